@@ -1,0 +1,1 @@
+//! Arguments and environment of the commands.

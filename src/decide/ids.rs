@@ -1,0 +1,196 @@
+//! Names and versions. What they mean to a policy is in `model`.
+
+use alloc::string::{String, ToString};
+use core::cmp::Ordering;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps the text as it is; who reads it from outside checks its form there.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text as it was given.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_string())
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A plugin, as the policy file names it: `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`.
+    PluginName
+);
+text_id!(
+    /// A rung of the ladder, as the policy file names it.
+    TierName
+);
+text_id!(
+    /// A cluster, as the inventory names it; may be `organization/cluster`.
+    ClusterName
+);
+text_id!(
+    /// A login at the hub; Apps carry the suffix `[bot]`.
+    Person
+);
+text_id!(
+    /// The hexadecimal id of a git object.
+    Sha
+);
+text_id!(
+    /// The digest of an artefact, `sha256:…`.
+    Digest
+);
+
+impl Sha {
+    /// The first seven characters, for people.
+    pub fn short(&self) -> &str {
+        self.0.get(..7).unwrap_or(&self.0)
+    }
+}
+
+/// The number of a pull request in its repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PullNumber(pub u64);
+
+impl fmt::Display for PullNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// A strict `SemVer` 2 version. A leading `v` is kept for writing and ignored for ordering; build
+/// metadata never orders (design: releases, section 2 of the policy).
+#[derive(Clone, Debug)]
+pub struct Version {
+    text: String,
+    parsed: semver::Version,
+}
+
+impl Version {
+    /// Major, minor, patch.
+    pub fn core(&self) -> (u64, u64, u64) {
+        (self.parsed.major, self.parsed.minor, self.parsed.patch)
+    }
+
+    /// Whether it carries a pre-release part, such as `-rc.1`.
+    pub fn is_prerelease(&self) -> bool {
+        !self.parsed.pre.is_empty()
+    }
+
+    /// The pre-release part, empty when there is none.
+    pub fn prerelease(&self) -> &str {
+        self.parsed.pre.as_str()
+    }
+
+    /// The version as it was written by whoever released it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether something that says it runs `self` proves that `wanted` runs: equal, and where
+    /// `wanted` names build metadata, that too. Controllers append build metadata of their own
+    /// (Flux writes `1.2.3+<digest>`), which therefore does not count against the proof.
+    pub fn proves(&self, wanted: &Version) -> bool {
+        self == wanted && (wanted.parsed.build.is_empty() || wanted.parsed.build == self.parsed.build)
+    }
+
+    /// Whether going from `from` to `self` may break by number alone: another major, or another
+    /// minor below 1.0.
+    pub fn breaks_after(&self, from: &Version) -> bool {
+        let (to, from) = (self.core(), from.core());
+        to.0 != from.0 || (to.0 == 0 && to.1 != from.1)
+    }
+}
+
+/// Why a text is not a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAVersion {
+    /// The text that was refused.
+    pub text: String,
+    /// What the parser said.
+    pub why: String,
+}
+
+impl fmt::Display for NotAVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a SemVer 2 version ({})", self.text, self.why)
+    }
+}
+
+impl core::error::Error for NotAVersion {}
+
+impl FromStr for Version {
+    type Err = NotAVersion;
+
+    fn from_str(text: &str) -> Result<Self, NotAVersion> {
+        let number = text.strip_prefix('v').unwrap_or(text);
+        match semver::Version::parse(number) {
+            Ok(parsed) if text.len() <= 128 => Ok(Self { text: text.to_string(), parsed }),
+            Ok(_) => Err(NotAVersion { text: text.to_string(), why: "longer than 128 characters".to_string() }),
+            Err(error) => Err(NotAVersion { text: text.to_string(), why: error.to_string() }),
+        }
+    }
+}
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Version {}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.parsed.cmp_precedence(&other.parsed)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}

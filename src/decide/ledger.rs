@@ -1,0 +1,449 @@
+//! What leaves no trace elsewhere: first sights, intents, deadlines, verdicts, soaks. This is the
+//! data and how an entry changes it; the branch that keeps it is the bot's `ledger` room.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
+
+/// The whole ledger of a repository.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Ledger {
+    /// One page per plugin.
+    #[serde(default)]
+    pub plugins: BTreeMap<PluginName, PluginLedger>,
+    /// Times at which the hub could not be reached; they do not count towards a grace period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+    /// Rebuilds of a lost ledger that people confirmed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rebuilds: Vec<Rebuild>,
+}
+
+/// What is kept of one plugin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PluginLedger {
+    /// Releases in the order in which they were first seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<Seen>,
+    /// Waves of each tier, oldest first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<TierName, Vec<Wave>>,
+}
+
+impl PluginLedger {
+    /// The newest wave of a tier.
+    pub fn last(&self, tier: &TierName) -> Option<&Wave> {
+        self.tiers.get(tier)?.last()
+    }
+
+    /// The newest wave of this version on a tier.
+    pub fn wave(&self, tier: &TierName, version: &Version) -> Option<&Wave> {
+        self.tiers.get(tier)?.iter().rev().find(|wave| wave.version == *version)
+    }
+
+    /// When the digest of a version was pinned, and which.
+    pub fn seen(&self, version: &Version) -> Option<&Seen> {
+        self.releases.iter().find(|seen| seen.version == *version)
+    }
+}
+
+/// The first sight of a release; the digest is pinned by it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Seen {
+    /// The version.
+    pub version: Version,
+    /// The digest it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// When we first saw it; registries have no dates that can be trusted.
+    pub first_seen: Timestamp,
+}
+
+/// One release on one tier: the evidence from which its state is derived.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Wave {
+    /// The version.
+    pub version: Version,
+    /// The version before it, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Version>,
+    /// The digest that this wave is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// Its clusters, fixed when it was opened.
+    pub members: Vec<ClusterName>,
+    /// When this wave began, by our clock: intent written, or version found on the base branch.
+    pub begun: Timestamp,
+    /// The commit that the bot wrote for it; none for a wave that others put on the base branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Head>,
+    /// The pull request, once it was seen at the hub, and when the hub says it was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull: Option<Announced>,
+    /// The grace period, while the file has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace: Option<Grace>,
+    /// The merge that the bot asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merging: Option<Merging>,
+    /// Proof that the version is on the base branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<Landed>,
+    /// When all members were first healthy on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converged: Option<Timestamp>,
+    /// How far the soak has come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<Soaked>,
+    /// When it finished this tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<Timestamp>,
+    /// When and why it failed here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
+    /// Who said no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Rejected>,
+    /// Which newer release took its place before it landed or finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded: Option<Superseded>,
+}
+
+impl Wave {
+    /// A wave of which only the beginning is known.
+    pub fn begun(version: Version, members: Vec<ClusterName>, at: Timestamp) -> Self {
+        Self {
+            version,
+            from: None,
+            digest: None,
+            members,
+            begun: at,
+            head: None,
+            pull: None,
+            grace: None,
+            merging: None,
+            landed: None,
+            converged: None,
+            soak: None,
+            finished: None,
+            failed: None,
+            rejected: None,
+            superseded: None,
+        }
+    }
+
+    /// Whether nothing more can come of it: finished, failed, rejected or superseded.
+    pub fn is_over(&self) -> bool {
+        self.finished.is_some() || self.failed.is_some() || self.rejected.is_some() || self.superseded.is_some()
+    }
+}
+
+/// A commit that the bot wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// The commit.
+    pub commit: Sha,
+    /// When it was written; approvals count only after it.
+    pub at: Timestamp,
+}
+
+/// The pull request as the hub showed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Announced {
+    /// Its number.
+    pub number: PullNumber,
+    /// When the hub says it was opened.
+    pub at: Timestamp,
+}
+
+/// A running grace period.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grace {
+    /// From when it counts.
+    pub since: Timestamp,
+    /// The deadline as it was last announced; it never moves earlier.
+    pub deadline: Timestamp,
+    /// Notices that were really sent, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<crate::snapshot::SentNotice>,
+}
+
+/// A merge that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merging {
+    /// The head that was to be merged.
+    pub head: Sha,
+    /// When the request was about to be sent.
+    pub at: Timestamp,
+    /// What allowed it without the missing approvals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forced: Option<ForceEvidence>,
+}
+
+/// Why a merge without the missing approvals was allowed (policy, section 6).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ForceEvidence {
+    /// The deadline that passed.
+    pub deadline: Timestamp,
+    /// Notices that went out.
+    pub notices: Vec<crate::snapshot::SentNotice>,
+    /// The gates that held, one sentence each.
+    pub held: Vec<String>,
+    /// What was waived, one sentence.
+    pub waived: String,
+    /// The policy at that moment.
+    pub policy: Sha,
+}
+
+/// Proof that the version is on the base branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Landed {
+    /// When: the hub's merge time, or our first sight of it.
+    pub at: Timestamp,
+    /// The commit on the base branch, when one pull request did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Sha>,
+    /// Who merged it, when known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Person>,
+}
+
+/// How far a soak has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Soaked {
+    /// Time in which all members were healthy.
+    pub healthy_for: SignedDuration,
+    /// The instant up to which that was observed.
+    pub until: Timestamp,
+    /// Whether it stood still at that instant: somebody progressing, suspended or unknown.
+    #[serde(default)]
+    pub paused: bool,
+}
+
+/// Why a wave failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failed {
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub why: Reason,
+}
+
+/// Who said no to a release on a tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rejected {
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// Who; none when the hub does not say.
+    pub by: Option<Person>,
+    /// The pull request that was closed.
+    pub pull: PullNumber,
+}
+
+/// Which release took a wave's place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Superseded {
+    /// When.
+    pub at: Timestamp,
+    /// The newer one.
+    pub by: Version,
+}
+
+/// A time at which the hub could not be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// From the last good answer.
+    pub from: Timestamp,
+    /// To the first good one after it.
+    pub to: Timestamp,
+}
+
+/// A rebuild of a lost ledger that a person confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rebuild {
+    /// The commit that was given up.
+    pub cited: Sha,
+    /// Who confirmed it.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// The pull request on which they did.
+    pub pull: PullNumber,
+}
+
+/// One thing to remember. An entry is written before the effect it speaks of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Entry {
+    /// A release was seen for the first time.
+    Seen {
+        /// The plugin.
+        plugin: PluginName,
+        /// What was seen.
+        seen: Seen,
+    },
+    /// Something changed in a wave.
+    Wave {
+        /// The plugin.
+        plugin: PluginName,
+        /// The tier.
+        tier: TierName,
+        /// The version whose newest wave it is about.
+        version: Version,
+        /// What changed.
+        change: Change,
+    },
+    /// The hub was out of reach.
+    Outage(Outage),
+    /// A person gave up a lost ledger commit.
+    Rebuilt(Rebuild),
+}
+
+/// What may change in a wave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// The version was found on the base branch and nobody had recorded it.
+    Found {
+        /// Its clusters, fixed now.
+        members: Vec<ClusterName>,
+        /// Its digest.
+        digest: Option<Digest>,
+        /// Since when it counts as landed.
+        landed: Landed,
+    },
+    /// The bot is about to push a commit for it.
+    Intent {
+        /// The version before.
+        from: Option<Version>,
+        /// The digest.
+        digest: Option<Digest>,
+        /// The members.
+        members: Vec<ClusterName>,
+        /// The commit.
+        head: Head,
+    },
+    /// The pull request was seen at the hub.
+    Announced(Announced),
+    /// The grace period began, or its deadline moved later.
+    Grace(Grace),
+    /// The file has no grace period for it any more.
+    GraceEnded,
+    /// A merge is about to be asked for.
+    Merging(Merging),
+    /// It is on the base branch.
+    Landed(Landed),
+    /// All members were healthy on it for the first time.
+    Converged(Timestamp),
+    /// The soak moved.
+    Soaked(Soaked),
+    /// It finished the tier.
+    Finished(Timestamp),
+    /// It failed.
+    Failed(Failed),
+    /// A person said no.
+    Rejected(Rejected),
+    /// A newer release took its place.
+    Superseded(Superseded),
+}
+
+impl Ledger {
+    /// Writes an entry into it. Applying the same entry twice changes nothing more.
+    pub fn apply(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Seen { plugin, seen } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                if page.seen(&seen.version).is_none() {
+                    page.releases.push(seen.clone());
+                }
+            }
+            Entry::Wave { plugin, tier, version, change } => {
+                self.plugins.entry(plugin.clone()).or_default().apply(tier, version, change);
+            }
+            Entry::Outage(outage) => {
+                if !self.outages.contains(outage) {
+                    self.outages.push(*outage);
+                }
+            }
+            Entry::Rebuilt(rebuild) => {
+                if !self.rebuilds.contains(rebuild) {
+                    self.rebuilds.push(rebuild.clone());
+                }
+            }
+        }
+    }
+}
+
+impl PluginLedger {
+    /// Writes a change of the newest wave of `version` on `tier`; `Found` and `Intent` begin one
+    /// when the newest is over or of another version.
+    pub fn apply(&mut self, tier: &TierName, version: &Version, change: &Change) {
+        let waves = self.tiers.entry(tier.clone()).or_default();
+        let present = waves.iter().rposition(|wave| wave.version == *version);
+        let wave = match (change, present) {
+            (Change::Found { members, landed, .. }, None) => {
+                waves.push(Wave::begun(version.clone(), members.clone(), landed.at));
+                waves.last_mut()
+            }
+            (Change::Intent { members, head, .. }, None) => {
+                waves.push(Wave::begun(version.clone(), members.clone(), head.at));
+                waves.last_mut()
+            }
+            (_, Some(index)) => waves.get_mut(index),
+            (_, None) => None,
+        };
+        if let Some(wave) = wave {
+            wave.apply(change);
+        }
+    }
+}
+
+impl Wave {
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Found { digest, landed, .. } => {
+                self.digest = digest.clone();
+                self.landed = Some(landed.clone());
+            }
+            Change::Intent { from, digest, members, head } => {
+                self.from = from.clone();
+                self.digest = digest.clone();
+                self.members.clone_from(members);
+                self.head = Some(head.clone());
+                self.superseded = None;
+            }
+            Change::Announced(announced) => self.pull = Some(announced.clone()),
+            Change::Grace(grace) => self.grace = Some(grace.clone()),
+            Change::GraceEnded => self.grace = None,
+            Change::Merging(merging) => self.merging = Some(merging.clone()),
+            Change::Landed(landed) => self.landed = Some(landed.clone()),
+            Change::Converged(at) => self.converged = Some(*at),
+            Change::Soaked(soaked) => self.soak = Some(*soaked),
+            Change::Finished(at) => self.finished = Some(*at),
+            Change::Failed(failed) => self.failed = Some(failed.clone()),
+            Change::Rejected(rejected) => self.rejected = Some(rejected.clone()),
+            Change::Superseded(superseded) => self.superseded = Some(superseded.clone()),
+        }
+    }
+}

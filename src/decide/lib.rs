@@ -1,0 +1,26 @@
+//! Coldframe's planner: every dated fact in, what to do and why out.
+//!
+//! Pure on purpose: no clock, disk, network, environment, thread or random order. `now` is a
+//! parameter, the next alarm a return value. What reads the world is `observe`, what changes it is
+//! `act`; neither is in here.
+#![no_std]
+#![warn(missing_docs)]
+
+extern crate alloc;
+
+pub mod constraint;
+pub mod ids;
+pub mod ledger;
+pub mod model;
+pub mod plan;
+pub mod reason;
+pub mod selector;
+pub mod snapshot;
+pub mod window;
+
+pub use ids::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
+pub use ledger::{Entry, Ledger, PluginLedger};
+pub use model::{PluginPolicy, Policy, Tier};
+pub use plan::{Action, Alarm, Finding, Gate, Plan, Verdict, WaveReport, WaveState};
+pub use reason::Reason;
+pub use snapshot::{Read, Reading, Snapshot};

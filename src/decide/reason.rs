@@ -1,0 +1,379 @@
+//! Why something may or may not happen: a closed list with one wording each, shown the same on the
+//! pull request, the check, the dashboard and the terminal. Which reason applies is decided in
+//! `gate`.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{ClusterName, Digest, Person, PullNumber, Sha, TierName, Version};
+
+/// Whose window, freeze or rule it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// The whole file.
+    File,
+    /// The tier.
+    Tier,
+    /// The plugin.
+    Plugin,
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "policy file",
+            Self::Tier => "tier",
+            Self::Plugin => "plugin",
+        })
+    }
+}
+
+/// One member that is not where it should be, with the evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MemberTrouble {
+    /// The cluster.
+    pub cluster: ClusterName,
+    /// What is wrong: `degraded`, `still on 1.14.7`, `not read`.
+    pub what: String,
+    /// The signal and its evidence, as data.
+    #[serde(default)]
+    pub evidence: String,
+    /// Since when, by the object's own times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+}
+
+impl fmt::Display for MemberTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}", self.cluster, self.what)?;
+        if self.evidence.is_empty() { Ok(()) } else { write!(f, " ({})", self.evidence) }
+    }
+}
+
+/// A closed list of reasons. `Display` is the one wording; times stand beside it in the verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // each variant is explained by its wording below
+pub enum Reason {
+    // tier below
+    FirstTier,
+    TierBelowFinished { tier: TierName, version: Version },
+    TierBelowUnfinished { tier: TierName, version: Version },
+    NothingNewer { version: Option<Version> },
+    // approvals
+    ApprovalNotAsked,
+    Approved { by: Vec<Person> },
+    NeedsApproval { owners: Vec<String>, missing: u32 },
+    ChangesRequested { by: Vec<Person> },
+    BypassMissing,
+    ManualMerge,
+    // windows and freezes
+    NoWindow,
+    WindowOpen,
+    WindowClosed { whose: Scope },
+    ClosedDays { whose: Scope, why: String },
+    NotFrozen,
+    Frozen { why: String, by: Option<Person> },
+    // holds
+    NotHeld,
+    Held { by: Person, why: String },
+    Draft,
+    // head and checks
+    HeadOurs,
+    HeadEdited { head: Sha },
+    Mergeable,
+    Conflict,
+    MergeabilityUnknown,
+    ChecksGreen,
+    ChecksPending { names: Vec<String> },
+    ChecksFailed { names: Vec<String> },
+    // health
+    NotLanded,
+    AllHealthy { members: u32, tolerated: u32 },
+    MembersBehind { members: Vec<MemberTrouble> },
+    MembersUnknown { members: Vec<MemberTrouble> },
+    MembersFailed { members: Vec<MemberTrouble>, tolerated: u32 },
+    // soak
+    SoakNotAsked,
+    Soaking { of: SignedDuration },
+    SoakPaused { of: SignedDuration },
+    Soaked { of: SignedDuration },
+    // progress deadline
+    InTime,
+    PastProgressDeadline { deadline: SignedDuration, members: Vec<MemberTrouble> },
+    // releases
+    Accepted,
+    OutsideConstraint { constraint: String },
+    DigestChanged { version: Version, pinned: Digest, found: Digest },
+    NotBreaking,
+    Acknowledged { by: Person },
+    BreakingUnacknowledged { from: Version, to: Version },
+    NotRejected,
+    Rejected { by: Option<Person>, pull: PullNumber },
+    ReleaseHeld { version: Version, tier: TierName, why: Box<Reason> },
+    Superseded { by: Version },
+    Reverted { version: Version },
+    // grace and force
+    GraceOff,
+    GraceRunning { deadline: Timestamp },
+    NoticeMissing { before: SignedDuration },
+    GraceOver { deadline: Timestamp },
+    ForceBlocked { by: Box<Reason> },
+    LedgerOpen { why: String },
+    ClockSkew { skew: SignedDuration },
+    PolicyBroken { why: String },
+    // ledger
+    LedgerIntact,
+    LedgerLost { cited: Sha },
+    // tiers and caps
+    NoMembers { tier: TierName },
+    ClusterInTwoTiers { cluster: ClusterName, tiers: Vec<TierName> },
+    WithinLimits,
+    OpenPullLimit { limit: u32 },
+    ClusterLimit { limit: u32 },
+    // anything that could not be read
+    Unread { what: String, why: String },
+    // alarms
+    LookAgain,
+    WindowChanges,
+    NoticeDue { before: SignedDuration },
+}
+
+/// `2 h 5 min`, `3 d`, `45 s`: at most two units, for people.
+pub fn spell(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    let parts =
+        [(seconds / 86_400, "d"), (seconds % 86_400 / 3_600, "h"), (seconds % 3_600 / 60, "min"), (seconds % 60, "s")];
+    let Some(first) = parts.iter().position(|(amount, _)| *amount > 0) else { return "0 s".to_string() };
+    let mut text = format!("{} {}", parts[first].0, parts[first].1);
+    if let Some((amount, unit)) = parts.get(first + 1).filter(|(amount, _)| *amount > 0) {
+        text.push_str(&format!(" {amount} {unit}"));
+    }
+    text
+}
+
+fn list<T: fmt::Display>(items: &[T]) -> String {
+    let mut text = String::new();
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&item.to_string());
+    }
+    text
+}
+
+fn people(owners: &[String], missing: u32) -> String {
+    match (owners.is_empty(), missing) {
+        (true, 1) => "waits for an approval by somebody with write access".to_string(),
+        (true, _) => format!("waits for {missing} approvals by people with write access"),
+        (false, 1) => format!("waits for an approval by {}", list(owners)),
+        (false, _) => format!("waits for {missing} approvals, among them {}", list(owners)),
+    }
+}
+
+impl fmt::Display for Reason {
+    #[allow(clippy::too_many_lines)] // one line per reason; splitting would hide one of them
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::FirstTier => "the first tier asks no tier below".to_string(),
+            Self::TierBelowFinished { tier, version } => format!("{version} has finished {tier}"),
+            Self::TierBelowUnfinished { tier, version } => format!("{version} has not finished {tier}"),
+            Self::NothingNewer { version: Some(version) } => {
+                format!("nothing newer than {version} is ready for this tier")
+            }
+            Self::NothingNewer { version: None } => "no release is ready for this tier".to_string(),
+            Self::ApprovalNotAsked => "the policy asks for no approval of this step".to_string(),
+            Self::Approved { by } => format!("approved by {}", list(by)),
+            Self::NeedsApproval { owners, missing } => people(owners, *missing),
+            Self::ChangesRequested { by } => format!("{} requested changes", list(by)),
+            Self::BypassMissing => {
+                "branch rules ask for a review that the policy does not, and no bypassing App is set up".to_string()
+            }
+            Self::ManualMerge => "the policy leaves this merge to a person".to_string(),
+            Self::NoWindow => "no window restricts merging".to_string(),
+            Self::WindowOpen => "every window is open".to_string(),
+            Self::WindowClosed { whose } => format!("the window of the {whose} is closed"),
+            Self::ClosedDays { whose, why } => format!("the {whose} is closed for: {why}"),
+            Self::NotFrozen => "no freeze".to_string(),
+            Self::Frozen { why, by: Some(by) } => format!("frozen by {by}: {why}"),
+            Self::Frozen { why, by: None } => format!("frozen: {why}"),
+            Self::NotHeld => "nobody holds it".to_string(),
+            Self::Held { by, why } if why.is_empty() => format!("held by {by}"),
+            Self::Held { by, why } => format!("held by {by}: {why}"),
+            Self::Draft => "the pull request is a draft, which counts as a hold".to_string(),
+            Self::HeadOurs => "the branch holds what the bot wrote".to_string(),
+            Self::HeadEdited { head } => {
+                format!("somebody pushed {} to the branch; the bot keeps its hands off", head.short())
+            }
+            Self::Mergeable => "it merges without conflicts".to_string(),
+            Self::Conflict => "it conflicts with the base branch".to_string(),
+            Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
+            Self::ChecksGreen => "every required check is green".to_string(),
+            Self::ChecksPending { names } => format!("required checks are missing or running: {}", list(names)),
+            Self::ChecksFailed { names } => format!("required checks failed: {}", list(names)),
+            Self::NotLanded => "it is not on the base branch".to_string(),
+            Self::AllHealthy { members, tolerated: 0 } => format!("{members} of {members} healthy on this version"),
+            Self::AllHealthy { members, tolerated } => {
+                format!(
+                    "{} of {members} healthy on this version, {tolerated} tolerated",
+                    members.saturating_sub(*tolerated)
+                )
+            }
+            Self::MembersBehind { members } => list(members),
+            Self::MembersUnknown { members } => list(members),
+            Self::MembersFailed { members, tolerated } => {
+                format!("{}; {} failed, {tolerated} tolerated", list(members), members.len())
+            }
+            Self::SoakNotAsked => "no soak is asked for".to_string(),
+            Self::Soaking { of } => format!("soaks for {}", spell(*of)),
+            Self::SoakPaused { of } => format!("the soak of {} stands still until all are healthy", spell(*of)),
+            Self::Soaked { of } => format!("all were healthy for {}", spell(*of)),
+            Self::InTime => "within the progress deadline".to_string(),
+            Self::PastProgressDeadline { deadline, members } => {
+                format!("not healthy {} after it landed: {}", spell(*deadline), list(members))
+            }
+            Self::Accepted => "the policy accepts this version".to_string(),
+            Self::OutsideConstraint { constraint } => format!("outside the constraint `{constraint}`"),
+            Self::DigestChanged { version, pinned, found } => {
+                format!("{version} was published again with other content: pinned {pinned}, now {found}")
+            }
+            Self::NotBreaking => "not a breaking step".to_string(),
+            Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
+            Self::BreakingUnacknowledged { from, to } => {
+                format!("{from} to {to} may break, and nobody has acknowledged the migration notes")
+            }
+            Self::NotRejected => "nobody said no".to_string(),
+            Self::Rejected { by: Some(by), pull } => format!("{by} closed {pull}, which says no to this release"),
+            Self::Rejected { by: None, pull } => format!("{pull} was closed, which says no to this release"),
+            Self::ReleaseHeld { version, tier, why } => format!("{version} failed on {tier}: {why}"),
+            Self::Superseded { by } => format!("{by} takes its place"),
+            Self::Reverted { version } => format!("{version} was taken off the base branch by somebody"),
+            Self::GraceOff => "no grace period: it waits as long as it takes".to_string(),
+            Self::GraceRunning { .. } => "merged without the missing approvals when the grace period ends".to_string(),
+            Self::NoticeMissing { before } => {
+                format!("the notice {} before the deadline has not gone out", spell(*before))
+            }
+            Self::GraceOver { .. } => "the grace period is over".to_string(),
+            Self::ForceBlocked { by } => format!("the grace period is over, but force waits: {by}"),
+            Self::LedgerOpen { why } => {
+                format!("force is off: others than the bots can push the ledger branch ({why})")
+            }
+            Self::ClockSkew { skew } => {
+                format!("force is off: our clock and the hub's differ by {}", spell(skew.abs()))
+            }
+            Self::PolicyBroken { why } => format!("force is off: the newest policy file has errors ({why})"),
+            Self::LedgerIntact => "the ledger holds every commit that is cited".to_string(),
+            Self::LedgerLost { cited } => {
+                format!(
+                    "the ledger branch has lost commit {}; nothing merges until a person confirms the rebuild",
+                    cited.short()
+                )
+            }
+            Self::NoMembers { tier } => format!("no cluster belongs to tier {tier}"),
+            Self::ClusterInTwoTiers { cluster, tiers } => {
+                format!("cluster {cluster} belongs to more than one tier: {}", list(tiers))
+            }
+            Self::WithinLimits => "within the limits".to_string(),
+            Self::OpenPullLimit { limit } => format!("the limit of {limit} open pull requests is reached"),
+            Self::ClusterLimit { limit } => format!("the limit of {limit} clusters changed in an hour is reached"),
+            Self::Unread { what, why } => format!("{what} could not be read: {why}"),
+            Self::LookAgain => "clusters are on the way".to_string(),
+            Self::WindowChanges => "a window opens or closes".to_string(),
+            Self::NoticeDue { before } => format!("the notice {} before the deadline is due", spell(*before)),
+        };
+        f.write_str(&text)
+    }
+}
+
+impl Reason {
+    /// Who or what can unblock it, in words; none where nothing needs unblocking.
+    #[allow(clippy::too_many_lines)] // one line per reason
+    pub fn unblock(&self) -> Option<String> {
+        let text = match self {
+            Self::TierBelowUnfinished { tier, .. } => format!("the clusters of {tier}, by staying healthy"),
+            Self::NeedsApproval { owners, .. } if owners.is_empty() => {
+                "anybody with write access, by approving".to_string()
+            }
+            Self::NeedsApproval { owners, .. } => format!("{}, by approving", list(owners)),
+            Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
+            Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
+            Self::ManualMerge => "anybody with write access, by merging".to_string(),
+            Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
+                format!("time; or whoever edits the windows of the {whose}")
+            }
+            Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
+            Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
+            Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
+            Self::Draft => "its author's team, by marking it ready for review".to_string(),
+            Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
+            Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
+            Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
+            Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
+            Self::NotLanded => "the merge of its pull request".to_string(),
+            Self::MembersBehind { .. } | Self::MembersUnknown { .. } => "whoever runs these clusters".to_string(),
+            Self::MembersFailed { .. } | Self::PastProgressDeadline { .. } => {
+                "a newer release, or whoever runs these clusters".to_string()
+            }
+            Self::Soaking { .. } => "time".to_string(),
+            Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
+            Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
+            Self::DigestChanged { .. } => "a release under a new version".to_string(),
+            Self::BreakingUnacknowledged { to, .. } => {
+                format!("anybody with write access: `/coldframe acknowledge {to}`")
+            }
+            Self::Rejected { .. } => "a newer release".to_string(),
+            Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
+            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
+            Self::ForceBlocked { by } => return by.unblock(),
+            Self::LedgerOpen { .. } => {
+                "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
+            }
+            Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
+            Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
+            Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
+            Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
+                "whoever edits the inventory or the tier's selector".to_string()
+            }
+            Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
+            Self::Unread { .. } => "the operator, if it lasts".to_string(),
+            Self::Reverted { .. } => "a newer release".to_string(),
+            Self::FirstTier
+            | Self::TierBelowFinished { .. }
+            | Self::NothingNewer { .. }
+            | Self::ApprovalNotAsked
+            | Self::Approved { .. }
+            | Self::NoWindow
+            | Self::WindowOpen
+            | Self::NotFrozen
+            | Self::NotHeld
+            | Self::HeadOurs
+            | Self::Mergeable
+            | Self::ChecksGreen
+            | Self::AllHealthy { .. }
+            | Self::SoakNotAsked
+            | Self::Soaked { .. }
+            | Self::InTime
+            | Self::Accepted
+            | Self::NotBreaking
+            | Self::Acknowledged { .. }
+            | Self::NotRejected
+            | Self::Superseded { .. }
+            | Self::GraceOff
+            | Self::GraceOver { .. }
+            | Self::LedgerIntact
+            | Self::WithinLimits
+            | Self::LookAgain
+            | Self::WindowChanges => return None,
+        };
+        Some(text)
+    }
+}

@@ -1,0 +1,403 @@
+//! Everything the planner may know, each fact dated; what could not be read is absent and says
+//! why. Who reads it is `observe`; what follows from it is `plan`.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::Ledger;
+use crate::model::Policy;
+use crate::selector::Labels;
+use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
+
+/// A fact, or why it could not be read. An unread fact is never taken for a yes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Read<T> {
+    /// It was read.
+    Known(T),
+    /// It was not, and why, in words for people.
+    Unread(String),
+}
+
+impl<T> Read<T> {
+    /// The fact, when it was read.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(fact) => Some(fact),
+            Self::Unread(_) => None,
+        }
+    }
+}
+
+/// One look at the whole world of one repository.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Snapshot {
+    /// The policy at the pinned commit of the default branch.
+    pub policy: Policy,
+    /// That commit.
+    pub policy_commit: Sha,
+    /// The newest policy file, when it does not parse: the last good one still counts for reading,
+    /// nothing is merged by force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_problem: Option<String>,
+    /// The inventory.
+    pub clusters: Read<Vec<Cluster>>,
+    /// The hub itself.
+    pub hub: HubFacts,
+    /// What leaves no trace elsewhere.
+    pub ledger: Ledger,
+    /// Whether that ledger can be believed.
+    pub ledger_state: LedgerState,
+    /// Facts of each plugin of the policy.
+    pub plugins: BTreeMap<PluginName, PluginFacts>,
+}
+
+/// A cluster of the inventory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Its name.
+    pub name: ClusterName,
+    /// What selectors see.
+    #[serde(default)]
+    pub labels: Labels,
+}
+
+/// Facts about the hub and our own identities there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HubFacts {
+    /// Our own login; what it wrote is ours, what it approved counts for nothing.
+    pub bot: Person,
+    /// Whether a second App identity is set up that branch rules let bypass reviews.
+    pub bypass: bool,
+    /// How far our clock and the hub's `Date` header differ; more than 30 s blocks force
+    /// (design: invariant S8).
+    pub skew: SignedDuration,
+}
+
+/// Whether the ledger branch is what it was (house rule 3).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LedgerState {
+    /// The tip descends from every ledger commit that a pull request or promotion commit cites.
+    Intact {
+        /// Whether only bots can push the branch; unread = force is off.
+        guarded: LedgerGuard,
+    },
+    /// It does not: it was rolled back or deleted.
+    Lost {
+        /// The cited commit that the tip does not contain.
+        cited: Sha,
+        /// The tip, when the branch exists.
+        tip: Option<Sha>,
+    },
+    /// It could not be read.
+    Unread(String),
+}
+
+/// Who can push the ledger branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LedgerGuard {
+    /// A rule lets only the bots push it.
+    BotsOnly,
+    /// Others can; the text says what is missing.
+    Open(String),
+    /// The rules could not be read.
+    Unread(String),
+}
+
+/// Everything about one plugin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PluginFacts {
+    /// Releases at the source, from the oldest that runs anywhere on; any order.
+    pub releases: Read<Vec<Release>>,
+    /// What the base branch says, per tier of the ladder.
+    pub base: Read<BTreeMap<TierName, Vec<Place>>>,
+    /// Our pull requests for this plugin, open ones and the recently closed.
+    pub pulls: Read<Vec<Pull>>,
+    /// Answers of the clusters, one per signal.
+    #[serde(default)]
+    pub readings: BTreeMap<ClusterName, Vec<Reading>>,
+}
+
+/// One version at the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Release {
+    /// The version.
+    pub version: Version,
+    /// The artefact's digest; none = the source names none, or it was not asked for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// Marked as breaking by its author (chart annotation); the numbers are compared in here.
+    #[serde(default)]
+    pub marked_breaking: bool,
+}
+
+/// One spot of the base branch that holds the version of this plugin for one tier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Place {
+    /// The file, from the repository's root.
+    pub file: String,
+    /// The cluster it is for; none = every cluster of the tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterName>,
+    /// What stands there now, or why it cannot be read or edited.
+    pub version: Read<Version>,
+}
+
+/// A pull request that the bot opened: author, repository and branch name were checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pull {
+    /// Its number.
+    pub number: PullNumber,
+    /// The tier, from the branch name.
+    pub tier: TierName,
+    /// The version, from the trailers of its head commit; none when that is not ours.
+    pub version: Option<Version>,
+    /// Open, merged, closed.
+    pub state: PullState,
+    /// The head commit.
+    pub head: Sha,
+    /// When it was opened, by the hub's clock.
+    pub opened_at: Timestamp,
+    /// A draft is a hold.
+    #[serde(default)]
+    pub draft: bool,
+    /// Whether the hub can merge it.
+    pub mergeable: Mergeable,
+    /// The hub's own word on reviews.
+    #[serde(default)]
+    pub review_decision: ReviewDecision,
+    /// Reviews, oldest first.
+    #[serde(default)]
+    pub reviews: Vec<Review>,
+    /// Changed paths that CODEOWNERS of the base gives owners.
+    pub owned: Read<Vec<OwnedPath>>,
+    /// Required checks on the head, our own left out.
+    pub checks: Read<Vec<RequiredCheck>>,
+    /// Commands in comments, oldest first, as the hub has them now.
+    #[serde(default)]
+    pub commands: Vec<Command>,
+    /// Notices that our own comment on it carries, and when each was put there.
+    #[serde(default)]
+    pub notices: Vec<SentNotice>,
+}
+
+/// Open, merged or closed, by the hub's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PullState {
+    /// Open.
+    Open,
+    /// Merged.
+    Merged {
+        /// When.
+        at: Timestamp,
+        /// By whom.
+        by: Person,
+        /// The commit on the base branch.
+        commit: Sha,
+    },
+    /// Closed unmerged.
+    Closed {
+        /// When.
+        at: Timestamp,
+        /// By whom; none when the hub does not say, which counts as a person.
+        by: Option<Person>,
+    },
+}
+
+/// Whether the hub can merge a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mergeable {
+    /// Without conflicts.
+    Yes,
+    /// It conflicts with the base.
+    Conflict,
+    /// The hub has not worked it out.
+    Unknown,
+}
+
+/// The hub's own word on reviews (GraphQL `reviewDecision`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewDecision {
+    /// No review is required.
+    #[default]
+    NotRequired,
+    /// A required one is missing.
+    Required,
+    /// Approved.
+    Approved,
+    /// Changes are requested.
+    ChangesRequested,
+}
+
+/// One review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Review {
+    /// Who.
+    pub by: Person,
+    /// What they said.
+    pub verdict: ReviewVerdict,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// The commit they looked at.
+    pub commit: Sha,
+    /// A person, not an App.
+    pub human: bool,
+    /// Whether they may write to the repository now.
+    pub may_write: Read<bool>,
+}
+
+/// What a reviewer said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReviewVerdict {
+    /// Yes.
+    Approved,
+    /// No.
+    ChangesRequested,
+    /// Taken back.
+    Dismissed,
+    /// Neither.
+    Commented,
+}
+
+/// A changed path with owners.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnedPath {
+    /// The path.
+    pub path: String,
+    /// The owners as CODEOWNERS writes them (`@acme/platform`).
+    pub owners: Vec<String>,
+    /// The people they stand for: logins, and members of the teams.
+    pub people: BTreeSet<Person>,
+}
+
+/// A check that the branch rules require.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequiredCheck {
+    /// Its name.
+    pub name: String,
+    /// How it stands on the head commit; absent is not passed.
+    pub state: CheckState,
+}
+
+/// How a required check stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckState {
+    /// Green.
+    Success,
+    /// Running, or not there yet.
+    Pending,
+    /// Red.
+    Failure,
+}
+
+/// A command that somebody wrote as a comment, never edited since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Command {
+    /// Who.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// What.
+    pub what: CommandKind,
+    /// Whether the policy lets this person give it.
+    pub allowed: Read<bool>,
+}
+
+/// The commands that a person may give.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandKind {
+    /// `/coldframe hold <why>`: nothing merges here until `resume`.
+    Hold {
+        /// Why.
+        why: String,
+    },
+    /// `/coldframe resume`.
+    Resume,
+    /// `/coldframe acknowledge <version>`: the migration notes were read.
+    Acknowledge {
+        /// Of this version.
+        version: Version,
+    },
+    /// `/coldframe rebuild <commit>`: the lost ledger commit is given up.
+    Rebuild {
+        /// The lost commit, or its first seven or more characters.
+        cited: String,
+    },
+}
+
+/// A notice as it stands in our comment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentNotice {
+    /// How long before the deadline it speaks.
+    pub before: SignedDuration,
+    /// When it was put there, by the hub's clock.
+    pub at: Timestamp,
+}
+
+/// What one signal answered for one cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Reading {
+    /// Which signal, such as `HelmRelease cert-manager/cert-manager`.
+    pub signal: String,
+    /// The state of what runs. Only together with `running` does it say anything about a release.
+    pub health: Health,
+    /// The version that the object proves to run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<Version>,
+    /// Its digest, where the kind names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+    /// When it was read.
+    pub observed_at: Timestamp,
+    /// Since when it has been in this state without a break, by the object's own transition times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Path and value of what proves it, or the message of what is wrong; data, never markup.
+    #[serde(default)]
+    pub evidence: String,
+}
+
+/// The state of what runs in a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Health {
+    /// Ready, and the object's status speaks of its present generation.
+    Healthy,
+    /// On the way, or the status speaks of an older generation.
+    Progressing,
+    /// Paused by somebody.
+    Suspended,
+    /// Not working.
+    Degraded,
+    /// Given up by its controller.
+    Failed,
+    /// No such object.
+    NotFound,
+    /// Could not be read.
+    Unknown,
+}

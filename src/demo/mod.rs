@@ -1,0 +1,1 @@
+//! The sandbox: a GitHub, a chart registry and clusters over loopback HTTP. It imports nothing of the bot.

@@ -1,0 +1,1 @@
+//! Objects, commits and pushes in a bare repository, without a checkout.

@@ -1,0 +1,1 @@
+//! GitHub, concrete: authentication, one page of facts, compare-and-set writes.

@@ -1,0 +1,1 @@
+//! The branch that remembers what leaves no trace elsewhere.

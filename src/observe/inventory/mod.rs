@@ -1,0 +1,1 @@
+//! Which clusters there are. One file per inventory.

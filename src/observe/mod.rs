@@ -1,0 +1,5 @@
+//! Reads every fact of a repository into one snapshot. What follows from it is decided in `decide`.
+
+pub mod chart;
+pub mod inventory;
+pub mod signal;

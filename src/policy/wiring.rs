@@ -1,0 +1,197 @@
+//! What the policy file says beyond the policy itself: where charts come from, which spots hold
+//! their version, which signals are asked. `observe` and `act` read it; the planner does not.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use decide::selector::Labels;
+use decide::{ClusterName, PluginName};
+use serde::{Deserialize, Serialize};
+
+/// Everything of a policy file that the planner does not need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wiring {
+    /// Where the clusters are listed.
+    pub inventory: Inventory,
+    /// Per plugin.
+    pub plugins: BTreeMap<PluginName, PluginWiring>,
+    /// Who may give which command.
+    pub people: People,
+}
+
+/// Where the clusters are listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inventory {
+    /// A YAML file of the config repo: `clusters: [{name, labels, credential}]`.
+    File {
+        /// Its path from the repository's root.
+        path: String,
+    },
+}
+
+/// One cluster as the inventory lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedCluster {
+    /// Its name.
+    pub name: ClusterName,
+    /// What selectors see.
+    pub labels: Labels,
+    /// The name of its connection in the operator's settings; its own name where the file names none.
+    pub credential: String,
+}
+
+/// How one plugin is watched, written and asked about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginWiring {
+    /// Where its releases are.
+    pub chart: Chart,
+    /// How often the source is asked when nothing rings.
+    pub poll: Duration,
+    /// The spots that hold its version.
+    pub write: Vec<Write>,
+    /// The questions to each cluster; all must agree.
+    pub signals: Vec<SignalSpec>,
+}
+
+/// Where the releases of a chart are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chart {
+    /// A chart repository with an `index.yaml`.
+    Http {
+        /// Its base URL.
+        repository: String,
+        /// The chart's name in it.
+        name: String,
+    },
+    /// An OCI repository whose tags are versions.
+    Oci {
+        /// `registry.example/charts/cert-manager`, without a scheme.
+        reference: String,
+        /// Plain HTTP; only for loopback registries (`oci+http://` in the file).
+        plain: bool,
+    },
+}
+
+/// One spot that holds a version. `{tier}` and `{cluster}` in `file` stand for their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The file from the repository's root, with `{tier}` and `{cluster}`.
+    pub file: String,
+    /// Which document of a file of several; needed when the path is found in more than one.
+    pub document: Option<DocumentSelector>,
+    /// The scalar, as an RFC 9535 JSONPath that names exactly one place.
+    pub path: String,
+}
+
+impl Write {
+    /// Whether it has one place per cluster.
+    pub fn per_cluster(&self) -> bool {
+        self.file.contains("{cluster}")
+    }
+}
+
+/// A document of a YAML file, by what every manifest carries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentSelector {
+    /// Its `kind`.
+    pub kind: String,
+    /// Its `metadata.name`; none = any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// A question to a cluster. Names and namespaces may hold `{cluster}` and `{tier}`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SignalSpec {
+    /// Flux `helm.toolkit.fluxcd.io/v2 HelmRelease`.
+    HelmRelease {
+        /// Where.
+        namespace: String,
+        /// Which.
+        name: String,
+    },
+    /// Argo CD `argoproj.io/v1alpha1 Application`.
+    Application {
+        /// Where.
+        namespace: String,
+        /// Which.
+        name: String,
+    },
+    /// Any object, by JSONPath.
+    Resource(Box<ResourceSpec>),
+}
+
+/// The generic signal: which object, and where its proof stands (RFC 9535 JSONPath).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResourceSpec {
+    /// `apps/v1`, `example.com/v1alpha1`.
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// The plural, where it is not the kind in lower case with an `s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plural: Option<String>,
+    /// Its namespace; none for a cluster-scoped kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Where the version stands that this object proves to run.
+    pub version: String,
+    /// Where the freshness stands: the generation that the status speaks of, compared with
+    /// `$.metadata.generation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<String>,
+    /// Where the state stands, and which values mean what.
+    pub state: StateSpec,
+    /// Where the time of the last change of state stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// Where a state stands, and what its values mean. A value in no list is Progressing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StateSpec {
+    /// The place, such as `$.status.conditions[?(@.type=="Ready")].status`.
+    pub path: String,
+    /// Values that mean healthy.
+    pub healthy: Vec<String>,
+    /// Values that mean degraded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<String>,
+    /// Values that mean suspended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspended: Vec<String>,
+}
+
+/// Who may give which command in a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct People {
+    /// `hold` and `resume`.
+    pub hold: Right,
+    /// `acknowledge`.
+    pub acknowledge: Right,
+    /// `rebuild`.
+    pub rebuild: Right,
+}
+
+impl Default for People {
+    fn default() -> Self {
+        Self { hold: Right::Write, acknowledge: Right::Write, rebuild: Right::Write }
+    }
+}
+
+/// What a person needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Right {
+    /// Write access to the repository.
+    Write,
+    /// To be a code owner of every path that the pull request changes.
+    CodeOwners,
+    /// To administer the repository.
+    Admin,
+}

@@ -1,0 +1,1 @@
+//! One rendering for the pull request, the check, the dashboard and the terminal.

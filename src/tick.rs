@@ -1,0 +1,1 @@
+//! The whole product on one screen: observe, decide, act, tell.

@@ -1,0 +1,1 @@
+//! What rings: webhooks and alarms. A ring carries no facts.
