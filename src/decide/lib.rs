@@ -24,6 +24,8 @@ pub mod selector;
 mod settle;
 pub mod snapshot;
 mod soak;
+#[cfg(test)]
+mod testing;
 mod tiers;
 pub mod window;
 
