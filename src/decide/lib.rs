@@ -15,6 +15,7 @@ pub mod model;
 pub mod plan;
 pub mod reason;
 pub mod selector;
+pub mod sentence;
 pub mod snapshot;
 pub mod window;
 
