@@ -7,6 +7,7 @@
 mod error;
 mod read;
 mod remote;
+mod session;
 mod setup;
 mod store;
 #[cfg(test)]
@@ -17,4 +18,4 @@ mod write;
 pub use error::GitError;
 pub use remote::{Access, Pushed};
 pub use store::Store;
-pub use write::{Author, Draft};
+pub use write::{Author, Draft, FileChange};

@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 
 use decide::Sha;
-use git2::{AutotagOption, Direction, FetchOptions, Oid, PushOptions, RemoteCallbacks};
+use git2::{AutotagOption, Direction, FetchOptions, ObjectType, Oid, PushOptions, RemoteCallbacks};
 
 use super::error::{GitError, one_line};
 use super::read::has_commit;
+use super::session::Session;
 use super::store::{Store, oid, sha};
-use super::transport::{ADDRESS, Session};
+use super::transport::ADDRESS;
 use crate::secret::Secret;
 
 /// What the server says beside the status of a push, at most.
@@ -185,9 +186,10 @@ impl Store {
         }
     }
 
-    /// Keeps a local reference, from which the next fetch tells the server what is here.
+    /// Keeps a local reference, from which the next fetch tells the server what is here. Its name is
+    /// a hash: `a` that is gone must not stand in the way of `a/b`.
     fn remember(&self, branch: &str, id: Option<Oid>) -> Result<(), git2::Error> {
-        let name = format!("refs/coldframe/{branch}");
+        let name = format!("refs/coldframe/{}", Oid::hash_object(ObjectType::Blob, branch.as_bytes())?);
         match id {
             Some(id) => self.repo.reference(&name, id, true, "").map(|_| ()),
             None => match self.repo.find_reference(&name) {
@@ -342,6 +344,57 @@ mod tests {
     }
 
     #[test]
+    fn a_long_history_is_fetched_in_steps() {
+        let server = Server::start();
+        let ((_one, writer), (_two, reader)) = (store(), store());
+        let access = server.access();
+        let root = Draft { parents: vec![], tree_of: None, ..draft(&Sha::new(""), "n", "0") };
+        let (mut tip, mut expected) = (writer.commit(&root).unwrap(), None);
+        let mut shas = vec![tip.clone()];
+        for round in 0..4 {
+            for count in 0..150 {
+                tip = writer.commit(&draft(&tip, "n", &format!("{round} {count}"))).unwrap();
+                shas.push(tip.clone());
+            }
+            assert_eq!(writer.push(&access, "notes", &tip, expected.as_ref()).unwrap(), Pushed::Done);
+            expected = Some(tip.clone());
+            server.seen();
+            assert_eq!(reader.fetch(&access, "notes", None).unwrap(), expected);
+            assert!(server.seen().len() < 20, "a bounded talk");
+            assert_eq!(reader.first_not_in(&tip, &shas).unwrap(), None);
+        }
+        // A reader whose branch was wound back and written anew.
+        let aside = writer.commit(&draft(&shas[10], "n", "aside")).unwrap();
+        assert_eq!(writer.push_forced(&access, "notes", &aside, Some(&tip)).unwrap(), Pushed::Done);
+        assert_eq!(reader.fetch(&access, "notes", None).unwrap(), Some(aside.clone()));
+        assert_eq!(reader.first_not_in(&aside, &[shas[10].clone(), tip.clone()]).unwrap(), Some(tip));
+    }
+
+    #[test]
+    fn a_branch_may_lie_where_another_was() {
+        let server = Server::start();
+        let (_folder, store) = store();
+        server.commit("main", &[("a", "0")]);
+        server.git(&["branch", "topic", "main"]);
+        assert!(store.fetch(&server.access(), "topic", Some(1)).unwrap().is_some());
+        server.git(&["branch", "-D", "topic"]);
+        server.git(&["branch", "topic/deep", "main"]);
+        assert!(store.fetch(&server.access(), "topic/deep", Some(1)).unwrap().is_some());
+        assert_eq!(store.fetch(&server.access(), "topic", Some(1)).unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn it_works_from_spawn_blocking() {
+        let done = tokio::task::spawn_blocking(|| {
+            let server = Server::start();
+            let (_folder, store) = store();
+            server.commit("main", &[("a", "0")]);
+            store.fetch(&server.access(), "main", None).map(|tip| tip.is_some())
+        });
+        assert_eq!(done.await.unwrap(), Ok(true));
+    }
+
+    #[test]
     fn an_absent_branch_is_none_and_an_absent_repository_is_missing() {
         let server = Server::start();
         let (_folder, store) = store();
@@ -451,7 +504,7 @@ mod tests {
             ),
             (Fault::Page, |e| matches!(e, GitError::Malformed { .. }), "address of a repository"),
             (Fault::Silence, GitError::passes, "no answer"),
-            (Fault::BreakOff, GitError::passes, "connection closed"),
+            (Fault::BreakOff, GitError::passes, "the answer broke off"),
         ];
         for (fault, right, words) in cases {
             server.fault("info/refs", fault.clone());

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository, RepositoryInitOptions};
 
 use super::error::GitError;
+use super::session::Limits;
 use super::setup;
-use super::transport::Limits;
 use decide::Sha;
 
 /// A file that says the folder is ours and may be emptied.

@@ -13,6 +13,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::StreamExt;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Runtime;
@@ -216,7 +217,11 @@ async fn answer(State(desk): State<Arc<Mutex<Desk>>>, request: Request) -> Respo
         let pieces = [Ok(bytes::Bytes::from_static(b"00")), Err(std::io::Error::other("cut"))];
         let kind = done.headers()["content-type"].clone();
         let builder = Response::builder().header("content-type", kind);
-        return builder.body(Body::from_stream(futures_util::stream::iter(pieces))).unwrap();
+        let slow = futures_util::stream::iter(pieces).then(|piece| async {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            piece
+        });
+        return builder.body(Body::from_stream(slow)).unwrap();
     }
     done
 }

@@ -24,6 +24,9 @@ pub struct Author {
     pub email: String,
 }
 
+/// A path with its new content; none = the file is taken away.
+pub type FileChange = (String, Option<Vec<u8>>);
+
 /// A commit to be made. The same draft always makes the same id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
@@ -31,8 +34,8 @@ pub struct Draft {
     pub parents: Vec<Sha>,
     /// The commit whose files it starts from; none = no files.
     pub tree_of: Option<Sha>,
-    /// Paths with their new content; none = taken away. Modes of existing files are kept.
-    pub files: Vec<(String, Option<Vec<u8>>)>,
+    /// What changes. Modes of existing files are kept.
+    pub files: Vec<FileChange>,
     /// The whole message.
     pub message: String,
     /// Author and committer.
@@ -131,7 +134,7 @@ fn mode(present: Option<Kind>, path: &str) -> Result<i32, GitError> {
     }
 }
 
-fn sorted(files: &[(String, Option<Vec<u8>>)]) -> Result<Edits<'_>, GitError> {
+fn sorted(files: &[FileChange]) -> Result<Edits<'_>, GitError> {
     if files.len() > MAX_FILES {
         let why = format!("it changes {} files; {MAX_FILES} are the most", files.len());
         return Err(GitError::malformed("the commit", why));

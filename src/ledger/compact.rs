@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn the_newest_versions_and_those_of_waves_stay_seen() {
-        let mut page = PluginLedger::default();
         // Seen newest first, as a registry lists them on the first day.
-        page.releases =
+        let releases =
             (0..300).rev().map(|patch| Seen { version: version(patch), digest: None, first_seen: at(0) }).collect();
+        let mut page = PluginLedger { releases, ..PluginLedger::default() };
         page.tiers.insert("qa".into(), vec![Wave::begun(version(5), vec![], at(0))]);
         super::page(&mut page);
         let kept: Vec<u64> = page.releases.iter().map(|seen| seen.version.core().2).collect();

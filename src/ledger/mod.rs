@@ -207,11 +207,12 @@ impl Branch {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<Appended, LedgerError> {
-        let files = pages::changed(&self.stored, &next, self.tip.is_none())?;
+        let mut files = pages::changed(&self.stored, &next, self.tip.is_none())?;
         if files.is_empty() {
             (self.pending, self.ledger) = (Vec::new(), next);
             return Ok(Appended::Nothing);
         }
+        files.extend(pages::readme(store, self.tip.as_ref())?);
         let draft = Draft {
             parents: self.tip.iter().cloned().collect(),
             tree_of: self.tip.clone(),

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::LedgerError;
-use crate::git::Store;
+use crate::git::{FileChange, Store};
 
 /// The number of the format that this program reads and writes.
 pub(super) const FORMAT: u32 = 1;
@@ -68,13 +68,17 @@ pub(super) fn read(store: &Store, tip: &Sha) -> Result<Ledger, LedgerError> {
     Ok(ledger)
 }
 
-/// The files that differ between two ledgers, as a commit takes them. `begin` also writes what every
+/// The page for people, unless the branch has it as it is now.
+pub(super) fn readme(store: &Store, tip: Option<&Sha>) -> Result<Option<FileChange>, LedgerError> {
+    let present = tip.map(|tip| store.read(tip, README)).transpose()?.flatten();
+    let stale = present.as_deref() != Some(README_TEXT.as_bytes());
+    Ok(stale.then(|| (README.to_string(), Some(README_TEXT.as_bytes().to_vec()))))
+}
+
+/// The pages that differ between two ledgers, as a commit takes them. `begin` also writes what every
 /// branch has.
-pub(super) fn changed(old: &Ledger, new: &Ledger, begin: bool) -> Result<Vec<(String, Option<Vec<u8>>)>, LedgerError> {
+pub(super) fn changed(old: &Ledger, new: &Ledger, begin: bool) -> Result<Vec<FileChange>, LedgerError> {
     let mut files = Vec::new();
-    if begin {
-        files.push((README.to_string(), Some(README_TEXT.as_bytes().to_vec())));
-    }
     if begin || old.outages != new.outages || old.rebuilds != new.rebuilds {
         let root = Root { format: FORMAT, outages: new.outages.clone(), rebuilds: new.rebuilds.clone() };
         files.push((ROOT.to_string(), Some(text(ROOT, "The ledger of Coldframe; README.md explains it.", &root)?)));

@@ -248,7 +248,8 @@ fn progress_does_not_survive_a_rollback() {
 fn what_is_not_understood_is_refused() {
     let server = Server::start();
     let root = "format: 1\n";
-    let cases: &[(&str, &[(&str, &str)], &str)] = &[
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: &[Case<'_>] = &[
         ("newer", &[("ledger.yaml", "format: 2\nnews: {}\n")], "has format 2, this Coldframe knows 1"),
         ("no ledger", &[("README.md", "my branch")], "not a ledger"),
         ("no number", &[("ledger.yaml", "outages: []\n")], "missing field `format`"),
