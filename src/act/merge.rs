@@ -9,7 +9,6 @@ use super::permit::Permit;
 use super::{Receipt, branch, intend};
 use crate::hub::MergeAnswer;
 use crate::rooms::Rooms;
-use crate::tell;
 
 pub(super) async fn merge(rooms: &mut Rooms, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     let Action::Merge { plugin, tier, version, head, forced, pull, .. } = action else {
@@ -30,7 +29,11 @@ pub(super) async fn merge(rooms: &mut Rooms, action: &Action, now: Timestamp) ->
         Err(why) => return Ok(Receipt::Moved(format!("{pull} is not merged: {why}"))),
     };
     let (number, head, via) = permit.terms();
-    let (title, message) = tell::merge_message(plugin, tier, version, number, matches!(permit, Permit::Force(_)));
+    let title = format!("{plugin} {version} → {tier} ({number})");
+    let message = match permit {
+        Permit::Merge(_) => String::new(),
+        Permit::Force(_) => "Merged without the missing approvals: the grace period is over.".to_string(),
+    };
     Ok(match rooms.hub.merge(via, number, head, &title, &message).await? {
         MergeAnswer::Merged { .. } => {
             let name = branch(plugin, tier);

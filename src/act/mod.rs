@@ -9,9 +9,9 @@ pub mod publish;
 
 use std::fmt;
 
-use decide::plan::{Action, Plan, Record, Urgency};
+use decide::plan::{Action, Plan, Record, Urgency, WaveReport};
 use decide::{PluginName, PullNumber, TierName, Version};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::Appended;
 use crate::observe::Seen;
@@ -21,6 +21,8 @@ use crate::tell;
 /// What became of one planned thing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Receipt {
+    /// Entries are on the ledger branch.
+    Noted(String),
     /// It is done.
     Done(String),
     /// The world moved: nothing was changed, the next look decides anew.
@@ -33,15 +35,21 @@ impl Receipt {
     /// Whether the world is different now, so that another look is due at once.
     pub fn changed(&self) -> bool {
         match self {
-            Self::Done(_) | Self::Moved(_) => true,
+            Self::Noted(_) | Self::Done(_) | Self::Moved(_) => true,
             Self::Refused(_) => false,
         }
+    }
+
+    /// Whether it is about the ledger and not about a planned action.
+    pub fn is_note(&self) -> bool {
+        matches!(self, Self::Noted(_))
     }
 }
 
 impl fmt::Display for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Noted(what) => write!(f, "noted: {what}"),
             Self::Done(what) => write!(f, "done: {what}"),
             Self::Moved(what) => write!(f, "not done, the world moved: {what}"),
             Self::Refused(what) => write!(f, "refused: {what}"),
@@ -55,11 +63,11 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
     let mut receipts = Vec::new();
     match remember(rooms, plan.entries.clone(), now).await? {
         Appended::Nothing | Appended::Waiting => {}
-        Appended::Pushed { tip } => receipts.push(Receipt::Done(format!("ledger is at {}", tip.short()))),
+        Appended::Pushed { tip } => receipts.push(Receipt::Noted(format!("the ledger is at {}", tip.short()))),
         Appended::Fenced => return Ok(vec![fenced()]),
     }
     for action in &plan.actions {
-        let receipt = one(rooms, seen, action, now).await?;
+        let receipt = one(rooms, seen, plan, action, now).await?;
         tracing::info!(repository = %rooms.full_name(), %receipt, "acted");
         let goes_on = matches!(receipt, Receipt::Done(_));
         receipts.push(receipt);
@@ -70,17 +78,23 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
     Ok(receipts)
 }
 
-async fn one(rooms: &mut Rooms, seen: &Seen, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
+async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     match action {
-        Action::Open(proposal) => promote::open(rooms, seen, proposal, now).await,
-        Action::Update { pull, head, proposal } => promote::update(rooms, seen, *pull, head, proposal, now).await,
+        Action::Open(proposal) => promote::open(rooms, seen, plan, proposal, now).await,
+        Action::Update { pull, head, proposal } => {
+            promote::update(rooms, seen, plan, (*pull, head), proposal, now).await
+        }
         Action::Merge { .. } => merge::merge(rooms, action, now).await,
         Action::Close { plugin, tier, pull, .. } => {
             rooms.hub.close_pull(*pull).await?;
             Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))
         }
-        Action::Notice { pull, before, deadline, version, tier, plugin } => {
-            notice(rooms, seen, (plugin, tier, version), *pull, (*before, *deadline)).await
+        Action::Notice { plugin, tier, pull, before, deadline, .. } => {
+            let wave = plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == *tier);
+            match wave {
+                Some(wave) => notice(rooms, seen, wave, *pull, (*before, *deadline)).await,
+                None => Ok(Receipt::Moved(format!("{pull} has no wave"))),
+            }
         }
     }
 }
@@ -107,24 +121,19 @@ fn fenced() -> Receipt {
 async fn notice(
     rooms: &Rooms,
     seen: &Seen,
-    (plugin, tier, version): (&PluginName, &TierName, &Version),
+    wave: &WaveReport,
     pull: PullNumber,
-    (before, deadline): (jiff::SignedDuration, Timestamp),
+    (before, deadline): (SignedDuration, Timestamp),
 ) -> anyhow::Result<Receipt> {
     let Some(known) = seen.pull(pull) else {
         return Ok(Receipt::Moved(format!("{pull} is not in the list any more")));
     };
-    let links = seen.links();
-    let mut told: Vec<jiff::SignedDuration> = known.own_comment(rooms.hub.bot()).map_or_else(Vec::new, |comment| tell::read_notices(&comment.body));
-    if !told.contains(&before) {
-        told.push(before);
-    }
-    let text = tell::notice(&links, plugin, tier, version, &told, deadline);
+    let text = tell::notice(wave, &seen.links(), before, deadline)?;
     match known.own_comment(rooms.hub.bot()) {
-        Some(comment) => rooms.hub.edit_comment(comment.id, &text).await?,
-        None => rooms.hub.comment(pull, &text).await?,
-    };
-    Ok(Receipt::Done(format!("gave notice on {pull}, {plugin} {version} → {tier}")))
+        Some(comment) => rooms.hub.edit_comment(comment.id, &text).await.map(|_| ())?,
+        None => rooms.hub.comment(pull, &text).await.map(|_| ())?,
+    }
+    Ok(Receipt::Done(format!("gave notice on {pull}, {} → {}", wave.plugin, wave.tier)))
 }
 
 /// The branch of a plugin on a tier; built from names that the policy's reader has checked.

@@ -3,20 +3,26 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Context as _;
 use decide::ledger::{Change, Entry, Head};
-use decide::plan::Proposal;
+use decide::plan::{Plan, Proposal};
 use decide::{PullNumber, Sha};
 use jiff::Timestamp;
 
 use super::{Receipt, branch, edit, intend};
 use crate::git::{Draft, Pushed};
-use crate::hub::Opened;
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 use crate::tell;
 
 /// Writes the commit, pushes the branch, opens the pull request. What already exists is found.
-pub(super) async fn open(rooms: &mut Rooms, seen: &Seen, proposal: &Proposal, now: Timestamp) -> anyhow::Result<Receipt> {
+pub(super) async fn open(
+    rooms: &mut Rooms,
+    seen: &Seen,
+    plan: &Plan,
+    proposal: &Proposal,
+    now: Timestamp,
+) -> anyhow::Result<Receipt> {
     let name = branch(&proposal.plugin, &proposal.tier);
     // A second, independent look: a person may have said no while our list lagged.
     for earlier in rooms.hub.pulls_of_branch(&name).await? {
@@ -31,11 +37,9 @@ pub(super) async fn open(rooms: &mut Rooms, seen: &Seen, proposal: &Proposal, no
     {
         return Ok(receipt);
     }
-    let (title, body) = texts(seen, proposal)?;
+    let (title, body) = texts(seen, plan, proposal)?;
     let base = rooms.repository.default_branch.clone();
-    let number = match rooms.hub.open_pull(&title, &name, &base, &body).await? {
-        Opened::New(number) | Opened::Found(number) => number,
-    };
+    let number = rooms.hub.open_pull(&title, &name, &base, &body).await?.number();
     Ok(Receipt::Done(format!("opened {number}, {title}")))
 }
 
@@ -43,8 +47,8 @@ pub(super) async fn open(rooms: &mut Rooms, seen: &Seen, proposal: &Proposal, no
 pub(super) async fn update(
     rooms: &mut Rooms,
     seen: &Seen,
-    pull: PullNumber,
-    head: &Sha,
+    plan: &Plan,
+    (pull, head): (PullNumber, &Sha),
     proposal: &Proposal,
     now: Timestamp,
 ) -> anyhow::Result<Receipt> {
@@ -56,7 +60,7 @@ pub(super) async fn update(
     if let Some(receipt) = push_anew(rooms, seen, proposal, there.as_ref(), now).await? {
         return Ok(receipt);
     }
-    let (title, body) = texts(seen, proposal)?;
+    let (title, body) = texts(seen, plan, proposal)?;
     rooms.hub.edit_pull(pull, Some(&title), Some(&body)).await?;
     Ok(Receipt::Done(format!("moved {pull} to {title}")))
 }
@@ -82,11 +86,12 @@ async fn push_anew(
         Err(why) => return Ok(Some(Receipt::Refused(why))),
     };
     let ledger = rooms.ledger.as_ref().and_then(|branch| branch.tip().cloned());
+    let ledger = ledger.context("the ledger has no commit yet that a promotion could cite")?;
     let draft = Draft {
         parents: vec![seen.base.clone()],
         tree_of: Some(seen.base.clone()),
         files,
-        message: tell::commit_message(proposal, ledger.as_ref()),
+        message: tell::commit_message(proposal, &ledger),
         author: rooms.author(),
         at: now,
     };
@@ -147,7 +152,9 @@ async fn tip(rooms: &Rooms, name: &str) -> anyhow::Result<Option<Sha>> {
     rooms.git(move |store, access| store.tip(access, &name)).await
 }
 
-fn texts(seen: &Seen, proposal: &Proposal) -> anyhow::Result<(String, String)> {
-    let wave = seen.wave_of(proposal);
-    Ok((tell::title(&wave), seen.body(&wave)?))
+/// Title and body as the plan has them; the next look writes what has changed since.
+fn texts(seen: &Seen, plan: &Plan, proposal: &Proposal) -> anyhow::Result<(String, String)> {
+    let wave = plan.waves.iter().find(|wave| wave.plugin == proposal.plugin && wave.tier == proposal.tier);
+    let wave = wave.context("the plan proposes a wave that it does not report")?;
+    Ok((tell::title(wave), seen.body(plan, wave)?))
 }

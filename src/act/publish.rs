@@ -2,9 +2,8 @@
 //! rewritten when nothing changed; a text that cannot be put there stops no promotion.
 
 use decide::plan::{Plan, WaveReport};
-use decide::PullNumber;
 
-use crate::hub::{CheckDraft, HubError, HubPull, HubState};
+use crate::hub::{CHECK, CheckConclusion, CheckDraft, HubPull, HubState};
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 use crate::tell;
@@ -44,16 +43,22 @@ fn same(there: &str, ours: &str) -> bool {
 }
 
 async fn check(rooms: &Rooms, seen: &Seen, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
-    let _: PullNumber = page.number;
-    let draft: CheckDraft = seen.check(wave, page);
-    put_check(rooms, page, &draft).await?;
-    Ok(())
-}
-
-async fn put_check(rooms: &Rooms, page: &HubPull, draft: &CheckDraft) -> Result<(), HubError> {
-    let ours = page.checks.known().into_iter().flatten().find(|check| check.name == tell::CHECK_NAME);
-    if ours.is_some_and(|check| check.mark.as_deref() == Some(draft.mark().as_str()) || check.title == draft.title) {
-        return Ok(());
+    let text = tell::check(wave, &seen.links())?;
+    let conclusion = match text.conclusion {
+        tell::Conclusion::ActionRequired => CheckConclusion::ActionRequired,
+        tell::Conclusion::Success => CheckConclusion::Success,
+        tell::Conclusion::Failure => CheckConclusion::Failure,
+    };
+    // A plain token writes a status, which has room for one line only.
+    let title = if rooms.hub.is_plain_token() { tell::status(wave).description } else { text.title };
+    let draft = CheckDraft { head: page.head.clone(), conclusion, title, summary: text.summary, details: None };
+    let ours = page.checks.known().into_iter().flatten().find(|check| check.name == CHECK);
+    let same = ours.is_some_and(|check| match &check.mark {
+        Some(mark) => *mark == draft.mark(),
+        None => check.run.is_none() && check.title == draft.title,
+    });
+    if !same {
+        rooms.hub.set_check(&draft, ours.and_then(|check| check.run)).await?;
     }
-    rooms.hub.set_check(draft, ours.and_then(|check| check.run)).await.map(|_| ())
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
+pub mod demo;
 pub mod run;
 pub mod serve;
 pub mod settings;

@@ -21,6 +21,7 @@ pub mod reason;
 mod release;
 mod report;
 pub mod selector;
+pub mod sentence;
 mod settle;
 pub mod snapshot;
 mod soak;

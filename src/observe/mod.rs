@@ -15,7 +15,7 @@ pub mod signal;
 
 use std::collections::BTreeMap;
 
-use decide::plan::{Proposal, WaveReport};
+use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Snapshot};
 use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::Timestamp;
@@ -116,17 +116,24 @@ impl Seen {
         tell::Links::of(&self.web, &self.snapshot)
     }
 
-    /// A proposal as a wave that has no pull request yet, for its first texts.
-    pub fn wave_of(&self, proposal: &Proposal) -> WaveReport {
-        let tiers = self.snapshot.policy.plugins.iter().find(|plugin| plugin.name == proposal.plugin);
-        let tiers = tiers.map_or(&[][..], |plugin| plugin.tiers.as_slice());
-        let rung = tiers.iter().position(|tier| tier.name == proposal.tier).map_or(0, |rung| rung + 1);
-        tell::proposed(proposal, u32::try_from(rung).unwrap_or(0), u32::try_from(tiers.len()).unwrap_or(0))
+    /// The body of a wave's pull request.
+    pub fn body(&self, plan: &Plan, wave: &WaveReport) -> Result<String, tell::TellError> {
+        let notes = self.steps(wave);
+        tell::body(&tell::PullFacts::of(plan, wave, &self.links(), &notes))
     }
 
-    /// What the author of a release says about it.
-    pub fn note(&self, plugin: &PluginName, version: &Version) -> Option<&chart::Found> {
-        self.notes.get(&(plugin.clone(), version.clone()))
+    /// What the chart's author says of each release between what runs and what is proposed, newest
+    /// first.
+    fn steps(&self, wave: &WaveReport) -> Vec<tell::ReleaseNote> {
+        let Some(to) = &wave.version else { return Vec::new() };
+        let between = |version: &Version| version <= to && wave.from.as_ref().is_none_or(|from| version > from);
+        let steps = self.notes.iter().filter(|((plugin, version), _)| *plugin == wave.plugin && between(version));
+        let notes = steps.filter_map(|((_, version), found)| {
+            Some(tell::ReleaseNote { version: version.clone(), text: found.notes.clone()? })
+        });
+        let mut notes: Vec<tell::ReleaseNote> = notes.collect();
+        notes.sort_by(|a, b| b.version.cmp(&a.version));
+        notes
     }
 }
 

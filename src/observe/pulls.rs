@@ -10,7 +10,7 @@ use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
 use super::{command, recall::Recall};
-use crate::hub::{BRANCH_PREFIX, CodeOwners, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role};
+use crate::hub::{BRANCH_PREFIX, CHECK, CodeOwners, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role};
 use crate::policy::wiring::{People, Right};
 use crate::tell;
 
@@ -188,7 +188,7 @@ fn checks(page: &HubPull, required: &Read<Vec<RequiredContext>>) -> Read<Vec<Req
         Read::Unread(why) => return Read::Unread(why.clone()),
     };
     let mut checks = Vec::new();
-    for context in required.iter().filter(|context| context.name != tell::CHECK_NAME) {
+    for context in required.iter().filter(|context| context.name != CHECK) {
         match page.check_state(context) {
             Read::Known(state) => checks.push(RequiredCheck { name: context.name.clone(), state }),
             Read::Unread(why) => return Read::Unread(why),
