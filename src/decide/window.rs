@@ -141,7 +141,7 @@ impl Windows {
                 continue;
             };
             let ambiguous = self.zone.to_ambiguous_timestamp(local);
-            instants.extend(ambiguous.clone().earlier().ok());
+            instants.extend(ambiguous.earlier().ok());
             instants.extend(ambiguous.later().ok());
         }
         instants
