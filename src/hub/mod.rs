@@ -316,3 +316,6 @@ impl fmt::Debug for RepoHub {
         f.debug_struct("RepoHub").field("repository", &self.inner.repository.full_name()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,8 +64,8 @@ struct OnePull {
 
 impl RepoHub {
     /// The pull requests against `base` whose branch begins with `coldframe/`: every open one and
-    /// those among the last fifty that were closed, by number. Whose they are, see
-    /// [`HubPull::is_by`]. One that is missing here is not proven to be closed.
+    /// those among the last fifty that were closed (fewer when the hub cannot answer so much at
+    /// once), by number. Whose they are, see [`HubPull::is_by`]. One that is missing here is not proven to be closed.
     ///
     /// # Errors
     /// The page was not read, or lacks more than the parts that a [`HubPull`] can lack.

@@ -56,10 +56,7 @@ const LISTING: [&str; 3] = ["installation", "installation_repositories", "instal
 /// The endpoint. `secrets` is a list so that one can be replaced by another without a gap; with
 /// none, nothing is accepted.
 pub fn router(bell: Bell, secrets: &[Secret]) -> Router {
-    let keys = secrets.iter().map(Secret::reveal).filter(|secret| !secret.is_empty());
-    let keys = keys.map(|secret| hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())).collect();
-    let held = Semaphore::new(MOST_HELD);
-    Router::new().route("/webhook", post(receive)).with_state(Arc::new(Endpoint { bell, keys, held, longest: LONGEST }))
+    Endpoint::new(bell, secrets).router()
 }
 
 struct Endpoint {
@@ -68,7 +65,6 @@ struct Endpoint {
     held: Semaphore,
     longest: Duration,
 }
-
 /// A delivery, as far as it is read.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub struct Delivery {
@@ -104,6 +100,16 @@ async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Ans
 }
 
 impl Endpoint {
+    fn new(bell: Bell, secrets: &[Secret]) -> Self {
+        let keys = secrets.iter().map(Secret::reveal).filter(|secret| !secret.is_empty());
+        let keys = keys.map(|secret| hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())).collect();
+        Self { bell, keys, held: Semaphore::new(MOST_HELD), longest: LONGEST }
+    }
+
+    fn router(self) -> Router {
+        Router::new().route("/webhook", post(receive)).with_state(Arc::new(self))
+    }
+
     async fn accept(&self, headers: &HeaderMap, body: Body) -> Result<&'static str, Answer> {
         let tag = signature(headers)?;
         let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -201,3 +207,6 @@ fn nibble(digit: u8) -> Option<u8> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;
