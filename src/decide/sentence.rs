@@ -72,6 +72,7 @@ impl Change {
                 format!("{} closed {}, which says no", who(rejected.by.as_ref()), rejected.pull)
             }
             Self::Superseded(superseded) => format!("{} takes its place", superseded.by),
+            Self::Withdrawn(withdrawn) => format!("taken back: {}", plain(&withdrawn.why)),
         }
     }
 
@@ -105,6 +106,7 @@ impl Change {
             Self::Failed(failed) => format!(" at {:.0}: {}", failed.at, plain(&failed.why)),
             Self::Rejected(rejected) => at(rejected.at),
             Self::Superseded(superseded) => at(superseded.at),
+            Self::Withdrawn(withdrawn) => at(withdrawn.at),
         }
     }
 }
@@ -186,6 +188,7 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Intent { .. } => 60,
             Change::Grace(_) => 55,
             Change::Announced(_) => 50,
+            Change::Withdrawn(_) => 88,
             Change::Superseded(_) => 45,
             Change::Converged(_) => 40,
             Change::GraceEnded => 35,
