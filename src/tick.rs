@@ -36,11 +36,10 @@ pub async fn look(rooms: &mut Rooms) -> anyhow::Result<(Seen, Plan)> {
     Ok((seen, plan))
 }
 
-/// One tick: looks, decides, acts, tells.
+/// One tick: looks, decides, tells, acts.
 pub async fn tick(rooms: &mut Rooms) -> anyhow::Result<Ticked> {
     let (seen, mut plan) = look(rooms).await?;
     plan.entries.extend(act::outages(&mut rooms.memory.outages));
     let receipts = act::carry_out(rooms, &seen, &plan, clock::now()).await?;
-    act::publish::publish(rooms, &seen, &plan).await;
     Ok(Ticked { seen, plan, receipts })
 }

@@ -5,7 +5,7 @@ pub mod edit;
 mod merge;
 mod permit;
 mod promote;
-pub mod publish;
+mod publish;
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl fmt::Display for Receipt {
     }
 }
 
-/// Remembers first, then acts. An entry that another writer fenced off ends it before anything is
+/// Remembers first, then tells, then acts. An entry that another writer fenced off ends it before anything is
 /// done: what was planned rests on a ledger that is no more.
 pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<Vec<Receipt>> {
     let mut receipts = Vec::new();
@@ -66,6 +66,8 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
         Appended::Pushed { tip } => receipts.push(Receipt::Noted(format!("the ledger is at {}", tip.short()))),
         Appended::Fenced => return Ok(vec![fenced()]),
     }
+    // Before anything is merged: branch rules may require our own check.
+    publish::publish(rooms, seen, plan).await;
     for action in &plan.actions {
         let receipt = one(rooms, seen, plan, action, now).await?;
         tracing::info!(repository = %rooms.full_name(), %receipt, "acted");

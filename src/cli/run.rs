@@ -46,7 +46,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     let Some(Ticked { seen, plan, .. }) = last else { return Ok(ExitCode::SUCCESS) };
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
     say(&tell::board(&view, now))?;
-    step_summary(&tell::step_summary(&view, now))?;
+    step_summary(&tell::step_summary(&view, now)?)?;
     if let Some(problem) = &seen.snapshot.policy_problem {
         bail!("{problem}");
     }
@@ -104,7 +104,7 @@ pub fn reach(settings: &Settings) -> anyhow::Result<(Arc<Clusters>, Arc<Net>)> {
         Some(folder) => Clusters::open(folder, &settings.allow_hosts)?,
         None => Clusters::none(),
     };
-    Ok((Arc::new(clusters), Arc::new(Net::new(settings.allow_hosts.clone()))))
+    Ok((Arc::new(clusters), Arc::new(Net::new(settings.allow_hosts.clone())?)))
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {

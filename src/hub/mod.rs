@@ -34,7 +34,7 @@ pub use error::HubError;
 pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;
-pub use write::{CheckConclusion, CheckDraft, MergeAnswer, Opened};
+pub use write::{CHECK, CheckConclusion, CheckDraft, MergeAnswer, Opened};
 
 use access::{Account, BYPASS, ORDINARY};
 use client::{Client, segment};

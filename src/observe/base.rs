@@ -128,7 +128,7 @@ fn clusters(store: &Store, commit: &Sha, loaded: &Loaded) -> Result<Read<Vec<Lis
         return Ok(Read::Unread(format!("the inventory `{path}` is not on the default branch")));
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(match inventory::parse(path, &text) {
+    Ok(match inventory::file::parse(path, &text) {
         Ok(clusters) => Read::Known(clusters),
         Err(problems) => Read::Unread(policy::render(&problems, &[SourceFile { path: path.clone(), text }])),
     })

@@ -140,8 +140,12 @@ impl Seen {
 /// Whether the ledger can be believed: fetched anew, and holding every commit that our pull requests
 /// cite.
 async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> LedgerState {
+    // A commit that could not be read may cite what is lost.
+    if let Some(Read::Unread(why)) = page.iter().map(|pull| &pull.message).find(|message| message.known().is_none()) {
+        return LedgerState::Unread(format!("what a pull request cites: {why}"));
+    }
     let mut cited: Vec<(Timestamp, Sha)> =
-        page.iter().filter_map(|pull| Some((pull.opened_at, tell::trailers(&pull.message).ledger?))).collect();
+        page.iter().filter_map(|pull| Some((pull.opened_at, pulls::trailers(pull).ledger?))).collect();
     cited.sort();
     cited.dedup();
     let looked = rooms

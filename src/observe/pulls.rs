@@ -52,7 +52,7 @@ pub async fn planned(page: &HubPull, tier: TierName, files: &[String], around: &
     Pull {
         number: page.number,
         tier,
-        version: tell::trailers(&page.message).version,
+        version: trailers(page).version,
         state: state(&page.state),
         head: page.head.clone(),
         opened_at: page.opened_at,
@@ -73,6 +73,11 @@ impl HubPull {
         let comments = self.comments.known()?;
         comments.iter().find(|comment| comment.by.as_ref().is_some_and(|author| author.login == *bot))
     }
+}
+
+/// What the head commit's message says of itself; nothing where it could not be read.
+pub fn trailers(page: &HubPull) -> tell::Trailers {
+    page.message.known().map(|message| tell::trailers(message)).unwrap_or_default()
 }
 
 fn state(state: &HubState) -> PullState {
@@ -96,7 +101,7 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
         // A review without an author, or that the hub ties to no commit, is nobody's for this head.
         let (Some(by), Some(commit)) = (&review.by, &review.commit) else { continue };
         let may_write = match recall.role(around.hub, &by.login, around.now).await {
-            Read::Known(role) => Read::Known(role.may_write()),
+            Read::Known(role) => Read::Known(role >= Role::Write),
             Read::Unread(why) => Read::Unread(why),
         };
         reviews.push(Review {
@@ -142,11 +147,11 @@ async fn allowed(person: &Person, right: Right, files: &[String], around: &Aroun
         Read::Unread(why) => return Read::Unread(why),
     };
     match right {
-        Right::Write => Read::Known(role.may_write()),
+        Right::Write => Read::Known(role >= Role::Write),
         Right::Admin => Read::Known(role == Role::Admin),
         Right::CodeOwners => match owned(files, around, recall).await {
             Read::Known(owned) => {
-                Read::Known(role.may_write() && owned.iter().all(|path| path.people.contains(person)))
+                Read::Known(role >= Role::Write && owned.iter().all(|path| path.people.contains(person)))
             }
             Read::Unread(why) => Read::Unread(why),
         },

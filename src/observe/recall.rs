@@ -33,7 +33,7 @@ impl Recall {
         {
             return Read::Known(*role);
         }
-        match hub.may_write(person.as_str()).await {
+        match hub.may_write(person).await {
             Ok(role) => {
                 self.roles.insert(person.clone(), (now, role));
                 Read::Known(role)

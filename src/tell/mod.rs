@@ -28,7 +28,7 @@ pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
 pub use inert::{Annotation, Level, annotation};
-pub use metrics::Metrics;
+pub use metrics::{Metrics, Outcome};
 pub use notice::{notice, read_notices};
 pub use page::{PullFacts, ReleaseNote, body, title};
 pub use render::{CSP, SCRIPT, STYLE};

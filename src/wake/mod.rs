@@ -1,6 +1,7 @@
 //! What rings: webhooks and alarms. A ring says that something may have changed and where; it
 //! carries no facts, many in a row are one, and with all of them lost the alarm finds the same.
 
+pub mod face;
 pub mod webhook;
 
 use std::collections::BTreeMap;
