@@ -22,13 +22,16 @@ use crate::observe::net::Net;
 use crate::rooms::Rooms;
 use crate::secret::Secret;
 use crate::tick;
-use crate::wake::Bell;
+use crate::wake::{Bell, Rung};
 use crate::wake::face::{Face, router};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
 const MOST_IN_A_ROW: u32 = 20;
 /// First and longest wait after a pass that failed.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(120));
+
+/// How long a ring waits for the others of its flock.
+const FLOCK: Duration = Duration::from_millis(200);
 
 /// A server that is bound and not yet running.
 pub struct Server {
@@ -147,7 +150,10 @@ async fn keep(shop: Arc<Shop>, repository: Repository) -> u64 {
                 later(wait)
             }
         };
-        shop.bell.wait(repository.id, Some(until)).await;
+        if shop.bell.wait(repository.id, Some(until)).await == Rung::Bell {
+            // Deliveries come in flocks; one look serves them all.
+            tokio::time::sleep(FLOCK).await;
+        }
     }
 }
 
@@ -157,6 +163,8 @@ async fn pass(shop: &Shop, repository: &Repository, rooms: &mut Option<Rooms>) -
         Some(rooms) => rooms,
         None => rooms.insert(shop.open_rooms(repository).await?),
     };
+    // Costs nothing while the token is good, and finds an App that was installed anew.
+    rooms.hub = shop.hub.open(repository).await?;
     for _ in 0..MOST_IN_A_ROW {
         let begun = clock::now();
         let ticked = tick::tick(rooms).await;

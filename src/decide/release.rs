@@ -41,10 +41,8 @@ pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Opt
 fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Reason>> {
     let unread = |what: String, why: &str| Box::new(Reason::Unread { what, why: why.to_string() });
     let releases = desk.releases().map_err(|why| unread("the list of releases".to_string(), why))?;
-    releases.iter().find(|release| release.version == *version).ok_or_else(|| Reason::Unread {
-        what: alloc::format!("release {version}"),
-        why: "the source does not list it".to_string(),
-    })
+    let found = releases.iter().find(|release| release.version == *version);
+    found.ok_or_else(|| unread(alloc::format!("release {version}"), "the source does not list it"))
 }
 
 /// A release that failed on any tier climbs no further anywhere.

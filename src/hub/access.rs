@@ -287,7 +287,12 @@ impl Minting {
             permissions: BTreeMap<String, String>,
         }
         let path = format!("/app/installations/{}", self.installation);
-        let granted = self.signed.get::<Installation>(&path).await?.permissions;
+        let granted = match self.signed.get::<Installation>(&path).await {
+            Ok(installation) => installation.permissions,
+            // If it is really gone, minting says so.
+            Err(HubError::NotFound { .. }) => BTreeMap::new(),
+            Err(error) => return Err(error),
+        };
         let asked = self.wanted.iter().filter_map(|&(name, level)| {
             if granted.is_empty() {
                 return Some((name.to_owned(), Value::from(level)));

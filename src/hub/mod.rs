@@ -5,11 +5,14 @@
 mod access;
 mod bases;
 mod budget;
+mod check;
+mod check_wire;
 mod client;
 pub mod code_owners;
 mod error;
 mod graphql;
 mod line;
+mod merge;
 mod people;
 mod pull;
 mod pull_wire;
@@ -29,12 +32,14 @@ use serde::Deserialize;
 pub use access::Credentials;
 pub use bases::Bases;
 pub use budget::Allowance;
+pub use check::{CHECK, CheckConclusion, CheckDraft};
 pub use code_owners::CodeOwners;
 pub use error::HubError;
+pub use merge::MergeAnswer;
 pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;
-pub use write::{CHECK, CheckConclusion, CheckDraft, MergeAnswer, Opened};
+pub use write::Opened;
 
 use access::{Account, BYPASS, ORDINARY};
 use client::{Client, segment};
@@ -197,7 +202,8 @@ impl Hub {
         Ok(client.get::<WireRepository>(&path).await?.of(Some(installation)))
     }
 
-    /// Opens a repository: with a token for it alone.
+    /// Opens a repository: with a token for it alone. Opening it again, as each pass does, costs
+    /// nothing while that token is good, and finds an App that was installed anew.
     ///
     /// # Errors
     /// The token could not be minted, or the hub does not say who we are.

@@ -1,14 +1,15 @@
 //! Pull requests as GraphQL writes them, and their translation. Fields and words that we do not
 //! know are passed over; a missing part is unread, never empty.
 
-use decide::snapshot::{CheckState, Mergeable, Read, ReviewDecision, ReviewVerdict};
+use decide::snapshot::{Mergeable, Read, ReviewDecision, ReviewVerdict};
 use decide::{Person, PullNumber, Sha};
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::HubError;
+use super::check_wire::{WireRollup, checks};
 use super::graphql::Fault;
-use super::pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState};
+use super::pull::{Author, HubComment, HubPull, HubReview, HubState};
 use super::pulls::{malformed, partial};
 
 /// A list of GraphQL, with as much of its page as was asked for.
@@ -47,7 +48,7 @@ impl<T> WireConnection<T> {
     }
 
     /// Every entry of a part that may be unread.
-    fn part(self, longest: &str) -> Read<Vec<T>> {
+    pub(super) fn part(self, longest: &str) -> Read<Vec<T>> {
         let more = self.page_info.as_ref().is_some_and(|info| info.has_next_page || info.has_previous_page);
         match self.nodes.map(|nodes| nodes.into_iter().collect::<Option<Vec<T>>>()) {
             Some(Some(nodes)) if !more => Read::Known(nodes),
@@ -95,14 +96,14 @@ pub(super) struct WirePull {
 }
 
 #[derive(Deserialize)]
-struct WireActor {
+pub(super) struct WireActor {
     #[serde(rename = "__typename", default)]
     kind: String,
     login: String,
 }
 
 impl WireActor {
-    fn read(self) -> Author {
+    pub(super) fn read(self) -> Author {
         // GraphQL leaves the suffix out that REST and people know an App by.
         let app = self.kind == "Bot" || self.login.ends_with("[bot]");
         let login = if app && !self.login.ends_with("[bot]") { format!("{}[bot]", self.login) } else { self.login };
@@ -160,41 +161,6 @@ struct WireCommit {
     status_check_rollup: Option<WireRollup>,
 }
 
-#[derive(Deserialize)]
-struct WireRollup {
-    contexts: Option<WireConnection<WireContext>>,
-}
-
-/// A check run or a status, told apart by `__typename`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireContext {
-    #[serde(rename = "__typename", default)]
-    kind: String,
-    database_id: Option<u64>,
-    name: Option<String>,
-    status: Option<String>,
-    conclusion: Option<String>,
-    title: Option<String>,
-    external_id: Option<String>,
-    check_suite: Option<WireSuite>,
-    context: Option<String>,
-    state: Option<String>,
-    description: Option<String>,
-    creator: Option<WireActor>,
-}
-
-#[derive(Deserialize)]
-struct WireSuite {
-    app: Option<WireApp>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireApp {
-    database_id: Option<u64>,
-}
-
 impl WirePull {
     pub(super) fn branch(&self) -> &str {
         &self.head_ref_name
@@ -209,8 +175,9 @@ impl WirePull {
     pub(super) fn read(self, what: &str, faults: &[Fault]) -> Result<HubPull, HubError> {
         let vital = |fault: &&Fault| {
             let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
-            !matches!(path.as_slice(), ["reviews" | "comments", ..])
-                && !(path.first() == Some(&"commits") && path.contains(&"statusCheckRollup"))
+            let apart = matches!(path.as_slice(), ["reviews" | "comments", ..])
+                || (path.first() == Some(&"commits") && path.contains(&"statusCheckRollup"));
+            !apart
         };
         if let Some(fault) = faults.iter().find(vital) {
             return Err(partial(what, std::slice::from_ref(fault)));
@@ -329,55 +296,5 @@ fn comments(list: Option<WireConnection<WireComment>>, fault: Option<String>) ->
     match nodes.into_iter().map(read).collect::<Option<Vec<HubComment>>>() {
         Some(comments) => Read::Known(comments),
         None => Read::Unread("the hub left some comments out".to_owned()),
-    }
-}
-
-fn checks(rollup: Option<WireRollup>, fault: Option<String>) -> Read<Vec<HubCheck>> {
-    if let Some(why) = fault {
-        return Read::Unread(why);
-    }
-    // No rollup and no error: nobody has said anything about this commit.
-    let Some(rollup) = rollup else { return Read::Known(Vec::new()) };
-    let Some(contexts) = rollup.contexts else { return Read::Unread("the hub left the checks out".to_owned()) };
-    match contexts.part("100 checks") {
-        Read::Known(contexts) => Read::Known(contexts.into_iter().map(WireContext::read).collect()),
-        Read::Unread(why) => Read::Unread(why),
-    }
-}
-
-impl WireContext {
-    fn read(self) -> HubCheck {
-        let run = self.kind == "CheckRun";
-        let state = if run {
-            of_run(self.status.as_deref(), self.conclusion.as_deref())
-        } else {
-            match self.state.as_deref() {
-                Some("SUCCESS") => CheckState::Success,
-                Some("FAILURE" | "ERROR") => CheckState::Failure,
-                _ => CheckState::Pending,
-            }
-        };
-        HubCheck {
-            name: self.name.or(self.context).unwrap_or_default(),
-            state,
-            app: self.check_suite.and_then(|suite| suite.app).and_then(|app| app.database_id),
-            by: self.creator.map(WireActor::read),
-            run: self.database_id.filter(|_| run),
-            title: self.title.or(self.description).unwrap_or_default(),
-            mark: self.external_id.filter(|mark| !mark.is_empty()),
-        }
-    }
-}
-
-/// Neutral and skipped satisfy the hub's own rules, so they are green here too; whatever else is
-/// completed is red, and every word that we do not know is not there yet.
-fn of_run(status: Option<&str>, conclusion: Option<&str>) -> CheckState {
-    match (status, conclusion) {
-        (Some("COMPLETED"), Some("SUCCESS" | "NEUTRAL" | "SKIPPED")) => CheckState::Success,
-        (
-            Some("COMPLETED"),
-            Some("FAILURE" | "TIMED_OUT" | "CANCELLED" | "ACTION_REQUIRED" | "STARTUP_FAILURE" | "STALE"),
-        ) => CheckState::Failure,
-        _ => CheckState::Pending,
     }
 }

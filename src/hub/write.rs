@@ -1,8 +1,7 @@
 //! Writes, each a compare-and-set where the hub has one. A second "already exists" is "found";
 //! what may have happened is told as that, and nothing is sent twice.
 
-use decide::plan::Identity;
-use decide::{PullNumber, Sha};
+use decide::PullNumber;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,13 +9,6 @@ use serde_json::{Value, json};
 use super::client::segment;
 use super::pulls::list_of_branch;
 use super::{BRANCH_PREFIX, HubError, RepoHub};
-
-/// The name of our check run and of our commit status.
-pub const CHECK: &str = "coldframe";
-/// The hub's bound on the description of a status.
-const DESCRIPTION: usize = 140;
-/// The hub's bound on texts of check runs, in bytes, with room for the mark of the cut.
-const SUMMARY: usize = 65_000;
 
 /// What opening a pull request came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,99 +28,15 @@ impl Opened {
     }
 }
 
-/// What the hub answered to a merge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MergeAnswer {
-    /// Merged, it says. Whether the content is on the base branch, git proves.
-    Merged {
-        /// The commit on the base branch.
-        commit: Sha,
-    },
-    /// The head is not the one that was asked for any more (409).
-    HeadMoved,
-    /// The hub does not merge it (405, 422).
-    Refused {
-        /// Its words.
-        why: String,
-    },
-    /// It may have merged it. Look at the base branch before anything else (design: failure F29).
-    Indeterminate {
-        /// What happened.
-        why: String,
-    },
-}
-
-/// How our check stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckConclusion {
-    /// It waits; a neutral one would satisfy a required check.
-    ActionRequired,
-    /// The bot may merge.
-    Success,
-    /// The bot never will.
-    Failure,
-}
-
-/// Our check on one commit, as it shall be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckDraft {
-    /// The commit.
-    pub head: Sha,
-    /// How it stands.
-    pub conclusion: CheckConclusion,
-    /// One line; a plain token's status shows only this, cut to 140 characters.
-    pub title: String,
-    /// Markdown, cut to what the hub takes.
-    pub summary: String,
-    /// Where "Details" leads.
-    pub details: Option<String>,
-}
-
-impl CheckDraft {
-    /// A mark of the content. The hub keeps it as `external_id`, and [`super::HubCheck::mark`]
-    /// shows it again: when the two agree nothing has to be written.
-    pub fn mark(&self) -> String {
-        let parts = (self.head.as_str(), conclusion(self.conclusion), &self.title, &self.summary, &self.details);
-        let text = format!("{parts:?}");
-        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
-        digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// The description that a plain token's status shows.
-    pub fn description(&self) -> String {
-        match self.title.char_indices().nth(DESCRIPTION - 1) {
-            Some((end, last)) if end + last.len_utf8() < self.title.len() => format!("{}…", &self.title[..end]),
-            _ => self.title.clone(),
-        }
-    }
-}
-
-fn conclusion(conclusion: CheckConclusion) -> &'static str {
-    match conclusion {
-        CheckConclusion::ActionRequired => "action_required",
-        CheckConclusion::Success => "success",
-        CheckConclusion::Failure => "failure",
-    }
-}
-
-/// The text in at most `most` bytes, with a mark where it was cut.
-fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let room = most.saturating_sub('…'.len_utf8());
-    let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= room).last().unwrap_or(0);
-    format!("{}…", &text[..end])
-}
-
 #[derive(Deserialize)]
 struct Numbered {
     number: u64,
 }
 
+/// What was made, by its number.
 #[derive(Deserialize)]
-struct Identified {
-    id: u64,
+pub(super) struct Identified {
+    pub(super) id: u64,
 }
 
 impl RepoHub {
@@ -182,71 +90,6 @@ impl RepoHub {
         Ok(())
     }
 
-    /// Asks the hub to merge this head and no other, by a merge commit, or squashed where the
-    /// repository allows no merge commits.
-    ///
-    /// # Errors
-    /// It was not asked (limit, no such identity), or the credential may not ask: nothing happened.
-    pub async fn merge(
-        &self,
-        via: Identity,
-        number: PullNumber,
-        head: &Sha,
-        title: &str,
-        message: &str,
-    ) -> Result<MergeAnswer, HubError> {
-        let squash = self.repository().merge_commits == Some(false) && self.repository().squash_merges != Some(false);
-        let method = if squash { "squash" } else { "merge" };
-        let answer = self.merge_by(method, via, number, head, title, message).await?;
-        match &answer {
-            // The settings changed since they were read, or were not shown to us. A 405 is a no
-            // before anything was done, and the other method has the same compare-and-set.
-            MergeAnswer::Refused { why } if !squash && why.to_lowercase().contains("merge commits are not allowed") => {
-                self.merge_by("squash", via, number, head, title, message).await
-            }
-            MergeAnswer::Merged { .. }
-            | MergeAnswer::HeadMoved
-            | MergeAnswer::Refused { .. }
-            | MergeAnswer::Indeterminate { .. } => Ok(answer),
-        }
-    }
-
-    async fn merge_by(
-        &self,
-        method: &str,
-        via: Identity,
-        number: PullNumber,
-        head: &Sha,
-        title: &str,
-        message: &str,
-    ) -> Result<MergeAnswer, HubError> {
-        #[derive(Deserialize)]
-        struct Merged {
-            merged: bool,
-            sha: Option<String>,
-        }
-        let client = match (via, &self.inner.bypass) {
-            (Identity::Ordinary, _) => self.main(),
-            (Identity::Bypass, Some(bypass)) => bypass,
-            (Identity::Bypass, None) => {
-                let why = "no second App identity that branch rules let pass is set up in this repository";
-                return Err(HubError::Setup(why.to_owned()));
-            }
-        };
-        let path = self.path(&format!("/pulls/{}/merge", number.0));
-        let sent = json!({
-            "sha": head.as_str(), "merge_method": method, "commit_title": title, "commit_message": message,
-        });
-        match client.write_for::<Merged>(Method::PUT, &path, sent).await {
-            Ok(Merged { merged: true, sha: Some(commit) }) => Ok(MergeAnswer::Merged { commit: Sha::new(commit) }),
-            Ok(Merged { .. }) => Ok(MergeAnswer::Indeterminate { why: "it names no merged commit".to_owned() }),
-            Err(HubError::Refused { status: 409, .. }) => Ok(MergeAnswer::HeadMoved),
-            Err(HubError::Refused { status: 405 | 422, why, .. }) => Ok(MergeAnswer::Refused { why }),
-            Err(HubError::Unsettled { why, .. }) => Ok(MergeAnswer::Indeterminate { why }),
-            Err(other) => Err(other),
-        }
-    }
-
     /// Comments on it; the number of the comment.
     ///
     /// # Errors
@@ -267,38 +110,6 @@ impl RepoHub {
         Ok(())
     }
 
-    /// Writes our check: a check run, made new or in place of `existing`; with a plain token,
-    /// which cannot, a commit status. The number of the run.
-    ///
-    /// # Errors
-    /// Refused, or unknown whether it happened.
-    pub async fn set_check(&self, check: &CheckDraft, existing: Option<u64>) -> Result<Option<u64>, HubError> {
-        if self.inner.plain {
-            let path = self.path(&format!("/statuses/{}", segment(check.head.as_str())));
-            self.main().write(Method::POST, &path, Some(status(check))).await?;
-            return Ok(None);
-        }
-        let mut sent = json!({
-            "name": CHECK,
-            "status": "completed",
-            "conclusion": conclusion(check.conclusion),
-            "external_id": check.mark(),
-            "output": { "title": check.title, "summary": cut(&check.summary, SUMMARY) },
-        });
-        if let Some(details) = &check.details {
-            sent["details_url"] = Value::from(details.as_str());
-        }
-        let (method, path) = match existing {
-            Some(id) => (Method::PATCH, self.path(&format!("/check-runs/{id}"))),
-            None => {
-                sent["head_sha"] = Value::from(check.head.as_str());
-                (Method::POST, self.path("/check-runs"))
-            }
-        };
-        let run: Identified = self.main().write_for(method, &path, sent).await?;
-        Ok(Some(run.id))
-    }
-
     /// Deletes one of our branches. One that is gone already is deleted.
     ///
     /// # Errors
@@ -313,66 +124,6 @@ impl RepoHub {
             Ok(_) => Ok(()),
             Err(HubError::Refused { status: 422, why, .. }) if why.contains("does not exist") => Ok(()),
             Err(other) => Err(other),
-        }
-    }
-}
-
-fn status(check: &CheckDraft) -> Value {
-    let state = match check.conclusion {
-        CheckConclusion::ActionRequired => "pending",
-        CheckConclusion::Success => "success",
-        CheckConclusion::Failure => "failure",
-    };
-    let mut sent = json!({ "state": state, "context": CHECK, "description": check.description() });
-    if let Some(details) = &check.details {
-        sent["target_url"] = Value::from(details.as_str());
-    }
-    sent
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn draft(title: &str) -> CheckDraft {
-        let (summary, details) = ("| gate |".to_owned(), None);
-        let conclusion = CheckConclusion::ActionRequired;
-        CheckDraft { head: Sha::from("abc"), conclusion, title: title.to_owned(), summary, details }
-    }
-
-    #[test]
-    fn texts_are_cut_at_letters() {
-        assert_eq!(cut("short", 5), "short");
-        assert_eq!(cut("shorter", 6), "sho…");
-        assert_eq!(cut("üüüü", 7), "üü…");
-        for length in [139, 140, 141, 500] {
-            let description = draft(&"ü".repeat(length)).description();
-            assert_eq!(description.chars().count(), length.min(140), "{length}");
-            assert_eq!(description.ends_with('…'), length > 140, "{length}");
-        }
-    }
-
-    #[test]
-    fn the_mark_changes_with_the_content() {
-        let mark = draft("a").mark();
-        assert_eq!(mark, draft("a").mark());
-        assert_eq!(mark.len(), 32);
-        let other = CheckDraft { conclusion: CheckConclusion::Success, ..draft("a") };
-        for changed in [draft("b"), other, CheckDraft { head: Sha::from("abd"), ..draft("a") }] {
-            assert_ne!(mark, changed.mark());
-        }
-    }
-
-    #[test]
-    fn a_status_stands_for_a_check() {
-        for (conclusion, state) in [
-            (CheckConclusion::ActionRequired, "pending"),
-            (CheckConclusion::Success, "success"),
-            (CheckConclusion::Failure, "failure"),
-        ] {
-            let sent = status(&CheckDraft { conclusion, details: Some("http://x".to_owned()), ..draft("t") });
-            assert_eq!((&sent["state"], &sent["context"]), (&json!(state), &json!("coldframe")));
-            assert_eq!(sent["target_url"], json!("http://x"));
         }
     }
 }

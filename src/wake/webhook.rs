@@ -152,7 +152,8 @@ impl Endpoint {
 
     /// Against every secret, each in constant time.
     fn is_signed(&self, body: &[u8], tag: &[u8; 32]) -> bool {
-        self.keys.iter().fold(false, |signed, key| hmac::verify(key, body, tag).is_ok() || signed)
+        let fitting = self.keys.iter().filter(|key| hmac::verify(key, body, tag).is_ok());
+        fitting.count() > 0
     }
 
     fn ring(&self, event: &str, body: &[u8]) -> Result<&'static str, Answer> {

@@ -35,11 +35,12 @@ fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
 
 fn deadline(wave: &Wave, tier: &Tier, now: Timestamp) -> Finding {
     let rule = &tier.health;
-    let Some(landed) = &wave.landed else { return Finding::wait(Gate::ProgressDeadline, Reason::NotLanded) };
+    if wave.landed.is_none() {
+        return Finding::wait(Gate::ProgressDeadline, Reason::NotLanded);
+    }
     if wave.converged.is_some() || !past_deadline(wave, rule, now) {
         return Finding::pass(Gate::ProgressDeadline, Reason::InTime);
     }
-    let _ = landed;
     let because = Reason::PastProgressDeadline { deadline: rule.progress_deadline, members: Vec::new() };
     Finding::fail(Gate::ProgressDeadline, because)
 }

@@ -142,7 +142,7 @@ async fn repositories_of_every_installation() {
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].full_name().as_str(), all[0].installation), ("acme/config", Some(10)));
     assert_eq!(hub.repository("acme/config").await.unwrap(), all[0]);
-    let narrowed = server.seen().into_iter().filter(|seen| seen.call() == MINT).next_back().unwrap();
+    let narrowed = server.seen().into_iter().rfind(|seen| seen.call() == MINT).unwrap();
     assert_eq!(narrowed.body, json!({ "repositories": ["config"], "permissions": { "metadata": "read" } }));
     for name in ["config", "acme/config/x", "acme/..", "../x", "acme/a b", "/x", "acme/"] {
         assert!(matches!(hub.repository(name).await, Err(HubError::Setup(_))), "{name}");
