@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn each_condition_of_force_is_needed() {
-        let cases: [(&str, fn(&mut Snapshot)); 19] = [
+        type Case = (&'static str, fn(&mut Snapshot));
+        let cases: [Case; 19] = [
             ("the notice was not sent", |w| edit(w, |pull| pull.notices.clear())),
             ("the notice went out later than its distance", |w| told(w, 9)),
             ("the period is not over", |w| {

@@ -224,7 +224,7 @@ mod tests {
             }
             _ => None,
         });
-        records.last().unwrap_or(SignedDuration::ZERO)
+        records.max().unwrap_or(SignedDuration::ZERO)
     }
 
     #[test]

@@ -70,7 +70,8 @@ mod tests {
     /// These take the pull request back: the wave is withdrawn, with the reason.
     #[test]
     fn what_is_stopped_is_taken_back() {
-        let cases: [(&str, fn(&mut Snapshot), &str); 4] = [
+        type Case = (&'static str, fn(&mut Snapshot), &'static str);
+        let cases: [Case; 4] = [
             (
                 "constraint of the plugin",
                 |w| w.policy.plugins[0].constraint = "~1.0".parse().ok(),
