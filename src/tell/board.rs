@@ -58,11 +58,10 @@ pub fn board(view: &View, now: Timestamp) -> String {
     }
     let mut out = String::new();
     if let Some(trouble) = &view.trouble {
-        out.push_str(&format!("{}\n", paint(style::of(Tone::Bad), &inert::line(trouble))));
+        out.push_str(&format!("{}\n", paint(style::of(Tone::Bad), &format!("✖ {}", inert::line(trouble)))));
     }
     for freeze in view.freezes.iter().filter(|freeze| freeze.until.is_none_or(|until| now < until)) {
-        let reason = decide::Reason::Frozen { why: freeze.why.clone(), by: freeze.by.clone() };
-        out.push_str(&format!("{}\n", paint(style::of(Tone::Attention), &inert::line(&reason.to_string()))));
+        out.push_str(&format!("{}\n", paint(style::of(Tone::Attention), &format!("✖ {}", words::freeze(freeze)))));
     }
     out.push_str(&aligned(&lines));
     if lines.is_empty() {
@@ -85,7 +84,8 @@ fn plugin_lines(view: &View, plugin: &PluginName, now: Timestamp) -> Vec<Line> {
     let waves: Vec<&WaveReport> = view.plan.waves.iter().filter(|wave| wave.plugin == *plugin).collect();
     let mut climbs: Vec<&Climb> = view.plan.climbs.iter().filter(|climb| climb.plugin == *plugin).collect();
     climbs.sort_by(|a, b| b.version.cmp(&a.version));
-    let alive = |climb: &&Climb| waves.iter().any(|wave| wave.version.as_ref() == Some(&climb.version) && is_alive(wave));
+    let alive =
+        |climb: &&Climb| waves.iter().any(|wave| wave.version.as_ref() == Some(&climb.version) && is_alive(wave));
     let shown: Vec<&Climb> = climbs.iter().copied().filter(alive).collect();
     if shown.is_empty() {
         return vec![settled(plugin, &waves)];
@@ -162,7 +162,7 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
     let (healthy, of) = words::healthy(wave);
     let text = match &wave.state {
         WaveState::Waiting | WaveState::Open { .. } => {
-            let mut text = match words::stop(wave).or_else(|| words::holding(wave).next()) {
+            let mut text = match words::first(wave) {
                 Some(finding) => finding.because.to_string(),
                 None => "every gate passes".to_string(),
             };
@@ -171,7 +171,7 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
                 text.push_str(&format!(" (and {})", words::count(more, "more gate")));
             }
             if let Some(grace) = wave.grace.as_ref().filter(|grace| grace.deadline > now) {
-                text.push_str(&format!(", merged by force {}", words::when(grace.deadline, &zone)));
+                text.push_str(&format!(", by force on {}", words::when(grace.deadline, &zone)));
             }
             text
         }
@@ -184,9 +184,7 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
             Some((version, _)) => format!("held: {why}; {version} may overtake"),
             None => format!("held: {why}"),
         },
-        WaveState::Rejected { by, pull, .. } => {
-            decide::Reason::Rejected { by: by.clone(), pull: *pull }.to_string()
-        }
+        WaveState::Rejected { by, pull, .. } => decide::Reason::Rejected { by: by.clone(), pull: *pull }.to_string(),
         WaveState::Idle { .. } | WaveState::Finished { .. } | WaveState::Superseded { .. } => return None,
     };
     Some((tone, inert::line(&format!("{}: {text}", wave.tier))))
@@ -276,5 +274,5 @@ fn proposed(proposal: &Proposal) -> String {
 }
 
 fn by_force(forced: Option<&ForceEvidence>) -> String {
-    forced.map_or_else(String::new, |evidence| format!(", by force: {}", evidence.waived))
+    forced.map_or_else(String::new, |evidence| format!(" by force, waived: {}", evidence.waived))
 }

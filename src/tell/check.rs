@@ -1,10 +1,10 @@
 //! The check run on the pull request, and the one-line status where only a plain token is there.
 
-use decide::plan::{Gate, WaveReport, WaveState};
+use decide::plan::{Gate, MemberState, WaveReport, WaveState};
 use decide::{Reason, Verdict};
 use serde::Serialize;
 
-use super::page::{Forced, capped, forced};
+use super::page::{Forced, NAMES, capped, forced, listed};
 use super::{Links, TellError, inert, render, words};
 
 /// The longest description of a commit status that the hub takes.
@@ -71,7 +71,8 @@ struct Page {
     gates: Vec<Row>,
     members: Vec<MemberRow>,
     more: usize,
-    healthy: String,
+    clusters: String,
+    names: String,
     forced: Option<Forced>,
 }
 
@@ -121,15 +122,17 @@ pub fn check(wave: &WaveReport, links: &Links) -> Result<CheckText, TellError> {
         let since = since.map(when).unwrap_or_default();
         MemberRow { cluster: member.cluster.to_string(), emoji: look.emoji, state: look.word, since, evidence }
     });
-    let (healthy, of) = words::healthy(wave);
+    let asked = wave.members.iter().any(|member| member.state != MemberState::NotAsked);
+    let names: Vec<String> = wave.members.iter().map(|member| member.cluster.to_string()).collect();
     let title = headline(wave);
     let page = Page {
         name: words::name(wave),
         lead: lead(wave, &title),
         gates: gates.collect(),
-        members: members.collect(),
-        more: of.saturating_sub(MEMBERS),
-        healthy: format!("{healthy} of {of} healthy on this version"),
+        members: if asked { members.collect() } else { Vec::new() },
+        more: if asked { names.len().saturating_sub(MEMBERS) } else { 0 },
+        clusters: words::clusters(wave),
+        names: if asked { String::new() } else { listed(&names, NAMES) },
         forced: forced(wave, &zone),
     };
     Ok(CheckText { conclusion: conclusion(wave), title, summary: capped(render::markdown("check", &page)?) })
@@ -138,7 +141,7 @@ pub fn check(wave: &WaveReport, links: &Links) -> Result<CheckText, TellError> {
 /// The status of a wave, for tokens that cannot write check runs.
 pub fn status(wave: &WaveReport) -> StatusText {
     let title = headline(wave);
-    let description = match words::holding(wave).find(|finding| !is_for_a_person(&finding.because)) {
+    let description = match words::first(wave).filter(|finding| !is_for_a_person(&finding.because)) {
         Some(first) if words::end(&wave.state).is_none() => format!("{title}: {}", first.because),
         Some(_) | None => title,
     };
@@ -195,12 +198,89 @@ fn headline(wave: &WaveReport) -> String {
     }
 }
 
-/// The one sentence above the table.
+/// The one sentence above the table: why, else what the title says.
 fn lead(wave: &WaveReport, title: &str) -> String {
-    let why = words::end(&wave.state).map(|why| why.to_string());
-    let first = || words::holding(wave).next().map(|finding| finding.because.to_string());
-    match why.or_else(first) {
-        Some(why) => format!("{title}: {why}"),
-        None => title.to_string(),
+    let why = words::end(&wave.state).or_else(|| words::first(wave).map(|finding| finding.because.clone()));
+    why.map_or_else(|| title.to_string(), |why| why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::fixture::{self, gates, put, version, wave};
+    use super::*;
+    use decide::{PullNumber, Version};
+
+    fn open(change: impl FnOnce(&mut WaveReport)) -> WaveReport {
+        let state = WaveState::Open { pull: Some(PullNumber(12)), since: fixture::now() };
+        let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
+        wave.findings = gates("bronze", "1.15.0");
+        change(&mut wave);
+        wave
+    }
+
+    fn in_state(state: WaveState) -> WaveReport {
+        open(|wave| wave.state = state)
+    }
+
+    #[test]
+    fn each_state_has_its_conclusion() {
+        let wait = Verdict::Wait { until: None };
+        let at = fixture::now();
+        let owners = || Reason::NeedsApproval { owners: vec!["@acme/platform".to_string()], missing: 1 };
+        let held = || Reason::Held { by: "bob".into(), why: "lunch".to_string() };
+        let outside = || Reason::OutsideConstraint { constraint: "^1.14".to_string() };
+        let deadline = at;
+        let newer: Version = version("1.15.1");
+        let cases = [
+            (
+                "action_required",
+                "Waiting: 1 of 12 gates (approvals)",
+                open(|w| put(w, Gate::Approvals, wait, owners())),
+            ),
+            ("action_required", "Waiting: 1 of 12 gates (hold)", open(|w| put(w, Gate::Hold, Verdict::Fail, held()))),
+            ("action_required", "Waiting: 1 of 12 gates (head and checks)", {
+                open(|w| put(w, Gate::Head, Verdict::Unknown, Reason::MergeabilityUnknown))
+            }),
+            ("success", "May merge", open(|_| ())),
+            ("success", "May merge", open(|w| put(w, Gate::Grace, wait, Reason::GraceRunning { deadline }))),
+            ("success", "May merge", open(|w| put(w, Gate::Approvals, Verdict::Waived { since: at }, owners()))),
+            ("success", "May merge: a person presses the button", {
+                open(|w| put(w, Gate::Approvals, wait, Reason::ManualMerge))
+            }),
+            ("failure", "Stopped: 1 of 12 gates (release)", open(|w| put(w, Gate::Release, Verdict::Fail, outside()))),
+            ("failure", "Held: it failed here", fixture::held()),
+            ("failure", "Rejected", in_state(WaveState::Rejected { at, by: None, pull: PullNumber(12) })),
+            ("failure", "Superseded by 1.15.1", in_state(WaveState::Superseded { at, by: newer })),
+            ("success", "Merged, soaking, 3 of 3 healthy on it", fixture::soaking()),
+            ("success", "Merged, 5 of 8 healthy on it", fixture::forced()),
+            ("success", "Finished", in_state(WaveState::Finished { at })),
+        ];
+        for (conclusion, title, wave) in cases {
+            let check = check(&wave, &Links::default()).unwrap();
+            assert_eq!((check.conclusion.as_str(), check.title.as_str()), (conclusion, title));
+            assert_eq!(status(&wave).conclusion, check.conclusion);
+        }
+    }
+
+    #[test]
+    fn a_status_names_the_first_thing_and_fits() {
+        let text = status(&fixture::open());
+        assert_eq!(text.conclusion.as_status(), "pending");
+        assert_eq!(
+            text.description,
+            "Waiting: 2 of 12 gates (window, approvals): waits for an approval by @acme/platform"
+        );
+        let names = vec!["x".repeat(500)];
+        let long = open(|w| put(w, Gate::Head, Verdict::Fail, Reason::ChecksFailed { names }));
+        assert_eq!(status(&long).description.chars().count(), STATUS_CAP);
+        assert_eq!(status(&fixture::held()).description, "Held: it failed here");
+    }
+
+    #[test]
+    fn unhealthy_clusters_come_first() {
+        let summary = check(&fixture::forced(), &Links::default()).unwrap().summary;
+        let place = |name: &str| summary.find(name).unwrap_or_else(|| panic!("{name} is not in {summary}"));
+        assert!(place("| us-g3 |") < place("| us-g1 |") && place("| ap-g1 |") < place("| eu-g1 |"), "{summary}");
     }
 }

@@ -43,6 +43,7 @@ struct Tile {
 struct Item {
     text: String,
     href: Option<String>,
+    before: &'static str,
     time: Option<Time>,
 }
 
@@ -73,8 +74,9 @@ struct Cell {
     mark: &'static str,
     word: &'static str,
     says: String,
+    until: Option<Time>,
     bar: Option<Bar>,
-    time: Option<Time>,
+    ago: Option<Time>,
 }
 
 /// How far a soak or a grace period has come.
@@ -82,6 +84,7 @@ struct Cell {
 pub(crate) struct Bar {
     percent: i64,
     label: String,
+    time: Option<Time>,
 }
 
 /// An instant, and how far off it is; the page's script keeps the second one right.
@@ -125,7 +128,7 @@ fn waves<'a>(views: &'a [&'a View]) -> impl Iterator<Item = (&'a View, &'a WaveR
 }
 
 fn item(view: &View, wave: &WaveReport) -> Item {
-    Item { text: words::name(wave), href: Some(wave_href(view, &wave.plugin, &wave.tier)), time: None }
+    Item { text: words::name(wave), href: Some(wave_href(view, &wave.plugin, &wave.tier)), before: "", time: None }
 }
 
 fn tile(name: &'static str, value: String, tone: Tone, mut items: Vec<Item>) -> Tile {
@@ -137,8 +140,8 @@ fn tile(name: &'static str, value: String, tone: Tone, mut items: Vec<Item>) -> 
 /// Waves that a person's approval would move.
 fn approvals(views: &[&View]) -> Tile {
     let asked = |wave: &WaveReport| {
-        let open = matches!(wave.state, WaveState::Waiting | WaveState::Open { .. });
-        open && words::holding(wave).any(|finding| finding.gate == Gate::Approvals || finding.gate == Gate::Breaking)
+        words::before_landing(&wave.state)
+            && words::holding(wave).any(|finding| finding.gate == Gate::Approvals || finding.gate == Gate::Breaking)
     };
     let items: Vec<Item> = waves(views).filter(|(_, wave)| asked(wave)).map(|(view, wave)| item(view, wave)).collect();
     let tone = if items.is_empty() { Tone::Quiet } else { Tone::Attention };
@@ -155,9 +158,8 @@ fn held(views: &[&View]) -> Tile {
 
 /// The next merge without the missing approvals.
 fn next_force(views: &[&View], now: Timestamp) -> Tile {
-    let open = |wave: &WaveReport| matches!(wave.state, WaveState::Waiting | WaveState::Open { .. });
     let mut running: Vec<_> = waves(views)
-        .filter(|(_, wave)| open(wave))
+        .filter(|(_, wave)| words::before_landing(&wave.state))
         .filter_map(|(view, wave)| wave.grace.as_ref().map(|grace| (grace.deadline, view, wave)))
         .collect();
     running.sort_by_key(|(deadline, ..)| *deadline);
@@ -169,6 +171,7 @@ fn next_force(views: &[&View], now: Timestamp) -> Tile {
         })
         .collect();
     match running.first() {
+        Some((deadline, ..)) if *deadline <= now => tile("Next force", "due now".to_string(), Tone::Attention, items),
         Some((deadline, view, wave)) => {
             let zone = view.links.zone(&wave.plugin, &wave.tier);
             tile("Next force", words::brief(*deadline, &zone), Tone::Attention, items)
@@ -182,16 +185,8 @@ fn freezes(views: &[&View], now: Timestamp) -> Tile {
     let mut items = Vec::new();
     for view in views {
         for freeze in view.freezes.iter().filter(|freeze| freeze.until.is_none_or(|until| now < until)) {
-            let scope: Vec<&str> = freeze
-                .tiers
-                .iter()
-                .map(TierName::as_str)
-                .chain(freeze.plugins.iter().map(PluginName::as_str))
-                .collect();
-            let scope = if scope.is_empty() { "everything".to_string() } else { scope.join(", ") };
-            let why = Reason::Frozen { why: freeze.why.clone(), by: freeze.by.clone() };
             let until = freeze.until.map(|until| time(until, &view.links.shared_zone(), now));
-            items.push(Item { text: format!("{scope}: {why}"), href: None, time: until });
+            items.push(Item { text: words::freeze(freeze), href: None, before: "ends", time: until });
         }
     }
     let (value, tone) = if items.is_empty() { ("none", Tone::Quiet) } else { ("in force", Tone::Bad) };
@@ -200,10 +195,10 @@ fn freezes(views: &[&View], now: Timestamp) -> Tile {
 
 /// How soon somebody should look at a wave; the smaller, the sooner.
 fn urgency(wave: &WaveReport) -> u8 {
-    let open = matches!(wave.state, WaveState::Waiting | WaveState::Open { .. });
+    let open = words::before_landing(&wave.state);
     match words::wave(wave).tone {
         Tone::Bad => 0,
-        Tone::Attention if open => match words::holding(wave).next().map(|finding| finding.gate) {
+        Tone::Attention if open => match words::first(wave).map(|finding| finding.gate) {
             Some(Gate::Approvals | Gate::Breaking | Gate::Head) => 1,
             Some(_) => 2,
             None => 3,
@@ -269,21 +264,21 @@ fn nothing(tier: &TierName) -> Cell {
         mark: "",
         word: "",
         says: String::new(),
+        until: None,
         bar: None,
-        time: None,
+        ago: None,
     }
 }
 
 fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let look = words::wave(wave);
-    let (version, says, at) = match &wave.state {
+    let (version, says, until) = match &wave.state {
         WaveState::Idle { running } => (running.as_ref(), String::new(), None),
         WaveState::Waiting | WaveState::Open { .. } => {
-            let first = words::stop(wave).or_else(|| words::holding(wave).next());
+            let first = words::first(wave);
             let says = first.map_or_else(|| "every gate passes".to_string(), |finding| finding.because.to_string());
-            let deadline = wave.grace.as_ref().map(|grace| grace.deadline);
-            (wave.version.as_ref(), says, first.and_then(words::until).or(deadline))
+            (wave.version.as_ref(), says, first.and_then(words::until))
         }
         WaveState::Converging { .. } => {
             let (healthy, of) = words::healthy(wave);
@@ -293,7 +288,7 @@ fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
             let (healthy, of) = words::healthy(wave);
             (wave.version.as_ref(), format!("{healthy} of {of} healthy"), None)
         }
-        WaveState::Finished { at } => (wave.version.as_ref(), String::new(), Some(*at)),
+        WaveState::Finished { .. } => (wave.version.as_ref(), String::new(), None),
         WaveState::Failed { why, .. } => (wave.version.as_ref(), why.to_string(), None),
         WaveState::Rejected { by, pull, .. } => {
             (wave.version.as_ref(), Reason::Rejected { by: by.clone(), pull: *pull }.to_string(), None)
@@ -311,8 +306,11 @@ fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
         mark: look.mark,
         word: look.word,
         says: inert::cut(&inert::line(&says), 160),
+        until: until.map(|at| time(at, &zone, now)),
         bar: bar(wave, &zone, now),
-        time: at.map(|at| time(at, &zone, now)),
+        ago: words::since(&wave.state)
+            .filter(|_| matches!(wave.state, WaveState::Finished { .. }) || words::end(&wave.state).is_some())
+            .map(|at| time(at, &zone, now)),
     }
 }
 
@@ -321,10 +319,12 @@ pub(crate) fn bar(wave: &WaveReport, zone: &TimeZone, now: Timestamp) -> Option<
     let percent = |part: i64, whole: i64| if whole <= 0 { 100 } else { (part.max(0) * 100 / whole).clamp(0, 100) };
     if let WaveState::Soaking { healthy_for, of, .. } = &wave.state {
         let label = format!("healthy for {} of {}", spell(*healthy_for), spell(*of));
-        return Some(Bar { percent: percent(healthy_for.as_secs(), of.as_secs()), label });
+        return Some(Bar { percent: percent(healthy_for.as_secs(), of.as_secs()), label, time: None });
     }
-    let grace = wave.grace.as_ref().filter(|_| matches!(wave.state, WaveState::Waiting | WaveState::Open { .. }))?;
+    let grace = wave.grace.as_ref().filter(|_| words::before_landing(&wave.state))?;
     let run = now.duration_since(grace.since).as_secs();
     let whole = grace.deadline.duration_since(grace.since).as_secs();
-    Some(Bar { percent: percent(run, whole), label: format!("merged by force {}", words::when(grace.deadline, zone)) })
+    let word = if grace.deadline <= now { "grace period over" } else { "by force" };
+    let label = format!("{word} {}", words::brief(grace.deadline, zone));
+    Some(Bar { percent: percent(run, whole), label, time: Some(time(grace.deadline, zone, now)) })
 }

@@ -12,12 +12,7 @@ use super::{TellError, View, inert, words};
 ///
 /// # Errors
 /// When the plan has no such plugin or tier; the error names those that it has.
-pub fn explain(
-    view: &View,
-    plugin: &PluginName,
-    tier: Option<&TierName>,
-    now: Timestamp,
-) -> Result<String, TellError> {
+pub fn explain(view: &View, plugin: &PluginName, tier: Option<&TierName>, now: Timestamp) -> Result<String, TellError> {
     let asked = |wave: &&WaveReport| wave.plugin == *plugin && tier.is_none_or(|tier| wave.tier == *tier);
     let waves: Vec<String> = view.plan.waves.iter().filter(asked).map(|wave| one(view, wave, now)).collect();
     if waves.is_empty() {
@@ -41,7 +36,9 @@ fn one(view: &View, wave: &WaveReport, now: Timestamp) -> String {
     }
     if let Some(why) = words::end(&wave.state) {
         out.push_str(&format!("because {}\n", inert::line(&why.to_string())));
-        out.push_str(&why.unblock().map_or_else(String::new, |who| format!("who can unblock: {}\n", inert::line(&who))));
+        out.push_str(
+            &why.unblock().map_or_else(String::new, |who| format!("who can unblock: {}\n", inert::line(&who))),
+        );
     }
     if let Some(digest) = &wave.digest {
         out.push_str(&format!("artefact {}\n", inert::line(digest.as_str())));
@@ -82,7 +79,11 @@ fn grace(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Strin
     }
     if let Some(forced) = &wave.forced {
         out.push_str(&format!("\n  merged by force: {}\n", inert::line(&forced.waived)));
-        out.push_str(&format!("  deadline {}, policy {}\n", dated(forced.deadline), forced.policy.short()));
+        out.push_str(&format!(
+            "  deadline {}, policy {}\n",
+            dated(forced.deadline),
+            inert::line(forced.policy.short())
+        ));
         for held in &forced.held {
             out.push_str(&format!("  held: {}\n", inert::line(held)));
         }
@@ -93,16 +94,20 @@ fn members(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Str
     if wave.members.is_empty() {
         return;
     }
-    let (healthy, of) = words::healthy(wave);
-    out.push_str(&format!("\n  clusters, {healthy} of {of} healthy on this version\n"));
+    out.push_str(&format!("\n  {}\n", words::clusters(wave)));
     let width = wave.members.iter().map(|member| member.cluster.as_str().chars().count()).max().unwrap_or(0);
     for member in &wave.members {
         let look = words::member(&member.state);
         let (since, evidence) = words::member_facts(&member.state);
-        let state = paint(style::of(look.tone), &format!("{} {:11}", look.mark, look.word));
-        let since = since.map_or_else(String::new, |at| paint(DIM, &format!(" since {}", dated(at))));
-        let cluster = inert::line(member.cluster.as_str());
-        let line = format!("  {cluster:width$}  {state}  {evidence}{since}");
-        out.push_str(&format!("{}\n", line.trim_end()));
+        // the mark comes first: a name never stands where a runner looks for commands
+        let mark = paint(style::of(look.tone), look.mark);
+        let mut state = paint(style::of(look.tone), look.word);
+        if !evidence.is_empty() {
+            state.push_str(&format!(": {evidence}"));
+        }
+        if let Some(since) = since {
+            state.push_str(&paint(DIM, &format!(" since {}", dated(since))));
+        }
+        out.push_str(&format!("  {mark} {:width$}  {state}\n", inert::line(member.cluster.as_str())));
     }
 }

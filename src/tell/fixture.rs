@@ -120,7 +120,13 @@ pub(crate) fn put(wave: &mut WaveReport, gate: Gate, verdict: Verdict, because: 
 
 fn idle(plugin: &str, tier: &str, running: &str) -> WaveReport {
     let state = WaveState::Idle { running: Some(version(running)) };
-    WaveReport { version: None, from: None, digest: None, members: Vec::new(), ..wave(plugin, tier, running, running, state) }
+    WaveReport {
+        version: None,
+        from: None,
+        digest: None,
+        members: Vec::new(),
+        ..wave(plugin, tier, running, running, state)
+    }
 }
 
 fn finished(plugin: &str, tier: &str, to: &str, from: &str, when: &str, pull: u64) -> WaveReport {
@@ -132,15 +138,15 @@ fn finished(plugin: &str, tier: &str, to: &str, from: &str, when: &str, pull: u6
 
 /// cert-manager 1.15.0, open on silver: waits for an approval and a window while a grace runs.
 pub(crate) fn open() -> WaveReport {
-    let state = WaveState::Open { pull: Some(PullNumber(12)), since: at("2026-11-20T08:12:00Z") };
+    let state = WaveState::Open { pull: Some(PullNumber(12)), since: at("2026-11-02T08:12:00Z") };
     let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
     wave.findings = gates("bronze", "1.15.0");
     wave.pull = Some(PullNumber(12));
-    let deadline = at("2026-12-18T08:12:00Z");
+    let deadline = at("2026-11-30T08:12:00Z");
     wave.grace = Some(Grace {
-        since: at("2026-11-20T08:12:00Z"),
+        since: at("2026-11-02T08:12:00Z"),
         deadline,
-        notices: vec![SentNotice { before: seconds(14 * DAY), at: at("2026-11-20T08:13:10Z") }],
+        notices: vec![SentNotice { before: seconds(14 * DAY), at: at("2026-11-16T08:13:10Z") }],
     });
     let owners = vec!["@acme/platform".to_string()];
     put(&mut wave, Gate::Approvals, Verdict::Wait { until: None }, Reason::NeedsApproval { owners, missing: 1 });
@@ -226,7 +232,8 @@ pub(crate) fn forced() -> WaveReport {
     wave.forced = Some(evidence());
     wave.pull = Some(PullNumber(4));
     wave.members = members("gold", &healthy("2026-11-21T08:09:00Z"));
-    let slow = |name: &str| trouble(name, "still on 6.5.0", "HelmRelease loki/loki: Progressing", "2026-11-21T08:01:00Z");
+    let slow =
+        |name: &str| trouble(name, "still on 6.5.0", "HelmRelease loki/loki: Progressing", "2026-11-21T08:01:00Z");
     let unread = trouble("us-g3", "not read", "connection refused", "2026-11-21T08:10:00Z");
     wave.members[3].state = MemberState::Progressing(slow("us-g1"));
     wave.members[5].state = MemberState::Unknown(unread.clone());
@@ -276,8 +283,8 @@ fn waves() -> Vec<WaveReport> {
         soaking(),
         waits("ingress-nginx", "silver", "4.11.3", "4.11.2", "bronze"),
         idle("ingress-nginx", "gold", "4.11.2"),
-        finished("cert-manager", "qa", "1.15.0", "1.14.7", "2026-11-18T10:00:00Z", 6),
-        finished("cert-manager", "bronze", "1.15.0", "1.14.7", "2026-11-20T08:10:00Z", 8),
+        finished("cert-manager", "qa", "1.15.0", "1.14.7", "2026-10-30T10:00:00Z", 6),
+        finished("cert-manager", "bronze", "1.15.0", "1.14.7", "2026-11-02T08:10:00Z", 8),
         open(),
         idle("cert-manager", "gold", "1.14.7"),
         finished("trust-manager", "qa", "0.12.1", "0.12.0", "2026-11-21T07:59:00Z", 13),
@@ -351,14 +358,17 @@ fn actions() -> Vec<Action> {
 fn tier(name: &str) -> Tier {
     let json = serde_json::json!({ "name": name });
     let mut tier: Tier = serde_json::from_value(json).unwrap();
-    tier.soak = Soak { min: seconds(match name {
-        "qa" => 2 * HOUR,
-        "bronze" => DAY,
-        "silver" => 2 * DAY,
-        _ => 3 * DAY,
-    }) };
+    tier.soak = Soak {
+        min: seconds(match name {
+            "qa" => 2 * HOUR,
+            "bronze" => DAY,
+            "silver" => 2 * DAY,
+            _ => 3 * DAY,
+        }),
+    };
     if matches!(name, "silver" | "gold") {
-        tier.force = Some(Force { after: seconds(28 * DAY), notice: [14, 3, 1].map(|days| seconds(days * DAY)).to_vec() });
+        tier.force =
+            Some(Force { after: seconds(28 * DAY), notice: [14, 3, 1].map(|days| seconds(days * DAY)).to_vec() });
     }
     tier
 }
@@ -397,11 +407,19 @@ fn base(plugin: &str) -> BTreeMap<TierName, Vec<Place>> {
 
 fn ledger() -> Ledger {
     let mut waves = vec![];
-    let mut open = Wave::begun(version("1.15.0"), vec!["eu-1".into(), "eu-2".into()], at("2026-11-20T08:11:02Z"));
-    open.pull = Some(Announced { number: PullNumber(12), at: at("2026-11-20T08:12:00Z") });
+    let mut open = Wave::begun(
+        version("1.15.0"),
+        clusters("silver").into_iter().map(Into::into).collect(),
+        at("2026-11-02T08:11:02Z"),
+    );
+    open.pull = Some(Announced { number: PullNumber(12), at: at("2026-11-02T08:12:00Z") });
     open.grace = super::fixture::open().grace;
     waves.push(("cert-manager", "silver", open));
-    let mut bad = Wave::begun(version("0.12.0"), clusters("silver").into_iter().map(Into::into).collect(), at("2026-11-21T06:31:00Z"));
+    let mut bad = Wave::begun(
+        version("0.12.0"),
+        clusters("silver").into_iter().map(Into::into).collect(),
+        at("2026-11-21T06:31:00Z"),
+    );
     bad.pull = Some(Announced { number: PullNumber(9), at: at("2026-11-21T06:31:20Z") });
     bad.head = Some(Head { commit: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:31:00Z") });
     bad.merging = Some(Merging { head: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:50:00Z"), forced: None });
@@ -409,11 +427,21 @@ fn ledger() -> Ledger {
     let WaveState::Failed { at: failed, why } = held().state else { unreachable!() };
     bad.failed = Some(Failed { at: failed, why });
     waves.push(("trust-manager", "silver", bad));
-    let mut forced = Wave::begun(version("6.6.2"), clusters("gold").into_iter().map(Into::into).collect(), at("2026-10-21T08:59:00Z"));
+    let mut forced = Wave::begun(
+        version("6.6.2"),
+        clusters("gold").into_iter().map(Into::into).collect(),
+        at("2026-10-21T08:59:00Z"),
+    );
     forced.pull = Some(Announced { number: PullNumber(4), at: at("2026-10-21T09:00:00Z") });
-    forced.grace = Some(Grace { since: at("2026-10-21T09:00:00Z"), deadline: evidence().deadline, notices: evidence().notices });
-    forced.merging = Some(Merging { head: "ef".repeat(20).as_str().into(), at: at("2026-11-21T08:00:20Z"), forced: Some(evidence()) });
-    forced.landed = Some(Landed { at: at("2026-11-21T08:00:30Z"), commit: None, by: Some("coldframe-force[bot]".into()) });
+    forced.grace =
+        Some(Grace { since: at("2026-10-21T09:00:00Z"), deadline: evidence().deadline, notices: evidence().notices });
+    forced.merging = Some(Merging {
+        head: "ef".repeat(20).as_str().into(),
+        at: at("2026-11-21T08:00:20Z"),
+        forced: Some(evidence()),
+    });
+    forced.landed =
+        Some(Landed { at: at("2026-11-21T08:00:30Z"), commit: None, by: Some("coldframe-force[bot]".into()) });
     waves.push(("loki", "gold", forced));
     let mut ledger = Ledger::default();
     for (plugin, tier, wave) in waves {

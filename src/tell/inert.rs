@@ -9,15 +9,12 @@ pub const LINE: usize = 600;
 /// characters, and nothing that a GitHub runner takes for a command (`##[…]`, which it finds
 /// anywhere in a line).
 pub fn line(text: &str) -> String {
-    let spaced: String = text
-        .chars()
-        .take(4 * LINE)
-        .filter_map(|c| if c.is_whitespace() { Some(' ') } else { visible(c) })
-        .collect();
+    let spaced: String =
+        text.chars().take(4 * LINE).filter_map(|c| if c.is_whitespace() { Some(' ') } else { visible(c) }).collect();
     let words: Vec<&str> = spaced.split(' ').filter(|word| !word.is_empty()).collect();
     let joined = words.join(" ").replace("##[", "## [");
     let was_cut = text.chars().nth(4 * LINE).is_some();
-    short(&joined, if was_cut { joined.chars().count().min(LINE) } else { LINE }, was_cut)
+    short(&joined, if was_cut { joined.chars().count().min(LINE - 1) + 1 } else { LINE }, was_cut)
 }
 
 /// The text with at most `cap` characters, the last of them `…` where it was cut.
@@ -125,10 +122,12 @@ fn push_word(out: &mut String, word: &str, in_cell: bool) {
     let core = word
         .trim_start_matches(['(', '[', '{', '<', '"', '\''])
         .trim_end_matches([')', ']', '}', '>', '"', '\'', '.', ',', ';', ':', '!', '?']);
-    if !is_active(core) {
+    if !is_active(word) {
         escape(out, word);
         return;
     }
+    // what is active only together with its punctuation (`www.`) becomes code as a whole
+    let core = if is_active(core) { core } else { word };
     let start = word.find(core).unwrap_or(0);
     escape(out, word.get(..start).unwrap_or(""));
     out.push_str(&span(core, in_cell));
@@ -139,14 +138,20 @@ fn push_word(out: &mut String, word: &str, in_cell: bool) {
 fn is_active(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let bytes = lower.as_bytes();
-    let digit_after =
-        |mark: &str| lower.match_indices(mark).any(|(at, _)| bytes.get(at + mark.len()).is_some_and(u8::is_ascii_digit));
+    let digit_after = |mark: &str| {
+        lower.match_indices(mark).any(|(at, _)| bytes.get(at + mark.len()).is_some_and(u8::is_ascii_digit))
+    };
     word.contains('@')
         || word.contains("://")
         || lower.contains("www.")
         || digit_after("#")
         || digit_after("gh-")
-        || (bytes.len() >= 7 && bytes.iter().all(u8::is_ascii_hexdigit) && bytes.iter().any(u8::is_ascii_digit))
+        || lower.split(|c: char| !c.is_ascii_alphanumeric()).any(is_commit)
+}
+
+/// Whether a run of letters and digits may be the id of a commit.
+fn is_commit(run: &str) -> bool {
+    run.len() >= 7 && run.bytes().all(|b| b.is_ascii_hexdigit()) && run.bytes().any(|b| b.is_ascii_digit())
 }
 
 fn escape(out: &mut String, text: &str) {
@@ -168,7 +173,8 @@ fn escape(out: &mut String, text: &str) {
 fn no_block_start(text: String) -> String {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let after = text.as_bytes().get(digits);
-    if digits > 0 && matches!(after, Some(b'.' | b')')) && matches!(text.as_bytes().get(digits + 1), None | Some(b' ')) {
+    if digits > 0 && matches!(after, Some(b'.' | b')')) && matches!(text.as_bytes().get(digits + 1), None | Some(b' '))
+    {
         let (number, rest) = text.split_at(digits);
         return format!("{number}\\{rest}");
     }
@@ -316,4 +322,107 @@ fn data(text: &str) -> String {
     let shown: String =
         text.chars().take(8 * LINE).filter_map(|c| if c == '\n' { Some(c) } else { visible(c) }).collect();
     shown.replace('%', "%25").replace('\n', "%0A").replace("##[", "## [")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    #[test]
+    fn markdown_stays_readable() {
+        for (text, wanted) in [
+            ("1.15.0 has finished bronze", "1.15.0 has finished bronze"),
+            ("waits for an approval by @acme/platform", "waits for an approval by `@acme/platform`"),
+            ("alice closed #12, which says no", "alice closed `#12`, which says no"),
+            ("anybody: `/coldframe resume`", "anybody: `/coldframe resume`"),
+            ("spec_version <3> *now* & [x]", "spec\\_version &lt;3&gt; \\*now\\* &amp; \\[x\\]"),
+            ("(see https://a.example/b).", "(see `https://a.example/b`)."),
+            ("pushed 1a2b3c4 to it", "pushed `1a2b3c4` to it"),
+            ("www.", "`www.`"),
+            ("# not a heading", "\\# not a heading"),
+            ("1. not a list", "1\\. not a list"),
+            ("1.15.0", "1.15.0"),
+            ("one ` alone", "one \\` alone"),
+            ("a\nb\t c", "a b c"),
+            ("", ""),
+        ] {
+            assert_eq!(md(text), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn cells_and_code_keep_bars_and_backticks_in() {
+        for (text, wanted) in
+            [("a|b", "`a\\|b`"), ("a\\|b", "`a\\¦b`"), ("`x`", "`` `x` ``"), ("a``b", "```a``b```"), ("", "")]
+        {
+            assert_eq!(code_cell(text), wanted, "{text:?}");
+        }
+        assert_eq!(code("a|b"), "`a|b`");
+        assert_eq!(cell("a|b `c|d`"), "a\\|b `c\\|d`");
+    }
+
+    #[test]
+    fn links_lead_to_plain_http_only() {
+        assert_eq!(link("#7", "https://github.com/a/b/pull/7"), "[`#7`](https://github.com/a/b/pull/7)");
+        assert_eq!(link("x", "https://a.example/(b)"), "[x](https://a.example/%28b%29)");
+        for url in ["javascript:alert(1)", "data:text/html,x", "//a.example", "https://a b", "https://a\"b", ""] {
+            assert_eq!(link("x", url), "x", "{url}");
+        }
+    }
+
+    #[test]
+    fn one_line_shows_that_something_was_hidden() {
+        assert_eq!(line("\u{1b}[31mred\u{1b}[0m\r\n \u{202e}x\u{200b}y"), "�[31mred�[0m �xy");
+        assert_eq!(line("a \u{200b} b"), "a b");
+        assert_eq!(line("##[error]x"), "## [error]x");
+        assert_eq!(line(&"x".repeat(LINE)).chars().count(), LINE);
+        assert_eq!(line(&"x".repeat(LINE + 1)).chars().last(), Some('…'));
+        assert_eq!(line(&format!("a{}b", " ".repeat(9 * LINE))), "a…", "cut far before the end");
+    }
+
+    #[test]
+    fn a_block_ends_where_it_should() {
+        assert_eq!(fenced("x", 100), "```text\nx\n```");
+        assert_eq!(fenced("```\nx\n````", 100), "`````text\n```\nx\n````\n`````");
+        assert_eq!(fenced("a\r\n\tb", 100), "```text\na\n    b\n```");
+        let cut = fenced(&"line\n".repeat(100), 50);
+        assert!(cut.contains("… cut here") && cut.lines().all(|line| !line.ends_with("lin")), "{cut}");
+        assert!(!fenced("exactly", 7).contains("cut here"));
+    }
+
+    #[test]
+    fn what_a_commit_message_would_act_on_is_broken_up() {
+        for (text, wanted) in [
+            ("thanks @alice and a@b.example", "thanks @ alice and a@b.example"),
+            ("Fixes #12, closes o/r#3", "Fixes # 12, closes o/r# 3"),
+            ("closes GH-7", "closes GH- 7"),
+            ("fixes https://github.com/o/r/issues/1 now", "fixes github.com/o/r/issues/1 now"),
+            ("see https://a.example/docs", "see https://a.example/docs"),
+            ("[skip ci] [CI SKIP]", "[skip ci ] [CI SKIP ]"),
+            ("Co-authored-by: x", "Co-authored-by : x"),
+            ("ünïcode @é #1", "ünïcode @é # 1"),
+        ] {
+            assert_eq!(defuse(text), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_workflow_command_holds_one_message() {
+        let what = Annotation {
+            file: Some("coldframe.yaml,line=1".to_string()),
+            line: Some(23),
+            column: Some(15),
+            title: Some("a:b".to_string()),
+            message: "100% `soka`\n::error::forged\r##[error]x\u{1b}[0m".to_string(),
+        };
+        assert_eq!(
+            annotation(Level::Error, &what),
+            "::error file=coldframe.yaml%2Cline=1,line=23,col=15,title=a%3Ab::\
+             100%25 `soka`%0A::error::forged�## [error]x�[0m"
+        );
+        let short = Annotation { message: "x".to_string(), ..Annotation::default() };
+        assert_eq!(annotation(Level::Warning, &short), "::warning::x");
+        assert_eq!(annotation(Level::Notice, &short), "::notice::x");
+    }
 }

@@ -146,9 +146,8 @@ impl fmt::Debug for Metrics {
     }
 }
 
-const STATES: [&str; 10] = [
-    "idle", "waiting", "open", "blocked", "converging", "soaking", "finished", "failed", "rejected", "superseded",
-];
+const STATES: [&str; 10] =
+    ["idle", "waiting", "open", "blocked", "converging", "soaking", "finished", "failed", "rejected", "superseded"];
 
 fn state(wave: &WaveReport) -> &'static str {
     match &wave.state {

@@ -21,6 +21,8 @@ mod words;
 mod fixture;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod hostile;
 
 pub use board::board;
 pub use check::{CheckText, Conclusion, StatusText, check, status};

@@ -40,7 +40,8 @@ pub fn notice(
     let earlier: Vec<_> = earlier.iter().filter(|notice| notice.before != before).take(MOST - 1).collect();
     let seconds = earlier.iter().map(|notice| notice.before).chain([before]).map(|before| before.as_secs().to_string());
     let mark = format!("{MARK}{}{MARK_END}", seconds.collect::<Vec<_>>().join(" "));
-    let sent = earlier.iter().map(|notice| format!("{} before: {}", spell(notice.before), words::when(notice.at, &zone)));
+    let sent =
+        earlier.iter().map(|notice| format!("{} before: {}", spell(notice.before), words::when(notice.at, &zone)));
     let page = Page {
         name: words::name(wave),
         before: spell(before),
@@ -57,9 +58,11 @@ pub fn notice(
 fn owners(wave: &WaveReport) -> String {
     let asked = wave.findings.iter().filter(|f| f.gate == Gate::Approvals && !matches!(f.verdict, Verdict::Pass));
     let owners: Vec<String> = asked
-        .flat_map(|finding| {
-            if let Reason::NeedsApproval { owners, .. } = &finding.because { owners.as_slice() } else { &[] }
-        })
+        .flat_map(
+            |finding| {
+                if let Reason::NeedsApproval { owners, .. } = &finding.because { owners.as_slice() } else { &[] }
+            },
+        )
         .take(20)
         .map(|owner| if is_owner(owner) { owner.clone() } else { inert::md(owner) })
         .collect();
@@ -99,4 +102,60 @@ fn read(body: &str) -> Option<Vec<SignedDuration>> {
         plain.then(|| text.parse().ok().map(SignedDuration::from_secs)).flatten()
     };
     numbers.into_iter().map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::fixture;
+    use super::*;
+
+    const DAY: i64 = 24 * 60 * 60;
+
+    fn text(before: i64) -> String {
+        let links = fixture::view().links;
+        notice(&fixture::open(), &links, SignedDuration::from_secs(before), fixture::now()).unwrap()
+    }
+
+    #[test]
+    fn each_notice_is_named_once() {
+        let days = |days: &[i64]| days.iter().map(|day| SignedDuration::from_secs(day * DAY)).collect::<Vec<_>>();
+        assert_eq!(read_notices(&text(3 * DAY)), days(&[14, 3]));
+        assert_eq!(read_notices(&text(14 * DAY)), days(&[14]), "said again, not twice");
+        assert_eq!(read_notices(&text(3 * DAY).replace('\n', "\r\n")), days(&[14, 3]), "the hub's line ends");
+    }
+
+    #[test]
+    fn what_is_not_our_last_line_names_none() {
+        let good = text(3 * DAY);
+        for (what, body) in [
+            ("nothing", String::new()),
+            ("a person's comment", "approve this".to_string()),
+            ("a marker that is not last", format!("{good}\nand more")),
+            ("two markers", format!("<!-- coldframe:notices 60 -->\n{good}")),
+            ("text before it on the line", good.replace("<!-- cold", "x <!-- cold")),
+            ("no number", good.replace("1209600", "soon")),
+            ("a negative number", good.replace("1209600", "-1209600")),
+            ("an empty list", "<!-- coldframe:notices  -->".to_string()),
+            ("too large", good.replace("1209600", "99999999999")),
+            ("too many", format!("<!-- coldframe:notices {} -->", vec!["60"; MOST + 1].join(" "))),
+        ] {
+            assert_eq!(read_notices(&body), Vec::<SignedDuration>::new(), "{what}");
+        }
+    }
+
+    #[test]
+    fn owners_are_mentioned_by_login_or_team_only() {
+        for (owner, is) in [
+            ("@alice", true),
+            ("@acme/platform", true),
+            ("@acme/", false),
+            ("@", false),
+            ("alice@acme.example", false),
+            ("@a/b/c", false),
+            ("@alice and more", false),
+        ] {
+            assert_eq!(is_owner(owner), is, "{owner}");
+        }
+    }
 }

@@ -129,6 +129,7 @@ struct Page {
 struct Banner {
     emoji: &'static str,
     word: String,
+    since: Option<String>,
     text: String,
     who: Option<String>,
     overtaking: Option<String>,
@@ -187,9 +188,8 @@ impl Page {
         let zone = links.zone(&wave.plugin, &wave.tier);
         let names: Vec<String> = wave.members.iter().map(|member| member.cluster.to_string()).collect();
         let version = wave.version.as_ref().map_or_else(String::new, Version::to_string);
-        let before_landing = |gate: Gate| gate < Gate::Health;
-        let open = matches!(wave.state, WaveState::Waiting | WaveState::Open { .. });
-        let waits = words::holding(wave).filter(|finding| open && before_landing(finding.gate));
+        let open = words::before_landing(&wave.state);
+        let waits = words::holding(wave).filter(|finding| open && finding.gate < Gate::Health);
         let waits: Vec<Wait> = waits.map(|finding| wait(finding, &zone)).collect();
         let landed = words::landed(wave);
         Self {
@@ -204,13 +204,13 @@ impl Page {
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
             step: wave.version.as_ref().map_or("", |to| words::step(wave.from.as_ref(), to)).to_string(),
-            breaking: wave.findings.iter().find(|finding| finding.gate == Gate::Breaking).map(|f| f.because.to_string()),
+            breaking: wave
+                .findings
+                .iter()
+                .find(|finding| finding.gate == Gate::Breaking)
+                .map(|f| f.because.to_string()),
             digest: wave.digest.as_ref().map(ToString::to_string),
-            files: links.tier(&wave.plugin, &wave.tier).map_or_else(String::new, |tier| {
-                let files: Vec<String> = tier.files.iter().take(20).map(|file| inert::code(file)).collect();
-                let more = tier.files.len().saturating_sub(20);
-                if more > 0 { format!("{} and {more} more", files.join(", ")) } else { words::and(&files) }
-            }),
+            files: links.tier(&wave.plugin, &wave.tier).map_or_else(String::new, |tier| files(&tier.files)),
             notes: String::new(),
             steps: match &wave.from {
                 Some(from) => format!("{from} → {version}"),
@@ -225,9 +225,19 @@ impl Page {
     }
 }
 
+/// What it changes, where that is known.
+fn files(files: &[String]) -> String {
+    match files {
+        [] => String::new(),
+        [one] => format!("It changes one value in {}.", inert::code(one)),
+        many => format!("It changes one value in each of {}.", listed(many, 20)),
+    }
+}
+
 /// What failed or who stopped it, before anything else.
 fn banner(facts: &PullFacts<'_>) -> Option<Banner> {
     let wave = facts.wave;
+    let zone = facts.links.zone(&wave.plugin, &wave.tier);
     let (look, why) = match words::end(&wave.state) {
         Some(why) => (words::state(&wave.state), why),
         None => (words::wave(wave), words::stop(wave).filter(|_| !words::landed(wave))?.because.clone()),
@@ -240,6 +250,7 @@ fn banner(facts: &PullFacts<'_>) -> Option<Banner> {
     Some(Banner {
         emoji: look.emoji,
         word,
+        since: words::since(&wave.state).filter(|_| words::end(&wave.state).is_some()).map(|at| words::when(at, &zone)),
         text: why.to_string(),
         who: why.unblock(),
         overtaking: overtaking.map(|(version, tier)| format!("{version} is on {tier} now and may overtake it.")),
@@ -281,7 +292,9 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
             "**Every gate passes.** It is merged at the bot's next look."
         }
         WaveState::Converging { .. } => "**Merged.** Its clusters are on the way to this version.",
-        WaveState::Soaking { paused: false, .. } => "**Merged.** All of its clusters are healthy on this version; the soak runs.",
+        WaveState::Soaking { paused: false, .. } => {
+            "**Merged.** All of its clusters are healthy on this version; the soak runs."
+        }
         WaveState::Soaking { paused: true, .. } => {
             "**Merged.** The soak stands still until all of its clusters are healthy again."
         }
@@ -298,7 +311,7 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
 
 /// What happens when nobody approves; only while that is still a question.
 fn grace(wave: &WaveReport, links: &Links, zone: &TimeZone) -> Option<Grace> {
-    let grace = wave.grace.as_ref().filter(|_| matches!(wave.state, WaveState::Waiting | WaveState::Open { .. }))?;
+    let grace = wave.grace.as_ref().filter(|_| words::before_landing(&wave.state))?;
     let approvals = wave.findings.iter().find(|finding| finding.gate == Gate::Approvals);
     if approvals.is_some_and(|finding| finding.verdict == Verdict::Pass) {
         return None;
@@ -309,8 +322,11 @@ fn grace(wave: &WaveReport, links: &Links, zone: &TimeZone) -> Option<Grace> {
         || finding.is_some_and(|f| matches!(f.because, Reason::GraceOver { .. } | Reason::ForceBlocked { .. }));
     let planned = links.tier(&wave.plugin, &wave.tier).map_or(&[][..], |tier| &tier.notice);
     let planned: Vec<String> = planned.iter().map(|before| spell(*before)).collect();
-    let sent: Vec<String> =
-        grace.notices.iter().map(|notice| format!("{} before on {}", spell(notice.before), words::when(notice.at, zone))).collect();
+    let sent: Vec<String> = grace
+        .notices
+        .iter()
+        .map(|notice| format!("{} before on {}", spell(notice.before), words::when(notice.at, zone)))
+        .collect();
     Some(Grace {
         deadline: words::when(grace.deadline, zone),
         since: words::when(grace.since, zone),
@@ -410,4 +426,140 @@ fn notes(notes: &[ReleaseNote], room: usize) -> String {
         out.push_str(&format!("**{}**\n\n{block}\n\n", inert::md(note.version.as_str())));
     }
     out.trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::fixture::{self, gates, put, wave};
+    use super::*;
+    use decide::PullNumber;
+    use decide::plan::MemberState;
+
+    fn shown(wave: &WaveReport) -> String {
+        let view = fixture::view();
+        body(&PullFacts::of(&view.plan, wave, &view.links, &[])).unwrap()
+    }
+
+    fn open(change: impl FnOnce(&mut WaveReport)) -> String {
+        let state = WaveState::Open { pull: Some(PullNumber(12)), since: fixture::now() };
+        let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
+        wave.findings = gates("bronze", "1.15.0");
+        wave.grace = fixture::open().grace;
+        change(&mut wave);
+        shown(&wave)
+    }
+
+    fn has(text: &str, wanted: &[&str], not: &[&str]) {
+        for wanted in wanted {
+            assert!(text.contains(wanted), "`{wanted}` is not in\n{text}");
+        }
+        for not in not {
+            assert!(!text.contains(not), "`{not}` is in\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_grace_sentence_is_there_while_nobody_has_approved() {
+        let deadline = fixture::at("2026-11-30T08:12:00Z");
+        let owners = || Reason::NeedsApproval { owners: Vec::new(), missing: 1 };
+        let wait = Verdict::Wait { until: None };
+        has(&open(|_| ()), &["**Every gate passes.**"], &["nobody approves", "Waiting for"]);
+        let running = open(|w| {
+            put(w, Gate::Approvals, wait, owners());
+            put(w, Gate::Grace, wait, Reason::GraceRunning { deadline });
+        });
+        has(
+            &running,
+            &["**If nobody approves**", "Mon 30 Nov 2026, 09:12 CET", "14 d, 3 d and 1 d before"],
+            &["will not"],
+        );
+        let blocked = open(|w| {
+            put(w, Gate::Approvals, wait, owners());
+            let by = Box::new(Reason::WindowClosed { whose: decide::reason::Scope::Tier });
+            put(w, Gate::Grace, wait, Reason::ForceBlocked { by });
+        });
+        has(
+            &blocked,
+            &["**The grace period ended on Mon 30 Nov 2026", "**Not yet:** the grace period is over, but"],
+            &[],
+        );
+        let waived = open(|w| put(w, Gate::Approvals, Verdict::Waived { since: deadline }, owners()));
+        has(&waived, &["The grace period ended on", "Every gate passes"], &["If nobody approves"]);
+        let off = open(|w| {
+            put(w, Gate::Approvals, wait, owners());
+            put(w, Gate::Grace, wait, Reason::LedgerOpen { why: "anybody can push".to_string() });
+        });
+        has(&off, &["If nobody approves", "**As things stand it will not:** force is off"], &[]);
+        let none = open(|w| {
+            w.grace = None;
+            put(w, Gate::Approvals, wait, owners());
+        });
+        has(&none, &["waits for an approval by somebody with write access"], &["nobody approves"]);
+    }
+
+    #[test]
+    fn what_stops_it_stands_first() {
+        let held = open(|w| {
+            let why = Reason::Held { by: "bob".into(), why: "the audit".to_string() };
+            put(w, Gate::Hold, Verdict::Wait { until: None }, why);
+        });
+        assert!(held.starts_with("> 🔴 **Held.** held by bob: the audit."), "{held}");
+        has(&held, &["`/coldframe resume`"], &["Every gate passes"]);
+        let at = fixture::now();
+        let rejected = WaveState::Rejected { at, by: Some("alice".into()), pull: PullNumber(12) };
+        let rejected = open(|w| w.state = rejected);
+        assert!(
+            rejected.starts_with("> ⛔ **Rejected since Sat 21 Nov 2026, 09:14 CET.** alice closed `#12`"),
+            "{rejected}"
+        );
+        has(&rejected, &["1.15.0 does not go to silver"], &["close this pull request", "nobody approves"]);
+        let superseded = WaveState::Superseded { at, by: fixture::version("1.15.1") };
+        assert!(open(|w| w.state = superseded).starts_with("> ⏩ **Superseded since"));
+        has(&shown(&fixture::held()), &["0.12.1 is on bronze now and may overtake it."], &[]);
+    }
+
+    #[test]
+    fn the_text_moves_only_with_the_world() {
+        let mut later = fixture::soaking();
+        let before = shown(&later);
+        if let WaveState::Soaking { healthy_for, until, .. } = &mut later.state {
+            *healthy_for += jiff::SignedDuration::from_mins(5);
+            *until += jiff::SignedDuration::from_mins(5);
+        }
+        assert_eq!(shown(&later), before, "a soak that goes on");
+        let mut landed = fixture::forced();
+        let before = shown(&landed);
+        landed.members[3].state = MemberState::Healthy { since: None };
+        assert_eq!(shown(&landed), before, "a cluster that follows");
+    }
+
+    #[test]
+    fn steps_are_named_by_their_numbers() {
+        for (from, to, wanted) in [
+            (None, "1.0.0", "First install"),
+            (Some("1.14.7"), "1.15.0", "Minor release"),
+            (Some("1.14.7"), "2.0.0", "Major release"),
+            (Some("v1.14.7"), "1.14.8", "Patch release"),
+            (Some("1.15.0-rc.1"), "1.15.0-rc.2", "Newer pre-release"),
+            (Some("1.15.0-rc.1"), "1.15.0", "Release of a pre-release that runs here"),
+            (Some("1.15.0"), "1.14.7", "Step back to an older version"),
+            (Some("1.15.0"), "1.15.0+b2", "The same version again"),
+        ] {
+            let from = from.map(fixture::version);
+            assert_eq!(words::step(from.as_ref(), &fixture::version(to)), wanted, "{from:?} {to}");
+        }
+    }
+
+    #[test]
+    fn many_clusters_are_folded() {
+        let few = open(|_| ());
+        has(&few, &["4 (eu-1, eu-2, us-1, ap-1)"], &["<details>"]);
+        let many = open(|w| {
+            w.members = (0..400)
+                .map(|n| decide::plan::Member { cluster: format!("c{n}").as_str().into(), ..w.members[0].clone() })
+                .collect();
+        });
+        has(&many, &["| 400 |", "<summary>The 400 clusters</summary>", "`c299`", "and 100 more"], &["`c300`"]);
+    }
 }

@@ -117,8 +117,8 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let look = words::wave(wave);
     let end = words::end(&wave.state);
-    let stop = words::stop(wave).filter(|_| end.is_none()).map(|finding| finding.because.clone());
-    let why = end.or(stop);
+    let first = words::first(wave).filter(|_| words::before_landing(&wave.state));
+    let why = end.or_else(|| first.map(|finding| finding.because.clone()));
     let all: Vec<Cluster> = clusters(wave, &zone, now);
     let more = all.len().saturating_sub(MEMBERS);
     let running = match &wave.state {
@@ -158,7 +158,11 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         rungs: rungs(view, wave),
         gates: wave.findings.iter().map(|finding| gate(finding, &zone, now)).collect(),
         counts: counts(&all),
-        troubled: clusters(wave, &zone, now).into_iter().filter(|cluster| !cluster.evidence.is_empty()).take(200).collect(),
+        troubled: clusters(wave, &zone, now)
+            .into_iter()
+            .filter(|cluster| !cluster.evidence.is_empty())
+            .take(200)
+            .collect(),
         members: all.into_iter().take(MEMBERS).collect(),
         more,
         moments: moments(view, wave, &zone, now),
@@ -190,11 +194,12 @@ fn rungs(view: &View, wave: &WaveReport) -> Vec<Chip> {
     let chips = climb.map_or(&[][..], |climb| &climb.rungs).iter().map(|rung| {
         let here = rung.tier == wave.tier;
         let look = if here { words::wave(wave) } else { words::state(&rung.state) };
+        let idle = matches!(rung.state, WaveState::Idle { .. }) && !here;
         Chip {
             tier: rung.tier.to_string(),
             tone: look.tone.class(),
             mark: look.mark,
-            word: look.word,
+            word: if idle { "not yet" } else { look.word },
             href: wave_href(view, &wave.plugin, &rung.tier),
             here,
         }

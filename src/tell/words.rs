@@ -1,6 +1,7 @@
 //! The words that every face shares: a state's mark and name, a verdict, an instant, what holds a
 //! wave back. One word means one thing, wherever it is shown.
 
+use decide::model::Freeze;
 use decide::plan::{Finding, Gate, MemberState, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{Reason, Version};
@@ -70,11 +71,21 @@ pub(crate) fn state(state: &WaveState) -> Look {
     }
 }
 
-/// The look of a whole wave: its state, but held when a person or a failed gate stops it.
+/// The look of a whole wave: its state, but held when a person or a failed gate stops it, and ready
+/// when nothing holds an open one back.
 pub(crate) fn wave(wave: &WaveReport) -> Look {
-    let plain = state(&wave.state);
-    let stopped = matches!(wave.state, WaveState::Waiting | WaveState::Open { .. }) && stop(wave).is_some();
-    if stopped { look("✖", "🔴", "held", Tone::Bad) } else { plain }
+    if before_landing(&wave.state) && stop(wave).is_some() {
+        return look("✖", "🔴", "held", Tone::Bad);
+    }
+    if matches!(wave.state, WaveState::Open { .. }) && !wave.findings.is_empty() && holding(wave).next().is_none() {
+        return look("●", "🟢", "ready", Tone::Moving);
+    }
+    state(&wave.state)
+}
+
+/// Whether a wave has yet to be merged.
+pub(crate) fn before_landing(state: &WaveState) -> bool {
+    matches!(state, WaveState::Waiting | WaveState::Open { .. })
 }
 
 /// The look of a verdict.
@@ -82,6 +93,7 @@ pub(crate) fn verdict(finding: &Finding) -> Look {
     match finding.verdict {
         Verdict::Pass => look("✔", "✅", "pass", Tone::Good),
         Verdict::Wait { .. } if finding.gate == Gate::Grace => look("◐", "⏳", "runs", Tone::Moving),
+        Verdict::Wait { .. } if finding.gate >= Gate::Health => look("◔", "🔵", "waits", Tone::Moving),
         Verdict::Wait { .. } => look("○", "🟡", "waits", Tone::Attention),
         Verdict::Fail => look("✖", "🔴", "fails", Tone::Bad),
         Verdict::Unknown => look("?", "❔", "unknown", Tone::Attention),
@@ -147,6 +159,25 @@ pub(crate) fn stop(wave: &WaveReport) -> Option<&Finding> {
             | Gate::Soak => false,
         })
     })
+}
+
+/// The one thing that a wave waits for: what stops it, else what keeps it from its turn, else what
+/// a person has to do, else the first gate that does not let through.
+pub(crate) fn first(wave: &WaveReport) -> Option<&Finding> {
+    let gate = |gates: &'static [Gate]| holding(wave).find(move |finding| gates.contains(&finding.gate));
+    stop(wave)
+        .or_else(|| gate(&[Gate::Release, Gate::TierBelow]))
+        .or_else(|| gate(&[Gate::Breaking, Gate::Approvals, Gate::Head]))
+        .or_else(|| holding(wave).next())
+}
+
+/// A freeze with its scope.
+pub(crate) fn freeze(freeze: &Freeze) -> String {
+    let tiers = freeze.tiers.iter().map(|tier| tier.as_str());
+    let scope: Vec<&str> = tiers.chain(freeze.plugins.iter().map(|plugin| plugin.as_str())).collect();
+    let scope = if scope.is_empty() { "everything".to_string() } else { scope.join(", ") };
+    let why = Reason::Frozen { why: freeze.why.clone(), by: freeze.by.clone() };
+    inert::line(&format!("{scope}: {why}"))
 }
 
 /// Why a wave stands still for good, in the reason's own words.
@@ -269,6 +300,16 @@ pub(crate) fn name(wave: &WaveReport) -> String {
     match &wave.version {
         Some(version) => inert::line(&format!("{} {version} → {}", wave.plugin, wave.tier)),
         None => inert::line(&format!("{} → {}", wave.plugin, wave.tier)),
+    }
+}
+
+/// `3 of 4 clusters healthy on this version`; before it was asked of any, how many there are.
+pub(crate) fn clusters(wave: &WaveReport) -> String {
+    let (healthy, of) = healthy(wave);
+    if wave.members.iter().all(|member| member.state == MemberState::NotAsked) {
+        format!("{}, not asked for this version yet", count(of, "cluster"))
+    } else {
+        format!("{healthy} of {} healthy on this version", count(of, "cluster"))
     }
 }
 
