@@ -159,7 +159,10 @@ fn conclusion(wave: &WaveReport) -> Conclusion {
         finding.verdict == Verdict::Fail && matches!(finding.gate, Gate::Release | Gate::Rejection)
     };
     match wave.state {
-        WaveState::Failed { .. } | WaveState::Rejected { .. } | WaveState::Superseded { .. } => Conclusion::Failure,
+        WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => Conclusion::Failure,
         WaveState::Converging { .. } | WaveState::Soaking { .. } | WaveState::Finished { .. } => Conclusion::Success,
         WaveState::Idle { .. } | WaveState::Waiting | WaveState::Open { .. } => {
             if words::holding(wave).any(never) {
@@ -179,6 +182,7 @@ fn headline(wave: &WaveReport) -> String {
         WaveState::Failed { .. } => "Held: it failed here".to_string(),
         WaveState::Rejected { .. } => "Rejected".to_string(),
         WaveState::Superseded { by, .. } => format!("Superseded by {by}"),
+        WaveState::Withdrawn { .. } => "Taken back".to_string(),
         WaveState::Converging { .. } => format!("Merged, {healthy} of {of} healthy on it"),
         WaveState::Soaking { .. } => format!("Merged, soaking, {healthy} of {of} healthy on it"),
         WaveState::Finished { .. } => "Finished".to_string(),

@@ -65,7 +65,8 @@ pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a V
         | WaveState::Waiting
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => false,
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => false,
     };
     let newer = plan.waves.iter().filter(|other| other.plugin == wave.plugin && other.version > wave.version);
     let highest = newer.filter(under_way).max_by(|a, b| (&a.version, a.rung).cmp(&(&b.version, b.rung)))?;
@@ -304,7 +305,8 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
         | WaveState::Idle { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => return None,
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => return None,
     };
     Some(text.to_string())
 }
@@ -388,6 +390,7 @@ fn rung_text(
         WaveState::Rejected { by: Some(by), .. } => format!("rejected by {by}"),
         WaveState::Rejected { by: None, .. } => "rejected".to_string(),
         WaveState::Superseded { by, .. } => format!("superseded by {by}"),
+        WaveState::Withdrawn { why, .. } => format!("taken back: {}", inert::cut(&why.to_string(), 200)),
     }
 }
 

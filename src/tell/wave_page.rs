@@ -130,7 +130,8 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         | WaveState::Finished { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => wave.version.as_ref(),
+        | WaveState::Superseded { .. }
+            | WaveState::Withdrawn { .. } => wave.version.as_ref(),
     };
     Page {
         refresh: refresh_seconds([view], now),
