@@ -1,1 +1,5 @@
 //! The sandbox: a GitHub, a chart registry and clusters over loopback HTTP. It imports nothing of the bot.
+
+pub mod charts;
+pub mod clock;
+mod loopback;
