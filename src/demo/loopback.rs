@@ -1,6 +1,8 @@
 //! What the sandbox's servers share: a loopback listener that ends with its owner, digests, locks.
 
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
@@ -53,4 +55,14 @@ pub(super) fn hex_sha256(bytes: &[u8]) -> String {
 /// The lock, also after a thread that held it panicked: the sandbox goes on with what is there.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes a file that only its owner may read.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.write_all(bytes).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -2,4 +2,5 @@
 
 pub mod charts;
 pub mod clock;
+pub mod clusters;
 mod loopback;
