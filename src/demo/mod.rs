@@ -4,3 +4,4 @@ pub mod charts;
 pub mod clock;
 pub mod clusters;
 mod loopback;
+pub mod story;

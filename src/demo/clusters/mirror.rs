@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -68,29 +68,36 @@ impl Mirror {
     }
 
     async fn git(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
-        let mut command = Command::new("git");
-        command
-            .args(arguments)
-            .current_dir(&self.folder)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .stdin(Stdio::null())
-            .kill_on_drop(true);
-        if let Some(token) = &self.source.token {
-            // By the environment: arguments can be read by everybody on the machine.
-            let basic = BASE64_STANDARD.encode(format!("x-access-token:{token}"));
-            command
-                .env("GIT_CONFIG_COUNT", "1")
-                .env("GIT_CONFIG_KEY_0", "http.extraHeader")
-                .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {basic}"));
-        }
-        let what = || format!("git {}", arguments.first().copied().unwrap_or_default());
-        let done = timeout(PATIENCE, command.output()).await.with_context(|| format!("{} hangs", what()))?;
-        let done = done.context("cannot run git; the sandbox's clusters need it to pull their manifests")?;
-        anyhow::ensure!(done.status.success(), "{} failed: {}", what(), String::from_utf8_lossy(&done.stderr).trim());
-        Ok(done.stdout)
+        run_git(&self.folder, &self.source, arguments).await
     }
+}
+
+/// Runs git in a folder, with the token of the source and without this machine's configuration.
+#[allow(clippy::disallowed_methods)] // the sandbox may start git; the bot may not
+pub(in crate::demo) async fn run_git(folder: &Path, source: &GitSource, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let mut command = Command::new("git");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    if let Some(token) = &source.token {
+        // By the environment: arguments can be read by everybody on the machine.
+        let basic = BASE64_STANDARD.encode(format!("x-access-token:{token}"));
+        command
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "http.extraHeader")
+            .env("GIT_CONFIG_VALUE_0", format!("Authorization: Basic {basic}"));
+    }
+    let what = || format!("git {}", arguments.first().copied().unwrap_or_default());
+    let done = timeout(PATIENCE, command.output()).await.with_context(|| format!("{} hangs", what()))?;
+    let done = done.context("cannot run git, which the sandbox needs; install it")?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    anyhow::ensure!(done.status.success(), "{} failed: {}", what(), said.trim());
+    Ok(done.stdout)
 }
 
 fn unpack(archive: &[u8]) -> anyhow::Result<BTreeMap<String, String>> {

@@ -32,6 +32,7 @@ use super::loopback::{Loopback, locked};
 use controller::Inner;
 pub use kinds::Kind;
 pub use mirror::GitSource;
+pub(super) use mirror::run_git;
 use mirror::{Mirror, Tree};
 use rollout::Mood;
 pub use rollout::Pace;

@@ -1,5 +1,6 @@
 //! Watches: one JSON event per line, bookmarks, and 410 when the log does not reach back far enough.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use futures_util::stream;
 use http::header;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Sleep, sleep};
 
 use super::status::Refusal;
 use super::{Asked, Cluster, key_of, revision, shown};
@@ -35,7 +36,7 @@ struct Watch {
     moved: watch::Receiver<u64>,
     /// Up to here the caller knows everything.
     told: u64,
-    ends: Instant,
+    ends: Pin<Box<Sleep>>,
     over: bool,
 }
 
@@ -50,7 +51,7 @@ pub(super) fn start(
         Selector::parse(&asked.label_selector, &asked.field_selector).map_err(|why| Refusal::bad_request(&why))?;
     let asked_from = revision(asked)?.filter(|from| *from > 0);
     let streamed_list = asked.send_initial_events == "true";
-    let ends = Instant::now() + Duration::from_secs(asked.timeout_seconds.unwrap_or(LONGEST).min(LONGEST));
+    let ends = Box::pin(sleep(Duration::from_secs(asked.timeout_seconds.unwrap_or(LONGEST).min(LONGEST))));
     let mut inner = locked(&cluster.inner);
     let store = &mut inner.store;
     let mut watch = Watch {
@@ -106,20 +107,16 @@ impl Watch {
             if !news.is_empty() {
                 return Some(news);
             }
-            if Instant::now() >= self.ends {
-                return None;
-            }
-            let pause = self.ends.min(Instant::now() + BOOKMARKS);
-            match timeout_at(pause, self.moved.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return None,
-                Err(_) if self.bookmarks => {
+            tokio::select! {
+                biased;
+                () = &mut self.ends => return None,
+                moved = self.moved.changed() => moved.ok()?,
+                () = sleep(BOOKMARKS) => if self.bookmarks {
                     self.cluster.reachable().await;
                     let mut lines = self.news();
                     self.bookmark(&mut lines, false);
                     return Some(lines);
                 }
-                Err(_) => {}
             }
         }
         None
