@@ -23,7 +23,7 @@ const USUAL: (usize, usize) = (80, 24);
 /// Runs the story and shows it on standard output, first the addresses, last the summary.
 ///
 /// # Errors
-/// When the story cannot be told to its end, or nothing can be printed.
+/// When nothing can be printed.
 pub async fn show(world: &World, dashboard: &str, hands_on: bool) -> anyhow::Result<Outcome> {
     let mut screen = Screen::new();
     screen.print(&introduction(world, dashboard, hands_on))?;
@@ -31,7 +31,7 @@ pub async fn show(world: &World, dashboard: &str, hands_on: bool) -> anyhow::Res
     tokio::pin!(story);
     let outcome = loop {
         tokio::select! {
-            outcome = &mut story => break outcome?,
+            outcome = &mut story => break outcome,
             () = tokio::time::sleep(FRAME) => screen.follow(&world.chronicle())?,
         }
     };

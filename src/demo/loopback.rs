@@ -66,3 +66,10 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let mut file = options.open(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(bytes).with_context(|| format!("cannot write {}", path.display()))
 }
+
+/// A secret that nobody guesses: forty hexadecimal digits.
+pub(super) fn random_hex() -> anyhow::Result<String> {
+    let mut bytes = [0; 20];
+    aws_lc_rs::rand::fill(&mut bytes).context("this machine gives no random bytes")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -28,7 +28,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::clock::now;
-use super::loopback::{Loopback, locked};
+use super::loopback::{Loopback, locked, random_hex};
 use controller::Inner;
 pub use kinds::Kind;
 pub use mirror::GitSource;
@@ -156,7 +156,7 @@ impl Clusters {
         let mut clusters = BTreeMap::new();
         let began = now() - SignedDuration::from_hours(24);
         for spec in specs {
-            let (name, token) = (spec.name.clone(), token()?);
+            let (name, token) = (spec.name.clone(), random_hex()?);
             let inner = Mutex::new(Inner::new(&name));
             let cluster = Arc::new(Cluster { spec, token, link: watch::Sender::new(Link::Up), inner });
             locked(&cluster.inner).take(&tree, &cluster.folder(), now(), Some(began));
@@ -360,12 +360,6 @@ fn note(sightings: &Mutex<Vec<Sighting>>, cluster: &Cluster, plugin: String, see
         let (name, tier) = (cluster.spec.name.clone(), cluster.spec.tier.clone());
         sightings.push(Sighting { at, cluster: name, tier, plugin, seen });
     }
-}
-
-fn token() -> anyhow::Result<String> {
-    let mut bytes = [0; 20];
-    aws_lc_rs::rand::fill(&mut bytes).context("this machine gives no random bytes")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn kubeconfig(cluster: &Cluster, server: &Loopback) -> Value {

@@ -156,7 +156,7 @@ impl Scene {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::demo) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
