@@ -259,7 +259,9 @@ fn happened(wave: &Wave) -> Vec<(Timestamp, String)> {
         moments.extend(grace.notices.iter().map(notice));
     }
     moments.extend(wave.merging.as_ref().map(|merging| match &merging.forced {
-        Some(forced) => (merging.at, format!("the bot asked for the merge by force, waived: {}", inert::line(&forced.waived))),
+        Some(forced) => {
+            (merging.at, format!("the bot asked for the merge by force, waived: {}", inert::line(&forced.waived)))
+        }
         None => (merging.at, "the bot asked for the merge".to_string()),
     }));
     moments.extend(wave.landed.as_ref().map(|landed| match &landed.by {
