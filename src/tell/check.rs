@@ -4,7 +4,8 @@ use decide::plan::{Gate, MemberState, WaveReport, WaveState};
 use decide::{Reason, Verdict};
 use serde::Serialize;
 
-use super::page::{Forced, NAMES, capped, forced, listed};
+use super::climb::{Forced, forced};
+use super::page::{NAMES, capped, listed};
 use super::{Links, TellError, inert, render, words};
 
 /// The longest description of a commit status that the hub takes.
