@@ -114,7 +114,9 @@ impl Report {
 
     /// The value is of another type.
     pub fn wrong_type(&mut self, node: &Node, expected: &str) {
-        self.wrong(node.span, &format!("expected {expected}, found {}", node.what()), None);
+        if !matches!(node.value, Value::Unresolved) {
+            self.wrong(node.span, &format!("expected {expected}, found {}", node.what()), None);
+        }
     }
 
     /// Does something inside a named thing, such as "tier `gold`".
@@ -193,14 +195,14 @@ impl Shape {
     /// Reports keys that are unknown, not supported or missing, then reads; none when the node is
     /// no mapping at all.
     pub fn read<T>(&self, node: &Node, report: &mut Report, read: impl FnOnce(&mut Report) -> T) -> Option<T> {
-        let Value::Map(entries) = &node.value else {
+        if !matches!(node.value, Value::Map(_)) {
             report.wrong_type(node, &format!("a mapping of {}", self.listed()));
             return None;
-        };
+        }
         let named = NAMED.contains(&self.what);
         let name = node.get("name").and_then(|entry| entry.node.text()).filter(|_| named);
         let read = |report: &mut Report| {
-            for entry in entries.iter().filter(|entry| self.keys.iter().all(|key| key.name != entry.key)) {
+            for entry in self.unknowns(node) {
                 self.unknown(entry, report);
             }
             for key in self.keys.iter().filter(|key| key.required && node.get(key.name).is_none()) {
@@ -219,6 +221,19 @@ impl Shape {
             None if named => report.within(format!("a {} without a name", self.what), read),
             None => read(report),
         })
+    }
+
+    /// Whether a mapping has keys that are not known.
+    pub fn strange(&self, node: &Node) -> bool {
+        self.unknowns(node).next().is_some()
+    }
+
+    fn unknowns<'a>(&self, node: &'a Node) -> impl Iterator<Item = &'a Entry> {
+        let entries = match &node.value {
+            Value::Map(entries) => entries.as_slice(),
+            Value::Null | Value::Unresolved | Value::Scalar { .. } | Value::List(_) => &[],
+        };
+        entries.iter().filter(|entry| self.keys.iter().all(|key| key.name != entry.key))
     }
 
     fn unknown(&self, entry: &Entry, report: &mut Report) {
@@ -287,6 +302,10 @@ macro_rules! record {
         #[derive(Clone, Debug, Default)]
         pub struct $name {
             $( $(#[doc = $doc])+ pub $field: Option<$crate::policy::read::Spanned<$type>>, )*
+            /// A key stands there whose value was refused: nobody may say that it is missing.
+            pub refused: bool,
+            /// A key stands there that is not known.
+            pub strange: bool,
         }
 
         impl $name {
@@ -308,13 +327,18 @@ macro_rules! record {
                 node: &$crate::policy::tree::Node,
                 report: &mut $crate::policy::read::Report,
             ) -> Option<Self> {
-                Self::SHAPE.read(node, report, |report| Self { $( $field: report.field(node, $key), )* })
+                Self::SHAPE.read(node, report, |report| {
+                    let mut record = Self { $( $field: report.field(node, $key), )* refused: false, strange: false };
+                    record.strange = Self::SHAPE.strange(node);
+                    record.refused = false $( || (record.$field.is_none() && node.get($key).is_some()) )*;
+                    record
+                })
             }
         }
 
         impl $crate::policy::read::Over for $name {
             fn over(self, below: Self) -> Self {
-                Self { $( $field: self.$field.or(below.$field), )* }
+                Self { $( $field: self.$field.or(below.$field), )* refused: self.refused || below.refused, strange: self.strange || below.strange }
             }
         }
 
@@ -336,24 +360,31 @@ pub(crate) use record;
 
 /// A list; each item knows its place.
 #[derive(Clone, Debug)]
-pub struct List<T>(pub Vec<Spanned<T>>);
+pub struct List<T> {
+    /// The items that could be read.
+    pub items: Vec<Spanned<T>>,
+    /// There were others.
+    pub refused: bool,
+}
 
-impl<T> Default for List<T> {
-    fn default() -> Self {
-        Self(Vec::new())
+impl<T> List<T> {
+    /// Whether nothing stands in it, nothing wrong either.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && !self.refused
     }
 }
 
 impl<T: FromNode> FromNode for List<T> {
     fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
-        let Value::List(items) = &node.value else {
-            let help = "write it as a list, also when there is one only: `[…]`";
-            report.wrong(node.span, &format!("expected a list, found {}", node.what()), Some(help));
+        let Value::List(nodes) = &node.value else {
+            report.wrong_type(node, "a list (`[…]`, also for one)");
             return None;
         };
-        let read =
-            |item: &Node| T::from_node(item, report).map(|value| Spanned { value, at: item.span, key: item.span });
-        Some(Self(items.iter().filter_map(read).collect()))
+        let mut read =
+            |item: &Node| Some(Spanned { value: T::from_node(item, report)?, at: item.span, key: item.span });
+        let items: Vec<_> = nodes.iter().filter_map(|item| read(item)).collect();
+        let refused = items.len() < nodes.len();
+        Some(Self { items, refused })
     }
 }
 
@@ -430,7 +461,9 @@ impl<A: FromNode, B: FromNode> FromNode for Either<A, B> {
     fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
         match &node.value {
             Value::Map(_) => B::from_node(node, report).map(Self::Long),
-            Value::Null | Value::Scalar { .. } | Value::List(_) => A::from_node(node, report).map(Self::Short),
+            Value::Null | Value::Unresolved | Value::Scalar { .. } | Value::List(_) => {
+                A::from_node(node, report).map(Self::Short)
+            }
         }
     }
 }
@@ -471,7 +504,7 @@ impl<T: Words> FromNode for Word<T> {
             Value::Map(entries) if entries.len() == 1 && T::LATER.contains(&entries[0].key.as_str()) => {
                 (entries[0].key.as_str(), entries[0].at)
             }
-            Value::Null | Value::List(_) | Value::Map(_) => {
+            Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => {
                 report.wrong_type(node, &format!("one of {}", listed::<T>()));
                 return None;
             }
