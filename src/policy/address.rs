@@ -6,7 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::problem::quoted;
-use super::read::{FromNode, Report};
+use super::read::FromNode;
+use super::report::Report;
 use super::scalar::{Refusal, scalar};
 use super::tree::Node;
 use super::wiring::Chart;

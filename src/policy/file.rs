@@ -6,8 +6,9 @@ use decide::model::{Merge, OnFailure, Strategy};
 use decide::selector::Operator;
 
 use super::address::{ChartName, OciAddress, Repository};
+use super::forms::{Either, List, Table, Word, Words as WordList};
 use super::preset::Preset;
-use super::read::{Either, List, Shape, Table, Word, Words as WordList, record};
+use super::read::{Shape, record};
 use super::scalar::{
     ApiVersion, Count, File, Files, Flag, Helm, JsonPath, Kind, LabelKey, LabelValue, Name, ObjectName, Plural, Words,
 };

@@ -4,11 +4,13 @@
 mod address;
 mod check;
 pub(crate) mod file;
+pub(crate) mod forms;
 mod nearest;
 mod path;
 mod preset;
 mod problem;
 pub(crate) mod read;
+pub(crate) mod report;
 mod resolve;
 pub(crate) mod scalar;
 mod schema;
@@ -26,7 +28,8 @@ pub use problem::{Problem, Problems, quoted, render, visible};
 pub use schema::schema;
 
 use file::{PluginFile, PluginsFile, PolicyFile};
-use read::{FromNode, Report, Spanned};
+use read::{FromNode, Spanned};
+use report::Report;
 use tree::{Node, Span};
 
 /// Files of one policy; more are refused.

@@ -2,7 +2,9 @@
 //! stands in `policies/`, with the reasons.
 
 use super::file::{PolicyFile, TierFile};
-use super::read::{List, Over, Report, Spanned, Words};
+use super::forms::{List, Words};
+use super::read::{Over, Spanned};
+use super::report::Report;
 
 /// A policy file of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::path;
 use super::problem::quoted;
-use super::read::{FromNode, Report};
+use super::read::FromNode;
+use super::report::Report;
 use super::tree::{Node, Value};
 
 /// Why a text was refused, and what to write instead.

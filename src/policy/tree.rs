@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use granit_parser::{Event, Parser, ScalarStyle};
 
-use super::read::Report;
+use super::report::Report;
 
 /// Bytes of one file. The largest policy that was ever imagined has some 2,000 plugins.
 pub const MAX_BYTES: usize = 2 << 20;

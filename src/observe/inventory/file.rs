@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use decide::ClusterName;
 use decide::selector::Labels;
 
-use crate::policy::read::{FromNode, List, Report, Spanned, Table, record};
+use crate::policy::forms::{List, Table};
+use crate::policy::read::{FromNode, Spanned, record};
+use crate::policy::report::Report;
 use crate::policy::scalar::{Cluster, Credential, LabelKey, LabelValue};
 use crate::policy::wiring::ListedCluster;
 use crate::policy::{Problems, tree};

@@ -14,8 +14,10 @@ use jiff::tz::TimeZone;
 
 use super::Written;
 use super::file::{FreezeFile, InventoryKind, LimitsFile, PeopleFile, PluginFile, TierFile};
+use super::forms::{List, Word};
 use super::nearest::nearest;
-use super::read::{List, Report, Spanned, Word};
+use super::read::Spanned;
+use super::report::Report;
 use super::scalar::Name;
 use super::tree::Span;
 use super::when::Instant;

@@ -11,7 +11,9 @@ use super::{Context, tier};
 use crate::policy::file::{
     ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
 };
-use crate::policy::read::{List, Report, Spanned};
+use crate::policy::forms::List;
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
 use crate::policy::scalar::Words;
 use crate::policy::wiring::{Chart, DocumentSelector, PluginWiring, ResourceSpec, SignalSpec, StateSpec, Write};
 
@@ -165,7 +167,8 @@ fn write_of(file: &WriteFile) -> Option<Write> {
 
 /// Reports spots that two plugins would both write.
 pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
-    let mut owners: BTreeMap<(String, Option<(String, Option<String>)>, String), String> = BTreeMap::new();
+    type Place = (String, Option<(String, Option<String>)>, String);
+    let mut owners: BTreeMap<Place, String> = BTreeMap::new();
     for plugin in plugins {
         let Some(name) = plugin.value.name.as_ref().map(|name| name.value.0.clone()) else { continue };
         for file in plugin.value.write.iter().flat_map(|list| &list.value.items) {

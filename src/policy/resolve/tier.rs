@@ -12,7 +12,9 @@ use super::windows::windows;
 use crate::policy::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, TierFile,
 };
-use crate::policy::read::{Either, List, Report, Spanned, Word};
+use crate::policy::forms::{Either, List, Word};
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
 use crate::policy::scalar::Name;
 use crate::policy::tree::Span;
 use crate::policy::when::Length;

@@ -5,7 +5,8 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::policy::file::{ClosedFile, WindowsFile};
-use crate::policy::read::{Report, Spanned};
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
 
 /// The windows, in their own zone or that of the file's windows.
 pub fn windows(file: &Spanned<WindowsFile>, zone: Option<&TimeZone>, report: &mut Report) -> Option<Windows> {
@@ -66,7 +67,7 @@ fn longest_opening(open: &[Range]) -> Option<SignedDuration> {
         run = if minutes[(begin + step) % WEEK] { run + 1 } else { 0 };
         longest = longest.max(run);
     }
-    Some(SignedDuration::from_mins(i64::try_from(longest).unwrap_or(i64::MAX)))
+    Some(SignedDuration::from_mins(longest))
 }
 
 #[cfg(test)]
