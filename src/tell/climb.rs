@@ -78,6 +78,7 @@ fn rung_text(rung: &Rung, below: &[Rung], here: Option<&str>, links: &Links, plu
         (WaveState::Rejected { by: Some(by), .. }, None) => format!("rejected by {by}"),
         (WaveState::Rejected { by: None, .. }, None) => "rejected".to_string(),
         (WaveState::Superseded { by, .. }, _) => format!("superseded by {by}"),
+        (WaveState::Withdrawn { why, .. }, _) => format!("taken back: {}", inert::cut(&why.to_string(), 200)),
     }
 }
 
