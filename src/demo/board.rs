@@ -309,7 +309,7 @@ fn summary(outcome: &Outcome) -> Vec<Text> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::field_reassign_with_default)]
 
     use super::super::clusters::{Seen, State};
     use super::super::story::scene::tests::pull;
@@ -340,7 +340,8 @@ mod tests {
 
     #[test]
     fn the_board_shows_each_state_with_mark_and_word() {
-        let mut chronicle = Chronicle { scene: scene(), ..Chronicle::default() };
+        let mut chronicle = Chronicle::default();
+        chronicle.scene = scene();
         let scene = &mut chronicle.scene;
         set(scene, "cert-manager", "qa-1", "1.15.0", State::Healthy);
         set(scene, "cert-manager", "qa-2", "1.15.0", State::Healthy);
@@ -368,7 +369,8 @@ mod tests {
 
     #[test]
     fn a_small_terminal_gets_a_smaller_board() {
-        let mut chronicle = Chronicle { scene: scene(), ..Chronicle::default() };
+        let mut chronicle = Chronicle::default();
+        chronicle.scene = scene();
         for second in 0..30 {
             chronicle.say(at(second), Tone::Plain, "something with quite a long text happened somewhere in this fleet");
         }
