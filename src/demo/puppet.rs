@@ -145,11 +145,11 @@ impl<'a> Puppet<'a> {
         let failed = here.ill.iter().any(|cluster| cluster == TROUBLED);
         if failed && !self.said {
             self.said = true;
-            let merged = scene
+            let mut merged = scene
                 .pulls
                 .values()
                 .filter(|pull| pull.rung.as_ref().is_some_and(|rung| rung.plugin == plugin.name && rung.tier == tier));
-            let number = merged.last().unwrap().number;
+            let number = merged.next_back().unwrap().number;
             let body = json!({"body": format!("**Held.** {TROUBLED} failed: UpgradeFailed")});
             self.ask(Method::PATCH, &self.pulls(number), &self.tokens[0], &body).await;
         }

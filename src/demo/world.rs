@@ -33,8 +33,8 @@ const PULLER: &str = "fleet-controllers";
 const LEDGER: &str = "coldframe-ledger";
 /// Between two looks at the world.
 const LOOK: Duration = Duration::from_millis(200);
-/// The code owner looks at every so many of them.
-const OWNER_LOOKS: u32 = 3;
+/// Between two looks of the code owner at the open pull requests.
+const OWNER_LOOK: SignedDuration = SignedDuration::from_millis(500);
 /// Looks after the last rollout, so that the last words can be written.
 const EPILOGUE: u32 = 20;
 /// A story that takes longer has gone wrong.
@@ -43,7 +43,7 @@ const LONGEST: SignedDuration = SignedDuration::from_secs(150);
 /// How to start a world.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// A folder of its own: repositories, keys and kubeconfigs go there.
+    /// An empty folder of its own: repositories, keys and kubeconfigs go there.
     pub dir: PathBuf,
     /// Where the GitHub listens; port 0 takes a free one.
     pub hub_port: u16,
@@ -102,6 +102,8 @@ impl World {
     pub async fn start(options: Options) -> anyhow::Result<Self> {
         let dir = options.dir;
         std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let old = std::fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))?.count();
+        anyhow::ensure!(old == 0, "{} holds files already; give the sandbox an empty folder", dir.display());
         let charts = Charts::start().await?;
         publish(&charts)?;
         let mut hub = github::Options::new(dir.join("github"));
@@ -222,14 +224,15 @@ impl World {
             }
         }
         let mut owner = CodeOwner::default();
-        let (mut stage, mut looks, mut quiet) = (stage::Stage::default(), 0_u32, 0);
+        let (mut stage, mut owner_looked, mut quiet) = (stage::Stage::default(), began, 0);
         loop {
-            let (news, scene);
+            // In this order, so that the scene is never older than the news.
+            let news = self.clusters.sightings(locked(&self.chronicle).sightings.len());
+            let scene;
             (stage, scene) = stage.look(&self.github, &self.settings.repository, self.clusters.look()).await?;
-            news = self.clusters.sightings(locked(&self.chronicle).sightings.len());
             locked(&self.chronicle).note(scene.clone(), news);
-            looks += 1;
-            if !hands_on && looks.is_multiple_of(OWNER_LOOKS) {
+            if !hands_on && scene.at.duration_since(owner_looked) >= OWNER_LOOK {
+                owner_looked = scene.at;
                 for number in owner.look(&scene) {
                     // The pull request may have turned since the look; then there is nothing to approve.
                     if let Err(error) = self.github.approve(&self.settings.repository, number, people::OWNER) {

@@ -77,6 +77,15 @@ impl Chronicle {
         self.lines.push(Line { at, text: text.into(), tone });
     }
 
+    /// The newest pull request for a plugin on a tier that blames the troubled cluster.
+    pub fn blamed(&self, plugin: &str, tier: &str) -> Option<u64> {
+        let here = |number: &&u64| {
+            let rung = self.scene.pulls.get(number).and_then(|pull| pull.rung.as_ref());
+            rung.is_some_and(|rung| rung.plugin == plugin && rung.tier == tier)
+        };
+        self.blames.keys().rev().find(here).copied()
+    }
+
     fn note_pull(&mut self, pull: &PullSeen, now: Timestamp) {
         let before = self.scene.pulls.get(&pull.number).cloned();
         let (number, what) = (pull.number, pull.what());
@@ -99,7 +108,7 @@ impl Chronicle {
         for person in pull.approved_by.iter().filter(|person| !was_approved.contains(person)) {
             self.say(now, Tone::Plain, format!("{person} approved #{number} {what}"));
         }
-        if !before.is_some_and(|before| !before.is_open()) {
+        if before.is_none_or(|before| before.is_open()) {
             self.note_end(pull);
         }
         if let Some(sentence) = pull.blames(TROUBLED)
@@ -140,7 +149,7 @@ impl Chronicle {
             };
             self.say(*at, Tone::Bad, what);
         }
-        let plugins: BTreeSet<&String> = news.iter().map(|sighting| &sighting.plugin).collect();
+        let plugins: BTreeSet<&String> = scene.releases.values().flat_map(BTreeMap::keys).collect();
         for plugin in plugins {
             for (tier, _) in TIERS {
                 let Some(together) = scene.together(plugin, tier) else { continue };

@@ -229,7 +229,7 @@ impl Facts<'_> {
             }
             count += 1;
         }
-        if count == 0 { Err("nothing was merged above qa".to_owned()) } else { Ok(format!("{count} merges")) }
+        if count == 0 { Err("nothing was merged above qa".to_owned()) } else { Ok(counted(count, "merge")) }
     }
 
     fn one_line_diffs(&self) -> Verdict {
@@ -253,7 +253,7 @@ impl Facts<'_> {
             }
         }
         let count = self.history.main.len();
-        if count == 0 { Err("main never moved".to_owned()) } else { Ok(format!("{count} steps")) }
+        if count == 0 { Err("main never moved".to_owned()) } else { Ok(counted(count, "step")) }
     }
 
     fn one_at_a_time(&self) -> Verdict {
@@ -273,7 +273,7 @@ impl Facts<'_> {
                 }
             }
         }
-        Ok(format!("{} pull requests", self.pulls().filter(|pull| pull.rung.is_some()).count()))
+        Ok(counted(self.pulls().filter(|pull| pull.rung.is_some()).count(), "pull request"))
     }
 
     fn proposed_once(&self) -> Verdict {
@@ -285,7 +285,7 @@ impl Facts<'_> {
                 return Err(format!("#{first} and #{number} for {} {version} on {}", rung.plugin, rung.tier));
             }
         }
-        Ok(format!("{} releases proposed", known.len()))
+        Ok(counted(known.len(), "proposal"))
     }
 
     fn one_comment(&self) -> Verdict {
@@ -306,8 +306,12 @@ impl Facts<'_> {
             return Err(format!("{} wrote `{}`", step.author, step.subject));
         }
         let count = self.history.ledger.len();
-        if count == 0 { Err("there is no branch coldframe-ledger".to_owned()) } else { Ok(format!("{count} entries")) }
+        if count == 0 { Err("there is no branch coldframe-ledger".to_owned()) } else { Ok(counted(count, "commit")) }
     }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("one {what}") } else { format!("{count} {what}s") }
 }
 
 /// The tier below; none below the first.
