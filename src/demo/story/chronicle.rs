@@ -111,12 +111,25 @@ impl Chronicle {
         if before.is_none_or(|before| before.is_open()) {
             self.note_end(pull);
         }
-        if let Some(sentence) = pull.blames(TROUBLED)
-            && !self.blames.contains_key(&number)
+        // Before it failed, its name on a pull request blames nobody.
+        if !self.blames.contains_key(&number)
+            && self.failed_as_proposed(pull)
+            && let Some(sentence) = pull.blames(TROUBLED)
         {
             self.say(now, Tone::Bad, format!("#{number} says: {sentence}"));
             self.blames.insert(number, sentence);
         }
+    }
+
+    /// Whether what this pull request proposed failed on the troubled cluster.
+    fn failed_as_proposed(&self, pull: &PullSeen) -> bool {
+        let (Some(rung), Some(version)) = (&pull.rung, &pull.version) else { return false };
+        self.sightings.iter().any(|sighting| {
+            sighting.cluster == TROUBLED
+                && sighting.plugin == rung.plugin
+                && sighting.seen.wanted == *version
+                && sighting.seen.state == State::Failed
+        })
     }
 
     fn note_end(&mut self, pull: &PullSeen) {
