@@ -1,6 +1,8 @@
 //! The story as people watch it in a terminal: a row per plugin, a column per tier, drawn from the
 //! world's own state. Where there is no terminal, plain lines. What happens is in `story`.
 
+mod ink;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use super::story::chronicle::{Chronicle, Line, Tone};
 use super::story::fleet::{Fate, GRACE, PLUGINS, Plugin, TIERS};
 use super::story::scene::PullSeen;
 use super::world::World;
+use ink::{Ink, Text, cut, padded, paint, wrap};
 
 /// How often the board is drawn.
 const FRAME: Duration = Duration::from_millis(200);
@@ -133,81 +136,6 @@ fn write(text: &str) -> anyhow::Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
-}
-
-/// How a piece of text looks. Colour never stands alone: a mark or a word says the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ink {
-    Plain,
-    Bold,
-    Dim,
-    Green,
-    Red,
-    Yellow,
-    Blue,
-}
-
-impl Ink {
-    fn on(self, text: &str) -> (Self, String) {
-        (self, text.to_owned())
-    }
-
-    fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "\x1b[1m",
-            Self::Dim => "\x1b[2m",
-            Self::Green => "\x1b[32m",
-            Self::Red => "\x1b[31m",
-            Self::Yellow => "\x1b[33m",
-            Self::Blue => "\x1b[34m",
-        }
-    }
-}
-
-/// One line in pieces.
-type Text = Vec<(Ink, String)>;
-
-fn paint(line: &Text, colours: bool) -> String {
-    let piece = |(ink, text): &(Ink, String)| match colours && *ink != Ink::Plain && !text.trim().is_empty() {
-        true => format!("{}{text}\x1b[0m", ink.code()),
-        false => text.clone(),
-    };
-    line.iter().map(piece).collect::<String>().trim_end().to_owned()
-}
-
-/// The line as far as it fits; every sign that is used here is one column wide.
-fn cut(line: &Text, width: usize) -> Text {
-    let mut left = width;
-    let mut kept = Vec::new();
-    for (ink, text) in line {
-        let length = text.chars().count();
-        if length <= left {
-            kept.push((*ink, text.clone()));
-            left -= length;
-        } else {
-            kept.push((*ink, fit(text, left)));
-            break;
-        }
-    }
-    kept
-}
-
-/// The text in exactly or at most so many columns, with a mark where something is missing.
-fn fit(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    if width > 0 {
-        short.push('…');
-    }
-    short
-}
-
-fn padded(ink: Ink, text: &str, width: usize) -> (Ink, String) {
-    // One column stays free, so that neighbours never touch.
-    (ink, format!("{:<width$}", fit(text, width.saturating_sub(1))))
 }
 
 /// The longer text if it fits into a padded column, else the shorter.
@@ -342,22 +270,6 @@ fn summary(outcome: &Outcome, width: usize) -> Vec<Text> {
         }
     }
     lines.push(Vec::new());
-    lines
-}
-
-/// The text in lines of at most `width` columns where its words allow.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) | None => lines.push(word.to_owned()),
-        }
-    }
     lines
 }
 

@@ -135,13 +135,13 @@ impl Chronicle {
     fn note_end(&mut self, pull: &PullSeen) {
         let (number, what) = (pull.number, pull.what());
         match (&pull.merged, pull.closed_at) {
-            (Some((at, by)), _) => {
+            (Some((at, _)), _) => {
                 let needed =
                     pull.rung.as_ref().is_some_and(|rung| TIERS.first().is_none_or(|(tier, _)| rung.tier != *tier));
                 let (tone, how) = if !pull.approved_by.is_empty() {
                     (Tone::Good, format!(", approved by {}", pull.approved_by.join(", ")))
                 } else if needed {
-                    (Tone::Forced, format!(" by force: nobody had approved; {by} may pass the rule"))
+                    (Tone::Forced, " by force, nobody approved".to_owned())
                 } else {
                     (Tone::Good, String::new())
                 };
@@ -229,7 +229,7 @@ mod tests {
                 "maria approved #7 cert-manager 1.15.1 → bronze",
                 "merged #7 cert-manager 1.15.1 → bronze, approved by maria",
                 "opened #9 x 1.0.0 → gold",
-                "merged #9 x 1.0.0 → gold by force: nobody had approved; coldframe-force[bot] may pass the rule",
+                "merged #9 x 1.0.0 → gold by force, nobody approved",
                 "opened #10 x 1.0.0 → qa",
                 "closed #10 x 1.0.0 → qa, not merged",
             ]
