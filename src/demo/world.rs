@@ -63,7 +63,8 @@ pub struct Settings {
     pub repository: String,
     /// A folder with one kubeconfig per cluster, `<credential>.yaml`.
     pub clusters: PathBuf,
-    /// `host:port` of the servers that speak plain HTTP and may be asked for charts.
+    /// `host:port` of the servers that may be asked though they are on loopback and speak plain HTTP:
+    /// the chart registry, then the clusters.
     pub allow_hosts: Vec<String>,
     /// A free address for the bot; webhooks go there until [`World::set_webhook`] says otherwise.
     pub listen: String,
@@ -116,7 +117,7 @@ impl World {
             webhook_secret: random_hex()?,
             repository,
             clusters: dir.join("clusters"),
-            allow_hosts: vec![charts.host()],
+            allow_hosts: plain_hosts(&charts, &clusters),
             listen: free_address()?,
             user_token: github.add_token(VISITOR),
         };
@@ -248,6 +249,12 @@ fn write_key(dir: &Path, app: &AppSettings) -> anyhow::Result<PathBuf> {
     let path = dir.join(format!("{}.pem", app.slug));
     write_private(&path, app.key_pem.as_bytes())?;
     Ok(path)
+}
+
+fn plain_hosts(charts: &Charts, clusters: &Clusters) -> Vec<String> {
+    let clusters = clusters.urls();
+    let hosts = clusters.values().map(|url| url.trim_start_matches("http://").to_owned());
+    std::iter::once(charts.host()).chain(hosts).collect()
 }
 
 /// A port that was free a moment ago.
