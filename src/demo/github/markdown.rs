@@ -29,7 +29,17 @@ pub fn html(text: &str) -> String {
             // Nothing is loaded from elsewhere: an image is shown as its words.
             Event::Start(Tag::Image { .. }) => events.push(Event::Text(CowStr::Borrowed("[image: "))),
             Event::End(TagEnd::Image) => events.push(Event::Text(CowStr::Borrowed("]"))),
-            other => events.push(other),
+            Event::Start(_)
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::Rule
+            | Event::TaskListMarker(_) => events.push(event),
         }
     }
     let mut out = String::with_capacity(text.len() * 2);

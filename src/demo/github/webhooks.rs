@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::auth::hex;
 use super::http::{Shared, lock};
-use super::rest::render;
+use super::rest::{render, render_git};
 use super::state::World;
 
 /// The events that Apps of this world subscribe to.
@@ -164,7 +164,7 @@ pub fn push(world: &mut World, id: u64, login: &str, name: &str, old: &str, new:
         .rev()
         .map(|commit| {
             let who = |(name, email, _): &(String, String, jiff::Timestamp)| {
-                json!({"name": name, "email": email, "username": render::login_of(world, email)})
+                json!({"name": name, "email": email, "username": render_git::login_of(world, email)})
             };
             let first = commit.parents.first().map_or(super::git::EMPTY_TREE, String::as_str);
             let changes = repo.git.changes(first, &commit.sha).unwrap_or_default();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Page, Visit, base, check_word, diff, marked, time};
 use crate::demo::github::markdown;
-use crate::demo::github::merge::Standing;
+use crate::demo::github::standing::Standing;
 use crate::demo::github::state::{Pull, Repository, ReviewState, Role, Turned, World};
 
 fn state(pull: &Pull) -> (&'static str, &'static str) {
@@ -57,7 +57,7 @@ pub fn show(world: &mut World, id: u64, number: u64, visit: &Visit<'_>) -> Resul
     data["pull"] = json!({
         "number": number, "title": pull.title, "author": pull.author, "head": pull.head, "base": pull.base,
         "sha": pull.head_sha, "short": &pull.head_sha[..7], "state": state, "word": word, "open": pull.is_open(),
-        "created": time(pull.created_at), "commits": standing.commits, "changed": standing.changes.len(),
+        "created": time(pull.created_at), "commits": count(standing.commits, "commit"), "changed": count(standing.changes.len(), "file"),
         "labels": pull.labels, "body": marked(Some(&pull.body).filter(|body| !body.is_empty()).map(String::as_str)),
     });
     data["items"] = conversation(repo, pull).into();
@@ -73,6 +73,10 @@ pub fn show(world: &mut World, id: u64, number: u64, visit: &Visit<'_>) -> Resul
     data["may_reopen"] = (closed && pull.merged.is_none() && (role >= Role::Triage || own)).into();
     data["may_delete"] = (closed && role >= Role::Write && repo.head(&pull.head).is_some()).into();
     Ok(Page::new("pull", &format!("{} · #{number}", pull.title), data))
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn mergeable(standing: &Standing) -> &'static str {

@@ -22,7 +22,7 @@ pub fn index(world: &World, visit: &Visit<'_>) -> Page {
 }
 
 /// A branch (or commit) and a path out of segments; a branch's name may hold slashes itself.
-fn place<'a>(repo: &'a Repository, parts: &[&str]) -> Result<(String, String, String), Page> {
+fn place(repo: &Repository, parts: &[&str]) -> Result<(String, String, String), Page> {
     if parts.is_empty() {
         let sha = repo.head(&repo.default_branch).ok_or_else(Page::not_found)?;
         return Ok((repo.default_branch.clone(), sha.to_owned(), String::new()));
