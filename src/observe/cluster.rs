@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use decide::snapshot::{Health, Reading};
-use decide::{ClusterName, PluginName};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::{Request, StatusCode};
@@ -46,7 +45,8 @@ pub struct Clusters {
 
 #[derive(Debug)]
 struct Shared {
-    folder: PathBuf,
+    /// None where the operator gave none.
+    folder: Option<PathBuf>,
     insecure_http: Vec<String>,
     timeout: Duration,
     open: Mutex<BTreeMap<String, Open>>,
@@ -67,16 +67,19 @@ impl std::fmt::Debug for Open {
 
 /// One question to one cluster.
 pub struct Ask {
-    /// The plugin that it is about.
-    pub plugin: PluginName,
     /// The cluster.
     pub cluster: ListedCluster,
     /// The question.
-    pub signal: Arc<dyn Signal>,
+    pub signal: Box<dyn Signal>,
 }
 
-/// The answers: per plugin and cluster, one per question, in the order of the asks.
-pub type Readings = BTreeMap<PluginName, BTreeMap<ClusterName, Vec<Reading>>>;
+/// The folder of connections cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the folder of connections to clusters, {folder}: {why}")]
+pub struct NoFolder {
+    folder: String,
+    why: String,
+}
 
 /// Why an object could not be read. None of them holds anything of a credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,14 +121,28 @@ pub enum ReadError {
 impl Clusters {
     /// Connections from a folder of `<credential>.yaml`. `insecure_http` names hosts (`host` or
     /// `host:port`) that may be reached over plain http, such as a sandbox on loopback. Files are
-    /// read when they are needed, and again when they change.
-    pub fn new(folder: &Path, insecure_http: Vec<String>) -> Self {
-        Self::with_timeout(folder, insecure_http, TIMEOUT)
+    /// read when they are needed, and again when they change; what is wrong with one of them shows
+    /// up in the readings of its clusters.
+    ///
+    /// # Errors
+    /// Where there is no such folder.
+    pub fn open(folder: &Path, insecure_http: &[String]) -> Result<Self, NoFolder> {
+        let wrong = |why: String| NoFolder { folder: folder.display().to_string(), why };
+        match std::fs::metadata(folder) {
+            Ok(found) if found.is_dir() => Ok(Self::build(Some(folder.to_path_buf()), insecure_http, TIMEOUT)),
+            Ok(_) => Err(wrong("it is a file; give the folder that holds `<credential>.yaml`".to_string())),
+            Err(error) => Err(wrong(error.to_string())),
+        }
     }
 
-    fn with_timeout(folder: &Path, insecure_http: Vec<String>, timeout: Duration) -> Self {
+    /// No connections: every reading is unknown.
+    pub fn none() -> Self {
+        Self::build(None, &[], TIMEOUT)
+    }
+
+    fn build(folder: Option<PathBuf>, insecure_http: &[String], timeout: Duration) -> Self {
         let open = Mutex::new(BTreeMap::new());
-        Self { shared: Arc::new(Shared { folder: folder.to_path_buf(), insecure_http, timeout, open }) }
+        Self { shared: Arc::new(Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open }) }
     }
 
     /// Reads one object; `None` where the cluster says that there is none.
@@ -183,14 +200,12 @@ impl Clusters {
         Ok(Some(object))
     }
 
-    /// Asks everything, many at a time. A cluster that does not answer is asked no further in this
-    /// round, and delays nobody else. Every ask gets a reading: what could not be read is unknown.
-    pub async fn readings(&self, asks: Vec<Ask>) -> Readings {
-        let mut order = Readings::new();
+    /// Asks everything, many at a time; one reading per ask, in their order. A cluster that does not
+    /// answer is asked no further in this round, and delays nobody else. What could not be read is
+    /// unknown.
+    pub async fn readings(&self, asks: Vec<Ask>) -> Vec<Reading> {
         let mut groups: BTreeMap<String, Vec<(usize, Ask)>> = BTreeMap::new();
-        let mut places = Vec::with_capacity(asks.len());
         for (index, ask) in asks.into_iter().enumerate() {
-            places.push((ask.plugin.clone(), ask.cluster.name.clone()));
             groups.entry(ask.cluster.credential.clone()).or_default().push((index, ask));
         }
         let permits = Semaphore::new(AT_ONCE);
@@ -199,12 +214,7 @@ impl Clusters {
         while let Some(readings) = running.next().await {
             found.extend(readings);
         }
-        for (index, (plugin, cluster)) in places.into_iter().enumerate() {
-            if let Some(reading) = found.remove(&index) {
-                order.entry(plugin).or_default().entry(cluster).or_default().push(reading);
-            }
-        }
-        order
+        found.into_values().collect()
     }
 
     /// The asks of one connection, a few at a time.
@@ -242,7 +252,7 @@ impl Clusters {
         };
         let reading = match answer {
             Ok(Some(object)) => {
-                let signal = Arc::clone(&ask.signal);
+                let signal = ask.signal;
                 // Paths of a policy over an object of a cluster: bounded, but not to be trusted with
                 // the thread that all others wait on.
                 let judged = tokio::task::spawn_blocking(move || signal.judge(&object, observed_at)).await;
@@ -282,7 +292,10 @@ impl Clusters {
                 "a name has letters, digits, `-`, `_` and `.`; name one as `credential:` in the inventory".to_string()
             );
         }
-        let path = self.shared.folder.join(format!("{credential}.yaml"));
+        let Some(folder) = &self.shared.folder else {
+            return Err("the operator gave no folder of connections to clusters".to_string());
+        };
+        let path = folder.join(format!("{credential}.yaml"));
         let wrong = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::NotFound {
                 format!("there is no {credential}.yaml in the operator's folder")

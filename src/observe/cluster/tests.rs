@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use decide::TierName;
+use decide::{ClusterName, TierName};
 use serde_json::json;
 
 use super::*;
@@ -76,7 +76,7 @@ impl Folder {
     }
 
     fn clusters(&self) -> Clusters {
-        Clusters::with_timeout(self.0.path(), vec!["127.0.0.1".into()], Duration::from_millis(400))
+        Clusters::build(Some(self.0.path().to_path_buf()), &["127.0.0.1".into()], Duration::from_millis(400))
     }
 }
 
@@ -169,8 +169,8 @@ async fn connections_come_from_the_folder_and_nowhere_else() {
     }
 }
 
-fn ask(plugin: &str, cluster: &str, name: &str) -> Ask {
-    Ask { plugin: PluginName::from(plugin), cluster: listed(cluster), signal: Arc::from(helm_release(name)) }
+fn ask(cluster: &str, name: &str) -> Ask {
+    Ask { cluster: listed(cluster), signal: helm_release(name) }
 }
 
 #[tokio::test]
@@ -182,27 +182,35 @@ async fn every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
     folder.write("good", &host, "t");
     folder.write("dead", &dead_host, "t");
     folder.write("empty", &empty_host, "t");
-    let mut asks = vec![ask("p", "empty", "r0"), ask("p", "nowhere", "r0")];
+    let mut asks = vec![ask("empty", "r0"), ask("nowhere", "r0")];
     for index in 0..40 {
-        asks.push(ask("p", "dead", &format!("r{index}")));
-        asks.push(ask("p", "good", &format!("r{index}")));
+        asks.push(ask("dead", &format!("r{index}")));
+        asks.push(ask("good", &format!("r{index}")));
     }
     let begun = std::time::Instant::now();
     let readings = folder.clusters().readings(asks).await;
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    let of = |cluster: &str| &readings[&PluginName::from("p")][&ClusterName::from(cluster)];
-    assert_eq!((of("good").len(), of("dead").len()), (40, 40));
-    for (index, reading) in of("good").iter().enumerate() {
-        assert_eq!(
-            (reading.health, reading.signal.as_str()),
-            (Health::Suspended, &*format!("HelmRelease apps/r{index}"))
-        );
+    assert_eq!(readings.len(), 82);
+    assert_eq!(readings[0].health, Health::NotFound);
+    assert_eq!(readings[1].evidence, "no connection `nowhere`: there is no nowhere.yaml in the operator's folder");
+    assert_eq!(readings[1].health, Health::Unknown);
+    for (index, pair) in readings[2..].chunks(2).enumerate() {
+        assert_eq!((pair[0].health, pair[1].health), (Health::Unknown, Health::Suspended), "{index}");
+        assert_eq!(pair[1].signal, format!("HelmRelease apps/r{index}"));
     }
-    assert!(of("dead").iter().all(|reading| reading.health == Health::Unknown));
-    assert!(of("dead")[39].evidence.contains("did not answer just now"), "{}", of("dead")[39].evidence);
+    let last = &readings[80].evidence;
+    assert!(last.contains("did not answer just now"), "{last}");
     assert!(dead.seen.lock().unwrap().len() <= 2 * PER_CLUSTER, "it is not asked forty times");
     assert!(good.most.load(Ordering::SeqCst) <= PER_CLUSTER);
-    assert_eq!(of("empty")[0].health, Health::NotFound);
-    assert_eq!(of("nowhere")[0].evidence, "no connection `nowhere`: there is no nowhere.yaml in the operator's folder");
-    assert_eq!(of("nowhere")[0].health, Health::Unknown);
+}
+
+#[tokio::test]
+async fn without_a_folder_nothing_is_known() {
+    let readings = Clusters::none().readings(vec![ask("eu-1", "r")]).await;
+    assert_eq!(readings[0].health, Health::Unknown);
+    assert!(readings[0].evidence.contains("gave no folder"), "{}", readings[0].evidence);
+    let folder = Folder::new();
+    assert!(Clusters::open(folder.0.path(), &[]).is_ok());
+    let error = Clusters::open(&folder.0.path().join("x"), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("the folder of connections to clusters, "), "{error}");
 }
