@@ -83,9 +83,10 @@ pub struct Wave {
     pub members: Vec<ClusterName>,
     /// When this wave began, by our clock: intent written, or version found on the base branch.
     pub begun: Timestamp,
-    /// The commit that the bot wrote for it; none for a wave that others put on the base branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<Head>,
+    /// The commits that the bot wrote for it, the newest last; none for a wave that others put on the
+    /// base branch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<Head>,
     /// The pull request, once it was seen at the hub, and when the hub says it was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<Announced>,
@@ -116,6 +117,9 @@ pub struct Wave {
     /// Which newer release took its place before it landed or finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded: Option<Superseded>,
+    /// Why the bot took its pull request back, when it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Withdrawn>,
 }
 
 impl Wave {
@@ -127,7 +131,7 @@ impl Wave {
             digest: None,
             members,
             begun: at,
-            head: None,
+            heads: Vec::new(),
             pull: None,
             grace: None,
             merging: None,
@@ -138,12 +142,27 @@ impl Wave {
             failed: None,
             rejected: None,
             superseded: None,
+            withdrawn: None,
         }
     }
 
-    /// Whether nothing more can come of it: finished, failed, rejected or superseded.
+    /// Whether nothing more can come of it: finished, failed, rejected, superseded or withdrawn.
     pub fn is_over(&self) -> bool {
-        self.finished.is_some() || self.failed.is_some() || self.rejected.is_some() || self.superseded.is_some()
+        self.finished.is_some()
+            || self.failed.is_some()
+            || self.rejected.is_some()
+            || self.superseded.is_some()
+            || self.withdrawn.is_some()
+    }
+
+    /// Whether the bot took its pull request back or moved it on before it landed.
+    fn is_shelved(&self) -> bool {
+        self.landed.is_none() && (self.superseded.is_some() || self.withdrawn.is_some())
+    }
+
+    /// The commit that its pull request shall have.
+    pub fn head(&self) -> Option<&Head> {
+        self.heads.last()
     }
 }
 
@@ -268,6 +287,16 @@ pub struct Superseded {
     pub by: Version,
 }
 
+/// Why the bot took a pull request back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Withdrawn {
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub why: Reason,
+}
+
 /// A time at which the hub could not be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -366,6 +395,8 @@ pub enum Change {
     Rejected(Rejected),
     /// A newer release took its place.
     Superseded(Superseded),
+    /// The bot takes its pull request back.
+    Withdrawn(Withdrawn),
 }
 
 impl Ledger {
@@ -396,18 +427,21 @@ impl Ledger {
 }
 
 impl PluginLedger {
-    /// Writes a change of the newest wave of `version` on `tier`; `Found` and `Intent` begin one
-    /// when the newest is over or of another version.
+    /// Writes a change of the newest wave of `version` on `tier`. `Found` and `Intent` begin a wave:
+    /// where none is there, and where the bot had taken the present one back or moved it on.
     pub fn apply(&mut self, tier: &TierName, version: &Version, change: &Change) {
         let waves = self.tiers.entry(tier.clone()).or_default();
         let present = waves.iter().rposition(|wave| wave.version == *version);
         let wave = match (change, present) {
-            (Change::Found { members, landed, .. }, None) => {
-                waves.push(Wave::begun(version.clone(), members.clone(), landed.at));
+            (Change::Found { members, landed: Landed { at, .. }, .. }, None)
+            | (Change::Intent { members, head: Head { at, .. }, .. }, None) => {
+                waves.push(Wave::begun(version.clone(), members.clone(), *at));
                 waves.last_mut()
             }
-            (Change::Intent { members, head, .. }, None) => {
-                waves.push(Wave::begun(version.clone(), members.clone(), head.at));
+            (Change::Intent { members, head, .. }, Some(index)) if waves[index].is_shelved() => {
+                // What was pushed for it before is still ours when it turns up on the branch.
+                let heads = waves.remove(index).heads;
+                waves.push(Wave { heads, ..Wave::begun(version.clone(), members.clone(), head.at) });
                 waves.last_mut()
             }
             (_, Some(index)) => waves.get_mut(index),
@@ -430,11 +464,16 @@ impl Wave {
                 self.from = from.clone();
                 self.digest = digest.clone();
                 self.members.clone_from(members);
-                self.head = Some(head.clone());
-                self.superseded = None;
+                if !self.heads.contains(head) {
+                    self.heads.push(head.clone());
+                }
             }
             Change::Announced(announced) => self.pull = Some(announced.clone()),
-            Change::Grace(grace) => self.grace = Some(grace.clone()),
+            Change::Grace(grace) => {
+                // The deadline never moves earlier, whatever is written.
+                let announced = self.grace.as_ref().map_or(grace.deadline, |before| before.deadline);
+                self.grace = Some(Grace { deadline: grace.deadline.max(announced), ..grace.clone() });
+            }
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
             Change::Landed(landed) => self.landed = Some(landed.clone()),
@@ -444,6 +483,7 @@ impl Wave {
             Change::Failed(failed) => self.failed = Some(failed.clone()),
             Change::Rejected(rejected) => self.rejected = Some(rejected.clone()),
             Change::Superseded(superseded) => self.superseded = Some(superseded.clone()),
+            Change::Withdrawn(withdrawn) => self.withdrawn = Some(withdrawn.clone()),
         }
     }
 }

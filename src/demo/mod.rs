@@ -1,1 +1,12 @@
 //! The sandbox: a GitHub, a chart registry and clusters over loopback HTTP. It imports nothing of the bot.
+
+pub mod board;
+pub mod charts;
+pub mod clock;
+pub mod clusters;
+pub mod github;
+mod loopback;
+pub mod story;
+mod world;
+
+pub use world::{Options, Settings, World};

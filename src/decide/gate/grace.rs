@@ -1,0 +1,307 @@
+//! The grace period: notices, the deadline, and the merge without the missing approvals. Force
+//! waives approvals only (policy, section 6).
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Standing, approvals};
+use crate::desk::Desk;
+use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
+use crate::model::{Force, Merge, Tier};
+use crate::plan::{Action, Finding, Gate, Verdict};
+use crate::snapshot::{LedgerGuard, LedgerState, Pull, PullState};
+use crate::{PullNumber, Reason, TierName};
+
+/// How far the clocks may differ before nothing is forced (design: invariant S8).
+const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
+
+/// From when a clock that is already running on this pull request counts: the clock belongs to the
+/// plugin and the tier, a newer release that moved the pull request does not restart it.
+pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<Timestamp> {
+    let waves = page.tiers.get(tier)?.iter().rev();
+    waves
+        .filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull))
+        .find_map(|wave| Some(wave.grace.as_ref()?.since))
+}
+
+/// The latest of what was announced, start and period without the hub's outages, and each notice
+/// with its distance. It never moves earlier.
+pub(crate) fn deadline(grace: &Grace, force: &Force, ledger: &Ledger, now: Timestamp) -> Timestamp {
+    let out = ledger.outages.iter().fold(SignedDuration::ZERO, |sum, outage| {
+        let (from, to) = (outage.from.max(grace.since), outage.to.min(now));
+        if to > from { sum + to.duration_since(from) } else { sum }
+    });
+    let told = grace.notices.iter().map(|notice| notice.at + notice.before);
+    told.chain([grace.deadline, grace.since + force.after + out]).max().unwrap_or(grace.deadline)
+}
+
+/// Adds what the grace period says to the findings of an open pull request; sends the next notice
+/// when it is due; waives the approvals when every condition holds.
+pub(crate) fn consider(
+    desk: &mut Desk<'_>,
+    tier: &Tier,
+    wave: &Wave,
+    pull: &Pull,
+    standing: &Standing,
+    findings: &mut Vec<Finding>,
+) -> Option<ForceEvidence> {
+    let at = findings.iter().position(|finding| finding.gate == Gate::Approvals)?;
+    if findings[at].verdict.lets_through() || tier.merge.of(wave.from.as_ref(), &wave.version) != Merge::Approved {
+        return None;
+    }
+    let (Some(force), Some(grace)) = (&tier.force, &wave.grace) else {
+        findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
+        return None;
+    };
+    if let Some(before) = next_notice(force, grace) {
+        if pull.state == PullState::Open && standing.current {
+            give_notice(desk, tier, wave, pull, grace, before);
+        }
+        findings.push(running(grace.deadline.max(desk.now + before), grace.deadline));
+        return None;
+    }
+    if desk.now < grace.deadline {
+        findings.push(running(grace.deadline, grace.deadline));
+        return None;
+    }
+    if let Some(by) = blocker(desk, pull) {
+        findings.push(Finding::wait(Gate::Grace, Reason::ForceBlocked { by: Box::new(by) }));
+        return None;
+    }
+    let waived = findings[at].because.to_string();
+    findings[at].verdict = Verdict::Waived { since: grace.deadline };
+    findings.push(Finding::pass(Gate::Grace, Reason::GraceOver { deadline: grace.deadline }));
+    let held = findings.iter().filter(|finding| finding.verdict == Verdict::Pass);
+    Some(ForceEvidence {
+        deadline: grace.deadline,
+        notices: grace.notices.clone(),
+        held: held.map(|finding| alloc::format!("{}: {}", finding.gate, finding.because)).collect(),
+        waived,
+        policy: desk.snapshot.policy_commit.clone(),
+    })
+}
+
+fn running(until: Timestamp, deadline: Timestamp) -> Finding {
+    Finding::new(Gate::Grace, Verdict::Wait { until: Some(until) }, Reason::GraceRunning { deadline })
+}
+
+/// The first notice that has not gone out; they go out in the order of the file, one after another.
+fn next_notice(force: &Force, grace: &Grace) -> Option<SignedDuration> {
+    force.notice.iter().copied().find(|before| !grace.notices.iter().any(|sent| sent.before == *before))
+}
+
+fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace: &Grace, before: SignedDuration) {
+    let due = grace.deadline - before;
+    if desk.now < due {
+        desk.wake(due, Reason::NoticeDue { before });
+        return;
+    }
+    let action = Action::Notice {
+        plugin: desk.plugin().clone(),
+        tier: tier.name.clone(),
+        version: wave.version.clone(),
+        pull: pull.number,
+        before,
+        deadline: grace.deadline.max(desk.now + before),
+    };
+    desk.act(action);
+    desk.look_again();
+}
+
+/// What keeps force off although the deadline has passed. Everything else that it must not waive
+/// (window, freeze, tier below, head, hold, breaking, limits) is a gate of its own.
+fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
+    if let Some(why) = &desk.snapshot.policy_problem {
+        return Some(Reason::PolicyBroken { why: why.clone() });
+    }
+    let by = approvals::objections(pull);
+    if !by.is_empty() {
+        return Some(Reason::ChangesRequested { by });
+    }
+    let open = |why: &str| Some(Reason::LedgerOpen { why: why.to_string() });
+    match &desk.snapshot.ledger_state {
+        LedgerState::Intact { guarded: LedgerGuard::BotsOnly } => {}
+        LedgerState::Intact { guarded: LedgerGuard::Open(why) | LedgerGuard::Unread(why) } => return open(why),
+        LedgerState::Lost { .. } | LedgerState::Unread(_) => return open("the ledger cannot be believed"),
+    }
+    if desk.snapshot.hub.skew.abs() > MOST_SKEW {
+        return Some(Reason::ClockSkew { skew: desk.snapshot.hub.skew });
+    }
+    (approvals::review_missing(pull) && !desk.snapshot.hub.bypass).then_some(Reason::BypassMissing)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::ledger::{Change, Landed, Merging, Outage};
+    use crate::snapshot::{
+        CheckState, Command, CommandKind, Read, Release, RequiredCheck, Review, ReviewVerdict, SentNotice, Snapshot,
+    };
+    use crate::testing::*;
+    use alloc::string::String;
+    use alloc::vec;
+
+    fn told(world: &mut Snapshot, minutes: i64) {
+        let notice = SentNotice { before: SignedDuration::from_mins(10), at: ago(minutes) };
+        edit(world, |pull| pull.notices = vec![notice]);
+    }
+
+    fn graced(world: &mut Snapshot, since: i64) {
+        let since = ago(since);
+        remember(
+            world,
+            Change::Grace(Grace { since, deadline: since + SignedDuration::from_hours(1), notices: Vec::new() }),
+        );
+    }
+
+    /// Opened an hour and ten minutes ago, told ten minutes ago: everything that force needs.
+    fn over() -> Snapshot {
+        let mut world = unapproved();
+        graced(&mut world, 70);
+        told(&mut world, 10);
+        world
+    }
+
+    fn forced(world: &Snapshot) -> Option<ForceEvidence> {
+        crate::plan(world, noon()).actions.into_iter().find_map(|action| match action {
+            Action::Merge { forced, via, .. } => forced.inspect(|_| assert_eq!(via, crate::plan::Identity::Bypass)),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn force_waives_approvals_with_evidence() {
+        let evidence = forced(&over()).expect("it merges");
+        assert_eq!(evidence.deadline, noon());
+        assert_eq!(evidence.notices.len(), 1);
+        assert!(evidence.waived.contains("@acme/platform"), "{}", evidence.waived);
+        assert!(evidence.held.iter().any(|gate| gate.starts_with("tier below finished")), "{:?}", evidence.held);
+        assert!(matches!(says(&over(), Gate::Approvals).verdict, Verdict::Waived { .. }));
+    }
+
+    #[test]
+    fn each_condition_of_force_is_needed() {
+        type Case = (&'static str, fn(&mut Snapshot));
+        let cases: [Case; 19] = [
+            ("the notice was not sent", |w| edit(w, |pull| pull.notices.clear())),
+            ("the notice went out later than its distance", |w| told(w, 9)),
+            ("the period is not over", |w| {
+                *w = unapproved();
+                graced(w, 59);
+                told(w, 10);
+            }),
+            ("an outage of the hub lies in it", |w| w.ledger.outages.push(Outage { from: ago(40), to: ago(20) })),
+            ("the file has no force", |w| bronze(w).force = None),
+            ("the newest policy file has errors", |w| w.policy_problem = Some("line 3".into())),
+            ("others can push the ledger", |w| {
+                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) }
+            }),
+            ("nobody knows who can", |w| {
+                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Unread("403".into()) }
+            }),
+            ("the clocks differ", |w| w.hub.skew = SignedDuration::from_secs(31)),
+            ("no bypassing App", |w| w.hub.bypass = false),
+            ("somebody objects", |w| {
+                edit(w, |pull| {
+                    pull.reviews = vec![Review { verdict: ReviewVerdict::ChangesRequested, ..approval("noor") }]
+                })
+            }),
+            ("a draft", |w| edit(w, |pull| pull.draft = true)),
+            ("edited", |w| edit(w, |pull| pull.head = "eeeeeeeeee".into())),
+            ("a red check", |w| {
+                edit(w, |pull| {
+                    pull.checks = Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }])
+                })
+            }),
+            ("held", |w| {
+                edit(w, |pull| {
+                    pull.commands = vec![Command {
+                        by: "noor".into(),
+                        at: ago(1),
+                        what: CommandKind::Hold { why: String::new() },
+                        allowed: Read::Known(true),
+                    }]
+                })
+            }),
+            ("breaking and not acknowledged", |w| {
+                facts(w).releases = Read::Known(vec![Release { marked_breaking: true, ..release("1.1.0") }])
+            }),
+            ("outside the window", |w| {
+                bronze(w).windows = Some(crate::window::Windows {
+                    zone: jiff::tz::TimeZone::UTC,
+                    open: vec![crate::window::Range { days: vec![1], from: 0, to: 60 }],
+                    closed: Vec::new(),
+                    room: SignedDuration::ZERO,
+                })
+            }),
+            ("the cap of clusters", |w| {
+                w.policy.limits.clusters_per_hour = Some(1);
+                let landed = Landed { at: ago(5), commit: None, by: None };
+                for change in [
+                    Change::Found { members: vec!["x".into()], digest: None, landed },
+                    Change::Merging(Merging { head: "ff".into(), at: ago(5), forced: None }),
+                ] {
+                    w.ledger.apply(&crate::Entry::Wave {
+                        plugin: "dns".into(),
+                        tier: "qa".into(),
+                        version: version("3.0.0"),
+                        change,
+                    });
+                }
+            }),
+            ("a manual tier", |w| bronze(w).merge = crate::model::MergeRule::all(Merge::Manual)),
+        ];
+        for (name, change) in cases {
+            let mut world = over();
+            change(&mut world);
+            assert!(!merges(&crate::plan(&world, noon())), "{name}");
+        }
+    }
+
+    #[test]
+    fn notices_go_out_when_due_and_the_deadline_never_moves_earlier() {
+        let notices = |minutes: i64| {
+            let mut world = unapproved();
+            graced(&mut world, minutes);
+            crate::plan(&world, noon()).actions.into_iter().find_map(|action| match action {
+                Action::Notice { deadline, .. } => Some(deadline),
+                _ => None,
+            })
+        };
+        assert_eq!(notices(49), None);
+        assert_eq!(notices(50), Some(noon() + SignedDuration::from_mins(10)));
+        assert_eq!(notices(90), Some(noon() + SignedDuration::from_mins(10)), "a late notice moves the deadline");
+        let mut world = unapproved();
+        graced(&mut world, 49);
+        let due = noon() + SignedDuration::from_mins(1);
+        assert_eq!(crate::plan(&world, noon()).alarm.map(|alarm| alarm.at), Some(due), "the bot wakes for the notice");
+        let mut world = unapproved();
+        let later = noon() + SignedDuration::from_hours(9);
+        remember(&mut world, Change::Grace(Grace { since: ago(70), deadline: later, notices: Vec::new() }));
+        let report = crate::plan(&world, noon());
+        let wave = report.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));
+    }
+
+    #[test]
+    fn the_clock_starts_with_the_announcement_or_when_force_is_switched_on() {
+        // Opened thirty minutes ago and announced in an earlier look: switched on later.
+        let grace = |world: &Snapshot| {
+            let plan = crate::plan(world, noon());
+            plan.waves
+                .iter()
+                .find(|wave| wave.tier.as_str() == "bronze")
+                .and_then(|wave| wave.grace.clone())
+                .map(|grace| grace.since)
+        };
+        assert_eq!(grace(&unapproved()), Some(noon()));
+        let mut fresh = unapproved();
+        let page = fresh.ledger.plugins.get_mut(&"app".into()).expect("app");
+        page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave").pull = None;
+        assert_eq!(grace(&fresh), Some(ago(30)));
+    }
+}

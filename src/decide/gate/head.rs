@@ -1,0 +1,146 @@
+//! The head: ours and unedited, mergeable, every required check green on it. Absent is not passed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Standing;
+use crate::Reason;
+use crate::ledger::Wave;
+use crate::plan::{Finding, Gate, Verdict};
+use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read};
+
+pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing) -> Finding {
+    match pull.state {
+        PullState::Open => {}
+        PullState::Merged { .. } | PullState::Closed { .. } => {
+            return Finding::fail(Gate::Head, Reason::MergedElsewhere { version: wave.version.clone() });
+        }
+    }
+    if standing.stale {
+        return Finding::wait(Gate::Head, Reason::HeadStale { head: pull.head.clone() });
+    }
+    if !standing.current {
+        return Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() });
+    }
+    match pull.mergeable {
+        Mergeable::Yes => {}
+        Mergeable::Conflict => return Finding::wait(Gate::Head, Reason::Conflict),
+        Mergeable::Unknown => return Finding::new(Gate::Head, Verdict::Unknown, Reason::MergeabilityUnknown),
+    }
+    let checks = match &pull.checks {
+        Read::Known(checks) => checks,
+        Read::Unread(why) => return Finding::unread(Gate::Head, "the required checks", why),
+    };
+    let named = |state: CheckState| -> Vec<String> {
+        checks.iter().filter(|check| check.state == state).map(|check| check.name.clone()).collect()
+    };
+    let (failed, pending) = (named(CheckState::Failure), named(CheckState::Pending));
+    if !failed.is_empty() {
+        Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed })
+    } else if !pending.is_empty() {
+        Finding::wait(Gate::Head, Reason::ChecksPending { names: pending })
+    } else if checks.is_empty() {
+        Finding::pass(Gate::Head, Reason::HeadOurs)
+    } else {
+        Finding::pass(Gate::Head, Reason::ChecksGreen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::snapshot::RequiredCheck;
+    use crate::testing::*;
+    use alloc::vec;
+
+    #[test]
+    fn only_our_own_green_head_merges() {
+        let check = |state| Read::Known(vec![RequiredCheck { name: "e2e".into(), state }]);
+        let _ = check;
+        table(
+            Gate::Head,
+            ready,
+            &[
+                ("ours", |_| {}, Verdict::Pass, "the branch holds what the bot wrote"),
+                (
+                    "edited",
+                    |w| edit(w, |pull| pull.head = "eeeeeeeeee".into()),
+                    Verdict::Fail,
+                    "somebody pushed eeeeeee",
+                ),
+                (
+                    "not worked out",
+                    |w| edit(w, |pull| pull.mergeable = Mergeable::Unknown),
+                    Verdict::Unknown,
+                    "the hub has not worked out",
+                ),
+                ("conflict", |w| edit(w, |pull| pull.mergeable = Mergeable::Conflict), WAIT, "it conflicts"),
+                (
+                    "checks unread",
+                    |w| edit(w, |pull| pull.checks = Read::Unread("503".into())),
+                    Verdict::Unknown,
+                    "the required checks could not be read",
+                ),
+                (
+                    "absent or running",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.checks =
+                                Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Pending }])
+                        })
+                    },
+                    WAIT,
+                    "required checks are missing or running: e2e",
+                ),
+                (
+                    "red",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.checks =
+                                Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }])
+                        })
+                    },
+                    WAIT,
+                    "required checks failed: e2e",
+                ),
+                (
+                    "green",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.checks =
+                                Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Success }])
+                        })
+                    },
+                    Verdict::Pass,
+                    "every required check is green",
+                ),
+                (
+                    "merged, but not on the base",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.state = PullState::Merged { at: ago(1), by: "maria".into(), commit: "dd".into() }
+                        })
+                    },
+                    Verdict::Fail,
+                    "the hub says it is merged",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_conflict_is_written_anew_and_an_edit_is_left_alone() {
+        let updates = |change: fn(&mut Pull)| {
+            let mut world = ready();
+            edit(&mut world, change);
+            crate::plan(&world, noon()).actions.iter().any(|action| matches!(action, crate::Action::Update { .. }))
+        };
+        assert!(updates(|pull| pull.mergeable = Mergeable::Conflict));
+        assert!(!updates(|pull| pull.head = "eeeeeeeeee".into()));
+        assert!(!updates(|pull| {
+            pull.head = "eeeeeeeeee".into();
+            pull.mergeable = Mergeable::Conflict;
+        }));
+    }
+}

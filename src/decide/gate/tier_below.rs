@@ -1,0 +1,45 @@
+//! A release comes to a tier only after it has finished the tier below.
+
+use crate::desk::Desk;
+use crate::plan::{Finding, Gate};
+use crate::release::has_finished;
+use crate::{Reason, Version};
+
+pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
+    let Some(below) = rung.checked_sub(1) else { return Finding::pass(Gate::TierBelow, Reason::FirstTier) };
+    let tier = desk.policy.tiers[below].name.clone();
+    let version = version.clone();
+    if has_finished(desk, below, &version) {
+        Finding::pass(Gate::TierBelow, Reason::TierBelowFinished { tier, version })
+    } else {
+        Finding::wait(Gate::TierBelow, Reason::TierBelowUnfinished { tier, version })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::plan::Verdict;
+    use crate::snapshot::Snapshot;
+    use crate::testing::*;
+
+    #[test]
+    fn without_the_tier_below_nothing_merges() {
+        let unfinish: fn(&mut Snapshot) = |world| {
+            let page = world.ledger.plugins.get_mut(&"app".into());
+            let wave = page.and_then(|page| page.tiers.get_mut(&"qa".into())).and_then(|waves| waves.last_mut());
+            if let Some(wave) = wave {
+                wave.finished = None;
+            }
+        };
+        table(
+            Gate::TierBelow,
+            ready,
+            &[
+                ("finished", |_| {}, Verdict::Pass, "1.1.0 has finished qa"),
+                ("not finished", unfinish, WAIT, "1.1.0 has not finished qa"),
+            ],
+        );
+    }
+}
