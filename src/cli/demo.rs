@@ -87,7 +87,9 @@ impl Folder {
     fn new(keep: Option<&Path>) -> anyhow::Result<Self> {
         Ok(match keep {
             Some(path) => Self::Kept(path.to_path_buf()),
-            None => Self::Passing(tempfile::Builder::new().prefix("coldframe-demo-").tempdir().context("a temporary folder")?),
+            None => Self::Passing(
+                tempfile::Builder::new().prefix("coldframe-demo-").tempdir().context("a temporary folder")?,
+            ),
         })
     }
 

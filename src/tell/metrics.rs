@@ -146,8 +146,19 @@ impl fmt::Debug for Metrics {
     }
 }
 
-const STATES: [&str; 11] =
-    ["idle", "waiting", "open", "blocked", "converging", "soaking", "finished", "failed", "rejected", "superseded", "withdrawn"];
+const STATES: [&str; 11] = [
+    "idle",
+    "waiting",
+    "open",
+    "blocked",
+    "converging",
+    "soaking",
+    "finished",
+    "failed",
+    "rejected",
+    "superseded",
+    "withdrawn",
+];
 
 fn state(wave: &WaveReport) -> &'static str {
     match &wave.state {

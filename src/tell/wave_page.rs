@@ -132,7 +132,7 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
         | WaveState::Superseded { .. }
-            | WaveState::Withdrawn { .. } => wave.version.as_ref(),
+        | WaveState::Withdrawn { .. } => wave.version.as_ref(),
     };
     Page {
         refresh: refresh_seconds([view], now),

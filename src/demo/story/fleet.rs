@@ -200,25 +200,25 @@ tiers:
     select: {matchLabels: {tier: qa}}
     merge: automatic                       # nobody owns clusters/qa/
     soak: 1s
-    health: {progressDeadline: 20s, degradedFor: 2s}
+    health: {progressDeadline: 60s, degradedFor: 2s}
   - name: bronze
     select: {matchLabels: {tier: bronze}}
     merge: approved
     approvals: {codeOwners: true, atLeast: 1}
     soak: 2s
-    health: {progressDeadline: 20s, degradedFor: 2s}
+    health: {progressDeadline: 60s, degradedFor: 2s}
   - name: silver
     select: {matchLabels: {tier: silver}}
     merge: approved
     approvals: {codeOwners: true, atLeast: 1}
     soak: 3s
-    health: {progressDeadline: 20s, degradedFor: 2s}
+    health: {progressDeadline: 60s, degradedFor: 2s}
   - name: gold
     select: {matchLabels: {tier: gold}}
     merge: approved
     approvals: {codeOwners: true, atLeast: 1}
     soak: 2s
-    health: {progressDeadline: 20s, degradedFor: 2s}
+    health: {progressDeadline: 60s, degradedFor: 2s}
 
 plugins:
   - name: cert-manager
