@@ -92,6 +92,7 @@ impl GitHub {
         let world = Arc::new(Mutex::new(state::World {
             dir,
             url: url.clone(),
+            started_at: options.clock.now(),
             clock: options.clock,
             outbox,
             last_id: 1_000,
@@ -106,6 +107,7 @@ impl GitHub {
             faults: Faults::default(),
             delivered: Vec::new(),
         }));
+        http::lock(&world).account_add(merge::WEB_FLOW, state::Kind::User);
         let router = axum::Router::new().fallback(http::serve).with_state(world.clone());
         let server = tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, router).await {

@@ -27,6 +27,8 @@ pub struct World {
     pub url: String,
     /// The hub's clock.
     pub clock: Clock,
+    /// When this world began.
+    pub started_at: Timestamp,
     /// Where signed webhooks leave.
     pub outbox: UnboundedSender<Delivery>,
     /// The last id given out.
