@@ -83,9 +83,10 @@ pub struct Wave {
     pub members: Vec<ClusterName>,
     /// When this wave began, by our clock: intent written, or version found on the base branch.
     pub begun: Timestamp,
-    /// The commit that the bot wrote for it; none for a wave that others put on the base branch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub head: Option<Head>,
+    /// The commits that the bot wrote for it, the newest last; none for a wave that others put on the
+    /// base branch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<Head>,
     /// The pull request, once it was seen at the hub, and when the hub says it was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<Announced>,
@@ -116,6 +117,9 @@ pub struct Wave {
     /// Which newer release took its place before it landed or finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded: Option<Superseded>,
+    /// Why the bot took its pull request back, when it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Withdrawn>,
 }
 
 impl Wave {
@@ -127,7 +131,7 @@ impl Wave {
             digest: None,
             members,
             begun: at,
-            head: None,
+            heads: Vec::new(),
             pull: None,
             grace: None,
             merging: None,
@@ -138,12 +142,22 @@ impl Wave {
             failed: None,
             rejected: None,
             superseded: None,
+            withdrawn: None,
         }
     }
 
-    /// Whether nothing more can come of it: finished, failed, rejected or superseded.
+    /// Whether nothing more can come of it: finished, failed, rejected, superseded or withdrawn.
     pub fn is_over(&self) -> bool {
-        self.finished.is_some() || self.failed.is_some() || self.rejected.is_some() || self.superseded.is_some()
+        self.finished.is_some()
+            || self.failed.is_some()
+            || self.rejected.is_some()
+            || self.superseded.is_some()
+            || self.withdrawn.is_some()
+    }
+
+    /// The commit that its pull request shall have.
+    pub fn head(&self) -> Option<&Head> {
+        self.heads.last()
     }
 }
 
@@ -268,6 +282,16 @@ pub struct Superseded {
     pub by: Version,
 }
 
+/// Why the bot took a pull request back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Withdrawn {
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub why: Reason,
+}
+
 /// A time at which the hub could not be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -366,6 +390,8 @@ pub enum Change {
     Rejected(Rejected),
     /// A newer release took its place.
     Superseded(Superseded),
+    /// The bot takes its pull request back.
+    Withdrawn(Withdrawn),
 }
 
 impl Ledger {
@@ -430,8 +456,15 @@ impl Wave {
                 self.from = from.clone();
                 self.digest = digest.clone();
                 self.members.clone_from(members);
-                self.head = Some(head.clone());
+                if !self.heads.contains(head) {
+                    self.heads.push(head.clone());
+                }
                 self.superseded = None;
+                if self.withdrawn.take().is_some() {
+                    // The pull request that was taken back is closed for good; a new one follows.
+                    self.pull = None;
+                    self.grace = None;
+                }
             }
             Change::Announced(announced) => self.pull = Some(announced.clone()),
             Change::Grace(grace) => self.grace = Some(grace.clone()),
@@ -444,6 +477,7 @@ impl Wave {
             Change::Failed(failed) => self.failed = Some(failed.clone()),
             Change::Rejected(rejected) => self.rejected = Some(rejected.clone()),
             Change::Superseded(superseded) => self.superseded = Some(superseded.clone()),
+            Change::Withdrawn(withdrawn) => self.withdrawn = Some(withdrawn.clone()),
         }
     }
 }

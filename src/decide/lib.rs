@@ -9,18 +9,28 @@
 extern crate alloc;
 
 pub mod constraint;
+mod desk;
+mod gate;
 pub mod ids;
 pub mod ledger;
+mod member;
 pub mod model;
 pub mod plan;
+mod planner;
 pub mod reason;
+mod release;
+mod report;
 pub mod selector;
+mod settle;
 pub mod snapshot;
+mod soak;
+mod tiers;
 pub mod window;
 
 pub use ids::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 pub use ledger::{Entry, Ledger, PluginLedger};
 pub use model::{PluginPolicy, Policy, Tier};
 pub use plan::{Action, Alarm, Finding, Gate, Plan, Verdict, WaveReport, WaveState};
+pub use planner::plan;
 pub use reason::Reason;
 pub use snapshot::{Read, Reading, Snapshot};

@@ -336,6 +336,13 @@ pub enum WaveState {
         /// Which.
         by: Version,
     },
+    /// The bot took its pull request back.
+    Withdrawn {
+        /// When.
+        at: Timestamp,
+        /// Why.
+        why: Reason,
+    },
 }
 
 /// How one member stands.

@@ -89,6 +89,8 @@ pub enum Reason {
     // head and checks
     HeadOurs,
     HeadEdited { head: Sha },
+    HeadStale { head: Sha },
+    MergedElsewhere { version: Version },
     Mergeable,
     Conflict,
     MergeabilityUnknown,
@@ -214,6 +216,12 @@ impl fmt::Display for Reason {
             Self::HeadEdited { head } => {
                 format!("somebody pushed {} to the branch; the bot keeps its hands off", head.short())
             }
+            Self::HeadStale { head } => {
+                format!("the branch still holds {}, which the bot is about to replace", head.short())
+            }
+            Self::MergedElsewhere { version } => {
+                format!("the hub says it is merged, but {version} is not on the base branch")
+            }
             Self::Mergeable => "it merges without conflicts".to_string(),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
@@ -315,6 +323,8 @@ impl Reason {
             Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
             Self::Draft => "its author's team, by marking it ready for review".to_string(),
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
+            Self::HeadStale { .. } => "the bot, at its next look".to_string(),
+            Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
             Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),

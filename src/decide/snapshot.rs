@@ -53,8 +53,16 @@ pub struct Snapshot {
     pub ledger: Ledger,
     /// Whether that ledger can be believed.
     pub ledger_state: LedgerState,
+    /// How soon to look again while something is on its way (the operator's setting).
+    #[serde(default = "look_again")]
+    pub look_again: SignedDuration,
     /// Facts of each plugin of the policy.
     pub plugins: BTreeMap<PluginName, PluginFacts>,
+}
+
+/// Thirty seconds: about the pace at which controllers move.
+fn look_again() -> SignedDuration {
+    SignedDuration::from_secs(30)
 }
 
 /// A cluster of the inventory.
@@ -92,8 +100,8 @@ pub enum LedgerState {
     },
     /// It does not: it was rolled back or deleted.
     Lost {
-        /// The cited commit that the tip does not contain.
-        cited: Sha,
+        /// The cited commits that the tip does not contain; at least one.
+        cited: Vec<Sha>,
         /// The tip, when the branch exists.
         tip: Option<Sha>,
     },

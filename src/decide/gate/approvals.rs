@@ -1,0 +1,121 @@
+//! Approvals: whose yes counts, and for which commit. Only people's, given after the bot wrote the
+//! head, for that very head, by somebody who may still write; never the bot's own.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::ledger::Wave;
+use crate::model::{Merge, Tier};
+use crate::plan::{Finding, Gate, Identity};
+use crate::snapshot::{Pull, Read, Review, ReviewDecision, ReviewVerdict};
+use crate::{Person, Reason};
+
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+    let objections = objections(pull);
+    if !objections.is_empty() {
+        return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
+    }
+    match tier.merge.of(wave.from.as_ref(), &wave.version) {
+        Merge::Automatic => automatic(desk, pull),
+        Merge::Approved => approved(desk, tier, wave, pull),
+        Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
+    }
+}
+
+/// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
+/// does not.
+pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
+    let automatic = tier.merge.of(wave.from.as_ref(), &wave.version) == Merge::Automatic;
+    if automatic && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
+}
+
+/// Whether the hub would refuse an ordinary merge for want of a review.
+pub(crate) fn review_missing(pull: &Pull) -> bool {
+    match pull.review_decision {
+        ReviewDecision::Required | ReviewDecision::ChangesRequested => true,
+        ReviewDecision::NotRequired | ReviewDecision::Approved => false,
+    }
+}
+
+/// People who asked for changes and have not taken it back. Rights that could not be read count
+/// here: an objection is never overlooked.
+pub(crate) fn objections(pull: &Pull) -> Vec<Person> {
+    let standing = latest(pull);
+    standing
+        .into_values()
+        .filter(|review| review.human && review.verdict == ReviewVerdict::ChangesRequested)
+        .filter(|review| review.may_write != Read::Known(false))
+        .map(|review| review.by.clone())
+        .collect()
+}
+
+/// The last word of each reviewer; a mere comment takes nothing back.
+fn latest(pull: &Pull) -> BTreeMap<&Person, &Review> {
+    let mut latest = BTreeMap::new();
+    for review in pull.reviews.iter().filter(|review| review.verdict != ReviewVerdict::Commented) {
+        latest.insert(&review.by, review);
+    }
+    latest
+}
+
+fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
+    if review_missing(pull) && !desk.snapshot.hub.bypass {
+        Finding::wait(Gate::Approvals, Reason::BypassMissing)
+    } else {
+        Finding::pass(Gate::Approvals, Reason::ApprovalNotAsked)
+    }
+}
+
+fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+    let yes = valid(desk, wave, pull);
+    let mut owners: Vec<String> = Vec::new();
+    if tier.approvals.code_owners {
+        let owned = match &pull.owned {
+            Read::Known(owned) => owned,
+            Read::Unread(why) => return Finding::unread(Gate::Approvals, "the code owners", why),
+        };
+        for path in owned.iter().filter(|path| !yes.iter().any(|person| path.people.contains(person))) {
+            owners.extend(path.owners.iter().filter(|owner| !owners.contains(owner)).cloned().collect::<Vec<_>>());
+        }
+    }
+    let given = u32::try_from(yes.len()).unwrap_or(u32::MAX);
+    let mut missing = tier.approvals.at_least.saturating_sub(given);
+    if !owners.is_empty() || (missing == 0 && review_missing(pull)) {
+        missing = missing.max(1);
+    }
+    if missing == 0 {
+        return Finding::pass(Gate::Approvals, Reason::Approved { by: yes });
+    }
+    if owners.is_empty() && tier.approvals.code_owners {
+        owners = everybody(pull);
+    }
+    Finding::wait(Gate::Approvals, Reason::NeedsApproval { owners, missing })
+}
+
+/// The owners to name when their approval is there but more are asked for.
+fn everybody(pull: &Pull) -> Vec<String> {
+    let mut owners: Vec<String> = Vec::new();
+    for path in pull.owned.known().into_iter().flatten() {
+        owners.extend(path.owners.iter().filter(|owner| !owners.contains(owner)).cloned().collect::<Vec<_>>());
+    }
+    owners
+}
+
+/// People whose approval counts for the head as it is.
+fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
+    let Some(head) = wave.head() else { return Vec::new() };
+    let slack = desk.snapshot.hub.skew.abs().as_secs();
+    latest(pull)
+        .into_values()
+        .filter(|review| {
+            review.verdict == ReviewVerdict::Approved && review.human && review.by != desk.snapshot.hub.bot
+        })
+        .filter(|review| review.may_write == Read::Known(true))
+        .filter(|review| review.commit == pull.head && head.commit == pull.head)
+        // The hub's times have whole seconds.
+        .filter(|review| review.at.as_second() + slack >= head.at.as_second())
+        .map(|review| review.by.clone())
+        .collect()
+}

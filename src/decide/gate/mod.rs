@@ -1,0 +1,155 @@
+//! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
+//! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
+
+pub(crate) mod approvals;
+pub(crate) mod breaking;
+pub(crate) mod freeze;
+pub(crate) mod grace;
+pub(crate) mod head;
+pub(crate) mod health;
+pub(crate) mod hold;
+pub(crate) mod ledger;
+pub(crate) mod limits;
+pub(crate) mod release;
+pub(crate) mod tier_below;
+pub(crate) mod window;
+
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::desk::{Base, Desk};
+use crate::ledger::Wave;
+use crate::model::Tier;
+use crate::plan::{Finding, Gate, Identity, Verdict};
+use crate::snapshot::{Pull, Read, ReviewVerdict};
+use crate::tiers::conflicts;
+use crate::{ClusterName, Reason, TierName, Version};
+
+impl Finding {
+    pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
+        Self { gate, verdict, because }
+    }
+
+    pub(crate) fn pass(gate: Gate, because: Reason) -> Self {
+        Self::new(gate, Verdict::Pass, because)
+    }
+
+    pub(crate) fn wait(gate: Gate, because: Reason) -> Self {
+        Self::new(gate, Verdict::Wait { until: None }, because)
+    }
+
+    pub(crate) fn fail(gate: Gate, because: Reason) -> Self {
+        Self::new(gate, Verdict::Fail, because)
+    }
+
+    pub(crate) fn unread(gate: Gate, what: &str, why: &str) -> Self {
+        let because = Reason::Unread { what: what.to_string(), why: why.to_string() };
+        Self::new(gate, Verdict::Unknown, because)
+    }
+}
+
+/// How a pull request stands to its wave: whose commit it holds, who would merge it.
+pub(crate) struct Standing {
+    /// The head is the commit of this wave.
+    pub current: bool,
+    /// The head is an older commit of ours that waits to be replaced.
+    pub stale: bool,
+    /// Anybody's valid approval lies on it.
+    pub approved_by_anybody: bool,
+    /// Somebody holds it.
+    pub held: bool,
+    /// It has to be written anew: stale, or in conflict with the base.
+    pub rewrite: bool,
+    /// Who would ask for the merge.
+    pub identity: Identity,
+}
+
+impl Standing {
+    pub(crate) fn of(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull) -> Self {
+        let tier = &desk.policy.tiers[rung];
+        let current = wave.head().is_some_and(|head| head.commit == pull.head);
+        let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+        let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
+        let stale = ours && !current;
+        Self {
+            current,
+            stale,
+            approved_by_anybody: pull
+                .reviews
+                .iter()
+                .any(|review| review.human && review.verdict == ReviewVerdict::Approved && review.commit == pull.head),
+            held: hold::finding(pull).verdict != Verdict::Pass,
+            rewrite: stale || (current && conflicts(pull)),
+            identity: approvals::identity(desk, tier, wave, pull),
+        }
+    }
+
+    /// Whether the bot wrote what the branch holds.
+    pub(crate) fn ours(&self) -> bool {
+        self.current || self.stale
+    }
+}
+
+/// What has to hold before anything is decided about a tier; empty when all of it does.
+pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
+    let mut troubles = Vec::new();
+    let ledger = ledger::finding(desk);
+    if !ledger.verdict.lets_through() {
+        troubles.push(ledger);
+    }
+    if let Read::Unread(why) = &desk.snapshot.clusters {
+        troubles.push(Finding::unread(Gate::Release, "the inventory", why));
+    }
+    if let Base::Unread(why) = desk.base(&tier.name) {
+        troubles.push(Finding::unread(Gate::Release, "the base branch", &why));
+    }
+    match desk.facts.map(|facts| &facts.pulls) {
+        Some(Read::Known(_)) => {}
+        Some(Read::Unread(why)) => troubles.push(Finding::unread(Gate::Release, "the list of pull requests", why)),
+        None => troubles.push(Finding::unread(Gate::Release, "the plugin", "it was not looked at")),
+    }
+    if let Some((cluster, tiers)) = in_two_tiers(desk, tier) {
+        troubles.push(Finding::fail(Gate::Release, Reason::ClusterInTwoTiers { cluster, tiers }));
+    }
+    troubles
+}
+
+fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+    let clusters = desk.snapshot.clusters.known()?;
+    clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).find_map(|cluster| {
+        let tiers = desk.policy.tiers.iter().filter(|tier| tier.select.matches(&cluster.labels));
+        let tiers: Vec<TierName> = tiers.map(|tier| tier.name.clone()).collect();
+        (tiers.len() > 1).then(|| (cluster.name.clone(), tiers))
+    })
+}
+
+/// Every gate before a pull request exists. Windows, freezes and approvals stop merges only: people
+/// can review meanwhile.
+pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) -> Vec<Finding> {
+    vec![
+        ledger::finding(desk),
+        release::finding(desk, rung, version),
+        tier_below::finding(desk, rung, version),
+        release::members(desk, rung),
+        limits::opening(desk),
+    ]
+}
+
+/// Every gate of an open pull request but the grace period, in the order in which people read them.
+pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+    let tier = &desk.policy.tiers[rung];
+    vec![
+        ledger::finding(desk),
+        release::finding(desk, rung, &wave.version),
+        tier_below::finding(desk, rung, &wave.version),
+        breaking::finding(desk, tier, wave, pull),
+        release::rejection(desk, rung, &wave.version),
+        hold::finding(pull),
+        freeze::finding(desk, tier),
+        window::finding(desk, tier),
+        approvals::finding(desk, tier, wave, pull),
+        head::finding(wave, pull, standing),
+        limits::merging(desk, wave),
+    ]
+}

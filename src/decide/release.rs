@@ -1,0 +1,128 @@
+//! Which releases a tier may take: accepted by the policy, not stopped, newest that finished the
+//! tier below (the conveyor, policy section 3). When its pull request may merge is in `gate`.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::model::Tier;
+use crate::snapshot::{PullState, Release};
+use crate::{Digest, Reason, Version};
+
+/// Why a version must not climb (further) on this tier; none when it may.
+pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    unaccepted(desk, rung, version).or_else(|| held(desk, version)).or_else(|| rejected(desk, rung, version))
+}
+
+/// Why the policy or the source refuses a version on this tier.
+pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(rung)?;
+    let constraints = [desk.policy.constraint.as_ref(), tier.constraint.as_ref()];
+    if let Some(constraint) = constraints.into_iter().flatten().find(|constraint| !constraint.allows(version)) {
+        return Some(Reason::OutsideConstraint { constraint: constraint.as_str().to_string() });
+    }
+    if version.is_prerelease() && constraints.iter().all(Option::is_none) {
+        return Some(Reason::OutsideConstraint { constraint: "no pre-releases".to_string() });
+    }
+    let release = match find(desk, version) {
+        Ok(release) => release,
+        Err(why) => return Some(why),
+    };
+    let pinned = desk.page.seen(version).and_then(|seen| seen.digest.clone());
+    match (pinned, release.digest.clone()) {
+        (Some(pinned), Some(found)) if pinned != found => {
+            Some(Reason::DigestChanged { version: version.clone(), pinned, found })
+        }
+        _ => None,
+    }
+}
+
+fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Reason> {
+    let unread = |why: &str| Reason::Unread { what: "the list of releases".to_string(), why: why.to_string() };
+    let releases = desk.releases().map_err(unread)?;
+    releases.iter().find(|release| release.version == *version).ok_or_else(|| Reason::Unread {
+        what: alloc::format!("release {version}"),
+        why: "the source does not list it".to_string(),
+    })
+}
+
+/// A release that failed on any tier climbs no further anywhere.
+pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
+    desk.policy.tiers.iter().find_map(|tier| {
+        let failed = desk.page.wave(&tier.name, version)?.failed.as_ref()?;
+        Some(Reason::ReleaseHeld { version: version.clone(), tier: tier.name.clone(), why: failed.why.clone().into() })
+    })
+}
+
+/// A person's no on this tier or one below.
+pub(crate) fn rejected(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    desk.policy
+        .tiers
+        .iter()
+        .take(rung + 1)
+        .find_map(|tier| noes(desk, tier).into_iter().find(|(said_no_to, _)| said_no_to == version).map(|(_, why)| why))
+}
+
+/// Every no on a tier: as the ledger has it, and as the hub shows it (the ledger may have been
+/// lost). A closing by the bot itself is no no.
+fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
+    let mut noes = Vec::new();
+    for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
+        if let Some(no) = &wave.rejected {
+            noes.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
+        }
+    }
+    for pull in desk.pulls(&tier.name).unwrap_or_default() {
+        if let (PullState::Closed { by, .. }, Some(version)) = (&pull.state, &pull.version)
+            && by.as_ref() != Some(&desk.snapshot.hub.bot)
+        {
+            noes.push((version.clone(), Reason::Rejected { by: by.clone(), pull: pull.number }));
+        }
+    }
+    noes
+}
+
+/// What a tier would take next: the newest version that finished the tier below (on the first
+/// tier: the newest accepted release), if newer than what it runs, than what failed here and than
+/// what a person said no to here.
+pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
+    let tier = desk.policy.tiers.get(rung)?;
+    let running = desk.base(&tier.name);
+    let floor =
+        [running.highest().cloned(), failed_here(desk, tier), refused_here(desk, tier)].into_iter().flatten().max();
+    let ready = match rung.checked_sub(1) {
+        None => desk.releases().ok()?.iter().map(|release| release.version.clone()).collect::<Vec<_>>(),
+        Some(below) => finished(desk, below),
+    };
+    ready
+        .into_iter()
+        .filter(|version| floor.as_ref().is_none_or(|floor| version > floor))
+        .filter(|version| stopped(desk, rung, version).is_none())
+        .max()
+}
+
+fn failed_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
+    let waves = desk.page.tiers.get(&tier.name)?;
+    waves.iter().filter(|wave| wave.failed.is_some()).map(|wave| wave.version.clone()).max()
+}
+
+fn refused_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
+    noes(desk, tier).into_iter().map(|(version, _)| version).max()
+}
+
+/// Versions that have finished a tier and were not found wanting afterwards.
+fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
+    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
+    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    waves.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
+}
+
+/// Whether a version has finished a tier.
+pub(crate) fn has_finished(desk: &Desk<'_>, rung: usize, version: &Version) -> bool {
+    finished(desk, rung).contains(version)
+}
+
+/// The digest that was pinned for a version.
+pub(crate) fn pinned(desk: &Desk<'_>, version: &Version) -> Option<Digest> {
+    desk.page.seen(version).and_then(|seen| seen.digest.clone())
+}

@@ -1,0 +1,222 @@
+//! What is said about each tier and each climbing release. Nothing is decided here.
+
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::gate::{self, health};
+use crate::ledger::Wave;
+use crate::member::{self, Assessment};
+use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
+use crate::snapshot::Pull;
+use crate::{Reason, Version, release};
+
+/// A tier about which nothing can be decided.
+pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
+    let tier = &desk.policy.tiers[rung];
+    let wave = desk.page.last(&tier.name).cloned();
+    let report = match &wave {
+        Some(wave) => about(desk, rung, wave, troubles, Vec::new()),
+        None => bare(desk, rung, None, WaveState::Idle { running: desk.base(&tier.name).highest().cloned() }, troubles),
+    };
+    desk.report(report);
+    desk.look_again();
+}
+
+/// A wave on the base branch that keeps its tier occupied.
+pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+    let tier = &desk.policy.tiers[rung];
+    let health = member::assess(desk, tier, wave);
+    let findings = health::findings(wave, tier, &health, desk.now);
+    if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
+        let members = Vec::new();
+        let deadline = tier.health.progress_deadline;
+        desk.wake(landed.at + deadline, Reason::PastProgressDeadline { deadline, members });
+    }
+    for finding in &findings {
+        if let crate::Verdict::Wait { until: Some(until) } = finding.verdict {
+            desk.wake(until, finding.because.clone());
+        }
+    }
+    desk.look_again();
+    let report = about(desk, rung, wave, findings, health.members);
+    desk.report(report);
+}
+
+/// A wave whose pull request the hub has not shown yet.
+pub(crate) fn opening(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+    let findings = gate::before_opening(desk, rung, &wave.version);
+    let members = not_asked(wave);
+    let report = about(desk, rung, wave, findings, members);
+    desk.report(report);
+}
+
+/// A wave with its pull request.
+pub(crate) fn open(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, findings: Vec<Finding>) {
+    let mut report = about(desk, rung, wave, findings, not_asked(wave));
+    report.pull = Some(pull.number);
+    desk.report(report);
+}
+
+/// A wave that the bot has just taken back.
+pub(crate) fn withdrawn(desk: &mut Desk<'_>, rung: usize, version: &Version) {
+    let tier = &desk.policy.tiers[rung];
+    if let Some(wave) = desk.page.wave(&tier.name, version).cloned() {
+        let finding = gate::release::finding(desk, rung, version);
+        let report = about(desk, rung, &wave, alloc::vec![finding], not_asked(&wave));
+        desk.report(report);
+    }
+}
+
+/// A release that is meant for this tier and has no pull request yet.
+pub(crate) fn waiting(desk: &mut Desk<'_>, rung: usize, version: &Version, findings: Vec<Finding>) {
+    let report = bare(desk, rung, Some(version), WaveState::Waiting, findings);
+    desk.report(report);
+}
+
+/// A tier with nothing to take: what runs there, or what last failed or was refused.
+pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
+    let tier = &desk.policy.tiers[rung];
+    let running = desk.base(&tier.name).highest().cloned();
+    let refused = desk
+        .page
+        .last(&tier.name)
+        .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running))
+        .cloned();
+    let standing = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
+    match (refused, standing) {
+        (Some(wave), _) => {
+            let findings = alloc::vec![
+                gate::release::finding(desk, rung, &wave.version),
+                gate::release::rejection(desk, rung, &wave.version)
+            ];
+            let report = about(desk, rung, &wave, findings, not_asked(&wave));
+            desk.report(report);
+        }
+        (None, Some(wave)) if !wave.is_over() => landed(desk, rung, &wave),
+        (None, Some(wave)) => {
+            let health = member::assess(desk, tier, &wave);
+            let mut findings = health::findings(&wave, tier, &health, desk.now);
+            if wave.failed.is_none() {
+                findings.clear();
+            }
+            let report = about(desk, rung, &wave, findings, health.members);
+            desk.report(report);
+        }
+        (None, None) => {
+            let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
+            let report = bare(desk, rung, None, WaveState::Idle { running }, alloc::vec![finding]);
+            desk.report(report);
+        }
+    }
+}
+
+/// The climb of every release that a report of this plugin is about.
+pub(crate) fn climbs(desk: &mut Desk<'_>) {
+    let mut versions: Vec<Version> = Vec::new();
+    for report in desk.reports() {
+        if report.plugin == *desk.plugin()
+            && let Some(version) = &report.version
+            && !versions.contains(version)
+        {
+            versions.push(version.clone());
+        }
+    }
+    versions.sort();
+    for version in versions.into_iter().rev() {
+        let rungs = desk.policy.tiers.iter().map(|tier| rung(desk, tier, &version)).collect();
+        let plugin = desk.plugin().clone();
+        desk.climb(Climb { plugin, version, rungs });
+    }
+}
+
+fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
+    match desk.page.wave(&tier.name, version) {
+        Some(wave) => Rung {
+            tier: tier.name.clone(),
+            state: state(wave, &member::assess(desk, tier, wave), tier),
+            members: u32::try_from(wave.members.len()).unwrap_or(u32::MAX),
+            pull: wave.pull.as_ref().map(|pull| pull.number),
+        },
+        None => Rung { tier: tier.name.clone(), state: WaveState::Waiting, members: 0, pull: None },
+    }
+}
+
+fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Vec<Member>) -> WaveReport {
+    let tier = &desk.policy.tiers[rung];
+    let state = state(wave, &member::assess(desk, tier, wave), tier);
+    WaveReport {
+        from: wave.from.clone(),
+        digest: wave.digest.clone(),
+        members,
+        grace: wave.grace.clone(),
+        forced: wave.merging.as_ref().and_then(|merging| merging.forced.clone()),
+        pull: wave.pull.as_ref().map(|pull| pull.number),
+        ..bare(desk, rung, Some(&wave.version), state, findings)
+    }
+}
+
+fn bare(
+    desk: &Desk<'_>,
+    rung: usize,
+    version: Option<&Version>,
+    state: WaveState,
+    findings: Vec<Finding>,
+) -> WaveReport {
+    let tier = &desk.policy.tiers[rung];
+    let members = desk.selected(tier).unwrap_or_default();
+    WaveReport {
+        plugin: desk.plugin().clone(),
+        tier: tier.name.clone(),
+        rung: u32::try_from(rung + 1).unwrap_or(u32::MAX),
+        of: u32::try_from(desk.policy.tiers.len()).unwrap_or(u32::MAX),
+        version: version.cloned(),
+        from: desk.base(&tier.name).lowest().cloned(),
+        digest: version.and_then(|version| release::pinned(desk, version)),
+        state,
+        findings,
+        members: members.into_iter().map(|cluster| Member { cluster, state: MemberState::NotAsked }).collect(),
+        grace: None,
+        forced: None,
+        pull: None,
+    }
+}
+
+fn not_asked(wave: &Wave) -> Vec<Member> {
+    wave.members.iter().map(|cluster| Member { cluster: cluster.clone(), state: MemberState::NotAsked }).collect()
+}
+
+/// Where a wave stands, derived from its evidence.
+fn state(wave: &Wave, health: &Assessment, tier: &crate::Tier) -> WaveState {
+    if let Some(failed) = &wave.failed {
+        return WaveState::Failed { at: failed.at, why: failed.why.clone() };
+    }
+    if let Some(at) = wave.finished {
+        return WaveState::Finished { at };
+    }
+    if let (Some(no), None) = (&wave.rejected, &wave.landed) {
+        return WaveState::Rejected { at: no.at, by: no.by.clone(), pull: no.pull };
+    }
+    if let (Some(withdrawn), None) = (&wave.withdrawn, &wave.landed) {
+        return WaveState::Withdrawn { at: withdrawn.at, why: withdrawn.why.clone() };
+    }
+    if let Some(superseded) = &wave.superseded {
+        return WaveState::Superseded { at: superseded.at, by: superseded.by.clone() };
+    }
+    match (&wave.landed, wave.soak, wave.converged) {
+        (Some(landed), Some(soaked), Some(_)) => WaveState::Soaking {
+            landed: landed.at,
+            healthy_for: soaked.healthy_for,
+            until: soaked.until,
+            of: tier.soak.min,
+            paused: soaked.paused,
+        },
+        (Some(landed), _, _) => {
+            let healthy = u32::try_from(health.healthy()).unwrap_or(u32::MAX);
+            WaveState::Converging { landed: landed.at, healthy }
+        }
+        (None, _, _) => WaveState::Open {
+            pull: wave.pull.as_ref().map(|pull| pull.number),
+            since: wave.pull.as_ref().map_or(wave.begun, |pull| pull.at),
+        },
+    }
+}

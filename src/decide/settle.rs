@@ -1,0 +1,181 @@
+//! What the world shows becomes entries of the ledger: first sights, openings, noes, landings,
+//! verdicts. Nothing is started here.
+
+use alloc::vec::Vec;
+
+use crate::desk::{Base, Desk};
+use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
+use crate::model::Tier;
+use crate::snapshot::{LedgerState, Pull, PullState};
+use crate::{Reason, Version, gate, member, soak};
+
+/// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
+/// an entry would rest on it.
+pub(crate) fn settle(desk: &mut Desk<'_>) {
+    match desk.snapshot.ledger_state {
+        LedgerState::Intact { .. } => {}
+        LedgerState::Lost { .. } | LedgerState::Unread(_) => return,
+    }
+    first_sights(desk);
+    for tier in &desk.policy.tiers {
+        announced_and_closed(desk, tier);
+        landings(desk, tier);
+        verdicts(desk, tier);
+        grace(desk, tier);
+    }
+}
+
+/// The digest of a release is pinned when we first see it.
+fn first_sights(desk: &mut Desk<'_>) {
+    let Ok(releases) = desk.releases() else { return };
+    let mut fresh: Vec<_> = releases.iter().filter(|release| desk.page.seen(&release.version).is_none()).collect();
+    fresh.sort_by(|a, b| a.version.cmp(&b.version));
+    for release in fresh {
+        let seen = Seen { version: release.version.clone(), digest: release.digest.clone(), first_seen: desk.now };
+        let plugin = desk.plugin().clone();
+        desk.record_entry(Entry::Seen { plugin, seen });
+    }
+}
+
+/// Openings that the hub shows, and closings by people. One missing pull request is no closing: it
+/// has to be seen closed.
+fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
+    let Some(pulls) = desk.pulls(&tier.name) else { return };
+    let Some(wave) = desk.page.last(&tier.name).cloned() else { return };
+    let Some(pull) = own_pull(&wave, &pulls) else { return };
+    if wave.pull.is_none() {
+        let announced = Announced { number: pull.number, at: pull.opened_at };
+        desk.record(&tier.name, &wave.version, Change::Announced(announced));
+    }
+    if let PullState::Closed { at, by } = &pull.state
+        && !wave.is_over()
+        && wave.landed.is_none()
+        && by.as_ref() != Some(&desk.snapshot.hub.bot)
+    {
+        let rejected = Rejected { at: *at, by: by.clone(), pull: pull.number };
+        desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
+    }
+}
+
+/// The pull request of a wave: the one it knows by number, or the one that holds its commit.
+pub(crate) fn own_pull<'a>(wave: &Wave, pulls: &[&'a Pull]) -> Option<&'a Pull> {
+    pulls.iter().copied().rfind(|pull| match &wave.pull {
+        Some(known) => known.number == pull.number,
+        None => wave.head().is_some_and(|head| head.commit == pull.head),
+    })
+}
+
+/// What the base branch proves: our version has landed, somebody put another one there, somebody
+/// took it off again.
+fn landings(desk: &mut Desk<'_>, tier: &Tier) {
+    let Base::Uniform(running) = desk.base(&tier.name) else { return };
+    match desk.page.wave(&tier.name, &running).cloned() {
+        Some(wave) if wave.landed.is_none() => {
+            let landed = landing(desk, tier, &wave);
+            desk.record(&tier.name, &running, Change::Landed(landed));
+        }
+        Some(_) => {}
+        None => adopt(desk, tier, &running),
+    }
+    let overtaken: Vec<Wave> = desk
+        .page
+        .tiers
+        .get(&tier.name)
+        .into_iter()
+        .flatten()
+        .filter(|wave| wave.landed.is_some() && wave.version != running && wave.failed.is_none())
+        .cloned()
+        .collect();
+    for wave in overtaken {
+        if wave.version > running {
+            let why = Reason::Reverted { version: wave.version.clone() };
+            desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
+        } else if !wave.is_over() {
+            let superseded = Superseded { at: desk.now, by: running.clone() };
+            desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
+        }
+    }
+}
+
+/// When and by whom a wave landed: as its merged pull request says, else as of this look.
+fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    match own_pull(wave, &pulls).map(|pull| &pull.state) {
+        Some(PullState::Merged { at, by, commit }) => {
+            Landed { at: *at, commit: Some(commit.clone()), by: Some(by.clone()) }
+        }
+        Some(PullState::Open | PullState::Closed { .. }) | None => Landed { at: desk.now, commit: None, by: None },
+    }
+}
+
+/// A version on the base branch that nobody recorded counts as landed now (house rule 3).
+fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
+    let Some(members) = desk.selected(tier) else { return };
+    let digest = desk.page.seen(running).and_then(|seen| seen.digest.clone());
+    let landed = Landed { at: desk.now, commit: None, by: None };
+    desk.record(&tier.name, running, Change::Found { members, digest, landed });
+}
+
+/// Health and soak of what runs on the tier.
+fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
+    let Base::Uniform(running) = desk.base(&tier.name) else { return };
+    let Some(wave) = desk.page.wave(&tier.name, &running).cloned() else { return };
+    if wave.landed.is_none() || wave.failed.is_some() || wave.finished.is_some() || wave.superseded.is_some() {
+        return;
+    }
+    let health = member::assess(desk, tier, &wave);
+    if let Some(why) = health.failure(tier, &wave, desk.now) {
+        desk.record(&tier.name, &running, Change::Failed(Failed { at: desk.now, why }));
+        return;
+    }
+    if health.all_healthy(&tier.health) && wave.converged.is_none() {
+        desk.record(&tier.name, &running, Change::Converged(desk.now));
+    }
+    let soaked = soak::advance(&wave, &health, tier);
+    if soaked != wave.soak
+        && let Some(soaked) = soaked
+    {
+        desk.record_progress(&tier.name, &running, Change::Soaked(soaked));
+    }
+    if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
+        desk.record(&tier.name, &running, Change::Finished(desk.now));
+    }
+}
+
+/// The grace period: it begins with the announced pull request, or when the file first asks for
+/// one; notices count from when the hub shows them; the deadline never moves earlier.
+fn grace(desk: &mut Desk<'_>, tier: &Tier) {
+    let Some(wave) = desk.page.last(&tier.name).cloned() else { return };
+    if wave.landed.is_some() || wave.is_over() {
+        return;
+    }
+    let (Some(force), Some(announced)) = (&tier.force, &wave.pull) else {
+        if wave.grace.is_some() && tier.force.is_none() {
+            desk.record(&tier.name, &wave.version, Change::GraceEnded);
+        }
+        return;
+    };
+    let known_before =
+        desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
+    let mut next = match &wave.grace {
+        Some(grace) => grace.clone(),
+        None => {
+            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
+            let just_opened = known_before.is_none_or(|wave| wave.pull.is_none());
+            let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
+            Grace { since, deadline: since + force.after, notices: Vec::new() }
+        }
+    };
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    for notice in own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
+        if !next.notices.iter().any(|sent| sent.before == notice.before)
+            && notice.at.as_second() >= next.since.as_second()
+        {
+            next.notices.push(notice.clone());
+        }
+    }
+    next.deadline = gate::grace::deadline(&next, force, desk.ledger, desk.now);
+    if wave.grace.as_ref() != Some(&next) {
+        desk.record(&tier.name, &wave.version, Change::Grace(next));
+    }
+}
