@@ -185,8 +185,12 @@ impl Scenario {
         let calm = start + rng.minutes(3 * 24 * 60, 15 * 24 * 60);
         let rungs = rng.range(2, 4) as usize;
         let max_age = SignedDuration::from_mins(*rng.pick(&[5, 20, 60]));
-        let tiers: Vec<Tier> =
-            TIERS[4 - rungs..].iter().enumerate().map(|(i, name)| tier(&mut rng, name, i, max_age)).collect();
+        let windows = rng.chance(30).then(|| windows(&mut rng, true));
+        let tiers: Vec<Tier> = TIERS[4 - rungs..]
+            .iter()
+            .enumerate()
+            .map(|(i, name)| tier(&mut rng, name, i, max_age, windows.is_none()))
+            .collect();
         let clusters = fleet(&mut rng, &tiers);
         let plugins: Vec<PluginPolicy> = PLUGINS[..rng.range(1, 3) as usize]
             .iter()
@@ -205,7 +209,6 @@ impl Scenario {
             open_pulls: rng.chance(25).then(|| rng.range(1, 4) as u32),
             clusters_per_hour: rng.chance(25).then(|| rng.range(largest, largest + 4) as u32),
         };
-        let windows = rng.chance(30).then(|| windows(&mut rng));
         let mut scenario = Self {
             seed,
             policy: Policy { windows, freezes: Vec::new(), limits, plugins },
@@ -236,7 +239,7 @@ impl Scenario {
     }
 }
 
-fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration) -> Tier {
+fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration, narrow: bool) -> Tier {
     let merges = [Merge::Automatic, Merge::Approved, Merge::Approved, Merge::Manual];
     let merge = if rung == 0 && rng.chance(60) {
         MergeRule::all(Merge::Automatic)
@@ -262,7 +265,7 @@ fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration) -> Tier
             max_unknown: if rng.chance(10) { 1 } else { 0 },
             max_age,
         },
-        windows: rng.chance(25).then(|| windows(rng)),
+        windows: rng.chance(25).then(|| windows(rng, narrow)),
         constraint: None,
         force: rng.chance(50).then(|| Force {
             after: days(rng.range(1, 5)),
@@ -288,9 +291,11 @@ fn fleet(rng: &mut Rng, tiers: &[Tier]) -> Vec<Cluster> {
     clusters
 }
 
-fn windows(rng: &mut Rng) -> Windows {
+/// Windows that open in every week; without `narrow` only closed days, as two narrow windows may never
+/// be open together.
+fn windows(rng: &mut Rng, narrow: bool) -> Windows {
     let zone = *rng.pick(&["Europe/Berlin", "UTC", "America/New_York", "Asia/Kolkata"]);
-    let open = if rng.chance(80) {
+    let open = if narrow && rng.chance(80) {
         let (from, to) = *rng.pick(&[(480, 960), (0, 1440), (1320, 240), (120, 180)]);
         vec![Range { days: (1..=rng.range(3, 7) as u8).collect(), from, to }]
     } else {

@@ -5,7 +5,7 @@ use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
 
 /// Runs that a shrinking may cost.
-const TRIES: u32 = 400;
+const TRIES: u32 = 200;
 
 /// The smallest world found that breaks the same invariant, and what came of it.
 pub fn shrink(scenario: &Scenario, broken: &str, planner: Planner) -> (Scenario, Outcome) {

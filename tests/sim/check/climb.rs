@@ -41,7 +41,8 @@ impl Watch {
                 changes.extend([(from, 1), (to, -1)]);
             }
         }
-        changes.sort_unstable();
+        // Of two changes at one instant the beginning comes first: spans include their ends.
+        changes.sort_unstable_by_key(|(at, change)| (*at, -change));
         let resets = self.seen_degraded(spot, &members, version, tier.health, landed);
         let enough = members.len().saturating_sub(spare) as i32;
         let (mut healthy, mut total, mut best) = (0, SignedDuration::ZERO, None);
@@ -186,11 +187,18 @@ impl Watch {
             let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();
             pulls.into_iter().any(|pull| pull.number.0 == number && matches!(pull.state, PullState::Closed { .. }))
         };
+        // Closing a pull request whose release is on the base branch already says no to nothing.
+        let moot = |pull: &crate::pulls::PullRequest, at: Timestamp| {
+            landed(world, &pull.spot, &pull.bot_version).is_some_and(|landed| landed <= at)
+        };
         let no = world.pulls.iter().find(|pull| {
             pull.spot.0 == spot.0
                 && pull.bot_version == *version
                 && world.rung(&pull.spot.1) <= rung
-                && pull.closed.as_ref().is_some_and(|closed| closed.merged.is_none() && closed.by != BOT)
+                && pull
+                    .closed
+                    .as_ref()
+                    .is_some_and(|closed| closed.merged.is_none() && closed.by != BOT && !moot(pull, closed.at))
                 && seen_closed(pull.number)
         });
         if let Some(pull) = no {

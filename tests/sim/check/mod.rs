@@ -44,7 +44,7 @@ struct Sample {
 }
 
 /// Plans that do something in a row, beyond which the bot counts as restless.
-const RESTLESS: u32 = 60;
+const RESTLESS: u32 = 30;
 
 impl Watch {
     fn fails(&mut self, world: &mut World, what: String) {
