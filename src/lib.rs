@@ -11,6 +11,7 @@ pub mod hub;
 pub mod ledger;
 pub mod observe;
 pub mod policy;
+pub mod rooms;
 pub mod secret;
 pub mod tell;
 pub mod tick;

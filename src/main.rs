@@ -1,1 +1,66 @@
-fn main() {}
+//! Arguments and wiring of the `coldframe` command.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use coldframe::cli::{Cli, Command, demo, run, serve::Server};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log();
+    match runtime().and_then(|runtime| runtime.block_on(command(cli.command))) {
+        Ok(code) => code,
+        Err(error) => {
+            anstream::eprintln!("coldframe: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn command(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Demo(arguments) => demo::demo(&arguments).await,
+        Command::Serve(arguments) => {
+            let server = Server::bind(arguments.settings, arguments.listen, &arguments.webhook_secret).await?;
+            server.run(stopped()).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Once(settings) => run::once(&settings).await,
+        Command::Plan(settings) => run::plan(&settings).await,
+        Command::Explain(arguments) => run::explain(&arguments).await,
+        Command::Check(arguments) => run::check(&arguments),
+        Command::Schema => run::schema(),
+    }
+}
+
+/// Done when the process is asked to stop.
+async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = interrupt => {}
+            _ = terminate.recv() => {}
+        },
+        Err(_) => drop(interrupt.await),
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    // One provider of cryptography for every client in the process.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// Logs go to standard error: plain for people, JSON with `COLDFRAME_LOG_FORMAT=json`; how much
+/// `COLDFRAME_LOG` says.
+fn log() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("COLDFRAME_LOG").unwrap_or_else(|_| EnvFilter::new("coldframe=warn"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::env::var("COLDFRAME_LOG_FORMAT").is_ok_and(|format| format == "json") {
+        builder.json().init();
+    } else {
+        builder.with_target(false).init();
+    }
+}

@@ -1,1 +1,45 @@
-//! The whole product on one screen: observe, decide, act, tell.
+//! The whole product on one screen: observe, decide, act, tell. Who rings for a tick is in `wake`.
+
+use decide::Plan;
+use decide::ledger::Outage;
+
+use crate::act::{self, Receipt};
+use crate::observe::{self, Seen};
+use crate::rooms::Rooms;
+use crate::clock;
+
+/// What one tick saw, decided and did.
+pub struct Ticked {
+    /// The facts.
+    pub seen: Seen,
+    /// The decision.
+    pub plan: Plan,
+    /// What became of it; empty where nothing was to be done.
+    pub receipts: Vec<Receipt>,
+}
+
+/// Looks and decides. Nothing is written anywhere: this is the whole of a dry run.
+pub async fn look(rooms: &mut Rooms) -> anyhow::Result<(Seen, Plan)> {
+    let begun = clock::now();
+    let seen = match observe::observe(rooms).await {
+        Ok(seen) => seen,
+        Err(error) => {
+            rooms.memory.silent.get_or_insert(begun);
+            return Err(error);
+        }
+    };
+    // While the hub was silent nobody could approve: that time counts towards no grace period.
+    if let Some(from) = rooms.memory.silent.take() {
+        rooms.memory.outages.push(Outage { from, to: clock::now() });
+    }
+    let plan = decide::plan(&seen.snapshot, clock::now());
+    Ok((seen, plan))
+}
+
+/// One tick: looks, decides, tells, acts.
+pub async fn tick(rooms: &mut Rooms) -> anyhow::Result<Ticked> {
+    let (seen, mut plan) = look(rooms).await?;
+    plan.entries.extend(act::outages(&mut rooms.memory.outages));
+    let receipts = act::carry_out(rooms, &seen, &plan, clock::now()).await?;
+    Ok(Ticked { seen, plan, receipts })
+}

@@ -1,3 +1,150 @@
-//! Carries out what was planned, and stops at the first refusal. What to do is decided in `decide`.
+//! Carries out what was planned, in order, and stops at the first refusal. What to do is decided in
+//! `decide`; what people read about it is written in `tell`.
 
 pub mod edit;
+mod merge;
+mod permit;
+mod promote;
+mod publish;
+
+use std::fmt;
+
+use decide::plan::{Action, Plan, Record, Urgency, WaveReport};
+use decide::{PluginName, PullNumber, TierName, Version};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ledger::Appended;
+use crate::observe::Seen;
+use crate::rooms::Rooms;
+use crate::tell;
+
+/// What became of one planned thing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Receipt {
+    /// Entries are on the ledger branch.
+    Noted(String),
+    /// It is done.
+    Done(String),
+    /// The world moved: nothing was changed, the next look decides anew.
+    Moved(String),
+    /// It was refused for a reason that a person has to see.
+    Refused(String),
+}
+
+impl Receipt {
+    /// Whether the world is different now, so that another look is due at once.
+    pub fn changed(&self) -> bool {
+        match self {
+            Self::Noted(_) | Self::Done(_) | Self::Moved(_) => true,
+            Self::Refused(_) => false,
+        }
+    }
+
+    /// Whether it is about the ledger and not about a planned action.
+    pub fn is_note(&self) -> bool {
+        matches!(self, Self::Noted(_))
+    }
+}
+
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Noted(what) => write!(f, "noted: {what}"),
+            Self::Done(what) => write!(f, "done: {what}"),
+            Self::Moved(what) => write!(f, "not done, the world moved: {what}"),
+            Self::Refused(what) => write!(f, "refused: {what}"),
+        }
+    }
+}
+
+/// Remembers first, then tells, then acts. An entry that another writer fenced off ends it before anything is
+/// done: what was planned rests on a ledger that is no more.
+pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<Vec<Receipt>> {
+    let mut receipts = Vec::new();
+    match remember(rooms, plan.entries.clone(), now).await? {
+        Appended::Nothing | Appended::Waiting => {}
+        Appended::Pushed { tip } => receipts.push(Receipt::Noted(format!("the ledger is at {}", tip.short()))),
+        Appended::Fenced => return Ok(vec![fenced()]),
+    }
+    // Before anything is merged: branch rules may require our own check.
+    publish::publish(rooms, seen, plan).await;
+    for action in &plan.actions {
+        let receipt = one(rooms, seen, plan, action, now).await?;
+        tracing::info!(repository = %rooms.full_name(), %receipt, "acted");
+        let goes_on = matches!(receipt, Receipt::Done(_));
+        receipts.push(receipt);
+        if !goes_on {
+            break;
+        }
+    }
+    Ok(receipts)
+}
+
+async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
+    match action {
+        Action::Open(proposal) => promote::open(rooms, seen, plan, proposal, now).await,
+        Action::Update { pull, head, proposal } => {
+            promote::update(rooms, seen, plan, (*pull, head), proposal, now).await
+        }
+        Action::Merge { .. } => merge::merge(rooms, action, now).await,
+        Action::Close { plugin, tier, pull, .. } => {
+            rooms.hub.close_pull(*pull).await?;
+            Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))
+        }
+        Action::Notice { plugin, tier, pull, before, deadline, .. } => {
+            let wave = plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == *tier);
+            match wave {
+                Some(wave) => notice(rooms, seen, wave, *pull, (*before, *deadline)).await,
+                None => Ok(Receipt::Moved(format!("{pull} has no wave"))),
+            }
+        }
+    }
+}
+
+/// Writes entries to the ledger branch.
+async fn remember(rooms: &mut Rooms, records: Vec<Record>, now: Timestamp) -> anyhow::Result<Appended> {
+    rooms.with_ledger(move |branch, store, access| branch.append(store, access, &records, now)).await
+}
+
+/// Writes one transition that an effect rests on.
+async fn intend(rooms: &mut Rooms, entry: decide::Entry, now: Timestamp) -> anyhow::Result<Option<Receipt>> {
+    let record = Record { entry, urgency: Urgency::Transition };
+    Ok(match remember(rooms, vec![record], now).await? {
+        Appended::Fenced => Some(fenced()),
+        Appended::Nothing | Appended::Waiting | Appended::Pushed { .. } => None,
+    })
+}
+
+fn fenced() -> Receipt {
+    Receipt::Moved("another writer moved the ledger branch".to_string())
+}
+
+/// Puts a notice into the one comment that the bot keeps on a pull request.
+async fn notice(
+    rooms: &Rooms,
+    seen: &Seen,
+    wave: &WaveReport,
+    pull: PullNumber,
+    (before, deadline): (SignedDuration, Timestamp),
+) -> anyhow::Result<Receipt> {
+    let Some(known) = seen.pull(pull) else {
+        return Ok(Receipt::Moved(format!("{pull} is not in the list any more")));
+    };
+    let text = tell::notice(wave, &seen.links(), before, deadline)?;
+    match known.own_comment(rooms.hub.bot()) {
+        Some(comment) => rooms.hub.edit_comment(comment.id, &text).await.map(|_| ())?,
+        None => rooms.hub.comment(pull, &text).await.map(|_| ())?,
+    }
+    Ok(Receipt::Done(format!("gave notice on {pull}, {} → {}", wave.plugin, wave.tier)))
+}
+
+/// The branch of a plugin on a tier; built from names that the policy's reader has checked.
+pub fn branch(plugin: &PluginName, tier: &TierName) -> String {
+    format!("coldframe/{plugin}/{tier}")
+}
+
+/// Entries for outages of the hub that are over.
+pub fn outages(over: &mut Vec<decide::ledger::Outage>) -> Vec<Record> {
+    let records = over.drain(..).map(|outage| Record { entry: decide::Entry::Outage(outage), urgency: Urgency::Transition });
+    records.collect()
+}

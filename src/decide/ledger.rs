@@ -155,6 +155,11 @@ impl Wave {
             || self.withdrawn.is_some()
     }
 
+    /// Whether the bot took its pull request back or moved it on before it landed.
+    fn is_shelved(&self) -> bool {
+        self.landed.is_none() && (self.superseded.is_some() || self.withdrawn.is_some())
+    }
+
     /// The commit that its pull request shall have.
     pub fn head(&self) -> Option<&Head> {
         self.heads.last()
@@ -422,18 +427,21 @@ impl Ledger {
 }
 
 impl PluginLedger {
-    /// Writes a change of the newest wave of `version` on `tier`; `Found` and `Intent` begin one
-    /// when the newest is over or of another version.
+    /// Writes a change of the newest wave of `version` on `tier`. `Found` and `Intent` begin a wave:
+    /// where none is there, and where the bot had taken the present one back or moved it on.
     pub fn apply(&mut self, tier: &TierName, version: &Version, change: &Change) {
         let waves = self.tiers.entry(tier.clone()).or_default();
         let present = waves.iter().rposition(|wave| wave.version == *version);
         let wave = match (change, present) {
-            (Change::Found { members, landed, .. }, None) => {
-                waves.push(Wave::begun(version.clone(), members.clone(), landed.at));
+            (Change::Found { members, landed: Landed { at, .. }, .. }, None)
+            | (Change::Intent { members, head: Head { at, .. }, .. }, None) => {
+                waves.push(Wave::begun(version.clone(), members.clone(), *at));
                 waves.last_mut()
             }
-            (Change::Intent { members, head, .. }, None) => {
-                waves.push(Wave::begun(version.clone(), members.clone(), head.at));
+            (Change::Intent { members, head, .. }, Some(index)) if waves[index].is_shelved() => {
+                // What was pushed for it before is still ours when it turns up on the branch.
+                let heads = waves.remove(index).heads;
+                waves.push(Wave { heads, ..Wave::begun(version.clone(), members.clone(), head.at) });
                 waves.last_mut()
             }
             (_, Some(index)) => waves.get_mut(index),
@@ -459,15 +467,13 @@ impl Wave {
                 if !self.heads.contains(head) {
                     self.heads.push(head.clone());
                 }
-                self.superseded = None;
-                if self.withdrawn.take().is_some() {
-                    // The pull request that was taken back is closed for good; a new one follows.
-                    self.pull = None;
-                    self.grace = None;
-                }
             }
             Change::Announced(announced) => self.pull = Some(announced.clone()),
-            Change::Grace(grace) => self.grace = Some(grace.clone()),
+            Change::Grace(grace) => {
+                // The deadline never moves earlier, whatever is written.
+                let announced = self.grace.as_ref().map_or(grace.deadline, |before| before.deadline);
+                self.grace = Some(Grace { deadline: grace.deadline.max(announced), ..grace.clone() });
+            }
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
             Change::Landed(landed) => self.landed = Some(landed.clone()),

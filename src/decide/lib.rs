@@ -21,9 +21,12 @@ pub mod reason;
 mod release;
 mod report;
 pub mod selector;
+pub mod sentence;
 mod settle;
 pub mod snapshot;
 mod soak;
+#[cfg(test)]
+mod testing;
 mod tiers;
 pub mod window;
 

@@ -1,7 +1,8 @@
 //! Which releases a tier may take: accepted by the policy, not stopped, newest that finished the
 //! tier below (the conveyor, policy section 3). When its pull request may merge is in `gate`.
 
-use alloc::string::ToString;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
@@ -26,7 +27,7 @@ pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Opt
     }
     let release = match find(desk, version) {
         Ok(release) => release,
-        Err(why) => return Some(why),
+        Err(why) => return Some(*why),
     };
     let pinned = desk.page.seen(version).and_then(|seen| seen.digest.clone());
     match (pinned, release.digest.clone()) {
@@ -37,13 +38,11 @@ pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Opt
     }
 }
 
-fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Reason> {
-    let unread = |why: &str| Reason::Unread { what: "the list of releases".to_string(), why: why.to_string() };
-    let releases = desk.releases().map_err(unread)?;
-    releases.iter().find(|release| release.version == *version).ok_or_else(|| Reason::Unread {
-        what: alloc::format!("release {version}"),
-        why: "the source does not list it".to_string(),
-    })
+fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Reason>> {
+    let unread = |what: String, why: &str| Box::new(Reason::Unread { what, why: why.to_string() });
+    let releases = desk.releases().map_err(|why| unread("the list of releases".to_string(), why))?;
+    let found = releases.iter().find(|release| release.version == *version);
+    found.ok_or_else(|| unread(alloc::format!("release {version}"), "the source does not list it"))
 }
 
 /// A release that failed on any tier climbs no further anywhere.

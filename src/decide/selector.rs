@@ -67,3 +67,54 @@ impl Expression {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use alloc::string::ToString;
+
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    }
+
+    fn expression(key: &str, operator: Operator, values: &[&str]) -> Expression {
+        Expression { key: key.to_string(), operator, values: values.iter().map(ToString::to_string).collect() }
+    }
+
+    #[test]
+    fn expressions() {
+        let with = labels(&[("tier", "gold"), ("region", "")]);
+        let cases = [
+            (expression("tier", Operator::In, &["gold", "platinum"]), true),
+            (expression("tier", Operator::In, &["silver"]), false),
+            (expression("absent", Operator::In, &["silver"]), false),
+            (expression("tier", Operator::NotIn, &["gold"]), false),
+            (expression("tier", Operator::NotIn, &["silver"]), true),
+            (expression("absent", Operator::NotIn, &["silver"]), true),
+            (expression("region", Operator::Exists, &[]), true),
+            (expression("absent", Operator::Exists, &[]), false),
+            (expression("region", Operator::DoesNotExist, &[]), false),
+            (expression("absent", Operator::DoesNotExist, &[]), true),
+            (expression("region", Operator::In, &[""]), true),
+        ];
+        for (expression, expected) in cases {
+            assert_eq!(expression.holds(&with), expected, "{expression:?}");
+        }
+    }
+
+    #[test]
+    fn all_parts_must_hold_and_an_empty_selector_matches_all() {
+        let gold = labels(&[("tier", "gold"), ("region", "eu")]);
+        assert!(Selector::default().matches(&gold) && Selector::default().matches(&labels(&[])));
+        let mut selector = Selector { match_labels: labels(&[("tier", "gold")]), match_expressions: Vec::new() };
+        assert!(selector.matches(&gold));
+        assert!(!selector.matches(&labels(&[("tier", "silver")])) && !selector.matches(&labels(&[])));
+        selector.match_expressions =
+            alloc::vec![expression("region", Operator::In, &["eu"]), expression("paused", Operator::DoesNotExist, &[])];
+        assert!(selector.matches(&gold));
+        selector.match_labels.insert("region".to_string(), "us".to_string());
+        assert!(!selector.matches(&gold));
+    }
+}

@@ -1,1 +1,21 @@
-//! Objects, commits and pushes in a bare repository, without a checkout.
+//! Objects, commits and pushes in a bare repository, without a checkout. What is written and why is
+//! decided elsewhere; pull requests and everything else of the hub's API is in `hub`.
+//!
+//! Everything here waits on disk or network: call it from `spawn_blocking`, never on a runtime's
+//! own thread.
+
+mod error;
+mod read;
+mod remote;
+mod session;
+mod setup;
+mod store;
+#[cfg(test)]
+pub mod testing;
+mod transport;
+mod write;
+
+pub use error::GitError;
+pub use remote::{Access, Pushed};
+pub use store::Store;
+pub use write::{Author, Draft, FileChange};

@@ -1,1 +1,327 @@
-//! GitHub, concrete: authentication, one page of facts, compare-and-set writes.
+//! GitHub, concrete: authentication, one page of facts, compare-and-set writes. octocrab signs and
+//! carries; what an answer means is our own, tolerant of fields and words that we do not know.
+//! Nothing here decides, and nothing here repeats a write.
+
+mod access;
+mod bases;
+mod budget;
+mod check;
+mod check_wire;
+mod client;
+pub mod code_owners;
+mod error;
+mod graphql;
+mod line;
+mod merge;
+mod people;
+mod pull;
+mod pull_wire;
+mod pulls;
+mod rules;
+mod wire;
+mod write;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use decide::Person;
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+pub use access::Credentials;
+pub use bases::Bases;
+pub use budget::Allowance;
+pub use check::{CHECK, CheckConclusion, CheckDraft};
+pub use code_owners::CodeOwners;
+pub use error::HubError;
+pub use merge::MergeAnswer;
+pub use people::Role;
+pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
+pub use pulls::RestPull;
+pub use write::Opened;
+
+use access::{Account, BYPASS, ORDINARY};
+use client::{Client, segment};
+use line::Line;
+
+use crate::secret::Secret;
+
+/// What branches of ours begin with.
+pub const BRANCH_PREFIX: &str = "coldframe/";
+
+/// The hub, with our identities there. One per process.
+pub struct Hub {
+    web: String,
+    main: Account,
+    bypass: Option<Account>,
+}
+
+/// A repository as the hub describes it. Its number stays when it is renamed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository {
+    /// Its number: what everything of ours is kept under.
+    pub id: u64,
+    /// Whose it is.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+    /// Its default branch.
+    pub default_branch: String,
+    /// The App's installation there; none with a plain token.
+    pub installation: Option<u64>,
+    /// Not public.
+    pub private: bool,
+    /// Read-only.
+    pub archived: bool,
+    /// Whether merge commits are allowed; none = the hub does not say.
+    pub merge_commits: Option<bool>,
+    /// Whether squash merges are allowed; none = the hub does not say.
+    pub squash_merges: Option<bool>,
+}
+
+impl Repository {
+    /// `owner/name`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+}
+
+/// The hub's description, as far as we read it.
+#[derive(Deserialize)]
+struct WireRepository {
+    id: u64,
+    name: String,
+    owner: WireOwner,
+    default_branch: String,
+    #[serde(default)]
+    private: bool,
+    #[serde(default)]
+    archived: bool,
+    allow_merge_commit: Option<bool>,
+    allow_squash_merge: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct WireOwner {
+    login: String,
+}
+
+impl WireRepository {
+    fn of(self, installation: Option<u64>) -> Repository {
+        Repository {
+            id: self.id,
+            owner: self.owner.login,
+            name: self.name,
+            default_branch: self.default_branch,
+            installation,
+            private: self.private,
+            archived: self.archived,
+            merge_commits: self.allow_merge_commit,
+            squash_merges: self.allow_squash_merge,
+        }
+    }
+}
+
+impl Hub {
+    /// The hub at `bases`; writes are a second apart, as GitHub asks.
+    ///
+    /// # Errors
+    /// A key that is none, or no tokio runtime around.
+    pub fn new(bases: Bases, main: Credentials, bypass: Option<Credentials>) -> Result<Self, HubError> {
+        Self::with_pace(bases, main, bypass, Duration::from_secs(1))
+    }
+
+    /// The same with another distance between writes; zero for a hub of our own.
+    ///
+    /// # Errors
+    /// As [`Hub::new`].
+    pub fn with_pace(
+        bases: Bases,
+        main: Credentials,
+        bypass: Option<Credentials>,
+        pace: Duration,
+    ) -> Result<Self, HubError> {
+        let web = bases.web.to_string();
+        let line = Line::new(bases, crate::clock::now, pace);
+        let bypass = bypass.map(|bypass| Account::new(&line, bypass)).transpose()?;
+        Ok(Self { web, main: Account::new(&line, main)?, bypass })
+    }
+
+    /// Every repository that we may work on: of all installations of the App, or of the token.
+    /// An installation that is suspended or just taken out is left out.
+    ///
+    /// # Errors
+    /// The list, or the list of one installation, could not be read.
+    pub async fn repositories(&self) -> Result<Vec<Repository>, HubError> {
+        #[derive(Deserialize)]
+        struct Installation {
+            id: u64,
+            suspended_at: Option<String>,
+        }
+        let main = &self.main;
+        let Some(signed) = main.signed() else {
+            let mine = main.listing(0, None)?.pages::<WireRepository>("/user/repos?per_page=100", None).await?;
+            return Ok(mine.into_iter().map(|repository| repository.of(None)).collect());
+        };
+        let mut all = Vec::new();
+        for installation in signed.pages::<Installation>("/app/installations?per_page=100", None).await? {
+            if installation.suspended_at.is_some() {
+                continue;
+            }
+            let client = main.listing(installation.id, None)?;
+            match client.pages("/installation/repositories?per_page=100", Some("repositories")).await {
+                Ok(list) => {
+                    let list: Vec<WireRepository> = list;
+                    all.extend(list.into_iter().map(|repository| repository.of(Some(installation.id))));
+                }
+                Err(error @ (HubError::NotFound { .. } | HubError::Forbidden { .. })) => {
+                    tracing::warn!(installation = installation.id, %error, "installation left out");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    /// One repository by `owner/name`.
+    ///
+    /// # Errors
+    /// Not a name, not found, or moved: then look it up anew by its number.
+    pub async fn repository(&self, full_name: &str) -> Result<Repository, HubError> {
+        let Some((owner, name)) = full_name.split_once('/').filter(|(owner, name)| plain(owner) && plain(name)) else {
+            return Err(HubError::Setup(format!("`{}` is not `owner/name`", error::harmless(full_name))));
+        };
+        let main = &self.main;
+        let path = format!("/repos/{owner}/{name}");
+        if main.is_token() {
+            return Ok(main.listing(0, None)?.get::<WireRepository>(&path).await?.of(None));
+        }
+        let installation = main.installation(full_name).await?;
+        let client = main.listing(installation, Some(name))?;
+        Ok(client.get::<WireRepository>(&path).await?.of(Some(installation)))
+    }
+
+    /// Opens a repository: with a token for it alone. Opening it again, as each pass does, costs
+    /// nothing while that token is good, and finds an App that was installed anew.
+    ///
+    /// # Errors
+    /// The token could not be minted, or the hub does not say who we are.
+    pub async fn open(&self, repository: &Repository) -> Result<RepoHub, HubError> {
+        let main = self.main.client(repository, ORDINARY).await?;
+        let bot = self.main.bot().await?.clone();
+        let bypass = match &self.bypass {
+            None => None,
+            Some(account) => match account.client(repository, BYPASS).await {
+                Ok(client) => Some(client),
+                // Its merges are impossible now; everything else is not.
+                Err(error) => {
+                    tracing::warn!(repository = repository.full_name(), %error, "no bypassing identity here");
+                    None
+                }
+            },
+        };
+        let plain = self.main.is_token();
+        let root = format!("/repos/{}/{}", segment(&repository.owner), segment(&repository.name));
+        Ok(RepoHub { inner: Arc::new(Inner { repository: repository.clone(), root, bot, main, bypass, plain }) })
+    }
+}
+
+impl fmt::Debug for Hub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").field("web", &self.web).finish_non_exhaustive()
+    }
+}
+
+/// A name as the hub allows it for owners and repositories.
+fn plain(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && name.len() <= 100 && name != "." && name != ".." && name.chars().all(allowed)
+}
+
+/// One repository at the hub. Cheap to clone.
+#[derive(Clone)]
+pub struct RepoHub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    repository: Repository,
+    /// `/repos/{owner}/{name}`.
+    root: String,
+    bot: Person,
+    main: Client,
+    bypass: Option<Client>,
+    /// The ordinary identity is a plain token.
+    plain: bool,
+}
+
+impl RepoHub {
+    /// What this is about.
+    pub fn repository(&self) -> &Repository {
+        &self.inner.repository
+    }
+
+    /// Our own login: `name[bot]` for an App, the login of a token.
+    pub fn bot(&self) -> &Person {
+        &self.inner.bot
+    }
+
+    /// Whether a second identity that may pass branch rules is at hand in this repository.
+    pub fn has_bypass(&self) -> bool {
+        self.inner.bypass.is_some()
+    }
+
+    /// Whether we speak with a plain token, which cannot write check runs.
+    pub fn is_plain_token(&self) -> bool {
+        self.inner.plain
+    }
+
+    /// Where git finds it.
+    pub fn git_url(&self) -> String {
+        let base = self.inner.main.line().bases.git.as_str();
+        format!("{}/{}.git", base.trim_end_matches('/'), self.inner.repository.full_name())
+    }
+
+    /// Where people find it.
+    pub fn web_url(&self) -> String {
+        let base = self.inner.main.line().bases.web.as_str();
+        format!("{}/{}", base.trim_end_matches('/'), self.inner.repository.full_name())
+    }
+
+    /// The token for git (user `x-access-token`), good for some minutes at least.
+    ///
+    /// # Errors
+    /// It could not be minted.
+    pub async fn git_token(&self) -> Result<Secret, HubError> {
+        self.inner.main.token().await
+    }
+
+    /// The hub's clock minus ours, by the `Date` of its last answer; zero before the first.
+    pub fn skew(&self) -> SignedDuration {
+        self.inner.main.line().skew.get()
+    }
+
+    /// What is left of the REST and the GraphQL budget, as far as answers said.
+    pub fn allowance(&self) -> (Option<Allowance>, Option<Allowance>) {
+        self.inner.main.left()
+    }
+
+    fn main(&self) -> &Client {
+        &self.inner.main
+    }
+
+    /// A path below this repository.
+    fn path(&self, rest: &str) -> String {
+        format!("{}{rest}", self.inner.root)
+    }
+}
+
+impl fmt::Debug for RepoHub {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RepoHub").field("repository", &self.inner.repository.full_name()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,209 @@
-//! Reads every fact of a repository into one snapshot. What follows from it is decided in `decide`.
+//! Reads every fact of a repository into one snapshot. What could not be read is absent and says
+//! why; what follows from it is decided in `decide`.
 
+mod base;
 pub mod chart;
+pub mod cluster;
+mod command;
 pub mod inventory;
+pub mod net;
+mod pulls;
+mod readings;
+pub mod recall;
+mod releases;
 pub mod signal;
+
+use std::collections::BTreeMap;
+
+use decide::plan::{Plan, WaveReport};
+use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Snapshot};
+use decide::{PluginName, PullNumber, Sha, TierName, Version};
+use jiff::Timestamp;
+
+use self::base::{Base, Spot};
+use crate::hub::HubPull;
+use crate::ledger::BRANCH as LEDGER_BRANCH;
+use crate::policy::Loaded;
+use crate::rooms::{Rooms, SourceMemory};
+use crate::{clock, tell};
+
+/// One look at a repository: the planner's snapshot, and what acting and telling need beside it.
+pub struct Seen {
+    /// What the planner decides on.
+    pub snapshot: Snapshot,
+    /// The commit of the base branch that this look is about.
+    pub base: Sha,
+    /// The hub's page, ours only, by number.
+    pub pulls: Vec<HubPull>,
+    /// Notes and digests of releases.
+    pub notes: releases::Notes,
+    /// The repository's page at the hub.
+    pub web: String,
+    spots: BTreeMap<(PluginName, TierName), Vec<Spot>>,
+}
+
+/// Looks at everything. The hub first and the base branch after it: a merge that the page shows is
+/// on the branch by then.
+pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
+    let now = clock::now();
+    let branch = rooms.repository.default_branch.clone();
+    let bot = rooms.hub.bot().clone();
+    let mut page = rooms.hub.pulls(&branch).await?;
+    page.retain(|pull| pull.is_by(&bot));
+    let base = base::read(rooms).await?;
+    let ledger_state = ledger_state(rooms, &page, now).await;
+    ask_sources(rooms, &base, now).await;
+    let loaded = std::sync::Arc::clone(&base.loaded);
+    let clusters = base.clusters.known().cloned().unwrap_or_default();
+    let mut readings = readings::ask(&loaded, &clusters, &rooms.clusters, now).await;
+    let mut pulls = planned_pulls(rooms, &page, &base, now).await;
+    let mut plugins = BTreeMap::new();
+    let mut notes = releases::Notes::new();
+    for plugin in &loaded.policy.plugins {
+        let memory = rooms.memory.sources.get(&plugin.name);
+        for (version, found) in memory.and_then(|memory| memory.said.as_ref().ok()).into_iter().flatten() {
+            notes.insert((plugin.name.clone(), version.clone()), found.clone());
+        }
+        let facts = PluginFacts {
+            releases: memory.map_or_else(
+                || Read::Unread("it was not asked yet".to_string()),
+                |memory| releases::planned(&memory.said),
+            ),
+            base: Read::Known(places(&base, &plugin.name)),
+            pulls: Read::Known(pulls.remove(&plugin.name).unwrap_or_default()),
+            readings: readings.remove(&plugin.name).unwrap_or_default(),
+        };
+        plugins.insert(plugin.name.clone(), facts);
+    }
+    let snapshot = Snapshot {
+        policy: loaded.policy.clone(),
+        policy_commit: base.commit.clone(),
+        policy_problem: base.problem.clone(),
+        clusters: base::planned(&base.clusters),
+        hub: HubFacts { bot, bypass: rooms.hub.has_bypass(), skew: rooms.hub.skew() },
+        ledger: rooms.ledger.as_ref().map(|branch| branch.ledger().clone()).unwrap_or_default(),
+        ledger_state,
+        look_again: rooms.look_again,
+        plugins,
+    };
+    Ok(Seen { snapshot, base: base.commit, pulls: page, notes, web: rooms.hub.web_url(), spots: base.spots })
+}
+
+impl Seen {
+    /// One pull request of the page.
+    pub fn pull(&self, number: PullNumber) -> Option<&HubPull> {
+        self.pulls.iter().find(|pull| pull.number == number)
+    }
+
+    /// The spots that hold the version of a plugin on a tier.
+    pub fn spots(&self, plugin: &PluginName, tier: &TierName) -> &[Spot] {
+        self.spots.get(&(plugin.clone(), tier.clone())).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the ledger knows a commit as one that the bot wrote for this tier, or one of our pull
+    /// requests had it as its head.
+    pub fn wrote(&self, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
+        let page = self.snapshot.ledger.plugins.get(plugin);
+        let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
+        waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
+            || self.pulls.iter().any(|pull| {
+                pull.head == *commit && pulls::subject(&pull.branch) == Some((plugin.clone(), tier.clone()))
+            })
+    }
+
+    /// Addresses and tiers for the texts.
+    pub fn links(&self) -> tell::Links {
+        tell::Links::of(&self.web, &self.snapshot)
+    }
+
+    /// The body of a wave's pull request.
+    pub fn body(&self, plan: &Plan, wave: &WaveReport) -> Result<String, tell::TellError> {
+        let notes = self.steps(wave);
+        tell::body(&tell::PullFacts::of(plan, wave, &self.links(), &notes))
+    }
+
+    /// What the chart's author says of each release between what runs and what is proposed, newest
+    /// first.
+    fn steps(&self, wave: &WaveReport) -> Vec<tell::ReleaseNote> {
+        let Some(to) = &wave.version else { return Vec::new() };
+        let between = |version: &Version| version <= to && wave.from.as_ref().is_none_or(|from| version > from);
+        let steps = self.notes.iter().filter(|((plugin, version), _)| *plugin == wave.plugin && between(version));
+        let notes = steps.filter_map(|((_, version), found)| {
+            Some(tell::ReleaseNote { version: version.clone(), text: found.notes.clone()? })
+        });
+        let mut notes: Vec<tell::ReleaseNote> = notes.collect();
+        notes.sort_by(|a, b| b.version.cmp(&a.version));
+        notes
+    }
+}
+
+/// Whether the ledger can be believed: fetched anew, and holding every commit that our pull requests
+/// cite.
+async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> LedgerState {
+    // A commit that could not be read may cite what is lost.
+    if let Some(Read::Unread(why)) = page.iter().map(|pull| &pull.message).find(|message| message.known().is_none()) {
+        return LedgerState::Unread(format!("what a pull request cites: {why}"));
+    }
+    let mut cited: Vec<(Timestamp, Sha)> =
+        page.iter().filter_map(|pull| Some((pull.opened_at, pulls::trailers(pull).ledger?))).collect();
+    cited.sort();
+    cited.dedup();
+    let looked = rooms
+        .with_ledger(move |branch, store, access| {
+            branch.reload(store, access)?;
+            let mut lost = Vec::new();
+            for (_, commit) in cited {
+                if branch.missing(store, std::slice::from_ref(&commit))?.is_some() && !lost.contains(&commit) {
+                    lost.push(commit);
+                }
+            }
+            Ok((lost, branch.tip().cloned()))
+        })
+        .await;
+    match looked {
+        Err(error) => LedgerState::Unread(format!("{error:#}")),
+        Ok((lost, tip)) if !lost.is_empty() => LedgerState::Lost { cited: lost, tip },
+        Ok(_) => LedgerState::Intact { guarded: rooms.memory.hub.guard(&rooms.hub, LEDGER_BRANCH, now).await },
+    }
+}
+
+/// Asks every chart source whose time has come, all at once.
+async fn ask_sources(rooms: &mut Rooms, base: &Base, now: Timestamp) {
+    let loaded: &Loaded = &base.loaded;
+    let mut known = std::mem::take(&mut rooms.memory.sources);
+    let asks = loaded.wiring.plugins.iter().map(|(plugin, wiring)| {
+        let lowest = lowest(base, plugin);
+        let (memory, net) = (known.remove(plugin), std::sync::Arc::clone(&rooms.net));
+        async move { (plugin.clone(), releases::ask(memory, wiring, &net, lowest.as_ref(), now).await) }
+    });
+    let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
+    rooms.memory.sources = answers.into_iter().collect();
+}
+
+/// The oldest version of a plugin anywhere on the base branch.
+fn lowest(base: &Base, plugin: &PluginName) -> Option<Version> {
+    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
+    of_plugin.flat_map(|(_, spots)| spots).filter_map(|spot| spot.version.known().cloned()).min()
+}
+
+fn places(base: &Base, plugin: &PluginName) -> BTreeMap<TierName, Vec<decide::snapshot::Place>> {
+    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
+    of_plugin.map(|((_, tier), spots)| (tier.clone(), spots.iter().map(Spot::place).collect())).collect()
+}
+
+async fn planned_pulls(rooms: &mut Rooms, page: &[HubPull], base: &Base, now: Timestamp) -> BTreeMap<PluginName, Vec<Pull>> {
+    let hub = rooms.hub.clone();
+    let recall = &mut rooms.memory.hub;
+    let required = recall.required_checks(&hub, &rooms.repository.default_branch, now).await;
+    let people = &base.loaded.wiring.people;
+    let around = pulls::Around { hub: &hub, people, owners: &base.owners, required: &required, now };
+    let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
+    for pull in page {
+        let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
+        let spots = base.spots.get(&(plugin.clone(), tier.clone())).map_or(&[][..], Vec::as_slice);
+        let mut files: Vec<String> = spots.iter().map(|spot| spot.file.clone()).collect();
+        files.dedup();
+        planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &files, &around, recall).await);
+    }
+    planned
+}

@@ -1,4 +1,172 @@
 //! The policy file: YAML in, a resolved policy out, every error at once with file, line, column and
 //! the likely fix. What the policy means is decided in `decide`.
 
+mod address;
+mod check;
+pub(crate) mod file;
+mod nearest;
+mod path;
+mod preset;
+mod problem;
+pub(crate) mod read;
+mod resolve;
+pub(crate) mod scalar;
+mod schema;
+pub(crate) mod tree;
+mod when;
 pub mod wiring;
+
+use decide::{Policy, Tier};
+
+pub use check::check;
+pub use problem::{Problem, Problems, quoted, render, visible};
+pub use schema::schema;
+
+use file::{PluginFile, PluginsFile, PolicyFile};
+use read::{FromNode, Report, Spanned};
+use tree::{Node, Span};
+
+/// Files of one policy; more are refused.
+const MOST_FILES: usize = 1_000;
+
+/// A file of the repository, as it was read at the pinned commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its path from the repository's root, or as it was given on the command line.
+    pub path: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// A policy that can be followed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// For the planner.
+    pub policy: Policy,
+    /// For everybody else: charts, spots, signals, inventory, people.
+    pub wiring: wiring::Wiring,
+    /// The ladder before the overrides of plugins.
+    pub ladder: Vec<Tier>,
+    /// What is allowed, and most likely not what was meant.
+    pub warnings: Vec<Problem>,
+}
+
+/// Reads a policy: the main file first (`coldframe.yaml` or `.github/coldframe.yaml`), then the
+/// files of `coldframe.d`, which hold plugins only. Fails with every problem of all files.
+pub fn load(files: &[SourceFile]) -> Result<Loaded, Problems> {
+    let Some((main, others)) = files.split_first() else {
+        return Err(Problems(vec![missing()]));
+    };
+    let mut report = Report::default();
+    let mut names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    let mut read = main_file(&main.text, &mut report);
+    if files.len() > MOST_FILES {
+        report.problem(Span::top(0), format!("there are {} files; {MOST_FILES} are read at most", files.len()), None);
+    }
+    for (index, other) in others.iter().enumerate().take(MOST_FILES) {
+        if plugin_folder(&other.path) {
+            read.add_plugins(index + 1, &other.text, &mut report);
+        } else {
+            let message = format!("there are two policy files, {} and this one", main.path);
+            report.problem(Span::top(index + 1), message, Some("keep one"));
+        }
+    }
+    read.file = with_presets(read.file, &mut names, &mut report);
+    let resolved = resolve::resolve(read, &names, &mut report);
+    if resolved.policy.plugins.is_empty() && report.is_empty() {
+        report.warning(Span::top(0), "no plugin is named, so that nothing is promoted", Some("add `plugins:`"));
+    }
+    let (problems, warnings) = report.finish(&names);
+    if problems.is_empty() {
+        Ok(Loaded { policy: resolved.policy, wiring: resolved.wiring, ladder: resolved.ladder, warnings })
+    } else {
+        Err(Problems(problems))
+    }
+}
+
+/// What the files say, before anything is compared with anything else.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// The main file without its plugins.
+    file: PolicyFile,
+    /// The plugins of all files.
+    plugins: Vec<Spanned<PluginFile>>,
+    /// The name of every tier could be read, so that an unknown one is a mistake of its own and
+    /// does not follow from another.
+    tiers_known: bool,
+    /// The same for the plugins.
+    plugins_known: bool,
+}
+
+fn main_file(text: &str, report: &mut Report) -> Written {
+    let Some(node) = tree::parse(0, text, report) else {
+        if report.is_empty() {
+            report.problem(Span::top(0), "the file is empty", Some("begin with `version: 1` and `plugins:`"));
+        }
+        return Written::default();
+    };
+    let Some(mut file) = PolicyFile::from_node(&node, report) else { return Written::default() };
+    let presets = node.get("extends").map_or(0, |entry| entry.node.items().len());
+    let presets_known = file.extends.as_ref().map_or(0, |list| list.value.0.len()) == presets;
+    let plugins = file.plugins.take().map(|list| list.value.0).unwrap_or_default();
+    Written {
+        file,
+        plugins,
+        tiers_known: presets_known && all_named(&node, "tiers"),
+        plugins_known: all_named(&node, "plugins"),
+    }
+}
+
+impl Written {
+    /// Adds the plugins of a file of `coldframe.d`.
+    fn add_plugins(&mut self, index: usize, text: &str, report: &mut Report) {
+        let Some(node) = tree::parse(index, text, report) else {
+            if text.trim().is_empty() {
+                report.problem(Span::top(index), "the file is empty", Some("begin with `plugins:`"));
+            }
+            self.plugins_known = false;
+            return;
+        };
+        self.plugins_known &= all_named(&node, "plugins");
+        let Some(file) = PluginsFile::from_node(&node, report) else { return };
+        if let Some(version) = &file.version {
+            resolve::format_known(version.value.0, version.at, report);
+        }
+        self.plugins.extend(file.plugins.into_iter().flat_map(|list| list.value.0));
+    }
+}
+
+/// Whether every item of a list has a name that can be one.
+fn all_named(node: &Node, key: &str) -> bool {
+    let named = |item: &Node| item.get("name").and_then(|entry| entry.node.text()).is_some_and(scalar::is_name);
+    node.get(key).is_none_or(|entry| !entry.node.items().is_empty() && entry.node.items().iter().all(named))
+}
+
+/// The presets that the file extends, below it; the last one lies on top of those before.
+fn with_presets(mut file: PolicyFile, names: &mut Vec<String>, report: &mut Report) -> PolicyFile {
+    let presets = file.extends.take().map(|list| list.value.0).unwrap_or_default();
+    for preset in presets.into_iter().rev() {
+        let preset = preset.value.0;
+        let index = names.len();
+        names.push(preset.title().to_string());
+        let below = tree::parse(index, preset.text(), report).and_then(|node| PolicyFile::from_node(&node, report));
+        file = preset::lay_over(file, below.unwrap_or_default(), report);
+    }
+    file
+}
+
+/// Whether a path lies in a folder `coldframe.d`.
+fn plugin_folder(path: &str) -> bool {
+    path.rsplit('/').nth(1) == Some("coldframe.d")
+}
+
+fn missing() -> Problem {
+    Problem {
+        file: "coldframe.yaml".to_string(),
+        line: 1,
+        column: 1,
+        message: "there is no policy file".to_string(),
+        help: Some("write coldframe.yaml or .github/coldframe.yaml".to_string()),
+        span: 0..0,
+    }
+}

@@ -1,1 +1,88 @@
-//! One rendering for the pull request, the check, the dashboard and the terminal.
+//! One rendering for the pull request, the check, the dashboard and the terminal: facts in, text
+//! out. Nothing here reads the world, asks the time or decides; who sends the text is `act`, `cli`
+//! and `wake`.
+
+pub mod board;
+pub mod check;
+pub mod commit;
+pub mod dashboard;
+pub mod explain;
+pub mod inert;
+pub mod metrics;
+pub mod notice;
+pub mod page;
+mod render;
+pub mod summary;
+pub mod view;
+pub mod wave_page;
+mod words;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod hostile;
+
+pub use board::board;
+pub use check::{CheckText, Conclusion, StatusText, check, status};
+pub use commit::{Trailers, commit_message, trailers};
+pub use dashboard::{DashboardState, dashboard};
+pub use explain::explain;
+pub use inert::{Annotation, Level, annotation};
+pub use metrics::{Metrics, Outcome};
+pub use notice::{notice, read_notices};
+pub use page::{PullFacts, ReleaseNote, body, title};
+pub use render::{CSP, SCRIPT, STYLE};
+pub use summary::step_summary;
+pub use view::{Links, TierFacts, View};
+pub use wave_page::{wave_href, wave_page};
+
+use decide::{PluginName, TierName};
+
+/// Why a text could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum TellError {
+    /// A built-in template is broken: a bug, which the tests of this room would show.
+    #[error("the template {name} is broken: {why}")]
+    Template {
+        /// Which template.
+        name: &'static str,
+        /// What the template engine said.
+        why: String,
+    },
+    /// A page grew past its cap.
+    #[error("{name} is longer than {cap} bytes; show fewer plugins on one page")]
+    TooLong {
+        /// Which template.
+        name: &'static str,
+        /// The cap.
+        cap: usize,
+    },
+    /// Somebody asked about a plugin or a tier that the plan does not have.
+    #[error("{asked} is not in the plan; there are: {there}")]
+    NotInPlan {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        there: String,
+    },
+}
+
+impl TellError {
+    /// A plugin, or a tier of it, that the plan does not have.
+    pub(crate) fn not_in_plan(plan: &decide::Plan, plugin: &PluginName, tier: Option<&TierName>) -> Self {
+        let tiers: Vec<&str> =
+            plan.waves.iter().filter(|wave| wave.plugin == *plugin).map(|wave| wave.tier.as_str()).collect();
+        let (asked, there) = match tier {
+            Some(tier) if !tiers.is_empty() => (format!("tier `{tier}` of `{plugin}`"), tiers),
+            Some(_) | None => {
+                let mut plugins: Vec<&str> = plan.waves.iter().map(|wave| wave.plugin.as_str()).collect();
+                plugins.dedup();
+                (format!("plugin `{plugin}`"), plugins)
+            }
+        };
+        let there = if there.is_empty() { "none".to_string() } else { there.join(", ") };
+        Self::NotInPlan { asked: inert::line(&asked), there: inert::line(&there) }
+    }
+}

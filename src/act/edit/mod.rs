@@ -1,1 +1,320 @@
-//! Text in, text out: replaces exactly one scalar of a file. One file per format.
+//! Text in, text out: replaces exactly one scalar of a file and leaves every other byte alone. One
+//! file per format. Which file and which value is decided elsewhere; nothing here touches a disk.
+
+pub mod path;
+mod refusal;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::policy::wiring::DocumentSelector;
+use path::{Path, Step, place_of};
+pub use refusal::Refusal;
+use yaml::Yaml;
+
+/// The largest file that is read or edited, in bytes.
+pub const MAX_BYTES: usize = 1024 * 1024;
+/// How deep mappings and lists may nest.
+pub const MAX_DEPTH: usize = 64;
+
+/// A file format whose scalars can be replaced in place. Adding one is a file that implements this.
+pub trait Format {
+    /// Reads the text into documents, each with the place of every value, and into the tokens by
+    /// which an edit is proved.
+    ///
+    /// # Errors
+    /// Where the text is not of this format. What is wrong with one document only is kept in
+    /// [`Document::problem`].
+    fn parse(&self, text: &str) -> Result<Parsed, Refusal>;
+
+    /// How `to` is written where a scalar of this style stood.
+    ///
+    /// # Errors
+    /// Where it cannot be written on one line.
+    fn spell(&self, to: &str, style: Style) -> Result<String, Refusal>;
+}
+
+/// A text that was understood.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// Its documents, in order.
+    pub documents: Vec<Document>,
+    /// Everything that means something in it, in order, one string each; spelling and white space
+    /// left out. An edit may change exactly one of them.
+    pub tokens: Vec<String>,
+}
+
+/// One document of a text.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What readers see: aliases resolved, merge keys applied.
+    pub tree: Value,
+    /// What stands at each place of that tree.
+    pub places: BTreeMap<Vec<Step>, Place>,
+    /// The line it starts on, from 1.
+    pub line: usize,
+    /// Why nothing of it may be edited.
+    pub problem: Option<Refusal>,
+}
+
+/// What stands at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A scalar on its own.
+    Scalar(Spot),
+    /// A block scalar (`|` or `>`).
+    Block {
+        /// Its line, from 1.
+        line: usize,
+    },
+    /// Nothing, or null.
+    Empty {
+        /// Its line, from 1.
+        line: usize,
+    },
+    /// A mapping or a list.
+    Collection {
+        /// Its line, from 1.
+        line: usize,
+    },
+    /// An alias.
+    Alias {
+        /// Its line, from 1.
+        line: usize,
+        /// As it is written, with the `*`.
+        name: String,
+        /// The line of what it stands for.
+        anchor: usize,
+    },
+    /// It came in through a merge key.
+    Merged {
+        /// The line of the merge key.
+        line: usize,
+    },
+}
+
+/// One scalar: its value, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The value, unquoted.
+    pub value: String,
+    /// The bytes that it takes, quotes included; anchor and tag are not part of it.
+    pub range: Range<usize>,
+    /// Its line, from 1.
+    pub line: usize,
+    /// How it is written.
+    pub style: Style,
+    /// Its index among [`Parsed::tokens`].
+    pub token: usize,
+}
+
+/// How a scalar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes.
+    Plain,
+    /// `'…'`.
+    Single,
+    /// `"…"`.
+    Double,
+}
+
+/// The scalar that `path` names: its value, byte range and line. `document` is needed where the path
+/// is found in more than one document of the file.
+///
+/// # Errors
+/// Where the path does not name exactly one scalar that can be edited; the refusal says why and
+/// what to do.
+pub fn read(text: &str, document: Option<&DocumentSelector>, path: &str) -> Result<Spot, Refusal> {
+    let (_, spot) = locate(&Yaml, text, document, path)?;
+    Ok(spot)
+}
+
+/// The text with exactly that scalar replaced, in the quotes that it had; the same text where it
+/// already says so.
+///
+/// # Errors
+/// As [`read`]; and where `to` cannot stand there, or the result would not read back as the same
+/// file with this one value changed.
+pub fn set(text: &str, document: Option<&DocumentSelector>, path: &str, to: &str) -> Result<String, Refusal> {
+    replace(&Yaml, text, document, path, to)
+}
+
+fn replace(
+    format: &dyn Format,
+    text: &str,
+    document: Option<&DocumentSelector>,
+    path: &str,
+    to: &str,
+) -> Result<String, Refusal> {
+    let (before, spot) = locate(format, text, document, path)?;
+    if spot.value == to {
+        return Ok(text.to_string());
+    }
+    let (Some(head), Some(tail)) = (text.get(..spot.range.start), text.get(spot.range.end..)) else {
+        return Err(Refusal::Unproven { path: path.to_string(), why: "its bytes were not found again" });
+    };
+    let edited = [head, &format.spell(to, spot.style)?, tail].concat();
+    prove(format, &before, &spot, &edited, document, path, to)?;
+    Ok(edited)
+}
+
+/// Reads the edited text again: the same tokens but one, and the path names the new value.
+fn prove(
+    format: &dyn Format,
+    before: &Parsed,
+    spot: &Spot,
+    edited: &str,
+    document: Option<&DocumentSelector>,
+    path: &str,
+    to: &str,
+) -> Result<(), Refusal> {
+    let unproven = |why| Refusal::Unproven { path: path.to_string(), why };
+    let (after, found) = locate_any(format, edited, document, path).map_err(|_| unproven("the place was lost"))?;
+    if found.value != to || found.token != spot.token {
+        return Err(unproven("the place holds another value"));
+    }
+    let same_elsewhere = before.tokens.len() == after.tokens.len()
+        && before
+            .tokens
+            .iter()
+            .zip(&after.tokens)
+            .enumerate()
+            .all(|(index, (was, is))| index == spot.token || was == is);
+    if same_elsewhere { Ok(()) } else { Err(unproven("something else changed with it")) }
+}
+
+/// [`locate_any`], and what stands there is a value that may be replaced.
+fn locate(
+    format: &dyn Format,
+    text: &str,
+    document: Option<&DocumentSelector>,
+    path: &str,
+) -> Result<(Parsed, Spot), Refusal> {
+    let (parsed, spot) = locate_any(format, text, document, path)?;
+    if spot.value.contains("{{") || spot.value.contains("${") {
+        return Err(Refusal::Template { line: spot.line });
+    }
+    if is_range(&spot.value) {
+        return Err(Refusal::Range { path: path.to_string(), line: spot.line, value: spot.value });
+    }
+    Ok((parsed, spot))
+}
+
+fn locate_any(
+    format: &dyn Format,
+    text: &str,
+    document: Option<&DocumentSelector>,
+    path: &str,
+) -> Result<(Parsed, Spot), Refusal> {
+    if text.len() > MAX_BYTES {
+        return Err(Refusal::TooLarge { bytes: text.len() });
+    }
+    let query = Path::parse(path).map_err(Refusal::BadPath)?;
+    let parsed = format.parse(text)?;
+    let candidates = select(&parsed.documents, document)?;
+    let mut found = Vec::new();
+    for candidate in candidates {
+        let places: Vec<Vec<Step>> = query
+            .find(&candidate.tree)
+            .map_err(Refusal::BadPath)?
+            .into_iter()
+            .filter_map(|node| place_of(&candidate.tree, node))
+            .collect();
+        if !places.is_empty() {
+            found.push((candidate, places));
+        }
+    }
+    let spot = match found.as_slice() {
+        [] => return Err(Refusal::NotFound { path: path.to_string() }),
+        [(candidate, places)] => single(candidate, places, path)?,
+        several => {
+            let lines = several.iter().map(|(document, _)| document.line).collect();
+            return Err(Refusal::AmbiguousDocument { path: path.to_string(), lines });
+        }
+    };
+    Ok((parsed, spot))
+}
+
+fn select<'a>(documents: &'a [Document], selector: Option<&DocumentSelector>) -> Result<Vec<&'a Document>, Refusal> {
+    let Some(selector) = selector else { return Ok(documents.iter().collect()) };
+    let chosen: Vec<&Document> = documents.iter().filter(|document| is_selected(&document.tree, selector)).collect();
+    match chosen.as_slice() {
+        [_] => Ok(chosen),
+        [] => Err(Refusal::NoSuchDocument { kind: selector.kind.clone(), name: selector.name.clone() }),
+        several => Err(Refusal::SeveralDocuments {
+            kind: selector.kind.clone(),
+            name: selector.name.clone(),
+            lines: several.iter().map(|document| document.line).collect(),
+        }),
+    }
+}
+
+fn is_selected(tree: &Value, selector: &DocumentSelector) -> bool {
+    let name = tree.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
+    tree.get("kind").and_then(Value::as_str) == Some(selector.kind.as_str())
+        && selector.name.as_deref().is_none_or(|wanted| name == Some(wanted))
+}
+
+fn single(document: &Document, places: &[Vec<Step>], path: &str) -> Result<Spot, Refusal> {
+    if let Some(problem) = &document.problem {
+        return Err(problem.clone());
+    }
+    let path = path.to_string();
+    let [place] = places else {
+        let lines = places.iter().filter_map(|place| line_of(document, place)).collect();
+        return Err(Refusal::SeveralMatches { path, lines });
+    };
+    for length in 0..=place.len() {
+        match place.get(..length).and_then(|steps| document.places.get(steps)) {
+            Some(Place::Alias { line, name, anchor }) => {
+                return Err(Refusal::Alias { path, line: *line, name: name.clone(), anchor: *anchor });
+            }
+            Some(Place::Merged { line }) => return Err(Refusal::Merged { path, line: *line }),
+            Some(Place::Scalar(_) | Place::Block { .. } | Place::Empty { .. } | Place::Collection { .. }) | None => {}
+        }
+    }
+    match document.places.get(place) {
+        Some(Place::Scalar(spot)) => Ok(spot.clone()),
+        Some(Place::Block { line }) => Err(Refusal::BlockScalar { path, line: *line }),
+        Some(Place::Empty { line }) => Err(Refusal::Empty { path, line: *line }),
+        Some(Place::Collection { line }) => Err(Refusal::NotAScalar { path, line: *line }),
+        Some(Place::Alias { .. } | Place::Merged { .. }) | None => Err(Refusal::NotFound { path }),
+    }
+}
+
+/// The line of a place, or of what it came in through.
+fn line_of(document: &Document, place: &[Step]) -> Option<usize> {
+    (0..=place.len()).rev().filter_map(|length| document.places.get(place.get(..length)?)).map(Place::line).next()
+}
+
+impl Place {
+    fn line(&self) -> usize {
+        match self {
+            Self::Scalar(spot) => spot.line,
+            Self::Block { line }
+            | Self::Empty { line }
+            | Self::Collection { line }
+            | Self::Alias { line, .. }
+            | Self::Merged { line } => *line,
+        }
+    }
+}
+
+/// Whether a value is a range rather than a version: what runs would change without a commit, so a
+/// gated place must not hold one (design: policy, section 2).
+fn is_range(value: &str) -> bool {
+    let value = value.trim();
+    let core = value.strip_prefix('v').unwrap_or(value).split(['-', '+']).next().unwrap_or(value);
+    value.starts_with(['^', '~', '>', '<', '=', '!'])
+        || value.contains("||")
+        || value.contains(',')
+        || value.contains(" - ")
+        || core.split(['.', ' ']).any(|part| matches!(part, "x" | "X" | "*"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -44,3 +44,80 @@ fn acknowledges(command: &Command, version: &Version) -> Option<Person> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::plan::Verdict;
+    use crate::snapshot::{Release, Snapshot};
+    use crate::testing::*;
+    use alloc::vec;
+
+    fn say(world: &mut Snapshot, to: &str, allowed: Read<bool>) {
+        let what = CommandKind::Acknowledge { version: version(to) };
+        edit(world, |pull| pull.commands = vec![Command { by: "maria".into(), at: ago(5), what, allowed }]);
+    }
+
+    fn mark(world: &mut Snapshot) {
+        let marked = Release { marked_breaking: true, ..release("1.1.0") };
+        facts(world).releases = Read::Known(vec![release("1.0.0"), marked]);
+    }
+
+    #[test]
+    fn a_breaking_step_waits_for_the_right_word() {
+        table(
+            Gate::Breaking,
+            ready,
+            &[
+                ("a minor step", |_| {}, Verdict::Pass, "not a breaking step"),
+                ("marked by its author", mark, WAIT, "1.0.0 to 1.1.0 may break"),
+                (
+                    "acknowledged",
+                    |w| {
+                        mark(w);
+                        say(w, "1.1.0", Read::Known(true));
+                    },
+                    Verdict::Pass,
+                    "maria acknowledged",
+                ),
+                (
+                    "acknowledged for another version",
+                    |w| {
+                        mark(w);
+                        say(w, "1.2.0", Read::Known(true));
+                    },
+                    WAIT,
+                    "1.0.0 to 1.1.0",
+                ),
+                (
+                    "by somebody who may not",
+                    |w| {
+                        mark(w);
+                        say(w, "1.1.0", Read::Known(false));
+                    },
+                    WAIT,
+                    "1.0.0 to 1.1.0",
+                ),
+                (
+                    "by somebody whose rights are not known",
+                    |w| {
+                        mark(w);
+                        say(w, "1.1.0", Read::Unread("503".into()));
+                    },
+                    WAIT,
+                    "1.0.0 to 1.1.0",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn numbers_that_break() {
+        for (from, to, breaks) in
+            [("1.9.0", "2.0.0", true), ("0.3.1", "0.4.0", true), ("0.3.1", "0.3.2", false), ("1.1.0", "1.2.0", false)]
+        {
+            assert_eq!(version(to).breaks_after(&version(from)), breaks, "{from} to {to}");
+        }
+    }
+}

@@ -132,3 +132,176 @@ fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
     }
     (approvals::review_missing(pull) && !desk.snapshot.hub.bypass).then_some(Reason::BypassMissing)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::ledger::{Change, Landed, Merging, Outage};
+    use crate::snapshot::{
+        CheckState, Command, CommandKind, Read, Release, RequiredCheck, Review, ReviewVerdict, SentNotice, Snapshot,
+    };
+    use crate::testing::*;
+    use alloc::string::String;
+    use alloc::vec;
+
+    fn told(world: &mut Snapshot, minutes: i64) {
+        let notice = SentNotice { before: SignedDuration::from_mins(10), at: ago(minutes) };
+        edit(world, |pull| pull.notices = vec![notice]);
+    }
+
+    fn graced(world: &mut Snapshot, since: i64) {
+        let since = ago(since);
+        remember(
+            world,
+            Change::Grace(Grace { since, deadline: since + SignedDuration::from_hours(1), notices: Vec::new() }),
+        );
+    }
+
+    /// Opened an hour and ten minutes ago, told ten minutes ago: everything that force needs.
+    fn over() -> Snapshot {
+        let mut world = unapproved();
+        graced(&mut world, 70);
+        told(&mut world, 10);
+        world
+    }
+
+    fn forced(world: &Snapshot) -> Option<ForceEvidence> {
+        crate::plan(world, noon()).actions.into_iter().find_map(|action| match action {
+            Action::Merge { forced, via, .. } => forced.inspect(|_| assert_eq!(via, crate::plan::Identity::Bypass)),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn force_waives_approvals_with_evidence() {
+        let evidence = forced(&over()).expect("it merges");
+        assert_eq!(evidence.deadline, noon());
+        assert_eq!(evidence.notices.len(), 1);
+        assert!(evidence.waived.contains("@acme/platform"), "{}", evidence.waived);
+        assert!(evidence.held.iter().any(|gate| gate.starts_with("tier below finished")), "{:?}", evidence.held);
+        assert!(matches!(says(&over(), Gate::Approvals).verdict, Verdict::Waived { .. }));
+    }
+
+    #[test]
+    fn each_condition_of_force_is_needed() {
+        type Case = (&'static str, fn(&mut Snapshot));
+        let cases: [Case; 19] = [
+            ("the notice was not sent", |w| edit(w, |pull| pull.notices.clear())),
+            ("the notice went out later than its distance", |w| told(w, 9)),
+            ("the period is not over", |w| {
+                *w = unapproved();
+                graced(w, 59);
+                told(w, 10);
+            }),
+            ("an outage of the hub lies in it", |w| w.ledger.outages.push(Outage { from: ago(40), to: ago(20) })),
+            ("the file has no force", |w| bronze(w).force = None),
+            ("the newest policy file has errors", |w| w.policy_problem = Some("line 3".into())),
+            ("others can push the ledger", |w| {
+                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) }
+            }),
+            ("nobody knows who can", |w| {
+                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Unread("403".into()) }
+            }),
+            ("the clocks differ", |w| w.hub.skew = SignedDuration::from_secs(31)),
+            ("no bypassing App", |w| w.hub.bypass = false),
+            ("somebody objects", |w| {
+                edit(w, |pull| {
+                    pull.reviews = vec![Review { verdict: ReviewVerdict::ChangesRequested, ..approval("noor") }]
+                })
+            }),
+            ("a draft", |w| edit(w, |pull| pull.draft = true)),
+            ("edited", |w| edit(w, |pull| pull.head = "eeeeeeeeee".into())),
+            ("a red check", |w| {
+                edit(w, |pull| {
+                    pull.checks = Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }])
+                })
+            }),
+            ("held", |w| {
+                edit(w, |pull| {
+                    pull.commands = vec![Command {
+                        by: "noor".into(),
+                        at: ago(1),
+                        what: CommandKind::Hold { why: String::new() },
+                        allowed: Read::Known(true),
+                    }]
+                })
+            }),
+            ("breaking and not acknowledged", |w| {
+                facts(w).releases = Read::Known(vec![Release { marked_breaking: true, ..release("1.1.0") }])
+            }),
+            ("outside the window", |w| {
+                bronze(w).windows = Some(crate::window::Windows {
+                    zone: jiff::tz::TimeZone::UTC,
+                    open: vec![crate::window::Range { days: vec![1], from: 0, to: 60 }],
+                    closed: Vec::new(),
+                    room: SignedDuration::ZERO,
+                })
+            }),
+            ("the cap of clusters", |w| {
+                w.policy.limits.clusters_per_hour = Some(1);
+                let landed = Landed { at: ago(5), commit: None, by: None };
+                for change in [
+                    Change::Found { members: vec!["x".into()], digest: None, landed },
+                    Change::Merging(Merging { head: "ff".into(), at: ago(5), forced: None }),
+                ] {
+                    w.ledger.apply(&crate::Entry::Wave {
+                        plugin: "dns".into(),
+                        tier: "qa".into(),
+                        version: version("3.0.0"),
+                        change,
+                    });
+                }
+            }),
+            ("a manual tier", |w| bronze(w).merge = crate::model::MergeRule::all(Merge::Manual)),
+        ];
+        for (name, change) in cases {
+            let mut world = over();
+            change(&mut world);
+            assert!(!merges(&crate::plan(&world, noon())), "{name}");
+        }
+    }
+
+    #[test]
+    fn notices_go_out_when_due_and_the_deadline_never_moves_earlier() {
+        let notices = |minutes: i64| {
+            let mut world = unapproved();
+            graced(&mut world, minutes);
+            crate::plan(&world, noon()).actions.into_iter().find_map(|action| match action {
+                Action::Notice { deadline, .. } => Some(deadline),
+                _ => None,
+            })
+        };
+        assert_eq!(notices(49), None);
+        assert_eq!(notices(50), Some(noon() + SignedDuration::from_mins(10)));
+        assert_eq!(notices(90), Some(noon() + SignedDuration::from_mins(10)), "a late notice moves the deadline");
+        let mut world = unapproved();
+        graced(&mut world, 49);
+        let due = noon() + SignedDuration::from_mins(1);
+        assert_eq!(crate::plan(&world, noon()).alarm.map(|alarm| alarm.at), Some(due), "the bot wakes for the notice");
+        let mut world = unapproved();
+        let later = noon() + SignedDuration::from_hours(9);
+        remember(&mut world, Change::Grace(Grace { since: ago(70), deadline: later, notices: Vec::new() }));
+        let report = crate::plan(&world, noon());
+        let wave = report.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));
+    }
+
+    #[test]
+    fn the_clock_starts_with_the_announcement_or_when_force_is_switched_on() {
+        // Opened thirty minutes ago and announced in an earlier look: switched on later.
+        let grace = |world: &Snapshot| {
+            let plan = crate::plan(world, noon());
+            plan.waves
+                .iter()
+                .find(|wave| wave.tier.as_str() == "bronze")
+                .and_then(|wave| wave.grace.clone())
+                .map(|grace| grace.since)
+        };
+        assert_eq!(grace(&unapproved()), Some(noon()));
+        let mut fresh = unapproved();
+        let page = fresh.ledger.plugins.get_mut(&"app".into()).expect("app");
+        page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave").pull = None;
+        assert_eq!(grace(&fresh), Some(ago(30)));
+    }
+}

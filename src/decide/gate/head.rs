@@ -45,3 +45,102 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing) -> Finding 
         Finding::pass(Gate::Head, Reason::ChecksGreen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::snapshot::RequiredCheck;
+    use crate::testing::*;
+    use alloc::vec;
+
+    #[test]
+    fn only_our_own_green_head_merges() {
+        let check = |state| Read::Known(vec![RequiredCheck { name: "e2e".into(), state }]);
+        let _ = check;
+        table(
+            Gate::Head,
+            ready,
+            &[
+                ("ours", |_| {}, Verdict::Pass, "the branch holds what the bot wrote"),
+                (
+                    "edited",
+                    |w| edit(w, |pull| pull.head = "eeeeeeeeee".into()),
+                    Verdict::Fail,
+                    "somebody pushed eeeeeee",
+                ),
+                (
+                    "not worked out",
+                    |w| edit(w, |pull| pull.mergeable = Mergeable::Unknown),
+                    Verdict::Unknown,
+                    "the hub has not worked out",
+                ),
+                ("conflict", |w| edit(w, |pull| pull.mergeable = Mergeable::Conflict), WAIT, "it conflicts"),
+                (
+                    "checks unread",
+                    |w| edit(w, |pull| pull.checks = Read::Unread("503".into())),
+                    Verdict::Unknown,
+                    "the required checks could not be read",
+                ),
+                (
+                    "absent or running",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.checks =
+                                Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Pending }])
+                        })
+                    },
+                    WAIT,
+                    "required checks are missing or running: e2e",
+                ),
+                (
+                    "red",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.checks =
+                                Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }])
+                        })
+                    },
+                    WAIT,
+                    "required checks failed: e2e",
+                ),
+                (
+                    "green",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.checks =
+                                Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Success }])
+                        })
+                    },
+                    Verdict::Pass,
+                    "every required check is green",
+                ),
+                (
+                    "merged, but not on the base",
+                    |w| {
+                        edit(w, |pull| {
+                            pull.state = PullState::Merged { at: ago(1), by: "maria".into(), commit: "dd".into() }
+                        })
+                    },
+                    Verdict::Fail,
+                    "the hub says it is merged",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_conflict_is_written_anew_and_an_edit_is_left_alone() {
+        let updates = |change: fn(&mut Pull)| {
+            let mut world = ready();
+            edit(&mut world, change);
+            crate::plan(&world, noon()).actions.iter().any(|action| matches!(action, crate::Action::Update { .. }))
+        };
+        assert!(updates(|pull| pull.mergeable = Mergeable::Conflict));
+        assert!(!updates(|pull| pull.head = "eeeeeeeeee".into()));
+        assert!(!updates(|pull| {
+            pull.head = "eeeeeeeeee".into();
+            pull.mergeable = Mergeable::Conflict;
+        }));
+    }
+}

@@ -35,11 +35,12 @@ fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
 
 fn deadline(wave: &Wave, tier: &Tier, now: Timestamp) -> Finding {
     let rule = &tier.health;
-    let Some(landed) = &wave.landed else { return Finding::wait(Gate::ProgressDeadline, Reason::NotLanded) };
+    if wave.landed.is_none() {
+        return Finding::wait(Gate::ProgressDeadline, Reason::NotLanded);
+    }
     if wave.converged.is_some() || !past_deadline(wave, rule, now) {
         return Finding::pass(Gate::ProgressDeadline, Reason::InTime);
     }
-    let _ = landed;
     let because = Reason::PastProgressDeadline { deadline: rule.progress_deadline, members: Vec::new() };
     Finding::fail(Gate::ProgressDeadline, because)
 }
@@ -57,5 +58,240 @@ fn soak(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
         }
         Some(_) => Finding::wait(Gate::Soak, Reason::SoakPaused { of }),
         None => Finding::wait(Gate::Soak, Reason::Soaking { of }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::WaveState;
+    use crate::ledger::{Change, Soaked};
+    use crate::snapshot::{Health, Reading, Snapshot};
+    use crate::testing::*;
+    use alloc::string::ToString;
+    use jiff::SignedDuration;
+
+    fn reading(change: impl FnOnce(&mut Reading)) -> Snapshot {
+        let mut reading = healthy("1.1.0");
+        reading.since = Some(ago(20));
+        change(&mut reading);
+        landed(vec![reading])
+    }
+
+    #[test]
+    fn version_proof_then_freshness_then_state() {
+        type Case = (&'static str, fn() -> Snapshot, Verdict, &'static str);
+        let cases: [Case; 11] = [
+            ("healthy on it", || reading(|_| {}), Verdict::Pass, "1 of 1 healthy on this version"),
+            (
+                "healthy on the old version",
+                || reading(|r| r.running = Some(version("1.0.0"))),
+                WAIT,
+                "bronze-1 is on 1.0.0",
+            ),
+            ("no proof of a version", || reading(|r| r.running = None), WAIT, "bronze-1 is without proof of a version"),
+            (
+                "build metadata of the controller",
+                || reading(|r| r.running = Some(version("1.1.0+abc"))),
+                Verdict::Pass,
+                "1 of 1",
+            ),
+            (
+                "other content",
+                || reading(|r| r.digest = Some("sha256:22".into())),
+                WAIT,
+                "bronze-1 is running other content",
+            ),
+            (
+                "read before it landed",
+                || reading(|r| r.observed_at = ago(31)),
+                Verdict::Unknown,
+                "bronze-1 is not read",
+            ),
+            ("read long ago", || reading(|r| r.observed_at = ago(6)), Verdict::Unknown, "bronze-1 is not read lately"),
+            ("not read at all", || landed(Vec::new()), Verdict::Unknown, "bronze-1 is not read"),
+            ("suspended", || reading(|r| r.health = Health::Suspended), WAIT, "bronze-1 is suspended"),
+            ("no object", || reading(|r| r.health = Health::NotFound), WAIT, "bronze-1 is without the object"),
+            (
+                "degraded for a minute",
+                || {
+                    reading(|r| {
+                        r.health = Health::Degraded;
+                        r.since = Some(ago(1));
+                    })
+                },
+                WAIT,
+                "bronze-1 is degraded",
+            ),
+        ];
+        for (name, world, verdict, wording) in cases {
+            let finding = says(&world(), Gate::Health);
+            assert_eq!(finding.verdict, verdict, "{name}: {finding:?}");
+            assert!(finding.because.to_string().starts_with(wording), "{name}: {}", finding.because);
+        }
+    }
+
+    #[test]
+    fn every_signal_has_to_agree() {
+        let old = Reading { running: Some(version("1.0.0")), ..healthy("1.1.0") };
+        let finding = says(&landed(vec![healthy("1.1.0"), old]), Gate::Health);
+        assert_eq!(finding.verdict, WAIT);
+    }
+
+    #[test]
+    fn what_fails_a_wave() {
+        type Case = (&'static str, fn() -> Snapshot, bool);
+        let cases: [Case; 7] = [
+            ("given up by its controller", || reading(|r| r.health = Health::Failed), true),
+            (
+                "degraded for five minutes",
+                || {
+                    reading(|r| {
+                        r.health = Health::Degraded;
+                        r.since = Some(ago(5));
+                    })
+                },
+                true,
+            ),
+            (
+                "degraded on the old version after a failed upgrade",
+                || {
+                    reading(|r| {
+                        r.health = Health::Degraded;
+                        r.running = Some(version("1.0.0"));
+                        r.since = Some(ago(5));
+                    })
+                },
+                true,
+            ),
+            (
+                "degraded since before it landed, landed long enough ago",
+                || {
+                    reading(|r| {
+                        r.health = Health::Degraded;
+                        r.since = Some(ago(900));
+                    })
+                },
+                true,
+            ),
+            (
+                "one failure that is tolerated",
+                || {
+                    let mut w = reading(|r| r.health = Health::Failed);
+                    bronze(&mut w).health.max_failures = 1;
+                    w
+                },
+                false,
+            ),
+            (
+                "past the progress deadline",
+                || {
+                    let mut w = reading(|r| r.health = Health::Progressing);
+                    bronze(&mut w).health.progress_deadline = SignedDuration::from_mins(30);
+                    w
+                },
+                true,
+            ),
+            (
+                "unknown past the progress deadline",
+                || {
+                    let mut w = reading(|r| r.health = Health::Unknown);
+                    bronze(&mut w).health.progress_deadline = SignedDuration::from_mins(30);
+                    w
+                },
+                true,
+            ),
+        ];
+        for (name, world, fails) in cases {
+            let plan = crate::plan(&world(), noon());
+            let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+            assert_eq!(matches!(report.state, WaveState::Failed { .. }), fails, "{name}: {:?}", report.state);
+        }
+    }
+
+    fn soaked(minutes: i64, until: i64, paused: bool, world: &mut Snapshot) {
+        remember(world, Change::Converged(ago(25)));
+        let soaked = Soaked { healthy_for: SignedDuration::from_mins(minutes), until: ago(until), paused };
+        remember(world, Change::Soaked(soaked));
+    }
+
+    fn healthy_for(world: &Snapshot) -> SignedDuration {
+        let plan = crate::plan(world, noon());
+        let records = plan.entries.iter().filter_map(|record| match &record.entry {
+            crate::Entry::Wave { tier, change: Change::Soaked(soaked), .. } if tier.as_str() == "bronze" => {
+                Some(soaked.healthy_for)
+            }
+            _ => None,
+        });
+        records.max().unwrap_or(SignedDuration::ZERO)
+    }
+
+    #[test]
+    fn soak_runs_only_while_healthy() {
+        type Case = (&'static str, fn(&mut Snapshot), i64);
+        let cases: [Case; 7] = [
+            ("watched", |w| soaked(10, 2, false, w), 12),
+            ("a gap that the object's own times prove", |w| soaked(5, 15, false, w), 20),
+            (
+                "it changed state in between, unseen",
+                |w| {
+                    soaked(10, 15, false, w);
+                    facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0].since = Some(ago(4));
+                },
+                4,
+            ),
+            (
+                "no transition times, watched",
+                |w| {
+                    soaked(10, 2, false, w);
+                    facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0].since = None;
+                },
+                12,
+            ),
+            (
+                "no transition times, not watched",
+                |w| {
+                    soaked(10, 15, false, w);
+                    facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0].since = None;
+                },
+                10,
+            ),
+            ("after a pause nothing of the pause counts", |w| soaked(10, 5, true, w), 10),
+            (
+                "degraded resets",
+                |w| {
+                    soaked(10, 2, false, w);
+                    let r = &mut facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0];
+                    r.health = Health::Degraded;
+                    r.since = Some(ago(1));
+                },
+                0,
+            ),
+        ];
+        for (name, change, minutes) in cases {
+            let mut world = reading(|_| {});
+            change(&mut world);
+            assert_eq!(healthy_for(&world), SignedDuration::from_mins(minutes), "{name}");
+        }
+    }
+
+    #[test]
+    fn it_finishes_after_the_soak_and_wakes_for_it() {
+        let mut world = reading(|_| {});
+        soaked(58, 1, false, &mut world);
+        let plan = crate::plan(&world, noon());
+        let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        assert!(matches!(report.state, WaveState::Soaking { .. }), "{:?}", report.state);
+        world.look_again = SignedDuration::from_hours(1);
+        assert_eq!(
+            crate::plan(&world, noon()).alarm.map(|alarm| alarm.at),
+            Some(noon() + SignedDuration::from_mins(1))
+        );
+        let mut world = reading(|_| {});
+        soaked(59, 1, false, &mut world);
+        let plan = crate::plan(&world, noon());
+        let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        assert_eq!(report.state, WaveState::Finished { at: noon() });
     }
 }

@@ -15,3 +15,52 @@ pub(crate) fn finding(desk: &Desk<'_>) -> Finding {
         LedgerState::Unread(why) => Finding::unread(Gate::Ledger, "the ledger branch", why),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::plan::Verdict;
+    use crate::snapshot::{Command, CommandKind, Read, Snapshot};
+    use crate::testing::*;
+    use alloc::vec;
+
+    #[test]
+    fn a_ledger_that_cannot_be_believed_stops_everything() {
+        let lost = |world: &mut Snapshot| {
+            world.ledger_state = LedgerState::Lost { cited: vec!["0123456789".into()], tip: None };
+        };
+        table(
+            Gate::Ledger,
+            ready,
+            &[
+                ("rolled back", lost, Verdict::Fail, "the ledger branch has lost commit 0123456"),
+                (
+                    "unread",
+                    |w| w.ledger_state = LedgerState::Unread("503".into()),
+                    Verdict::Unknown,
+                    "the ledger branch could not be read",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_person_who_may_gives_up_what_was_lost() {
+        let asked = |cited: &str, allowed: bool| {
+            let mut world = ready();
+            let cited_commits = vec!["0123456789".into(), "9876543210".into()];
+            world.ledger_state = LedgerState::Lost { cited: cited_commits, tip: None };
+            edit(&mut world, |pull| {
+                let what = CommandKind::Rebuild { cited: cited.into() };
+                pull.commands = vec![Command { by: "maria".into(), at: ago(5), what, allowed: Read::Known(allowed) }];
+            });
+            crate::plan(&world, noon())
+        };
+        let plan = asked("0123456", true);
+        assert_eq!(plan.entries.len(), 2, "one word gives up all that is lost: {:?}", plan.entries);
+        assert!(plan.actions.is_empty(), "nothing is done before the rebuild is in the ledger");
+        assert!(asked("0123456", false).entries.is_empty(), "who may not gives nothing up");
+        assert!(asked("fffffff", true).entries.is_empty(), "another commit is not this one");
+    }
+}

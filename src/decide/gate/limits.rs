@@ -21,9 +21,104 @@ pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
     };
     let members = u32::try_from(wave.members.len()).unwrap_or(u32::MAX);
     let lately = desk.shared.changed_lately();
-    if lately == 0 || lately.saturating_add(members) <= limit {
+    // A merge that was asked for and not seen yet is counted already.
+    let counted = wave.merging.as_ref().is_some_and(|merging| merging.at + CAP_SPAN > desk.now);
+    let others = if counted { lately.saturating_sub(members) } else { lately };
+    if others == 0 || others.saturating_add(members) <= limit {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     }
     let until = desk.shared.changed.iter().map(|(at, _)| *at + CAP_SPAN).min();
     Finding::new(Gate::Limits, Verdict::Wait { until }, Reason::ClusterLimit { limit })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::Entry;
+    use crate::ledger::{Change, Landed, Merging};
+    use crate::snapshot::{Read, Snapshot};
+    use crate::testing::*;
+    use alloc::vec;
+    use jiff::SignedDuration;
+
+    fn changed(world: &mut Snapshot, minutes: i64, clusters: usize) {
+        let members = (0..clusters).map(|n| alloc::format!("c{n}").as_str().into()).collect();
+        let changes = [
+            Change::Found { members, digest: None, landed: Landed { at: ago(minutes), commit: None, by: None } },
+            Change::Merging(Merging { head: "ff".into(), at: ago(minutes), forced: None }),
+        ];
+        for change in changes {
+            world.ledger.apply(&Entry::Wave {
+                plugin: "dns".into(),
+                tier: "qa".into(),
+                version: version("3.0.0"),
+                change,
+            });
+        }
+    }
+
+    fn cap(world: &mut Snapshot, limit: u32) {
+        world.policy.limits.clusters_per_hour = Some(limit);
+    }
+
+    #[test]
+    fn clusters_changed_in_an_hour_are_capped() {
+        let until = Verdict::Wait { until: Some(ago(20) + SignedDuration::from_hours(1)) };
+        table(
+            Gate::Limits,
+            ready,
+            &[
+                ("no cap", |w| changed(w, 20, 9), Verdict::Pass, "within the limits"),
+                (
+                    "room for one more",
+                    |w| {
+                        changed(w, 20, 2);
+                        cap(w, 3);
+                    },
+                    Verdict::Pass,
+                    "within the limits",
+                ),
+                (
+                    "no room",
+                    |w| {
+                        changed(w, 20, 3);
+                        cap(w, 3);
+                    },
+                    until,
+                    "the limit of 3 clusters changed in an hour",
+                ),
+                (
+                    "an hour ago",
+                    |w| {
+                        changed(w, 60, 3);
+                        cap(w, 3);
+                    },
+                    Verdict::Pass,
+                    "within the limits",
+                ),
+                (
+                    "its own merge, asked for and not seen yet",
+                    |w| {
+                        cap(w, 1);
+                        remember(w, Change::Merging(Merging { head: "aaaaaaaaaa".into(), at: ago(1), forced: None }));
+                    },
+                    Verdict::Pass,
+                    "within the limits",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn open_pull_requests_are_capped() {
+        let opens = |limit: u32| {
+            let mut world = ready();
+            world.policy.limits.open_pulls = Some(limit);
+            facts(&mut world).releases = Read::Known(vec![release("1.1.0"), release("1.2.0")]);
+            crate::plan(&world, noon()).actions.iter().any(|action| matches!(action, crate::Action::Open(_)))
+        };
+        assert!(opens(2));
+        assert!(!opens(1), "bronze's is open already");
+    }
 }

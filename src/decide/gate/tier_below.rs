@@ -15,3 +15,31 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
         Finding::wait(Gate::TierBelow, Reason::TierBelowUnfinished { tier, version })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::plan::Verdict;
+    use crate::snapshot::Snapshot;
+    use crate::testing::*;
+
+    #[test]
+    fn without_the_tier_below_nothing_merges() {
+        let unfinish: fn(&mut Snapshot) = |world| {
+            let page = world.ledger.plugins.get_mut(&"app".into());
+            let wave = page.and_then(|page| page.tiers.get_mut(&"qa".into())).and_then(|waves| waves.last_mut());
+            if let Some(wave) = wave {
+                wave.finished = None;
+            }
+        };
+        table(
+            Gate::TierBelow,
+            ready,
+            &[
+                ("finished", |_| {}, Verdict::Pass, "1.1.0 has finished qa"),
+                ("not finished", unfinish, WAIT, "1.1.0 has not finished qa"),
+            ],
+        );
+    }
+}

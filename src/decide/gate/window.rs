@@ -37,3 +37,95 @@ fn because(desk: &Desk<'_>, whose: Scope, windows: &Windows) -> Reason {
         Some(_) | None => Reason::WindowClosed { whose },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::testing::*;
+    use crate::window::{ClosedDays, Range};
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use jiff::SignedDuration;
+    use jiff::tz::TimeZone;
+
+    fn windows(from_hour: u16, to_hour: u16) -> Windows {
+        let open = vec![Range { days: vec![1, 2, 3, 4, 5], from: from_hour * 60, to: to_hour * 60 }];
+        Windows { zone: TimeZone::UTC, open, closed: Vec::new(), room: SignedDuration::ZERO }
+    }
+
+    fn closed() -> Windows {
+        let day = jiff::civil::date(2026, 11, 23);
+        let closed = vec![ClosedDays { from: day, to: day, why: "release day".into() }];
+        Windows { closed, ..windows(0, 24) }
+    }
+
+    #[test]
+    fn every_window_has_to_be_open() {
+        let until = |text: &str| Verdict::Wait { until: Some(at(text)) };
+        table(
+            Gate::Window,
+            ready,
+            &[
+                ("none", |_| {}, Verdict::Pass, "no window"),
+                (
+                    "all open",
+                    |w| {
+                        w.policy.windows = Some(windows(8, 16));
+                        bronze(w).windows = Some(windows(9, 15));
+                    },
+                    Verdict::Pass,
+                    "every window is open",
+                ),
+                (
+                    "the file's is closed",
+                    |w| w.policy.windows = Some(windows(13, 16)),
+                    until("2026-11-23T13:00:00Z"),
+                    "the window of the policy file",
+                ),
+                (
+                    "the tier's is closed",
+                    |w| bronze(w).windows = Some(windows(8, 12)),
+                    until("2026-11-24T08:00:00Z"),
+                    "the window of the tier",
+                ),
+                (
+                    "the plugin's is closed",
+                    |w| w.policy.plugins[0].windows = Some(windows(14, 16)),
+                    until("2026-11-23T14:00:00Z"),
+                    "the window of the plugin",
+                ),
+                (
+                    "two are closed: the later one is named",
+                    |w| {
+                        w.policy.windows = Some(windows(13, 16));
+                        bronze(w).windows = Some(windows(15, 16));
+                    },
+                    until("2026-11-23T15:00:00Z"),
+                    "the window of the tier",
+                ),
+                (
+                    "a closed day wins",
+                    |w| w.policy.windows = Some(closed()),
+                    until("2026-11-24T00:00:00Z"),
+                    "the policy file is closed for: release day",
+                ),
+                (
+                    "no room before it closes",
+                    |w| w.policy.windows = Some(Windows { room: SignedDuration::from_hours(4), ..windows(8, 16) }),
+                    until("2026-11-24T08:00:00Z"),
+                    "the window of the policy file",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_bot_wakes_when_it_opens() {
+        let mut world = ready();
+        world.policy.windows = Some(windows(13, 16));
+        let plan = crate::plan(&world, noon());
+        assert_eq!(plan.alarm.map(|alarm| alarm.at), Some(at("2026-11-23T13:00:00Z")));
+        assert!(merges(&crate::plan(&world, at("2026-11-23T13:00:00Z"))));
+    }
+}

@@ -1,1 +1,3 @@
 //! Which clusters there are. One file per inventory.
+
+pub mod file;

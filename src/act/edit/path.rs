@@ -1,0 +1,410 @@
+//! RFC 9535 JSONPath with bounds, so that a path from a policy file can cost no more than a few
+//! walks over the document. What a path points at is judged by whoever asks.
+
+use jsonpath_rust::parser::model::{
+    Comparable, Comparison, Filter, FilterAtom, FnArg, JpQuery, Segment, Selector, SingularQuery, Test, TestFunction,
+};
+use jsonpath_rust::parser::parse_json_path;
+use jsonpath_rust::query::js_path_process;
+use serde_json::Value;
+
+/// The longest path, in bytes.
+pub const MAX_PATH: usize = 1024;
+/// The most nodes of a document that a path is run over.
+pub const MAX_NODES: usize = 200_000;
+/// The most selectors in one bracket, such as `['a','b']`.
+const MAX_UNION: usize = 8;
+
+/// A path that parsed and is bounded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    text: String,
+    query: JpQuery,
+}
+
+/// One step from a node to its child.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Into a mapping.
+    Key(String),
+    /// Into a sequence.
+    Index(usize),
+}
+
+/// Why a path cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPath {
+    /// Longer than [`MAX_PATH`].
+    #[error("the path is longer than {MAX_PATH} bytes; name the place more directly")]
+    TooLong,
+    /// It is not RFC 9535.
+    #[error("`{path}` is not an RFC 9535 JSONPath, such as `$.spec.version` ({why})")]
+    Syntax {
+        /// The path.
+        path: String,
+        /// What the parser said.
+        why: String,
+    },
+    /// It could visit the same nodes over and over.
+    #[error("`{path}` could take too long: {why}")]
+    Costly {
+        /// The path.
+        path: String,
+        /// What multiplies the work.
+        why: &'static str,
+    },
+    /// The document has more than [`MAX_NODES`] nodes.
+    #[error("the document has more than {MAX_NODES} values, too many for `{path}`")]
+    TooManyNodes {
+        /// The path.
+        path: String,
+    },
+}
+
+impl Path {
+    /// Reads an RFC 9535 path.
+    ///
+    /// # Errors
+    /// Where it does not parse, or where its cost is not bounded by the size of the document.
+    pub fn parse(text: &str) -> Result<Self, BadPath> {
+        if text.len() > MAX_PATH {
+            return Err(BadPath::TooLong);
+        }
+        let query = parse_json_path(text)
+            .map_err(|error| BadPath::Syntax { path: text.to_string(), why: one_line(&error.to_string()) })?;
+        let mut cost = Cost::default();
+        cost.segments(&query.segments);
+        let why = if cost.descents > 1 {
+            "it may hold `..` once"
+        } else if cost.unions > 1 || cost.widest > MAX_UNION {
+            "it may hold one bracket with several selectors, and at most 8 of them"
+        } else if cost.roots > 0 {
+            "a filter may compare with one place of the whole document, not search it"
+        } else {
+            return Ok(Self { text: text.to_string(), query });
+        };
+        Err(BadPath::Costly { path: text.to_string(), why })
+    }
+
+    /// Reads a path as `kubectl -o jsonpath` takes it, too: `{.status.x}`, `.status.x`, and dots in
+    /// names escaped as `\.`.
+    ///
+    /// # Errors
+    /// As [`Path::parse`].
+    pub fn parse_lenient(text: &str) -> Result<Self, BadPath> {
+        if text.len() > MAX_PATH {
+            return Err(BadPath::TooLong);
+        }
+        let trimmed = text.trim();
+        let inner = trimmed.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(trimmed).trim();
+        if inner.starts_with('.') && !inner.starts_with("..") {
+            Self::parse(&from_kubectl(inner))
+        } else {
+            Self::parse(inner)
+        }
+    }
+
+    /// The path as RFC 9535 writes it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Every node that it points at, in document order.
+    ///
+    /// # Errors
+    /// Where the document is larger than [`MAX_NODES`].
+    pub fn find<'a>(&self, root: &'a Value) -> Result<Vec<&'a Value>, BadPath> {
+        if !fits(root, &mut MAX_NODES.clone()) {
+            return Err(BadPath::TooManyNodes { path: self.text.clone() });
+        }
+        let found = js_path_process(&self.query, root)
+            .map_err(|error| BadPath::Syntax { path: self.text.clone(), why: one_line(&error.to_string()) })?;
+        Ok(found.into_iter().map(|found| found.val).collect())
+    }
+}
+
+/// The steps from `root` to `target`, which is a node of it and not merely equal to one.
+pub fn place_of(root: &Value, target: &Value) -> Option<Vec<Step>> {
+    fn walk(node: &Value, target: &Value, steps: &mut Vec<Step>) -> bool {
+        if std::ptr::eq(node, target) {
+            return true;
+        }
+        match node {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    steps.push(Step::Index(index));
+                    if walk(item, target, steps) {
+                        return true;
+                    }
+                    steps.pop();
+                }
+            }
+            Value::Object(members) => {
+                for (key, member) in members {
+                    steps.push(Step::Key(key.clone()));
+                    if walk(member, target, steps) {
+                        return true;
+                    }
+                    steps.pop();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        false
+    }
+    let mut steps = Vec::new();
+    walk(root, target, &mut steps).then_some(steps)
+}
+
+/// The node at the end of `steps`.
+pub fn node_at<'a>(root: &'a Value, steps: &[Step]) -> Option<&'a Value> {
+    steps.iter().try_fold(root, |node, step| match step {
+        Step::Key(key) => node.get(key),
+        Step::Index(index) => node.get(index),
+    })
+}
+
+fn fits(node: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match node {
+        Value::Array(items) => items.iter().all(|item| fits(item, left)),
+        Value::Object(members) => members.values().all(|member| fits(member, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// Parser messages draw the path over several lines; the first that says something is enough.
+fn one_line(message: &str) -> String {
+    let line = message.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not parse");
+    line.trim_start_matches("= ").chars().take(200).collect()
+}
+
+/// `.a.b\.c[0]` becomes `$['a']['b.c'][0]`; what stands in brackets is left as it is.
+fn from_kubectl(path: &str) -> String {
+    let mut out = String::from("$");
+    let mut characters = path.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '.' if characters.peek() == Some(&'.') => {
+                characters.next();
+                out.push_str("..");
+                let name = kubectl_name(&mut characters);
+                if !name.is_empty() {
+                    out.push_str(&format!("['{name}']"));
+                }
+            }
+            '.' => match kubectl_name(&mut characters).as_str() {
+                "" => {}
+                "*" => out.push_str("[*]"),
+                name => out.push_str(&format!("['{name}']")),
+            },
+            '[' => {
+                out.push('[');
+                copy_bracket(&mut characters, &mut out);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+fn kubectl_name(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
+    let mut name = String::new();
+    while let Some(&character) = characters.peek() {
+        match character {
+            '.' | '[' => break,
+            '\\' => {
+                characters.next();
+                name.extend(characters.next());
+            }
+            '\'' => {
+                characters.next();
+                name.push_str("\\'");
+            }
+            other => {
+                characters.next();
+                name.push(other);
+            }
+        }
+    }
+    name
+}
+
+fn copy_bracket(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
+    let (mut depth, mut quote) = (1, None);
+    for character in characters.by_ref() {
+        out.push(character);
+        match (quote, character) {
+            (Some(open), close) if open == close => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(character),
+            (None, '[') => depth += 1,
+            (None, ']') => depth -= 1,
+            (None, _) => {}
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
+
+/// Counts what multiplies the work of a query (design: crates, section 5).
+#[derive(Default)]
+struct Cost {
+    descents: usize,
+    unions: usize,
+    widest: usize,
+    roots: usize,
+}
+
+impl Cost {
+    fn segments(&mut self, segments: &[Segment]) {
+        for segment in segments {
+            self.segment(segment);
+        }
+    }
+
+    fn segment(&mut self, segment: &Segment) {
+        match segment {
+            Segment::Descendant(inner) => {
+                self.descents += 1;
+                self.segment(inner);
+            }
+            Segment::Selector(selector) => self.selector(selector),
+            Segment::Selectors(selectors) => {
+                self.unions += 1;
+                self.widest = self.widest.max(selectors.len());
+                for selector in selectors {
+                    self.selector(selector);
+                }
+            }
+        }
+    }
+
+    fn selector(&mut self, selector: &Selector) {
+        match selector {
+            Selector::Filter(filter) => self.filter(filter),
+            Selector::Name(_) | Selector::Wildcard | Selector::Index(_) | Selector::Slice(..) => {}
+        }
+    }
+
+    fn filter(&mut self, filter: &Filter) {
+        match filter {
+            Filter::Or(filters) | Filter::And(filters) => {
+                for filter in filters {
+                    self.filter(filter);
+                }
+            }
+            Filter::Atom(FilterAtom::Filter { expr, .. }) => self.filter(expr),
+            Filter::Atom(FilterAtom::Test { expr, .. }) => self.test(expr),
+            Filter::Atom(FilterAtom::Comparison(comparison)) => {
+                let (Comparison::Eq(left, right)
+                | Comparison::Ne(left, right)
+                | Comparison::Gt(left, right)
+                | Comparison::Gte(left, right)
+                | Comparison::Lt(left, right)
+                | Comparison::Lte(left, right)) = comparison.as_ref();
+                self.comparable(left);
+                self.comparable(right);
+            }
+        }
+    }
+
+    fn comparable(&mut self, comparable: &Comparable) {
+        match comparable {
+            Comparable::Function(function) => self.function(function),
+            Comparable::Literal(_) | Comparable::SingularQuery(SingularQuery::Current(_) | SingularQuery::Root(_)) => {}
+        }
+    }
+
+    fn test(&mut self, test: &Test) {
+        match test {
+            Test::RelQuery(segments) => self.segments(segments),
+            Test::AbsQuery(query) => {
+                self.roots += 1;
+                self.segments(&query.segments);
+            }
+            Test::Function(function) => self.function(function),
+        }
+    }
+
+    fn function(&mut self, function: &TestFunction) {
+        match function {
+            TestFunction::Custom(_, arguments) => {
+                for argument in arguments {
+                    self.argument(argument);
+                }
+            }
+            TestFunction::Length(argument) => self.argument(argument),
+            TestFunction::Value(argument) | TestFunction::Count(argument) => self.argument(argument),
+            TestFunction::Search(left, right) | TestFunction::Match(left, right) => {
+                self.argument(left);
+                self.argument(right);
+            }
+        }
+    }
+
+    fn argument(&mut self, argument: &FnArg) {
+        match argument {
+            FnArg::Literal(_) => {}
+            FnArg::Test(test) => self.test(test),
+            FnArg::Filter(filter) => self.filter(filter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn costly_paths_are_refused() {
+        for path in ["$..a..b", "$['a','b']['c','d']", "$[0,1,2,3,4,5,6,7,8]", "$.a[?$..x]", "$.a[?$.b[*]]"] {
+            assert!(matches!(Path::parse(path), Err(BadPath::Costly { .. })), "{path}");
+        }
+        assert_eq!(Path::parse(&format!("$.{}", "a".repeat(MAX_PATH))), Err(BadPath::TooLong));
+    }
+
+    #[test]
+    fn other_dialects_are_named() {
+        for path in ["", "spec.version", "{.spec.version}", "$.a[?(@.b =~ 'x')]", &"$[?(".repeat(150)] {
+            let error = Path::parse(path).unwrap_err();
+            assert!(matches!(error, BadPath::Syntax { .. }), "{path}: {error}");
+        }
+    }
+
+    #[test]
+    fn kubectl_paths_become_rfc_paths() {
+        let object = json!({"metadata": {"labels": {"helm.sh/chart": "x-1.2.3"}},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Issuing", "status": "False"}]}});
+        for (path, expected) in [
+            ("{.status.conditions[?(@.type==\"Ready\")].status}", json!("True")),
+            (".status.conditions[1].status", json!("False")),
+            (r"{.metadata.labels.helm\.sh/chart}", json!("x-1.2.3")),
+            ("$.metadata.labels['helm.sh/chart']", json!("x-1.2.3")),
+            ("{$.status.conditions[0].type}", json!("Ready")),
+        ] {
+            let path = Path::parse_lenient(path).unwrap();
+            assert_eq!(path.find(&object).unwrap(), vec![&expected], "{}", path.as_str());
+        }
+    }
+
+    #[test]
+    fn a_place_is_found_by_identity() {
+        let root = json!({"a": [{"x": 1}, {"x": 1}]});
+        let target = &root["a"][1]["x"];
+        let steps = place_of(&root, target).unwrap();
+        assert_eq!(steps, [Step::Key("a".into()), Step::Index(1), Step::Key("x".into())]);
+        assert!(std::ptr::eq(node_at(&root, &steps).unwrap(), target));
+        assert_eq!(place_of(&root, &json!(1)), None);
+    }
+
+    #[test]
+    fn huge_documents_are_refused() {
+        let root = Value::Array(vec![Value::Null; MAX_NODES]);
+        assert!(matches!(Path::parse("$..*").unwrap().find(&root), Err(BadPath::TooManyNodes { .. })));
+    }
+}

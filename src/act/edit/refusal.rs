@@ -1,0 +1,177 @@
+//! Why an edit is refused: what was refused, why, and what to do. The caller names the file.
+
+use super::path::BadPath;
+use super::{MAX_BYTES, MAX_DEPTH};
+
+/// Why a scalar is not read or replaced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// More than [`MAX_BYTES`].
+    #[error("the file has {bytes} bytes, more than the {MAX_BYTES} that are read; split it")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// Deeper than [`MAX_DEPTH`].
+    #[error("line {line}: nested deeper than {MAX_DEPTH} levels; write the version in a flatter file")]
+    TooDeep {
+        /// Where the limit was passed.
+        line: usize,
+    },
+    /// It does not parse.
+    #[error("line {line}: not YAML ({why}); mend the file")]
+    NotYaml {
+        /// Where.
+        line: usize,
+        /// What the parser said.
+        why: String,
+    },
+    /// It is filled in by somebody else before it is read.
+    #[error(
+        "line {line}: holds template markers, and what a template makes of an edit cannot be known; \
+         name the file that its values come from"
+    )]
+    Template {
+        /// Where.
+        line: usize,
+    },
+    /// The path cannot be used.
+    #[error(transparent)]
+    BadPath(BadPath),
+    /// No document is selected.
+    #[error("no document of kind {kind}{}; correct `document:`", named(.name.as_ref()))]
+    NoSuchDocument {
+        /// The kind asked for.
+        kind: String,
+        /// The name asked for.
+        name: Option<String>,
+    },
+    /// Several documents are selected.
+    #[error("several documents are of kind {kind}{} (lines {}); add or correct `document.name:`", named(.name.as_ref()), list(.lines))]
+    SeveralDocuments {
+        /// The kind asked for.
+        kind: String,
+        /// The name asked for.
+        name: Option<String>,
+        /// Where they start.
+        lines: Vec<usize>,
+    },
+    /// The path is found in several documents.
+    #[error("`{path}` is found in several documents (lines {}); say which one by `document:`", list(.lines))]
+    AmbiguousDocument {
+        /// The path.
+        path: String,
+        /// Where the documents start.
+        lines: Vec<usize>,
+    },
+    /// The path leads nowhere.
+    #[error("`{path}` names nothing here; correct the path, or write the key once by hand")]
+    NotFound {
+        /// The path.
+        path: String,
+    },
+    /// The path leads to several places.
+    #[error("`{path}` names {} places (lines {}); narrow it down to one", .lines.len(), list(.lines))]
+    SeveralMatches {
+        /// The path.
+        path: String,
+        /// Where they are.
+        lines: Vec<usize>,
+    },
+    /// The value is an alias, or stands inside of one.
+    #[error(
+        "line {line}: `{path}` is the alias `{name}`, shared with line {anchor}; give this place its own value, \
+         or name the anchor's place under `write:`"
+    )]
+    Alias {
+        /// The path.
+        path: String,
+        /// Where the alias is.
+        line: usize,
+        /// As it is written.
+        name: String,
+        /// Where its value is.
+        anchor: usize,
+    },
+    /// The value came in through `<<`.
+    #[error(
+        "line {line}: `{path}` comes in through a merge key and is shared; give this place its own value, \
+         or name the merged mapping's place under `write:`"
+    )]
+    Merged {
+        /// The path.
+        path: String,
+        /// Where the merge key is.
+        line: usize,
+    },
+    /// A mapping says the same key twice.
+    #[error("line {second}: the key `{key}` stands on line {first} already; take one out")]
+    DuplicateKey {
+        /// The key.
+        key: String,
+        /// The first one's line.
+        first: usize,
+        /// The second one's line.
+        second: usize,
+    },
+    /// The value is a block scalar.
+    #[error("line {line}: `{path}` is a block of text (`|` or `>`); write the version on one line")]
+    BlockScalar {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+    },
+    /// There is no value.
+    #[error("line {line}: `{path}` has no value; write the first version by hand")]
+    Empty {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+    },
+    /// The path ends at a mapping or a list.
+    #[error("line {line}: `{path}` is a mapping or a list; let the path end at the version itself")]
+    NotAScalar {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+    },
+    /// The value is a range.
+    #[error(
+        "line {line}: `{path}` is the range `{value}`, which moves without a commit; write the version that runs now"
+    )]
+    Range {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+        /// The range.
+        value: String,
+    },
+    /// The new value cannot be written there.
+    #[error("`{}` cannot be written as one scalar: {why}", .to.escape_debug())]
+    BadValue {
+        /// The new value.
+        to: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// The result did not read back as it should.
+    #[error("the edit of `{path}` did not read back ({why}); write it by hand and report the file")]
+    Unproven {
+        /// The path.
+        path: String,
+        /// What was wrong.
+        why: &'static str,
+    },
+}
+
+fn named(name: Option<&String>) -> String {
+    name.map(|name| format!(" with the name `{name}`")).unwrap_or_default()
+}
+
+fn list(lines: &[usize]) -> String {
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

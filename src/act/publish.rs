@@ -1,0 +1,64 @@
+//! Puts the texts of `tell` on the hub where they differ from what stands there. Nothing is
+//! rewritten when nothing changed; a text that cannot be put there stops no promotion.
+
+use decide::plan::{Plan, WaveReport};
+
+use crate::hub::{CHECK, CheckConclusion, CheckDraft, HubPull, HubState};
+use crate::observe::Seen;
+use crate::rooms::Rooms;
+use crate::tell;
+
+/// Brings every pull request of the plan up to date: title, body, check.
+pub async fn publish(rooms: &Rooms, seen: &Seen, plan: &Plan) {
+    for wave in &plan.waves {
+        let Some(page) = wave.pull.and_then(|number| seen.pull(number)) else { continue };
+        if let Err(error) = one(rooms, seen, plan, wave, page).await {
+            tracing::warn!(repository = %rooms.full_name(), pull = %page.number, error = %format!("{error:#}"), "text not put there");
+        }
+    }
+}
+
+async fn one(rooms: &Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+    text(rooms, seen, plan, wave, page).await?;
+    if page.state == HubState::Open {
+        check(rooms, seen, wave, page).await?;
+    }
+    Ok(())
+}
+
+async fn text(rooms: &Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+    let (title, body) = (tell::title(wave), seen.body(plan, wave)?);
+    let new_title = (page.title != title).then_some(title.as_str());
+    let new_body = (!same(&page.body, &body)).then_some(body.as_str());
+    if new_title.is_some() || new_body.is_some() {
+        rooms.hub.edit_pull(page.number, new_title, new_body).await?;
+    }
+    Ok(())
+}
+
+/// Hubs store texts with line ends of their own.
+fn same(there: &str, ours: &str) -> bool {
+    let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_string();
+    lines(there) == lines(ours)
+}
+
+async fn check(rooms: &Rooms, seen: &Seen, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+    let text = tell::check(wave, &seen.links())?;
+    let conclusion = match text.conclusion {
+        tell::Conclusion::ActionRequired => CheckConclusion::ActionRequired,
+        tell::Conclusion::Success => CheckConclusion::Success,
+        tell::Conclusion::Failure => CheckConclusion::Failure,
+    };
+    // A plain token writes a status, which has room for one line only.
+    let title = if rooms.hub.is_plain_token() { tell::status(wave).description } else { text.title };
+    let draft = CheckDraft { head: page.head.clone(), conclusion, title, summary: text.summary, details: None };
+    let ours = page.checks.known().into_iter().flatten().find(|check| check.name == CHECK);
+    let same = ours.is_some_and(|check| match &check.mark {
+        Some(mark) => *mark == draft.mark(),
+        None => check.run.is_none() && check.title == draft.title,
+    });
+    if !same {
+        rooms.hub.set_check(&draft, ours.and_then(|check| check.run)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Runs the commands that end by themselves: once, plan, explain, check, schema.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use decide::{PluginName, TierName};
+use jiff::SignedDuration;
+
+use super::settings::Settings;
+use super::{Check, Explain};
+use crate::act::Receipt;
+use crate::hub::{Bases, Hub};
+use crate::observe::cluster::Clusters;
+use crate::observe::net::Net;
+use crate::policy::{self, SourceFile};
+use crate::rooms::Rooms;
+use crate::tick::{self, Ticked};
+use crate::{clock, tell};
+
+/// Passes of `once` at most: each acts on what the one before it did.
+const MOST_PASSES: usize = 20;
+
+/// One run over one repository: passes until nothing more is to be done.
+pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
+    refuse_untrusted_events()?;
+    let mut rooms = open_one(settings).await?;
+    let mut refused = Vec::new();
+    let mut last = None;
+    for _ in 0..MOST_PASSES {
+        let ticked = tick::tick(&mut rooms).await?;
+        refused = ticked.receipts.iter().filter(|receipt| matches!(receipt, Receipt::Refused(_))).map(ToString::to_string).collect();
+        for receipt in &ticked.receipts {
+            say(&receipt.to_string())?;
+        }
+        let goes_on = ticked.receipts.iter().any(Receipt::changed);
+        last = Some(ticked);
+        if !goes_on {
+            break;
+        }
+    }
+    let now = clock::now();
+    rooms.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
+    let Some(Ticked { seen, plan, .. }) = last else { return Ok(ExitCode::SUCCESS) };
+    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
+    say(&tell::board(&view, now))?;
+    step_summary(&tell::step_summary(&view, now)?)?;
+    if let Some(problem) = &seen.snapshot.policy_problem {
+        bail!("{problem}");
+    }
+    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What `once` would do.
+pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let mut rooms = open_one(settings).await?;
+    let (seen, plan) = tick::look(&mut rooms).await?;
+    let now = clock::now();
+    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
+    say(&tell::board(&view, now))?;
+    if let Some(problem) = &seen.snapshot.policy_problem {
+        bail!("{problem}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every gate of a plugin's waves.
+pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
+    let mut rooms = open_one(&arguments.settings).await?;
+    let (seen, plan) = tick::look(&mut rooms).await?;
+    let now = clock::now();
+    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
+    let plugin = PluginName::from(arguments.plugin.as_str());
+    let tier = arguments.tier.as_deref().map(TierName::from);
+    say(&tell::explain(&view, &plugin, tier.as_ref(), now)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a policy file from this disk and shows all of its errors at once.
+pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
+    let files = policy_files(arguments.file.as_deref())?;
+    let (text, good) = policy::check(&files);
+    say(&text)?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints the JSON Schema of the policy file.
+pub fn schema() -> anyhow::Result<ExitCode> {
+    say(&serde_json::to_string_pretty(&policy::schema())?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The hub of the settings.
+pub fn hub(settings: &Settings) -> anyhow::Result<Hub> {
+    let bases = Bases::from_hub(&settings.hub)?;
+    Ok(Hub::with_pace(bases, settings.credentials()?, settings.bypass()?, settings.write_pace)?)
+}
+
+/// The clusters and hosts that the settings let us ask.
+pub fn reach(settings: &Settings) -> anyhow::Result<(Arc<Clusters>, Arc<Net>)> {
+    let clusters = match &settings.clusters {
+        Some(folder) => Clusters::open(folder, &settings.allow_hosts)?,
+        None => Clusters::none(),
+    };
+    Ok((Arc::new(clusters), Arc::new(Net::new(settings.allow_hosts.clone())?)))
+}
+
+async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
+    let hub = hub(settings)?;
+    let repository = hub.repository(settings.the_repository()?).await?;
+    let (clusters, net) = reach(settings)?;
+    let look_again = SignedDuration::try_from(settings.poll)?;
+    let opened = hub.open(&repository).await?;
+    Rooms::open(repository, opened, clusters, net, look_again, &settings.data_folder())
+}
+
+/// The policy file that was named, or the one of this folder, with the plugins beside it.
+fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFile>> {
+    let first = match named {
+        Some(path) => path.to_path_buf(),
+        None => {
+            let found: Vec<PathBuf> = ["coldframe.yaml", ".github/coldframe.yaml"].iter().map(PathBuf::from).filter(|path| path.exists()).collect();
+            match found.as_slice() {
+                [one] => one.clone(),
+                [] => bail!("there is neither coldframe.yaml nor .github/coldframe.yaml here; name the file"),
+                _ => bail!("there are both coldframe.yaml and .github/coldframe.yaml; keep one"),
+            }
+        }
+    };
+    let mut paths = vec![first];
+    if named.is_none() && Path::new("coldframe.d").is_dir() {
+        let folder = std::fs::read_dir("coldframe.d").context("the folder coldframe.d")?;
+        let mut more: Vec<PathBuf> = folder.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        more.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+        more.sort();
+        paths.extend(more);
+    }
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("the policy file `{}`", path.display()))?;
+        Ok(SourceFile { path: path.display().to_string(), text })
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// Events that carry a stranger's code or words are no reason to run with write access.
+fn refuse_untrusted_events() -> anyhow::Result<()> {
+    let Ok(event) = std::env::var("GITHUB_EVENT_NAME") else { return Ok(()) };
+    match event.as_str() {
+        "schedule" | "workflow_dispatch" | "push" | "repository_dispatch" => Ok(()),
+        _ => bail!("the workflow was started by `{event}`; run it on schedule, workflow_dispatch, push or repository_dispatch only"),
+    }
+}
+
+/// Appends to the job's summary page, where there is one.
+fn step_summary(text: &str) -> anyhow::Result<()> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).context("the step summary")?;
+    file.write_all(text.as_bytes()).context("the step summary")
+}
+
+/// Prints; colours only where the terminal has them.
+fn say(text: &str) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{}", text.trim_end()).context("standard output")
+}

@@ -1,0 +1,187 @@
+//! `coldframe serve`: one loop per repository, woken by the bell and by alarms; beside them the
+//! webhook endpoint, the dashboard, health and metrics.
+
+use std::collections::BTreeMap;
+use std::future::IntoFuture as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use jiff::{SignedDuration, Timestamp};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::run::{hub, reach};
+use super::settings::Settings;
+use crate::act::Receipt;
+use crate::clock;
+use crate::hub::{Hub, Repository};
+use crate::observe::cluster::Clusters;
+use crate::observe::net::Net;
+use crate::rooms::Rooms;
+use crate::secret::Secret;
+use crate::tick;
+use crate::wake::{Bell, Rung};
+use crate::wake::face::{Face, router};
+
+/// Passes in a row that each did something, at most; then the others get their turn.
+const MOST_IN_A_ROW: u32 = 20;
+/// First and longest wait after a pass that failed.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(120));
+
+/// How long a ring waits for the others of its flock.
+const FLOCK: Duration = Duration::from_millis(200);
+
+/// A server that is bound and not yet running.
+pub struct Server {
+    listener: TcpListener,
+    settings: Settings,
+    secrets: Vec<Secret>,
+}
+
+impl Server {
+    /// Binds the address, so that it is known before anything runs.
+    pub async fn bind(settings: Settings, listen: SocketAddr, webhook_secret: &str) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+        let secrets = webhook_secret.split(',').filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect();
+        Ok(Self { listener, settings, secrets })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> anyhow::Result<SocketAddr> {
+        Ok(self.listener.local_addr()?)
+    }
+
+    /// Runs until `stop` is done.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+        let shop = Arc::new(Shop::open(self.settings)?);
+        let app = router(shop.face.clone(), shop.bell.clone(), &self.secrets);
+        tracing::info!(address = %self.listener.local_addr()?, "listening");
+        tokio::select! {
+            served = axum::serve(self.listener, app).into_future() => served.context("the web server"),
+            kept = keep_list(Arc::clone(&shop)) => kept,
+            () = stop => Ok(()),
+        }
+    }
+}
+
+/// What all repositories share.
+struct Shop {
+    hub: Hub,
+    clusters: Arc<Clusters>,
+    net: Arc<Net>,
+    settings: Settings,
+    bell: Bell,
+    face: Face,
+}
+
+impl Shop {
+    fn open(settings: Settings) -> anyhow::Result<Self> {
+        let hub = hub(&settings)?;
+        let (clusters, net) = reach(&settings)?;
+        Ok(Self { hub, clusters, net, settings, bell: Bell::default(), face: Face::default() })
+    }
+
+    /// The repositories that we look after.
+    async fn repositories(&self) -> anyhow::Result<Vec<Repository>> {
+        Ok(match &self.settings.repository {
+            Some(name) => vec![self.hub.repository(name).await?],
+            None => self.hub.repositories().await?.into_iter().filter(|repository| !repository.archived).collect(),
+        })
+    }
+
+    async fn open_rooms(&self, repository: &Repository) -> anyhow::Result<Rooms> {
+        let opened = self.hub.open(repository).await?;
+        let look_again = SignedDuration::try_from(self.settings.poll)?;
+        let (clusters, net) = (Arc::clone(&self.clusters), Arc::clone(&self.net));
+        Rooms::open(repository.clone(), opened, clusters, net, look_again, &self.settings.data_folder())
+    }
+}
+
+/// Keeps one loop per repository: begins it when the repository comes, ends it when it goes.
+async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
+    let mut loops: JoinSet<u64> = JoinSet::new();
+    let mut running: BTreeMap<u64, tokio::task::AbortHandle> = BTreeMap::new();
+    loop {
+        let wait = match shop.repositories().await {
+            Ok(list) => {
+                running.retain(|id, handle| {
+                    let stays = list.iter().any(|repository| repository.id == *id) && !handle.is_finished();
+                    if !stays {
+                        handle.abort();
+                        shop.bell.take_down(*id);
+                    }
+                    stays
+                });
+                for repository in list {
+                    running.entry(repository.id).or_insert_with(|| loops.spawn(keep(Arc::clone(&shop), repository)));
+                }
+                shop.face.listed();
+                shop.settings.sweep
+            }
+            Err(error) => {
+                tracing::warn!(error = %format!("{error:#}"), "the list of repositories was not read");
+                RETRY.0
+            }
+        };
+        while loops.try_join_next().is_some() {}
+        shop.bell.wait_for_list(Some(later(wait))).await;
+    }
+}
+
+/// The loop of one repository. A pass that fails, or panics, delays this repository alone.
+async fn keep(shop: Arc<Shop>, repository: Repository) -> u64 {
+    let mut rooms = None;
+    let mut retry = RETRY.0;
+    loop {
+        let done = pass(&shop, &repository, &mut rooms).await;
+        let until = match done {
+            Ok(alarm) => {
+                retry = RETRY.0;
+                alarm.map_or_else(|| later(shop.settings.sweep), |alarm| alarm.min(later(shop.settings.sweep)))
+            }
+            Err(error) => {
+                let error = format!("{error:#}");
+                tracing::warn!(repository = repository.full_name(), %error, "pass failed");
+                shop.face.failed(&repository.full_name(), &error);
+                let wait = retry;
+                retry = (retry * 2).min(RETRY.1);
+                later(wait)
+            }
+        };
+        if shop.bell.wait(repository.id, Some(until)).await == Rung::Bell {
+            // Deliveries come in flocks; one look serves them all.
+            tokio::time::sleep(FLOCK).await;
+        }
+    }
+}
+
+/// Ticks until nothing more is to be done, and says when to look again.
+async fn pass(shop: &Shop, repository: &Repository, rooms: &mut Option<Rooms>) -> anyhow::Result<Option<Timestamp>> {
+    let rooms = match rooms {
+        Some(rooms) => rooms,
+        None => rooms.insert(shop.open_rooms(repository).await?),
+    };
+    // Costs nothing while the token is good, and finds an App that was installed anew.
+    rooms.hub = shop.hub.open(repository).await?;
+    for _ in 0..MOST_IN_A_ROW {
+        let begun = clock::now();
+        let ticked = tick::tick(rooms).await;
+        shop.face.ticked(&repository.full_name(), begun, &ticked);
+        let ticked = ticked?;
+        for receipt in &ticked.receipts {
+            if matches!(receipt, Receipt::Refused(_)) {
+                tracing::warn!(repository = repository.full_name(), %receipt, "refused");
+            }
+        }
+        if !ticked.receipts.iter().any(Receipt::changed) {
+            return Ok(ticked.plan.alarm.map(|alarm| alarm.at));
+        }
+    }
+    Ok(Some(clock::now()))
+}
+
+fn later(wait: Duration) -> Timestamp {
+    clock::now() + SignedDuration::try_from(wait).unwrap_or(SignedDuration::from_mins(5))
+}

@@ -1,0 +1,110 @@
+//! What the operator of the bot sets: where the hub is, who we are there, which clusters and hosts
+//! may be asked. A repository's policy file can set none of it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::hub::Credentials;
+use crate::secret::Secret;
+
+/// Settings that every command with a hub shares.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct Settings {
+    /// The hub: github.com, a GitHub Enterprise server, or the sandbox's
+    #[arg(long, env = "COLDFRAME_HUB", value_name = "URL", default_value = "https://github.com")]
+    pub hub: String,
+    /// The config repository; `serve` without it looks after every repository of the installations
+    #[arg(long, env = "COLDFRAME_REPOSITORY", value_name = "OWNER/NAME")]
+    pub repository: Option<String>,
+    /// Id of the GitHub App
+    #[arg(long, env = "COLDFRAME_APP_ID", value_name = "ID", requires = "app_key")]
+    pub app_id: Option<u64>,
+    /// Private key of the App: a file, or the PEM text itself
+    #[arg(long, env = "COLDFRAME_APP_KEY", hide_env_values = true, value_name = "FILE")]
+    pub app_key: Option<String>,
+    /// A token instead of an App; checks become commit statuses, since tokens cannot write checks
+    #[arg(long, env = "COLDFRAME_TOKEN", hide_env_values = true, value_name = "TOKEN", conflicts_with = "app_id")]
+    pub token: Option<String>,
+    /// Id of the second App, which branch rules let bypass reviews; forced merges need it
+    #[arg(long, env = "COLDFRAME_BYPASS_APP_ID", value_name = "ID", requires = "bypass_app_key")]
+    pub bypass_app_id: Option<u64>,
+    /// Private key of the second App
+    #[arg(long, env = "COLDFRAME_BYPASS_APP_KEY", hide_env_values = true, value_name = "FILE")]
+    pub bypass_app_key: Option<String>,
+    /// Folder with one kubeconfig per credential, named <credential>.yaml
+    #[arg(long, env = "COLDFRAME_CLUSTERS", value_name = "FOLDER")]
+    pub clusters: Option<PathBuf>,
+    /// Hosts that may be asked although they are private or speak plain HTTP, separated by commas
+    #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
+    pub allow_hosts: Vec<String>,
+    /// Folder for the clones; may be wiped at any time
+    #[arg(long, env = "COLDFRAME_DATA", value_name = "FOLDER")]
+    pub data: Option<PathBuf>,
+    /// How often everything is looked at when nothing rings
+    #[arg(long, env = "COLDFRAME_SWEEP", value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub sweep: Duration,
+    /// How soon to look again while something is on its way
+    #[arg(long, env = "COLDFRAME_POLL", value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub poll: Duration,
+    /// Time between two writes to the hub; GitHub asks for a second
+    #[arg(long, env = "COLDFRAME_WRITE_PACE", value_name = "DURATION", default_value = "1s", value_parser = duration)]
+    pub write_pace: Duration,
+    /// Where the dashboard is to be found from outside, for links on pull requests
+    #[arg(long, env = "COLDFRAME_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+}
+
+impl Settings {
+    /// Who we are at the hub.
+    pub fn credentials(&self) -> anyhow::Result<Credentials> {
+        match (self.app_id, &self.app_key, &self.token) {
+            (Some(id), Some(key), _) => Ok(Credentials::App { id, key: read_key(key)? }),
+            (None, _, Some(token)) if !token.trim().is_empty() => Ok(Credentials::Token(Secret::new(token))),
+            _ => bail!(
+                "no identity: give --app-id with --app-key, or --token (environment: COLDFRAME_APP_ID, \
+                 COLDFRAME_APP_KEY, COLDFRAME_TOKEN)"
+            ),
+        }
+    }
+
+    /// The second App, when one is set up.
+    pub fn bypass(&self) -> anyhow::Result<Option<Credentials>> {
+        match (self.bypass_app_id, &self.bypass_app_key) {
+            (Some(id), Some(key)) => Ok(Some(Credentials::App { id, key: read_key(key)? })),
+            _ => Ok(None),
+        }
+    }
+
+    /// Where the clones are kept.
+    pub fn data_folder(&self) -> PathBuf {
+        self.data.clone().unwrap_or_else(|| std::env::temp_dir().join("coldframe"))
+    }
+
+    /// The one repository of a command that looks after just one.
+    pub fn the_repository(&self) -> anyhow::Result<&str> {
+        self.repository.as_deref().context("no repository: give --repository OWNER/NAME (environment: COLDFRAME_REPOSITORY)")
+    }
+}
+
+/// A PEM text as it is, or the content of the file that is named.
+fn read_key(key: &str) -> anyhow::Result<Secret> {
+    if key.contains("-----BEGIN") {
+        return Ok(Secret::new(key));
+    }
+    let text = std::fs::read_to_string(Path::new(key)).with_context(|| format!("the App's private key `{key}`"))?;
+    if !text.contains("-----BEGIN") {
+        bail!("`{key}` holds no PEM private key; download one from the App's settings page");
+    }
+    Ok(Secret::new(&text))
+}
+
+/// A duration as people write it; a bare number is refused.
+fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|error| format!("`{text}` is not a duration such as 30s, 5m or 2h ({error})"))?;
+    Duration::try_from(span).map_err(|error| format!("`{text}` is not a duration that can be waited ({error})"))
+}

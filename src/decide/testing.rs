@@ -1,0 +1,273 @@
+//! A small world for the tables of the gates: 1.1.0 has finished qa, its pull request for bronze is
+//! open and may merge. Each case changes one thing and says what the gate answers then.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+extern crate std;
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ledger::{Announced, Change, Head, Landed, Seen};
+use crate::model::{Force, HealthRule, Limits, Merge, MergeRule, Policy, Soak, Tier};
+use crate::plan::{Action, Finding, Gate, Plan, Verdict};
+use crate::selector::Selector;
+use crate::snapshot::{
+    Cluster, Health, HubFacts, LedgerGuard, LedgerState, Mergeable, OwnedPath, Place, PluginFacts, Pull, PullState,
+    Read, Reading, Release, Review, ReviewDecision, ReviewVerdict, Snapshot,
+};
+use crate::{ClusterName, Entry, Ledger, Person, PluginName, PluginPolicy, PullNumber, Reason, Sha, TierName, Version};
+
+pub(crate) const BOT: &str = "coldframe[bot]";
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// Noon of the day on which everything below happens.
+pub(crate) fn noon() -> Timestamp {
+    at("2026-11-23T12:00:00Z")
+}
+
+pub(crate) fn ago(minutes: i64) -> Timestamp {
+    noon() - SignedDuration::from_mins(minutes)
+}
+
+pub(crate) fn version(text: &str) -> Version {
+    text.parse().unwrap()
+}
+
+pub(crate) fn tier(name: &str) -> Tier {
+    let match_labels = BTreeMap::from([("tier".to_string(), name.to_string())]);
+    Tier {
+        name: name.into(),
+        select: Selector { match_labels, match_expressions: Vec::new() },
+        merge: MergeRule::all(Merge::Approved),
+        approvals: crate::model::Approvals::default(),
+        soak: Soak { min: SignedDuration::from_hours(1) },
+        health: HealthRule::default(),
+        windows: None,
+        constraint: None,
+        force: None,
+        on_failure: crate::model::OnFailure::Hold,
+        strategy: crate::model::Strategy::AllAtOnce,
+    }
+}
+
+/// A healthy answer of a cluster, as fresh as can be.
+pub(crate) fn healthy(running: &str) -> Reading {
+    Reading {
+        signal: "HelmRelease app/app".to_string(),
+        health: Health::Healthy,
+        running: Some(version(running)),
+        digest: None,
+        observed_at: noon(),
+        since: Some(ago(600)),
+        evidence: String::new(),
+    }
+}
+
+/// The pull request of 1.1.0 for bronze, approved by an owner.
+pub(crate) fn pull() -> Pull {
+    Pull {
+        number: PullNumber(7),
+        tier: "bronze".into(),
+        version: Some(version("1.1.0")),
+        state: PullState::Open,
+        head: "aaaaaaaaaa".into(),
+        opened_at: ago(30),
+        draft: false,
+        mergeable: Mergeable::Yes,
+        review_decision: ReviewDecision::Approved,
+        reviews: vec![approval("maria")],
+        owned: Read::Known(vec![OwnedPath {
+            path: "clusters/bronze/app.yaml".to_string(),
+            owners: vec!["@acme/platform".to_string()],
+            people: [Person::from("maria"), Person::from("noor")].into(),
+        }]),
+        checks: Read::Known(Vec::new()),
+        commands: Vec::new(),
+        notices: Vec::new(),
+    }
+}
+
+pub(crate) fn approval(by: &str) -> Review {
+    Review {
+        by: by.into(),
+        verdict: ReviewVerdict::Approved,
+        at: ago(10),
+        commit: "aaaaaaaaaa".into(),
+        human: true,
+        may_write: Read::Known(true),
+    }
+}
+
+/// The world described above.
+pub(crate) fn ready() -> Snapshot {
+    let plugin = PluginName::from("app");
+    let mut ledger = Ledger::default();
+    for text in ["1.0.0", "1.1.0"] {
+        let seen = Seen { version: version(text), digest: Some("sha256:11".into()), first_seen: ago(900) };
+        ledger.apply(&Entry::Seen { plugin: plugin.clone(), seen });
+    }
+    let mut remember = |tier: &str, text: &str, change: Change| {
+        ledger.apply(&Entry::Wave { plugin: plugin.clone(), tier: tier.into(), version: version(text), change });
+    };
+    let landed = |minutes| Landed { at: ago(minutes), commit: None, by: None };
+    let found = |members: &str| Change::Found { members: vec![members.into()], digest: None, landed: landed(900) };
+    remember("qa", "1.0.0", found("qa-1"));
+    remember("qa", "1.0.0", Change::Finished(ago(800)));
+    remember("bronze", "1.0.0", found("bronze-1"));
+    remember("bronze", "1.0.0", Change::Finished(ago(800)));
+    remember("qa", "1.1.0", intent("qa-1", "bbbbbbbbbb", 700));
+    remember("qa", "1.1.0", Change::Landed(landed(690)));
+    remember("qa", "1.1.0", Change::Finished(ago(60)));
+    remember("bronze", "1.1.0", intent("bronze-1", "aaaaaaaaaa", 30));
+    remember("bronze", "1.1.0", Change::Announced(Announced { number: PullNumber(7), at: ago(30) }));
+    Snapshot {
+        policy: Policy {
+            windows: None,
+            freezes: Vec::new(),
+            limits: Limits::default(),
+            plugins: vec![PluginPolicy {
+                name: plugin.clone(),
+                constraint: None,
+                windows: None,
+                tiers: vec![tier("qa"), tier("bronze")],
+            }],
+        },
+        policy_commit: "cccccccccc".into(),
+        policy_problem: None,
+        clusters: Read::Known(vec![cluster("qa"), cluster("bronze")]),
+        hub: HubFacts { bot: BOT.into(), bypass: true, skew: SignedDuration::ZERO },
+        ledger,
+        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        look_again: SignedDuration::from_secs(30),
+        plugins: BTreeMap::from([(
+            plugin,
+            PluginFacts {
+                releases: Read::Known(vec![release("1.0.0"), release("1.1.0")]),
+                base: Read::Known(BTreeMap::from([place("qa", "1.1.0"), place("bronze", "1.0.0")])),
+                pulls: Read::Known(vec![pull()]),
+                readings: BTreeMap::from([
+                    (ClusterName::from("qa-1"), vec![healthy("1.1.0")]),
+                    (ClusterName::from("bronze-1"), vec![healthy("1.0.0")]),
+                ]),
+            },
+        )]),
+    }
+}
+
+fn intent(member: &str, head: &str, minutes: i64) -> Change {
+    Change::Intent {
+        from: Some(version("1.0.0")),
+        digest: Some("sha256:11".into()),
+        members: vec![member.into()],
+        head: Head { commit: Sha::from(head), at: ago(minutes) },
+    }
+}
+
+pub(crate) fn release(text: &str) -> Release {
+    Release { version: version(text), digest: Some("sha256:11".into()), marked_breaking: false }
+}
+
+pub(crate) fn place(tier: &str, text: &str) -> (TierName, Vec<Place>) {
+    let file = alloc::format!("clusters/{tier}/app.yaml");
+    (tier.into(), vec![Place { file, cluster: None, version: Read::Known(version(text)) }])
+}
+
+fn cluster(tier: &str) -> Cluster {
+    let labels = BTreeMap::from([("tier".to_string(), tier.to_string())]);
+    Cluster { name: alloc::format!("{tier}-1").as_str().into(), labels }
+}
+
+/// 1.1.0 on bronze's base branch since half an hour, with these answers of its cluster.
+pub(crate) fn landed(readings: Vec<Reading>) -> Snapshot {
+    let mut world = ready();
+    facts(&mut world).base = Read::Known(BTreeMap::from([place("qa", "1.1.0"), place("bronze", "1.1.0")]));
+    let merged = PullState::Merged { at: ago(30), by: BOT.into(), commit: "dddddddddd".into() };
+    edit(&mut world, |pull| pull.state = merged);
+    facts(&mut world).readings.insert("bronze-1".into(), readings);
+    let landed = Change::Landed(Landed { at: ago(30), commit: None, by: None });
+    remember(&mut world, landed);
+    world
+}
+
+/// Writes a change of bronze's 1.1.0 into the ledger.
+pub(crate) fn remember(world: &mut Snapshot, change: Change) {
+    world.ledger.apply(&Entry::Wave { plugin: "app".into(), tier: "bronze".into(), version: version("1.1.0"), change });
+}
+
+/// Bronze with a grace period of an hour, one notice ten minutes before, nobody's approval.
+pub(crate) fn unapproved() -> Snapshot {
+    let mut world = ready();
+    let notice = vec![SignedDuration::from_mins(10)];
+    bronze(&mut world).force = Some(Force { after: SignedDuration::from_hours(1), notice });
+    edit(&mut world, |pull| {
+        pull.reviews.clear();
+        pull.review_decision = ReviewDecision::Required;
+    });
+    world
+}
+
+pub(crate) fn facts(world: &mut Snapshot) -> &mut PluginFacts {
+    world.plugins.get_mut(&PluginName::from("app")).unwrap()
+}
+
+pub(crate) fn edit(world: &mut Snapshot, change: impl FnOnce(&mut Pull)) {
+    match &mut facts(world).pulls {
+        Read::Known(pulls) => change(&mut pulls[0]),
+        Read::Unread(_) => unreachable!(),
+    }
+}
+
+pub(crate) fn bronze(world: &mut Snapshot) -> &mut Tier {
+    &mut world.policy.plugins[0].tiers[1]
+}
+
+/// What a gate says about bronze at noon.
+pub(crate) fn says(world: &Snapshot, gate: Gate) -> Finding {
+    says_at(world, gate, noon())
+}
+
+pub(crate) fn says_at(world: &Snapshot, gate: Gate, now: Timestamp) -> Finding {
+    let plan = crate::plan(world, now);
+    let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    let found = report.findings.iter().find(|finding| finding.gate == gate);
+    found.cloned().unwrap_or_else(|| panic!("no {gate} among {:?}", report.findings))
+}
+
+pub(crate) fn merges(plan: &Plan) -> bool {
+    plan.actions.iter().any(|action| matches!(action, Action::Merge { .. }))
+}
+
+/// One line of a gate's table: what is changed, and the verdict and the beginning of the wording
+/// that follow. Where the gate does not let through, nothing merges.
+pub(crate) type Case = (&'static str, fn(&mut Snapshot), Verdict, &'static str);
+
+/// Runs a gate's table over a world.
+pub(crate) fn table(gate: Gate, world: fn() -> Snapshot, cases: &[Case]) {
+    for (name, change, verdict, wording) in cases {
+        let mut world = world();
+        change(&mut world);
+        let finding = says(&world, gate);
+        assert_eq!(finding.verdict, *verdict, "{name}: {finding:?}");
+        let text = finding.because.to_string();
+        assert!(text.starts_with(wording), "{name}: {text}");
+        let merges = merges(&crate::plan(&world, noon()));
+        assert!(!merges || verdict.lets_through(), "{name} merges");
+    }
+}
+
+pub(crate) const WAIT: Verdict = Verdict::Wait { until: None };
+
+#[test]
+fn the_world_of_the_tables_merges() {
+    let plan = crate::plan(&ready(), noon());
+    assert!(merges(&plan), "{plan:#?}");
+    let because = Reason::Approved { by: vec!["maria".into()] };
+    assert_eq!(says(&ready(), Gate::Approvals).because, because);
+}

@@ -1,0 +1,279 @@
+//! What the hub lets one identity ask for: its rate limits, the pace of writes, and its clock.
+//! Nothing here waits for a limit to end; calls are refused until then.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::{HeaderMap, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+
+use super::HubError;
+
+/// Which of the hub's counters a call uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Counter {
+    /// REST.
+    Rest,
+    /// GraphQL.
+    GraphQl,
+}
+
+/// What is left of a counter, as the hub's last answer said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// Calls (REST) or points (GraphQL) in its window.
+    pub limit: u64,
+    /// What is left of them.
+    pub remaining: u64,
+    /// When the window starts anew, by the hub's clock.
+    pub resets: Timestamp,
+}
+
+/// The longest that an answer of the hub can keep us away: its windows last an hour.
+const LONGEST: SignedDuration = SignedDuration::from_mins(65);
+/// What GitHub asks for after a limit that names no time.
+const NAMELESS: SignedDuration = SignedDuration::from_mins(1);
+
+/// The limits of one identity: an installation, an App itself, a token.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    state: Mutex<State>,
+    last_write: tokio::sync::Mutex<Option<Timestamp>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    closed: BTreeMap<Counter, (Timestamp, String)>,
+    left: BTreeMap<Counter, Allowance>,
+}
+
+impl Budget {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses while a limit holds.
+    pub(crate) fn admit(&self, what: &str, counter: Counter, now: Timestamp) -> Result<(), HubError> {
+        match self.state().closed.get(&counter) {
+            Some((until, why)) if now < *until => {
+                Err(HubError::Limited { what: what.to_owned(), until: *until, why: why.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is left, as far as the hub said.
+    pub(crate) fn left(&self, counter: Counter) -> Option<Allowance> {
+        self.state().left.get(&counter).copied()
+    }
+
+    /// Waits for its turn to write: one at a time, `pace` apart. The turn ends when the guard is
+    /// dropped.
+    pub(crate) async fn turn(
+        &self,
+        pace: Duration,
+        clock: fn() -> Timestamp,
+    ) -> tokio::sync::MutexGuard<'_, Option<Timestamp>> {
+        let mut last = self.last_write.lock().await;
+        if let Some(last) = *last {
+            // A clock that jumped back must not make this wait longer than one pace.
+            let since = clock().duration_since(last).unsigned_abs();
+            tokio::time::sleep(pace.saturating_sub(since)).await;
+        }
+        *last = Some(clock());
+        last
+    }
+
+    /// Learns from an answer. `Some` when the answer itself is the refusal of a limit.
+    pub(crate) fn note(&self, counter: Counter, answer: &Seen<'_>, now: Timestamp) -> Option<(Timestamp, String)> {
+        let number = |name: &str| answer.headers.get(name)?.to_str().ok()?.trim().parse::<i64>().ok();
+        let (limit, remaining, reset) =
+            (number("x-ratelimit-limit"), number("x-ratelimit-remaining"), number("x-ratelimit-reset"));
+        let resets = reset.and_then(|reset| Timestamp::from_second(reset).ok());
+        // A counter of its own (search, code scanning) says nothing about ours.
+        let ours = match answer.headers.get("x-ratelimit-resource").and_then(|name| name.to_str().ok()) {
+            Some("graphql") => counter == Counter::GraphQl,
+            Some("core") => counter == Counter::Rest,
+            None => true,
+            Some(_) => false,
+        };
+        let mut state = self.state();
+        if let (true, Some(limit), Some(remaining), Some(resets)) = (ours, limit, remaining, resets) {
+            let allowance =
+                Allowance { limit: limit.unsigned_abs(), remaining: remaining.max(0).unsigned_abs(), resets };
+            state.left.insert(counter, allowance);
+        }
+        let spent = ours && remaining == Some(0);
+        let said_no = matches!(answer.status, StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS);
+        let after = number("retry-after");
+        let secondary = answer.words.contains("secondary rate limit") || answer.words.contains("abuse detection");
+        let limited = answer.graphql_limited
+            || answer.status == StatusCode::TOO_MANY_REQUESTS
+            || (said_no && (spent || after.is_some() || secondary));
+        if !limited && !spent {
+            return None;
+        }
+        let by_reset = resets.map(|resets| resets.duration_since(now) - answer.skew + SignedDuration::from_secs(1));
+        let wait = match after {
+            Some(after) => SignedDuration::from_secs(after),
+            None if spent => by_reset.unwrap_or(NAMELESS),
+            None => NAMELESS,
+        };
+        let until = now.saturating_add(wait.clamp(SignedDuration::from_secs(1), LONGEST)).unwrap_or(now);
+        let (why, counters) = if spent && after.is_none() {
+            (format!("the {counter:?} budget of the hour is used up"), vec![counter])
+        } else {
+            // A secondary limit counts REST and GraphQL together.
+            ("secondary limit".to_owned(), vec![Counter::Rest, Counter::GraphQl])
+        };
+        for counter in counters {
+            let held = state.closed.entry(counter).or_insert((until, why.clone()));
+            if held.0 <= until {
+                *held = (until, why.clone());
+            }
+        }
+        limited.then_some((until, why))
+    }
+}
+
+/// The parts of an answer that a budget looks at.
+pub(crate) struct Seen<'a> {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: &'a HeaderMap,
+    /// What a refusal said; empty for a success.
+    pub(crate) words: &'a str,
+    /// GraphQL answers 200 when its limit is reached.
+    pub(crate) graphql_limited: bool,
+    /// The hub's clock minus ours.
+    pub(crate) skew: SignedDuration,
+}
+
+/// How far the hub's clock is from ours, from the `Date` of its answers.
+#[derive(Debug, Default)]
+pub(crate) struct Skew(AtomicI64);
+
+impl Skew {
+    /// The hub's clock minus ours. Zero until something was measured.
+    pub(crate) fn get(&self) -> SignedDuration {
+        SignedDuration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Measures by one answer that was asked for at `sent` and was here at `received`. A slow one
+    /// tells nothing.
+    pub(crate) fn note(&self, headers: &HeaderMap, sent: Timestamp, received: Timestamp) {
+        let took = received.duration_since(sent);
+        if took.is_negative() || took > SignedDuration::from_secs(5) {
+            return;
+        }
+        let date = headers.get(http::header::DATE).and_then(|date| date.to_str().ok());
+        let parsed = date.and_then(|date| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
+        let Some(date) = parsed else { return };
+        // `Date` has whole seconds, cut off: the middle of that second stands for it.
+        let middle = date.duration_since(sent) + SignedDuration::from_millis(500) - took / 2;
+        let skew = i64::try_from(middle.as_millis()).unwrap_or(i64::MAX);
+        // Half a second is below what that resolution can tell.
+        self.0.store(if skew.abs() <= 600 { 0 } else { skew }, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap())).collect()
+    }
+
+    /// Status, headers, words, GraphQL limit; seconds for which REST and GraphQL are closed.
+    #[test]
+    fn limits() {
+        type Case<'a> = (u16, &'a [(&'static str, &'a str)], &'a str, bool, Option<i64>, Option<i64>, bool);
+        let plenty: &[_] =
+            &[("x-ratelimit-limit", "5000"), ("x-ratelimit-remaining", "4114"), ("x-ratelimit-reset", "1800000300")];
+        let none: &[_] =
+            &[("x-ratelimit-limit", "5000"), ("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1800000300")];
+        let cases: &[Case<'_>] = &[
+            (200, plenty, "", false, None, None, false),
+            // The last call of the hour is answered; the next is not sent.
+            (200, none, "", false, Some(301), None, false),
+            (403, none, "API rate limit exceeded", false, Some(301), None, true),
+            (403, &[("retry-after", "30")], "", false, Some(30), Some(30), true),
+            (429, &[("retry-after", "7")], "", false, Some(7), Some(7), true),
+            (429, &[], "", false, Some(60), Some(60), true),
+            (403, plenty, "You have exceeded a secondary rate limit.", false, Some(60), Some(60), true),
+            // An ordinary no is no limit.
+            (403, plenty, "Resource not accessible by integration", false, None, None, false),
+            // Never longer than the hub's own window.
+            (403, &[("retry-after", "999999999")], "", false, Some(3900), Some(3900), true),
+            (403, &[("retry-after", "-5")], "", false, Some(1), Some(1), true),
+            // The budget of search is not ours.
+            (200, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-resource", "search")], "", false, None, None, false),
+        ];
+        for (number, (status, pairs, words, graphql_limited, rest, graphql, refused)) in cases.iter().enumerate() {
+            let budget = Budget::default();
+            let headers = headers(pairs);
+            let seen = Seen {
+                status: StatusCode::from_u16(*status).unwrap(),
+                headers: &headers,
+                words,
+                graphql_limited: *graphql_limited,
+                skew: SignedDuration::ZERO,
+            };
+            let refusal = budget.note(Counter::Rest, &seen, at(0));
+            assert_eq!(refusal.is_some(), *refused, "case {number}");
+            for (counter, closed) in [(Counter::Rest, rest), (Counter::GraphQl, graphql)] {
+                let open_at = closed.unwrap_or(0);
+                assert!(budget.admit("x", counter, at(open_at)).is_ok(), "case {number} {counter:?}");
+                if closed.is_some() {
+                    assert!(budget.admit("x", counter, at(open_at - 1)).is_err(), "case {number} {counter:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_graphql_limit_closes_graphql_by_its_reset() {
+        let budget = Budget::default();
+        let headers = headers(&[
+            ("x-ratelimit-limit", "5000"),
+            ("x-ratelimit-remaining", "0"),
+            ("x-ratelimit-reset", "1800000100"),
+            ("x-ratelimit-resource", "graphql"),
+        ]);
+        let seen = Seen {
+            status: StatusCode::OK,
+            headers: &headers,
+            words: "",
+            graphql_limited: true,
+            // The hub is forty seconds ahead: its reset comes forty seconds sooner by our clock.
+            skew: SignedDuration::from_secs(40),
+        };
+        assert_eq!(budget.note(Counter::GraphQl, &seen, at(0)).unwrap().0, at(61));
+        assert!(budget.admit("x", Counter::Rest, at(0)).is_ok());
+        assert_eq!(budget.left(Counter::GraphQl).unwrap().remaining, 0);
+    }
+
+    #[test]
+    fn skew_by_date() {
+        // 1800000000 is 2027-01-15 08:00:00 UTC.
+        let cases = [
+            ("Fri, 15 Jan 2027 08:00:00 GMT", 0, 0, 0),
+            ("Fri, 15 Jan 2027 08:01:00 GMT", 0, 0, 60),
+            ("Fri, 15 Jan 2027 07:59:00 GMT", 0, 0, -60),
+            ("Fri, 15 Jan 2027 08:01:00 GMT", 0, 20, 0),
+            ("nonsense", 0, 0, 0),
+        ];
+        for (date, sent, received, expected) in cases {
+            let skew = Skew::default();
+            skew.note(&headers(&[("date", date)]), at(sent), at(received));
+            assert!((skew.get().as_secs() - expected).abs() <= 1, "{date}: {:?}", skew.get());
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! CODEOWNERS as GitHub reads it (docs.github.com, "About code owners"): who owns a path. It
+//! predicts and explains; which people an owner stands for, and their rights, the hub says.
+
+/// Where it may stand, the first that exists counts.
+pub const LOCATIONS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+/// GitHub does not load a bigger one.
+const MOST_BYTES: usize = 3 << 20;
+
+/// A parsed file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeOwners {
+    rules: Vec<Rule>,
+    problems: Vec<Problem>,
+}
+
+/// A line that GitHub passes over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    pattern: Pattern,
+    owners: Vec<String>,
+}
+
+/// Why a file counts as none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("CODEOWNERS is bigger than 3 MB; GitHub does not load it")]
+pub struct TooBig;
+
+impl CodeOwners {
+    /// Reads a file. Lines that GitHub passes over are [`CodeOwners::problems`].
+    ///
+    /// # Errors
+    /// It is bigger than GitHub loads.
+    pub fn parse(text: &str) -> Result<Self, TooBig> {
+        if text.len() > MOST_BYTES {
+            return Err(TooBig);
+        }
+        let mut parsed = Self::default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (number, line) in text.lines().enumerate() {
+            match rule(line) {
+                Ok(None) => {}
+                Ok(Some(rule)) => parsed.rules.push(rule),
+                Err(why) => parsed.problems.push(Problem { line: number + 1, why }),
+            }
+        }
+        Ok(parsed)
+    }
+
+    /// The owners of a path (from the root, without a leading slash): those of the last line that
+    /// matches. A line without owners makes it nobody's.
+    pub fn owners_of(&self, path: &str) -> &[String] {
+        let path: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+        let last = self.rules.iter().rev().find(|rule| rule.pattern.matches(&path));
+        last.map_or(&[], |rule| rule.owners.as_slice())
+    }
+
+    /// The lines that GitHub passes over.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+}
+
+fn rule(line: &str) -> Result<Option<Rule>, String> {
+    let mut words = words(line).into_iter();
+    let Some(pattern) = words.next() else { return Ok(None) };
+    let pattern = Pattern::parse(&pattern)?;
+    let owners: Vec<String> = words.collect();
+    match owners.iter().find(|owner| !is_owner(owner)) {
+        Some(stranger) => Err(format!("`{stranger}` is neither `@user`, `@org/team` nor an e-mail address")),
+        None => Ok(Some(Rule { pattern, owners })),
+    }
+}
+
+/// The words of a line up to a comment. A backslash keeps the space or `#` after it in the word.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => {
+                word.push('\\');
+                word.extend(letters.next());
+            }
+            '#' if word.is_empty() => break,
+            space if space.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            other => word.push(other),
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn is_owner(text: &str) -> bool {
+    let name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    match text.strip_prefix('@') {
+        Some(user) => match user.split_once('/') {
+            Some((org, team)) => name(org) && name(team),
+            None => name(user),
+        },
+        None => text.split_once('@').is_some_and(|(who, host)| !who.is_empty() && name(host) && host.contains('.')),
+    }
+}
+
+/// A path pattern, cut at its slashes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Pattern {
+    segments: Vec<Segment>,
+    /// It ends with a slash: only what lies below.
+    folder: bool,
+    /// It also stands for everything below what it matches.
+    deep: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Segment {
+    /// `**`: any number of folders.
+    Folders,
+    /// One name.
+    Name(Vec<Letter>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Letter {
+    Is(char),
+    /// `?`.
+    One,
+    /// `*`.
+    Any,
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('!') {
+            return Err(format!("`{text}`: CODEOWNERS knows no negation with `!`"));
+        }
+        if text.starts_with("\\#") {
+            return Err(format!("`{text}`: CODEOWNERS cannot escape a leading `#`"));
+        }
+        if text.contains(['[', ']']) {
+            return Err(format!("`{text}`: CODEOWNERS knows no ranges with `[ ]`"));
+        }
+        let folder = text.ends_with('/');
+        let inner = text.trim_matches('/');
+        // Bound to the root by a slash anywhere but at its end.
+        let rooted = text.starts_with('/') || inner.contains('/');
+        let mut segments = Vec::new();
+        if !rooted {
+            segments.push(Segment::Folders);
+        }
+        for name in inner.split('/').filter(|name| !name.is_empty()) {
+            segments.push(if name == "**" { Segment::Folders } else { Segment::Name(letters(name)) });
+        }
+        if inner.is_empty() {
+            return Err(format!("`{text}` names nothing; `*` is everything"));
+        }
+        // `logs/**` is what lies below `logs`.
+        let below_only = segments.len() > 1 && rooted && segments.last() == Some(&Segment::Folders);
+        if below_only {
+            segments.pop();
+        }
+        let folder = folder || below_only;
+        // `docs/*` means the files of that folder and not what lies deeper.
+        let last_is_any = segments.last() == Some(&Segment::Name(vec![Letter::Any]));
+        Ok(Self { segments, folder, deep: folder || !last_is_any })
+    }
+
+    fn matches(&self, path: &[&str]) -> bool {
+        // Which lengths of the path the pattern so far can cover.
+        let mut covered = vec![false; path.len() + 1];
+        covered[0] = true;
+        for segment in &self.segments {
+            let mut next = vec![false; path.len() + 1];
+            for (length, _) in covered.iter().enumerate().filter(|(_, covered)| **covered) {
+                match segment {
+                    Segment::Folders => next[length..].fill(true),
+                    Segment::Name(letters) => {
+                        if path.get(length).is_some_and(|name| fits(letters, name)) {
+                            next[length + 1] = true;
+                        }
+                    }
+                }
+            }
+            covered = next;
+        }
+        let whole = covered[path.len()] && !self.folder;
+        let below = self.deep && covered[1..path.len().max(1)].contains(&true);
+        whole || below
+    }
+}
+
+fn letters(name: &str) -> Vec<Letter> {
+    let mut letters = Vec::new();
+    let mut chars = name.chars();
+    while let Some(char) = chars.next() {
+        let letter = match char {
+            '\\' => Letter::Is(chars.next().unwrap_or('\\')),
+            '*' if letters.last() == Some(&Letter::Any) => continue,
+            '*' => Letter::Any,
+            '?' => Letter::One,
+            other => Letter::Is(other),
+        };
+        letters.push(letter);
+    }
+    letters
+}
+
+/// Whether a name fits; on a mismatch only the last `*` is given one letter more, so the effort
+/// is bounded by the product of the lengths.
+fn fits(letters: &[Letter], name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let (mut at, mut seen, mut star) = (0, 0, None);
+    while seen < name.len() {
+        match letters.get(at) {
+            Some(Letter::Any) => {
+                star = Some((at, seen));
+                at += 1;
+            }
+            Some(letter) if *letter == Letter::One || *letter == Letter::Is(name[seen]) => {
+                at += 1;
+                seen += 1;
+            }
+            _ => match star {
+                Some((after, from)) => {
+                    star = Some((after, from + 1));
+                    at = after + 1;
+                    seen = from + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    letters[at..].iter().all(|letter| *letter == Letter::Any)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// The rules of GitHub's documented example, in its order, with the paths that it speaks of.
+    const DOCUMENTED: &str = "\
+# a comment
+
+*       @global-owner1 @global-owner2
+*.js    @js-owner #an inline comment
+*.go docs@example.com
+*.txt @octo-org/octocats
+/build/logs/ @doctocat
+docs/* docs@example.com
+apps/ @octocat
+/docs/ @doctocat
+/scripts/ @doctocat @octocat
+**/logs @octocat
+/apps/ @octocat
+/apps/github
+";
+
+    fn owners(text: &str, path: &str) -> String {
+        CodeOwners::parse(text).unwrap().owners_of(path).join(" ")
+    }
+
+    #[test]
+    fn the_documented_example() {
+        assert!(CodeOwners::parse(DOCUMENTED).unwrap().problems().is_empty());
+        for (path, expected) in [
+            ("README.md", "@global-owner1 @global-owner2"),
+            ("src/app.js", "@js-owner"),
+            ("cmd/main.go", "docs@example.com"),
+            ("notes.txt", "@octo-org/octocats"),
+            // `**/logs` stands after `/build/logs/`.
+            ("build/logs/a/b", "@octocat"),
+            ("deeply/nested/logs/x", "@octocat"),
+            // `/docs/` stands after `docs/*`.
+            ("docs/getting-started.md", "@doctocat"),
+            ("docs/build-app/troubleshooting.md", "@doctocat"),
+            ("other/apps/x", "@octocat"),
+            ("scripts/run.sh", "@doctocat @octocat"),
+            ("apps/x/y", "@octocat"),
+            ("apps/github", ""),
+            ("apps/github/x/y", ""),
+            ("apps/github2", "@octocat"),
+        ] {
+            assert_eq!(owners(DOCUMENTED, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn patterns() {
+        let yes = true;
+        let no = false;
+        for (pattern, path, fits) in [
+            ("*", "a/b/c", yes),
+            ("/*", "a", yes),
+            ("/*", "a/b", no),
+            ("docs/*", "docs/a", yes),
+            ("docs/*", "docs/a/b", no),
+            ("docs/*", "x/docs/a", no),
+            ("docs/**", "docs/a/b", yes),
+            ("docs/**", "docs", no),
+            ("**/docs", "a/b/docs/c", yes),
+            ("/a/**/z", "a/z", yes),
+            ("/a/**/z", "a/b/c/z", yes),
+            ("/a/**/z", "b/a/z", no),
+            ("**", "a/b", yes),
+            ("apps/", "apps", no),
+            ("apps/", "x/apps/y", yes),
+            ("/apps/", "x/apps/y", no),
+            ("apps", "x/apps/y", yes),
+            ("x/apps", "x/apps/y", yes),
+            ("x/apps", "y/x/apps", no),
+            ("clusters/*/cert.yaml", "clusters/gold/cert.yaml", yes),
+            ("clusters/*/cert.yaml", "clusters/gold/eu/cert.yaml", no),
+            ("*.yaml", "clusters/gold/a.yaml", yes),
+            ("*.yaml", "a.yml", no),
+            ("a?c", "abc", yes),
+            ("a?c", "a/c", no),
+            ("/a*b*c", "aXbYbZc", yes),
+            ("/a*b*c", "aXbY", no),
+            ("README.md", "readme.md", no),
+            ("a.b", "axb", no),
+            (r"path\ with\ spaces/", "path with spaces/x", yes),
+            (r"a\#b", "a#b", yes),
+            (r"a\*b", "a*b", yes),
+            (r"a\*b", "aXb", no),
+            ("docs/*/", "docs/a/b", yes),
+            ("docs/*/", "docs/a", no),
+        ] {
+            let text = format!("{pattern} @owner");
+            assert_eq!(owners(&text, path) == "@owner", fits, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn broken_lines_are_passed_over_and_named() {
+        let text = "* @all\n!/a @x\n/[ab] @x\n\\#a @x\n/b nobody\n/ @x\n/c @org/team @user x@example.com\n";
+        let parsed = CodeOwners::parse(text).unwrap();
+        let lines: Vec<usize> = parsed.problems().iter().map(|problem| problem.line).collect();
+        assert_eq!(lines, [2, 3, 4, 5, 6]);
+        assert_eq!(parsed.owners_of("b"), ["@all"]);
+        assert_eq!(parsed.owners_of("c"), ["@org/team", "@user", "x@example.com"]);
+    }
+
+    #[test]
+    fn bounds() {
+        assert_eq!(CodeOwners::parse(&"#".repeat(MOST_BYTES + 1)), Err(TooBig));
+        let bom = "\u{feff}* @a\r\n/b @b\r\n";
+        assert_eq!((owners(bom, "x"), owners(bom, "b")), ("@a".to_owned(), "@b".to_owned()));
+        assert_eq!(owners("", "x"), "");
+        // Many stars cannot make it slow.
+        let stars = format!("/{} @a", "a*".repeat(2000));
+        assert_eq!(owners(&stars, &"a".repeat(4000)), "@a");
+        assert_eq!(owners(&format!("/{}b @a", "a*".repeat(2000)), &"a".repeat(4000)), "");
+    }
+}

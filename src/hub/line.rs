@@ -1,0 +1,184 @@
+//! One call: admitted by the budget, paced if it writes, signed by octocrab, sent once, and its
+//! answer classified. Who calls decides what to do next; nothing is repeated in here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use http_body_util::BodyExt as _;
+use jiff::Timestamp;
+use octocrab::Octocrab;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::budget::{Budget, Counter, Seen, Skew};
+use super::error::{harmless, of_status, said};
+use super::wire::{Door, Trouble};
+use super::{Bases, HubError};
+
+/// Calls under way at once, reads and writes together (GitHub advises against many).
+const AT_ONCE: usize = 8;
+
+/// What every identity of one hub shares.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) bases: Arc<Bases>,
+    pub(crate) skew: Arc<Skew>,
+    pub(crate) clock: fn() -> Timestamp,
+    pub(crate) pace: Duration,
+    places: Arc<Semaphore>,
+}
+
+impl Line {
+    pub(crate) fn new(bases: Bases, clock: fn() -> Timestamp, pace: Duration) -> Self {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        Self { bases: Arc::new(bases), skew: Arc::default(), clock, pace, places }
+    }
+
+    /// Sends a call once. An answer that is a limit is an error; any other status is an answer.
+    pub(crate) async fn exchange(&self, crab: &Octocrab, budget: &Budget, call: &Call) -> Result<Answer, HubError> {
+        let counter = match call.door {
+            Door::Rest => Counter::Rest,
+            Door::GraphQl => Counter::GraphQl,
+        };
+        budget.admit(&call.what, counter, (self.clock)())?;
+        let _turn = if call.writes { Some(budget.turn(self.pace, self.clock).await) } else { None };
+        let closed = |error: &dyn std::fmt::Display| HubError::Setup(format!("{}: {error}", call.what));
+        let _place = self.places.acquire().await.map_err(|error| closed(&error))?;
+
+        let builder = http::Request::builder().method(call.method.clone()).uri(call.path.as_str());
+        let mut request = crab.build_request(builder, call.body.as_ref()).map_err(|error| closed(&error))?;
+        request.extensions_mut().insert(call.door);
+        let sent = (self.clock)();
+        let response = match crab.execute(request).await {
+            Ok(response) => response,
+            Err(error) => return Err(call.without_answer(&error)),
+        };
+        let received = (self.clock)();
+        let (parts, body) = response.into_parts();
+        // The wire has read the whole body already, within its bound.
+        let body = body.collect().await.map_err(|error| call.broken(error.to_string()))?.to_bytes();
+        let answer = Answer { status: parts.status, headers: parts.headers, body };
+        self.skew.note(&answer.headers, sent, received);
+        tracing::debug!(call = call.what, status = answer.status.as_u16(), "hub answered");
+        match self.limit(budget, counter, &answer, received) {
+            None => Ok(answer),
+            Some((until, why)) => Err(HubError::Limited { what: call.what.clone(), until, why }),
+        }
+    }
+
+    fn limit(&self, budget: &Budget, counter: Counter, answer: &Answer, now: Timestamp) -> Option<(Timestamp, String)> {
+        let refused = answer.status.is_client_error();
+        let words = if refused { said(&answer.body).to_lowercase() } else { String::new() };
+        let graphql_limited =
+            counter == Counter::GraphQl && answer.status.is_success() && super::graphql::is_limit(&answer.body);
+        let seen = Seen {
+            status: answer.status,
+            headers: &answer.headers,
+            words: &words,
+            graphql_limited,
+            skew: self.skew.get(),
+        };
+        budget.note(counter, &seen, now)
+    }
+}
+
+/// A request to be sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    method: Method,
+    path: String,
+    body: Option<Value>,
+    door: Door,
+    /// Whether it changes something there.
+    writes: bool,
+    /// How errors name it: method and path.
+    what: String,
+}
+
+impl Call {
+    pub(crate) fn get(path: impl Into<String>) -> Self {
+        Self::new(Method::GET, path.into(), None, false)
+    }
+
+    pub(crate) fn write(method: Method, path: impl Into<String>, body: Option<Value>) -> Self {
+        Self::new(method, path.into(), body, true)
+    }
+
+    /// A POST that changes nothing of the world: a token is minted.
+    pub(crate) fn mint(path: String, body: Value) -> Self {
+        Self::new(Method::POST, path, Some(body), false)
+    }
+
+    /// A GraphQL query, named `what` in errors.
+    pub(crate) fn query(what: &str, body: Value) -> Self {
+        let path = "/graphql".to_owned();
+        let what = format!("GraphQL {what}");
+        Self { method: Method::POST, path, body: Some(body), door: Door::GraphQl, writes: false, what }
+    }
+
+    fn new(method: Method, path: String, body: Option<Value>, writes: bool) -> Self {
+        let shown = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
+        let what = format!("{method} {}", harmless(shown));
+        Self { method, path, body, door: Door::Rest, writes, what }
+    }
+
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    fn without_answer(&self, error: &octocrab::Error) -> HubError {
+        let what = self.what.clone();
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+        while let Some(inner) = cause {
+            match inner.downcast_ref::<Trouble>() {
+                Some(Trouble::NotSent(why)) => return HubError::Unreachable { what, why: why.clone() },
+                Some(Trouble::Broken(why)) => return self.broken(why.clone()),
+                Some(Trouble::TooMuch) if self.writes => return self.broken("a boundless answer".to_owned()),
+                Some(trouble @ Trouble::TooMuch) => return HubError::TooMuch { what, why: trouble.to_string() },
+                None => cause = inner.source(),
+            }
+        }
+        // octocrab's own: the key did not sign, or its worker ended.
+        self.broken(harmless(&error.to_string()))
+    }
+
+    fn broken(&self, why: String) -> HubError {
+        let what = self.what.clone();
+        if self.writes { HubError::Unsettled { what, why } } else { HubError::Unreachable { what, why } }
+    }
+}
+
+/// What the hub answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    /// Itself for a success, an error for the rest.
+    pub(crate) fn success(self, call: &Call) -> Result<Self, HubError> {
+        if self.status.is_success() {
+            return Ok(self);
+        }
+        let location = self.headers.get(http::header::LOCATION).and_then(|location| location.to_str().ok());
+        Err(of_status(&call.what, call.writes, self.status, location, &self.body))
+    }
+
+    /// The body as `T`. For a write this can only fail after the fact: it has happened then, and
+    /// is unsettled to the caller.
+    pub(crate) fn json<T: DeserializeOwned>(&self, call: &Call) -> Result<T, HubError> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let why = harmless(&error.to_string());
+            if call.writes {
+                call.broken(format!("its answer makes no sense: {why}"))
+            } else {
+                HubError::Malformed { what: call.what.clone(), why }
+            }
+        })
+    }
+}

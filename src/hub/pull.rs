@@ -1,0 +1,253 @@
+//! A pull request as the hub shows it, in our own words. A part that the hub did not answer, or
+//! that is longer than one page, is unread. Which of its comments are commands, and what its
+//! version is, `observe` finds out.
+
+use decide::snapshot::{CheckState, Mergeable, Read, ReviewDecision, ReviewVerdict};
+use decide::{Person, PullNumber, Sha};
+use jiff::Timestamp;
+
+use super::BRANCH_PREFIX;
+
+/// One pull request and everything about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HubPull {
+    /// Its number.
+    pub number: PullNumber,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Open, merged, closed.
+    pub state: HubState,
+    /// A draft.
+    pub draft: bool,
+    /// Whether the hub can merge it.
+    pub mergeable: Mergeable,
+    /// The hub's own word on reviews.
+    pub review_decision: ReviewDecision,
+    /// Who opened it; none for a deleted account.
+    pub author: Option<Author>,
+    /// Its branch is in another repository.
+    pub foreign: bool,
+    /// The branch that it goes to.
+    pub base: String,
+    /// That branch's commit as the pull request knows it.
+    pub base_commit: Option<Sha>,
+    /// Its branch.
+    pub branch: String,
+    /// The head commit.
+    pub head: Sha,
+    /// The message of the head commit, its trailers included; unread while the hub does not show
+    /// that commit.
+    pub message: Read<String>,
+    /// When it was opened, by the hub's clock.
+    pub opened_at: Timestamp,
+    /// When anything about it last changed, by the hub's clock.
+    pub updated_at: Timestamp,
+    /// Names of its labels, at most fifty.
+    pub labels: Vec<String>,
+    /// Reviews, oldest first; unread when there are more than a hundred.
+    pub reviews: Read<Vec<HubReview>>,
+    /// Comments, oldest first; the last fifty. See `more_comments`.
+    pub comments: Read<Vec<HubComment>>,
+    /// There are older comments than those.
+    pub more_comments: bool,
+    /// Check runs and statuses on the head; unread when there are more than a hundred.
+    pub checks: Read<Vec<HubCheck>>,
+}
+
+/// Open, merged or closed, as the hub tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HubState {
+    /// Open.
+    Open,
+    /// Merged.
+    Merged {
+        /// When.
+        at: Timestamp,
+        /// By whom; none when the hub does not say.
+        by: Option<Author>,
+        /// The commit on the base branch; none when the hub does not say yet.
+        commit: Option<Sha>,
+    },
+    /// Closed unmerged.
+    Closed {
+        /// When.
+        at: Timestamp,
+        /// By whom; none when the hub does not say.
+        by: Option<Author>,
+    },
+}
+
+/// Somebody at the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The login; Apps carry the suffix `[bot]`.
+    pub login: Person,
+    /// A user account, which a person or a machine may hold; not an App.
+    pub human: bool,
+}
+
+/// One review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubReview {
+    /// Who; none for a deleted account.
+    pub by: Option<Author>,
+    /// What they said; what we do not know is a mere comment.
+    pub verdict: ReviewVerdict,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// The commit that the hub attributes it to, when it does.
+    pub commit: Option<Sha>,
+}
+
+/// One comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubComment {
+    /// Its number.
+    pub id: u64,
+    /// Who; none for a deleted account.
+    pub by: Option<Author>,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// When it was last edited.
+    pub edited_at: Option<Timestamp>,
+    /// Its text.
+    pub body: String,
+}
+
+/// A check run or a commit status on the head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubCheck {
+    /// Its name, or its context.
+    pub name: String,
+    /// How it stands. Neutral and skipped count as green, as they do for the hub's own rules.
+    pub state: CheckState,
+    /// The App that a check run belongs to.
+    pub app: Option<u64>,
+    /// Who wrote a status.
+    pub by: Option<Author>,
+    /// The number of a check run; none for a status.
+    pub run: Option<u64>,
+    /// The title of a check run, the description of a status.
+    pub title: String,
+    /// What we wrote as `external_id`: [`super::CheckDraft::mark`] of a run of ours.
+    pub mark: Option<String>,
+}
+
+/// A check that branch rules require, and the App that they pin it to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequiredContext {
+    /// Its name.
+    pub name: String,
+    /// Only this App's word counts; none = anybody's.
+    pub app: Option<u64>,
+}
+
+impl HubPull {
+    /// Whether we opened it: our login, our repository, a branch of ours. Text and labels prove
+    /// nothing, anybody can copy them (design: attack A10).
+    pub fn is_by(&self, bot: &Person) -> bool {
+        !self.foreign
+            && self.branch.starts_with(BRANCH_PREFIX)
+            && self.author.as_ref().is_some_and(|author| author.login == *bot)
+    }
+
+    /// How a required check stands on the head. Absent is pending; where several have the name,
+    /// each has to be green.
+    pub fn check_state(&self, required: &RequiredContext) -> Read<CheckState> {
+        let checks = match &self.checks {
+            Read::Known(checks) => checks,
+            Read::Unread(why) => return Read::Unread(why.clone()),
+        };
+        let mut states = checks
+            .iter()
+            .filter(|check| check.name == required.name)
+            .filter(|check| required.app.is_none() || check.app == required.app)
+            .map(|check| check.state)
+            .peekable();
+        if states.peek().is_none() {
+            return Read::Known(CheckState::Pending);
+        }
+        Read::Known(states.fold(CheckState::Success, |all, one| match (all, one) {
+            (CheckState::Failure, _) | (_, CheckState::Failure) => CheckState::Failure,
+            (CheckState::Pending, _) | (_, CheckState::Pending) => CheckState::Pending,
+            (CheckState::Success, CheckState::Success) => CheckState::Success,
+        }))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn check(name: &str, app: Option<u64>, state: CheckState) -> HubCheck {
+        HubCheck { name: name.to_owned(), state, app, by: None, run: None, title: String::new(), mark: None }
+    }
+
+    pub(crate) fn pull() -> HubPull {
+        let at: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
+        HubPull {
+            number: PullNumber(1),
+            title: String::new(),
+            body: String::new(),
+            state: HubState::Open,
+            draft: false,
+            mergeable: Mergeable::Yes,
+            review_decision: ReviewDecision::Required,
+            author: Some(Author { login: Person::from("coldframe[bot]"), human: false }),
+            foreign: false,
+            base: "main".to_owned(),
+            base_commit: None,
+            branch: "coldframe/a/b".to_owned(),
+            head: Sha::from("1"),
+            message: Read::Known(String::new()),
+            opened_at: at,
+            updated_at: at,
+            labels: Vec::new(),
+            reviews: Read::Known(Vec::new()),
+            comments: Read::Known(Vec::new()),
+            more_comments: false,
+            checks: Read::Known(Vec::new()),
+        }
+    }
+
+    #[test]
+    fn impostors_are_not_ours() {
+        let bot = Person::from("coldframe[bot]");
+        assert!(pull().is_by(&bot));
+        let person = Some(Author { login: Person::from("coldframe"), human: true });
+        for impostor in [
+            HubPull { author: person, ..pull() },
+            HubPull { author: None, ..pull() },
+            HubPull { foreign: true, ..pull() },
+            HubPull { branch: "coldframe2/a/b".to_owned(), ..pull() },
+        ] {
+            assert!(!impostor.is_by(&bot), "{impostor:?}");
+        }
+    }
+
+    #[test]
+    fn required_checks_need_the_right_app_and_all_green() {
+        use CheckState::{Failure, Pending, Success};
+        let required = |app| RequiredContext { name: "e2e".to_owned(), app };
+        type Case = (Vec<HubCheck>, Option<u64>, CheckState);
+        let cases: [Case; 7] = [
+            (vec![], None, Pending),
+            (vec![check("other", None, Success)], None, Pending),
+            (vec![check("e2e", None, Success)], None, Success),
+            // A status that a writer set does not stand for the App's check.
+            (vec![check("e2e", None, Success)], Some(7), Pending),
+            (vec![check("e2e", Some(8), Success), check("e2e", Some(7), Failure)], Some(7), Failure),
+            (vec![check("e2e", Some(7), Success), check("e2e", None, Failure)], None, Failure),
+            (vec![check("e2e", Some(7), Pending), check("e2e", None, Success)], None, Pending),
+        ];
+        for (checks, app, state) in cases {
+            let pull = HubPull { checks: Read::Known(checks), ..pull() };
+            assert_eq!(pull.check_state(&required(app)), Read::Known(state), "{:?}", pull.checks);
+        }
+        let pull = HubPull { checks: Read::Unread("no".to_owned()), ..pull() };
+        assert!(pull.check_state(&required(None)).known().is_none());
+    }
+}

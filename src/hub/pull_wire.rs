@@ -1,0 +1,300 @@
+//! Pull requests as GraphQL writes them, and their translation. Fields and words that we do not
+//! know are passed over; a missing part is unread, never empty.
+
+use decide::snapshot::{Mergeable, Read, ReviewDecision, ReviewVerdict};
+use decide::{Person, PullNumber, Sha};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::HubError;
+use super::check_wire::{WireRollup, checks};
+use super::graphql::Fault;
+use super::pull::{Author, HubComment, HubPull, HubReview, HubState};
+use super::pulls::{malformed, partial};
+
+/// A list of GraphQL, with as much of its page as was asked for.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireConnection<T> {
+    nodes: Option<Vec<Option<T>>>,
+    page_info: Option<PageInfo>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    #[serde(default)]
+    has_next_page: bool,
+    #[serde(default)]
+    has_previous_page: bool,
+    #[serde(default)]
+    end_cursor: Option<String>,
+}
+
+impl<T> WireConnection<T> {
+    /// The cursor of the next page.
+    pub(super) fn next(&self, what: &str) -> Result<Option<String>, HubError> {
+        match self.page_info.as_ref().filter(|info| info.has_next_page) {
+            None => Ok(None),
+            Some(info) if info.end_cursor.is_some() => Ok(info.end_cursor.clone()),
+            Some(_) => Err(malformed(what, "a next page without its cursor")),
+        }
+    }
+
+    /// Every entry; a hole in the list is an error, because nobody knows what it hides.
+    pub(super) fn entries(self, what: &str) -> Result<Vec<T>, HubError> {
+        let nodes = self.nodes.ok_or_else(|| malformed(what, "a list without entries"))?;
+        nodes.into_iter().map(|node| node.ok_or_else(|| malformed(what, "a list with a hole"))).collect()
+    }
+
+    /// Every entry of a part that may be unread.
+    pub(super) fn part(self, longest: &str) -> Read<Vec<T>> {
+        let more = self.page_info.as_ref().is_some_and(|info| info.has_next_page || info.has_previous_page);
+        match self.nodes.map(|nodes| nodes.into_iter().collect::<Option<Vec<T>>>()) {
+            Some(Some(nodes)) if !more => Read::Known(nodes),
+            Some(Some(_)) => Read::Unread(format!("there are more than {longest}")),
+            Some(None) | None => Read::Unread("the hub left some out".to_owned()),
+        }
+    }
+
+    fn has_previous(&self) -> bool {
+        self.page_info.as_ref().is_some_and(|info| info.has_previous_page)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WirePull {
+    number: u64,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: String,
+    state: String,
+    #[serde(default)]
+    is_draft: bool,
+    #[serde(default)]
+    mergeable: String,
+    review_decision: Option<String>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    closed_at: Option<Timestamp>,
+    merged_at: Option<Timestamp>,
+    merged_by: Option<WireActor>,
+    merge_commit: Option<WireOid>,
+    author: Option<WireActor>,
+    is_cross_repository: bool,
+    base_ref_name: String,
+    base_ref_oid: Option<String>,
+    head_ref_name: String,
+    head_ref_oid: String,
+    labels: Option<WireConnection<WireLabel>>,
+    timeline_items: Option<WireConnection<WireClosed>>,
+    reviews: Option<WireConnection<WireReview>>,
+    comments: Option<WireConnection<WireComment>>,
+    commits: Option<WireConnection<WirePullCommit>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireActor {
+    #[serde(rename = "__typename", default)]
+    kind: String,
+    login: String,
+}
+
+impl WireActor {
+    pub(super) fn read(self) -> Author {
+        // GraphQL leaves the suffix out that REST and people know an App by.
+        let app = self.kind == "Bot" || self.login.ends_with("[bot]");
+        let login = if app && !self.login.ends_with("[bot]") { format!("{}[bot]", self.login) } else { self.login };
+        Author { login: Person::new(login), human: self.kind == "User" && !app }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireOid {
+    oid: String,
+}
+
+#[derive(Deserialize)]
+struct WireLabel {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireClosed {
+    actor: Option<WireActor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireReview {
+    state: String,
+    submitted_at: Option<Timestamp>,
+    author: Option<WireActor>,
+    commit: Option<WireOid>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireComment {
+    database_id: Option<u64>,
+    created_at: Timestamp,
+    last_edited_at: Option<Timestamp>,
+    #[serde(default)]
+    body: String,
+    author: Option<WireActor>,
+}
+
+#[derive(Deserialize)]
+struct WirePullCommit {
+    commit: WireCommit,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireCommit {
+    oid: String,
+    #[serde(default)]
+    message: String,
+    status_check_rollup: Option<WireRollup>,
+}
+
+impl WirePull {
+    pub(super) fn branch(&self) -> &str {
+        &self.head_ref_name
+    }
+
+    pub(super) fn is_on(&self, base: &str) -> bool {
+        self.base_ref_name == base
+    }
+
+    /// Translates it; `faults` are the errors about it, relative to it. Reviews, comments and
+    /// checks can be unread; everything else has to be there.
+    pub(super) fn read(self, what: &str, faults: &[Fault]) -> Result<HubPull, HubError> {
+        let vital = |fault: &&Fault| {
+            let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
+            let apart = matches!(path.as_slice(), ["reviews" | "comments", ..])
+                || (path.first() == Some(&"commits") && path.contains(&"statusCheckRollup"));
+            !apart
+        };
+        if let Some(fault) = faults.iter().find(vital) {
+            return Err(partial(what, std::slice::from_ref(fault)));
+        }
+        let fault = |part: &str| {
+            let about = |fault: &&Fault| fault.path.iter().any(|name| name == part);
+            faults.iter().find(about).map(|fault| fault.message.clone())
+        };
+        let head = Sha::new(self.head_ref_oid);
+        let commit = self.commits.map(|commits| commits.entries(what)).transpose()?.and_then(|mut list| list.pop());
+        let commit = commit.map(|commit| commit.commit);
+        // Just after a push the two can differ: then nothing is known of the new head.
+        let (message, checks) = match commit.filter(|commit| commit.oid == head.as_str()) {
+            Some(commit) => {
+                (Read::Known(commit.message), checks(commit.status_check_rollup, fault("statusCheckRollup")))
+            }
+            None => {
+                let why = format!("the hub does not show the commit {} yet", head.short());
+                (Read::Unread(why.clone()), Read::Unread(why))
+            }
+        };
+        let closed_by = self.timeline_items.and_then(|items| items.nodes).into_iter().flatten().flatten().next_back();
+        let closed_by = closed_by.and_then(|closed| closed.actor).map(WireActor::read);
+        let at = |time: Option<Timestamp>| time.ok_or_else(|| malformed(what, "a state without its time"));
+        let state = match self.state.as_str() {
+            "OPEN" => HubState::Open,
+            "MERGED" => HubState::Merged {
+                at: at(self.merged_at)?,
+                by: self.merged_by.map(WireActor::read),
+                commit: self.merge_commit.map(|commit| Sha::new(commit.oid)),
+            },
+            "CLOSED" => HubState::Closed { at: at(self.closed_at)?, by: closed_by },
+            other => return Err(malformed(what, &format!("a pull request that is `{other}`"))),
+        };
+        let labels = self.labels.map(|labels| labels.entries(what)).transpose()?.unwrap_or_default();
+        let more_comments = self.comments.as_ref().is_some_and(WireConnection::has_previous);
+        Ok(HubPull {
+            number: PullNumber(self.number),
+            title: self.title,
+            body: self.body,
+            state,
+            draft: self.is_draft,
+            mergeable: match self.mergeable.as_str() {
+                "MERGEABLE" => Mergeable::Yes,
+                "CONFLICTING" => Mergeable::Conflict,
+                _ => Mergeable::Unknown,
+            },
+            review_decision: match self.review_decision.as_deref() {
+                None => ReviewDecision::NotRequired,
+                Some("APPROVED") => ReviewDecision::Approved,
+                Some("CHANGES_REQUESTED") => ReviewDecision::ChangesRequested,
+                // A word that we do not know is no yes.
+                Some(_) => ReviewDecision::Required,
+            },
+            author: self.author.map(WireActor::read),
+            foreign: self.is_cross_repository,
+            base: self.base_ref_name,
+            base_commit: self.base_ref_oid.map(Sha::new),
+            branch: self.head_ref_name,
+            head,
+            opened_at: self.created_at,
+            updated_at: self.updated_at,
+            labels: labels.into_iter().map(|label| label.name).collect(),
+            reviews: reviews(self.reviews, fault("reviews")),
+            comments: comments(self.comments, fault("comments")),
+            more_comments,
+            checks,
+            message,
+        })
+    }
+}
+
+fn reviews(list: Option<WireConnection<WireReview>>, fault: Option<String>) -> Read<Vec<HubReview>> {
+    let list = match (fault, list) {
+        (Some(why), _) => return Read::Unread(why),
+        (None, None) => return Read::Unread("the hub left the reviews out".to_owned()),
+        (None, Some(list)) => list,
+    };
+    let known = match list.part("100 reviews") {
+        Read::Known(known) => known,
+        Read::Unread(why) => return Read::Unread(why),
+    };
+    let read = |review: WireReview| {
+        // One that is still being written is shown to its author only, and has no time.
+        let at = review.submitted_at.filter(|_| review.state != "PENDING")?;
+        let verdict = match review.state.as_str() {
+            "APPROVED" => ReviewVerdict::Approved,
+            "CHANGES_REQUESTED" => ReviewVerdict::ChangesRequested,
+            "DISMISSED" => ReviewVerdict::Dismissed,
+            _ => ReviewVerdict::Commented,
+        };
+        let commit = review.commit.map(|commit| Sha::new(commit.oid));
+        Some(HubReview { by: review.author.map(WireActor::read), verdict, at, commit })
+    };
+    let mut reviews: Vec<HubReview> = known.into_iter().filter_map(read).collect();
+    reviews.sort_by_key(|review| review.at);
+    Read::Known(reviews)
+}
+
+fn comments(list: Option<WireConnection<WireComment>>, fault: Option<String>) -> Read<Vec<HubComment>> {
+    let nodes = match (fault, list.and_then(|list| list.nodes)) {
+        (Some(why), _) => return Read::Unread(why),
+        (None, None) => return Read::Unread("the hub left the comments out".to_owned()),
+        (None, Some(nodes)) => nodes,
+    };
+    let read = |comment: Option<WireComment>| {
+        let comment = comment?;
+        Some(HubComment {
+            id: comment.database_id?,
+            by: comment.author.map(WireActor::read),
+            at: comment.created_at,
+            edited_at: comment.last_edited_at,
+            body: comment.body,
+        })
+    };
+    match nodes.into_iter().map(read).collect::<Option<Vec<HubComment>>>() {
+        Some(comments) => Read::Known(comments),
+        None => Read::Unread("the hub left some comments out".to_owned()),
+    }
+}

@@ -1,0 +1,250 @@
+//! Reads pull requests: one GraphQL page for all, the same for one, and a second, independent
+//! look by REST before one is created.
+
+use std::collections::BTreeMap;
+
+use decide::{Person, PullNumber, Sha};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::form_urlencoded;
+
+use super::client::Client;
+use super::graphql::{Envelope, Fault};
+use super::pull_wire::{WireConnection, WirePull};
+use super::{BRANCH_PREFIX, HubError, HubPull, RepoHub};
+
+const DOCUMENT: &str = include_str!("queries/pulls.graphql");
+/// Pull requests on a page; halved when the hub cannot answer so much.
+const PAGE: u64 = 50;
+/// GitHub advises against more than a thousand open ones on a base; this is twice that.
+const MOST_PAGES: usize = 40;
+
+/// A pull request as a REST list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestPull {
+    /// Its number.
+    pub number: PullNumber,
+    /// Open.
+    pub open: bool,
+    /// When it was merged.
+    pub merged_at: Option<Timestamp>,
+    /// The head commit.
+    pub head: Sha,
+    /// Its branch.
+    pub branch: String,
+    /// The branch that it goes to.
+    pub base: String,
+    /// Who opened it; none for a deleted account.
+    pub author: Option<Person>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    repository: Option<Lists>,
+}
+
+#[derive(Deserialize)]
+struct Lists {
+    open: Option<WireConnection<WirePull>>,
+    #[serde(default)]
+    closed: Option<WireConnection<WirePull>>,
+}
+
+#[derive(Deserialize)]
+struct One {
+    repository: Option<OnePull>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OnePull {
+    pull_request: Option<WirePull>,
+}
+
+impl RepoHub {
+    /// The pull requests against `base` whose branch begins with `coldframe/`: every open one and
+    /// those among the last fifty that were closed (fewer when the hub cannot answer so much at
+    /// once), by number. Whose they are, see [`HubPull::is_by`]. One that is missing here is not proven to be closed.
+    ///
+    /// # Errors
+    /// The page was not read, or lacks more than the parts that a [`HubPull`] can lack.
+    pub async fn pulls(&self, base: &str) -> Result<Vec<HubPull>, HubError> {
+        let mut size = PAGE;
+        loop {
+            match self.pulls_by(base, size).await {
+                // Too much at once for the hub (it gives up after ten seconds) or for us.
+                Err(HubError::Failed { status: 502..=504, .. } | HubError::TooMuch { .. }) if size > 5 => size /= 2,
+                other => return other,
+            }
+        }
+    }
+
+    async fn pulls_by(&self, base: &str, size: u64) -> Result<Vec<HubPull>, HubError> {
+        let what = "GraphQL Pulls";
+        let repository = self.repository();
+        let mut variables =
+            json!({ "owner": repository.owner, "name": repository.name, "base": base, "open": size, "closed": size });
+        let mut found = BTreeMap::new();
+        let mut operation = "Pulls";
+        for _ in 0..MOST_PAGES {
+            let envelope = self.main().query(DOCUMENT, operation, variables.clone()).await?;
+            let faults = envelope.faults();
+            let lists = root::<Page>(what, envelope, &faults)?.repository;
+            let Some(lists) = lists else { return Err(not_there(what, &faults)) };
+            let Some(open) = lists.open else { return Err(partial(what, &faults)) };
+            let next = open.next(what)?;
+            // Open ones last: who was reopened between two pages is open.
+            for (part, list) in [("closed", lists.closed), ("open", Some(open))] {
+                let Some(list) = list else { continue };
+                for (index, pull) in list.entries(what)?.into_iter().enumerate() {
+                    let faults = faults_of(what, &faults, &["repository", part, "nodes"], index)?;
+                    if pull.is_on(base) && pull.branch().starts_with(BRANCH_PREFIX) {
+                        let pull = pull.read(what, &faults)?;
+                        found.insert(pull.number, pull);
+                    }
+                }
+            }
+            if let Some(stray) = faults.iter().find(|fault| !is_within_a_pull(fault)) {
+                return Err(partial(what, std::slice::from_ref(stray)));
+            }
+            let Some(after) = next else { return Ok(found.into_values().collect()) };
+            operation = "MorePulls";
+            variables = json!({ "owner": repository.owner, "name": repository.name, "base": base, "open": size, "after": after });
+        }
+        Err(HubError::TooMuch { what: what.to_owned(), why: format!("more than {MOST_PAGES} pages of open ones") })
+    }
+
+    /// One pull request, whatever its branch.
+    ///
+    /// # Errors
+    /// As [`RepoHub::pulls`]; one answer that it is not there proves nothing.
+    pub async fn pull(&self, number: PullNumber) -> Result<HubPull, HubError> {
+        let what = &format!("GraphQL Pull {number}");
+        let repository = self.repository();
+        let variables = json!({ "owner": repository.owner, "name": repository.name, "number": number.0 });
+        let envelope = self.main().query(DOCUMENT, "Pull", variables).await?;
+        let faults = envelope.faults();
+        let pull = root::<One>(what, envelope, &faults)?.repository.and_then(|repository| repository.pull_request);
+        let Some(pull) = pull else { return Err(not_there(what, &faults)) };
+        let below: Option<Vec<Fault>> =
+            faults.iter().map(|fault| relative(fault, &["repository", "pullRequest"])).collect();
+        let Some(below) = below else { return Err(partial(what, &faults)) };
+        pull.read(what, &below)
+    }
+
+    /// Every pull request of one of our branches, open or not, as REST lists it: the second look
+    /// before one is created.
+    ///
+    /// # Errors
+    /// The list was not read.
+    pub async fn pulls_of_branch(&self, branch: &str) -> Result<Vec<RestPull>, HubError> {
+        list_of_branch(self.main(), &self.path(""), &self.repository().owner, branch).await
+    }
+}
+
+/// The pull requests with this head, by REST.
+pub(super) async fn list_of_branch(
+    client: &Client,
+    root: &str,
+    owner: &str,
+    branch: &str,
+) -> Result<Vec<RestPull>, HubError> {
+    #[derive(Deserialize)]
+    struct Wire {
+        number: u64,
+        state: String,
+        merged_at: Option<Timestamp>,
+        head: End,
+        base: End,
+        user: Option<User>,
+    }
+    #[derive(Deserialize)]
+    struct End {
+        #[serde(rename = "ref")]
+        branch: String,
+        sha: String,
+    }
+    #[derive(Deserialize)]
+    struct User {
+        login: String,
+    }
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("head", &format!("{owner}:{branch}"))
+        .append_pair("state", "all")
+        .append_pair("per_page", "100")
+        .finish();
+    let list: Vec<Wire> = client.pages(&format!("{root}/pulls?{query}"), None).await?;
+    // The filter is the hub's; a hub that ignores it would show strangers.
+    let ours = list.into_iter().filter(|pull| pull.head.branch == branch);
+    Ok(ours
+        .map(|pull| RestPull {
+            number: PullNumber(pull.number),
+            open: pull.state == "open",
+            merged_at: pull.merged_at,
+            head: Sha::new(pull.head.sha),
+            branch: pull.head.branch,
+            base: pull.base.branch,
+            author: pull.user.map(|user| Person::new(user.login)),
+        })
+        .collect())
+}
+
+/// The data of an answer; an answer without any is its errors.
+fn root<T: serde::de::DeserializeOwned>(what: &str, envelope: Envelope, faults: &[Fault]) -> Result<T, HubError> {
+    match envelope.data {
+        None | Some(Value::Null) => Err(partial(what, faults)),
+        Some(data) => serde_json::from_value(data).map_err(|error| malformed(what, &error.to_string())),
+    }
+}
+
+/// Whether an error is about one pull request of a list.
+fn is_within_a_pull(fault: &Fault) -> bool {
+    ["open", "closed"]
+        .iter()
+        .any(|part| relative(fault, &["repository", part, "nodes"]).is_some_and(|below| below.path.len() >= 2))
+}
+
+/// The errors about one pull request of a list, relative to it.
+fn faults_of(what: &str, faults: &[Fault], list: &[&str], index: usize) -> Result<Vec<Fault>, HubError> {
+    let index = index.to_string();
+    let mut place = list.to_vec();
+    place.push(&index);
+    let mut below = Vec::new();
+    for fault in faults {
+        match relative(fault, &place) {
+            Some(relative) if relative.path.is_empty() => return Err(partial(what, std::slice::from_ref(fault))),
+            Some(relative) => below.push(relative),
+            None => {}
+        }
+    }
+    Ok(below)
+}
+
+/// An error relative to a place; none = it is about something else.
+fn relative(fault: &Fault, place: &[&str]) -> Option<Fault> {
+    let (head, rest) = fault.path.split_at_checked(place.len())?;
+    head.iter().zip(place).all(|(a, b)| a == b).then(|| Fault { path: rest.to_vec(), ..fault.clone() })
+}
+
+fn not_there(what: &str, faults: &[Fault]) -> HubError {
+    if faults.is_empty() || faults.iter().any(|fault| fault.kind == "NOT_FOUND") {
+        HubError::NotFound { what: what.to_owned() }
+    } else {
+        partial(what, faults)
+    }
+}
+
+pub(super) fn partial(what: &str, faults: &[Fault]) -> HubError {
+    let said = faults.iter().take(3).map(|fault| {
+        let place = fault.path.join(".");
+        if place.is_empty() { fault.message.clone() } else { format!("{place}: {}", fault.message) }
+    });
+    let why = said.collect::<Vec<_>>().join("; ");
+    let why = if why.is_empty() { "no data and no error".to_owned() } else { super::error::harmless(&why) };
+    HubError::Partial { what: what.to_owned(), why }
+}
+
+pub(super) fn malformed(what: &str, why: &str) -> HubError {
+    HubError::Malformed { what: what.to_owned(), why: super::error::harmless(why) }
+}

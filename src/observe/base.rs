@@ -1,0 +1,221 @@
+//! What the base branch says: the policy file, the inventory, the spots that hold versions, the
+//! code owners; all at one commit. What follows from them is decided in `decide`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use decide::snapshot::{Cluster, Place, Read};
+use decide::{ClusterName, PluginName, Sha, TierName, Version};
+
+use crate::act::edit;
+use crate::git::{GitError, Store};
+use crate::observe::inventory;
+use crate::policy::wiring::{DocumentSelector, Inventory, ListedCluster, Write};
+use crate::policy::{self, Loaded, SourceFile};
+use crate::rooms::Rooms;
+
+/// The two places where the policy file may be; both at once is an error.
+const POLICY_FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
+/// Further files, which hold plugins only.
+const POLICY_FOLDER: &str = "coldframe.d";
+/// Where GitHub looks for code owners, in its order.
+const OWNER_FILES: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+
+/// The base branch at one commit.
+pub struct Base {
+    /// The commit.
+    pub commit: Sha,
+    /// The policy there; the last good one when that has errors.
+    pub loaded: Arc<Loaded>,
+    /// What is wrong with the newest policy file.
+    pub problem: Option<String>,
+    /// The inventory.
+    pub clusters: Read<Vec<ListedCluster>>,
+    /// The spots of each plugin on each tier.
+    pub spots: BTreeMap<(PluginName, TierName), Vec<Spot>>,
+    /// The text of the code owners' file, when there is one.
+    pub owners: Read<Option<String>>,
+}
+
+/// One spot that holds a version, and what stands there.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// The file.
+    pub file: String,
+    /// Which document of it.
+    pub document: Option<DocumentSelector>,
+    /// The scalar's path.
+    pub path: String,
+    /// The cluster it is for; none = all of the tier.
+    pub cluster: Option<ClusterName>,
+    /// What stands there.
+    pub version: Read<Version>,
+}
+
+impl Spot {
+    /// As the planner sees it.
+    pub fn place(&self) -> Place {
+        Place { file: self.file.clone(), cluster: self.cluster.clone(), version: self.version.clone() }
+    }
+}
+
+/// Reads the base branch of a repository as it is now.
+pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
+    let branch = rooms.repository.default_branch.clone();
+    let (commit, files) = rooms
+        .git(move |store, access| {
+            let Some(commit) = store.fetch(access, &branch, Some(1))? else { return Ok(None) };
+            let files = policy_files(store, &commit)?;
+            Ok(Some((commit, files)))
+        })
+        .await?
+        .with_context(|| format!("the default branch `{}` does not exist", rooms.repository.default_branch))?;
+    let (loaded, problem) = load(rooms, files)?;
+    let (wanted, at) = (Arc::clone(&loaded), commit.clone());
+    let (clusters, spots, owners) = rooms
+        .git(move |store, _| {
+            let clusters = clusters(store, &at, &wanted)?;
+            let spots = spots(store, &at, &wanted, clusters.known().map_or(&[][..], Vec::as_slice))?;
+            Ok((clusters, spots, owners(store, &at)?))
+        })
+        .await?;
+    Ok(Base { commit, loaded, problem, clusters, spots, owners })
+}
+
+/// Every policy file at a commit.
+fn policy_files(store: &Store, commit: &Sha) -> Result<Vec<SourceFile>, GitError> {
+    let mut paths: Vec<String> = POLICY_FILES.iter().map(ToString::to_string).collect();
+    paths.extend(store.list(commit, POLICY_FOLDER)?.into_iter().filter(|path| path.ends_with(".yaml")));
+    let mut files = Vec::new();
+    for path in paths {
+        if let Some(bytes) = store.read(commit, &path)? {
+            files.push(SourceFile { path, text: String::from_utf8_lossy(&bytes).into_owned() });
+        }
+    }
+    Ok(files)
+}
+
+/// Parses the policy unless it is the one that was parsed before. One with errors leaves the last
+/// good one in force for reading, and says so.
+fn load(rooms: &mut Rooms, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Loaded>, Option<String>)> {
+    if let Some((known, loaded)) = &rooms.memory.policy
+        && *known == files
+    {
+        return Ok((Arc::clone(loaded), None));
+    }
+    let error = match files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() {
+        0 => format!("there is no {} on the default branch", POLICY_FILES.join(" or ")),
+        1 => match policy::load(&files) {
+            Ok(loaded) => {
+                let loaded = Arc::new(loaded);
+                rooms.memory.policy = Some((files, Arc::clone(&loaded)));
+                return Ok((loaded, None));
+            }
+            Err(problems) => policy::render(&problems, &files),
+        },
+        _ => format!("there are both {}; keep one", POLICY_FILES.join(" and ")),
+    };
+    match &rooms.memory.policy {
+        Some((_, last)) => Ok((Arc::clone(last), Some(error))),
+        None => bail!("{error}"),
+    }
+}
+
+fn clusters(store: &Store, commit: &Sha, loaded: &Loaded) -> Result<Read<Vec<ListedCluster>>, GitError> {
+    let Inventory::File { path } = &loaded.wiring.inventory;
+    let Some(bytes) = store.read(commit, path)? else {
+        return Ok(Read::Unread(format!("the inventory `{path}` is not on the default branch")));
+    };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(match inventory::file::parse(path, &text) {
+        Ok(clusters) => Read::Known(clusters),
+        Err(problems) => Read::Unread(policy::render(&problems, &[SourceFile { path: path.clone(), text }])),
+    })
+}
+
+/// Every spot of every plugin on every tier. A file is read once, however many spots it has.
+fn spots(
+    store: &Store,
+    commit: &Sha,
+    loaded: &Loaded,
+    clusters: &[ListedCluster],
+) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
+    let mut texts: BTreeMap<String, Result<String, String>> = BTreeMap::new();
+    let mut spots = BTreeMap::new();
+    for plugin in &loaded.policy.plugins {
+        let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
+        for tier in &plugin.tiers {
+            let members: Vec<&ClusterName> =
+                clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).map(|cluster| &cluster.name).collect();
+            let mut of_tier = Vec::new();
+            for write in &wiring.write {
+                for (file, cluster) in files(write, &tier.name, &members) {
+                    if !texts.contains_key(&file) {
+                        let text = text(store, commit, &file)?;
+                        texts.insert(file.clone(), text);
+                    }
+                    let version = texts.get(&file).map_or_else(|| Read::Unread(String::new()), |text| version(text, write));
+                    let (document, path) = (write.document.clone(), write.path.clone());
+                    of_tier.push(Spot { file, document, path, cluster, version });
+                }
+            }
+            spots.insert((plugin.name.clone(), tier.name.clone()), of_tier);
+        }
+    }
+    Ok(spots)
+}
+
+/// The files that a pattern stands for on one tier.
+fn files(write: &Write, tier: &TierName, members: &[&ClusterName]) -> Vec<(String, Option<ClusterName>)> {
+    let of_tier = write.file.replace("{tier}", tier.as_str());
+    if !write.per_cluster() {
+        return vec![(of_tier, None)];
+    }
+    members.iter().map(|name| (of_tier.replace("{cluster}", name.as_str()), Some((*name).clone()))).collect()
+}
+
+fn text(store: &Store, commit: &Sha, file: &str) -> Result<Result<String, String>, GitError> {
+    Ok(match store.read(commit, file) {
+        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_string()),
+        Ok(None) => Err("the file does not exist on the default branch".to_string()),
+        Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
+        Err(error) => return Err(error),
+    })
+}
+
+fn version(text: &Result<String, String>, write: &Write) -> Read<Version> {
+    let text = match text {
+        Ok(text) => text,
+        Err(why) => return Read::Unread(why.clone()),
+    };
+    match edit::read(text, write.document.as_ref(), &write.path) {
+        Ok(spot) => match spot.value.parse() {
+            Ok(version) => Read::Known(version),
+            Err(error) => Read::Unread(format!("line {}: {error}", spot.line)),
+        },
+        Err(refusal) => Read::Unread(refusal.to_string()),
+    }
+}
+
+fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<String>>, GitError> {
+    for file in OWNER_FILES {
+        match store.read(commit, file) {
+            Ok(Some(bytes)) => return Ok(Read::Known(Some(String::from_utf8_lossy(&bytes).into_owned()))),
+            Ok(None) => {}
+            Err(error @ GitError::Malformed { .. }) => return Ok(Read::Unread(error.to_string())),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Read::Known(None))
+}
+
+/// The inventory as the planner sees it.
+pub fn planned(clusters: &Read<Vec<ListedCluster>>) -> Read<Vec<Cluster>> {
+    match clusters {
+        Read::Known(clusters) => Read::Known(
+            clusters.iter().map(|cluster| Cluster { name: cluster.name.clone(), labels: cluster.labels.clone() }).collect(),
+        ),
+        Read::Unread(why) => Read::Unread(why.clone()),
+    }
+}

@@ -1,0 +1,340 @@
+//! Flux `HelmRelease` (design: health, section 3.2). The version proof is the newest entry of the
+//! release history; status alone proves nothing, because after a rollback it is `deployed`, too.
+
+use decide::snapshot::{Health, Reading};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::object::{Condition, Object, Verdict, digest, later, title};
+use super::{Signal, SignalError, Target, name, target};
+
+/// Reasons for `Ready=False` that pass by themselves.
+const WAITING: [&str; 4] = ["SourceNotReady", "DependencyNotReady", "ArtifactFailed", "HealthCheckCanceled"];
+/// Failed attempts at one spec that are put up with while Flux goes on trying. With the strategy
+/// `RetryOnFailure` it never gives up by itself; three is the common number of retries.
+const PATIENCE: i64 = 3;
+
+pub(super) struct HelmRelease {
+    namespace: String,
+    name: String,
+}
+
+impl HelmRelease {
+    pub fn new(namespace: String, object: String) -> Result<Self, SignalError> {
+        Ok(Self { namespace: name("namespace", namespace)?, name: name("name", object)? })
+    }
+}
+
+impl Signal for HelmRelease {
+    fn kind(&self) -> &'static str {
+        "helmRelease"
+    }
+
+    fn target(&self) -> Target {
+        let namespace = Some(self.namespace.clone());
+        target("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases", namespace, self.name.clone())
+    }
+
+    fn judge(&self, object: &Value, observed_at: Timestamp) -> Reading {
+        let object = Object(object);
+        let mut verdict = state(object);
+        let newest = object.at("/status/history/0").map(Object);
+        if let Some(newest) = newest.filter(|newest| newest.text("/status") == Some("deployed")) {
+            verdict.running = newest.text("/chartVersion").and_then(|text| text.parse().ok());
+            verdict.digest = newest.text("/ociDigest").and_then(digest);
+        }
+        if verdict.health == Health::Healthy && verdict.running.is_none() {
+            verdict.health = Health::Unknown;
+        }
+        verdict.read(&title(&self.target()), observed_at)
+    }
+}
+
+/// Everything but the version proof.
+fn state(object: Object<'_>) -> Verdict {
+    let Some(generation) = object.generation() else {
+        return Verdict::new(Health::Unknown, "metadata.generation is missing");
+    };
+    if object.is_deleted() {
+        return Verdict::new(Health::Progressing, "it is being deleted");
+    }
+    if object.flag("/spec/suspend") {
+        return Verdict::new(Health::Suspended, "spec.suspend=true");
+    }
+    let observed = object.number("/status/observedGeneration");
+    // A condition that does not say of which generation it speaks is as old as the status.
+    let fresh = |condition: &Condition<'_>| condition.generation().or(observed) == Some(generation);
+    let held = |kind| object.condition(kind).filter(|condition| condition.is_true());
+    if let Some(stalled) = held("Stalled").filter(fresh) {
+        let ready = object.condition("Ready").filter(|ready| ready.is_false()).unwrap_or(stalled);
+        return Verdict::new(Health::Degraded, format!("{}; given up ({})", ready.words(), stalled.reason()))
+            .since(stalled.since());
+    }
+    let Some(ready) = object.condition("Ready") else {
+        return Verdict::new(Health::Progressing, "no condition Ready yet");
+    };
+    let reconciling = held("Reconciling");
+    if ready.is_false() && fresh(&ready) {
+        let retried = reconciling.is_some() && !past_patience(object);
+        let health = if retried || WAITING.contains(&ready.reason()) { Health::Progressing } else { Health::Degraded };
+        return Verdict::new(health, ready.words()).since(ready.since());
+    }
+    if observed != Some(generation) {
+        return Verdict::new(Health::Progressing, behind("status.observedGeneration", observed, generation));
+    }
+    if let Some(reconciling) = reconciling {
+        return Verdict::new(Health::Progressing, reconciling.words()).since(reconciling.since());
+    }
+    if !ready.is_true() {
+        return Verdict::new(Health::Progressing, ready.words()).since(ready.since());
+    }
+    if ready.generation() != Some(generation) {
+        return Verdict::new(Health::Progressing, behind("Ready.observedGeneration", ready.generation(), generation));
+    }
+    ready_state(object, ready)
+}
+
+/// Ready for the present generation: what was deployed, and whether its tests passed.
+fn ready_state(object: Object<'_>, ready: Condition<'_>) -> Verdict {
+    let Some(newest) = object.at("/status/history/0").map(Object) else {
+        return Verdict::new(Health::Progressing, "status.history is empty");
+    };
+    let version = newest.text("/chartVersion").unwrap_or("?");
+    let deployed = newest.text("/status").unwrap_or("?");
+    let evidence = format!("status.history[0] is {version}, {deployed}; {}", ready.words());
+    if deployed != "deployed" {
+        return Verdict::new(Health::Progressing, evidence);
+    }
+    if let Some(tests) = object.condition("TestSuccess").filter(|tests| !tests.is_true()) {
+        let health = if tests.is_false() { Health::Degraded } else { Health::Progressing };
+        return Verdict::new(health, tests.words()).since(tests.since());
+    }
+    Verdict::new(Health::Healthy, evidence).since(later(ready.since(), newest.time("/lastDeployed")))
+}
+
+/// Whether more attempts at this spec failed than anybody asked to retry.
+fn past_patience(object: Object<'_>) -> bool {
+    let count = |pointer| object.number(pointer).unwrap_or(0);
+    let failures =
+        count("/status/failures").max(count("/status/installFailures")).max(count("/status/upgradeFailures"));
+    let retries = count("/spec/upgrade/remediation/retries").max(count("/spec/install/remediation/retries"));
+    failures > retries.max(PATIENCE)
+}
+
+fn behind(what: &str, found: Option<i64>, generation: i64) -> String {
+    match found {
+        Some(found) => format!("{what}={found}, metadata.generation={generation}"),
+        None => format!("{what} is missing, metadata.generation={generation}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use serde_json::json;
+
+    fn judge(object: &Value) -> Reading {
+        let signal = HelmRelease::new("apps".into(), "loki".into()).unwrap();
+        signal.judge(object, "2026-11-21T12:00:00Z".parse().unwrap())
+    }
+
+    fn time(text: &str) -> Option<Timestamp> {
+        Some(text.parse().unwrap())
+    }
+
+    fn healthy() -> Value {
+        json!({
+            "apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease",
+            "metadata": {"name": "loki", "namespace": "apps", "generation": 4},
+            "spec": {"chart": {"spec": {"chart": "loki", "version": "1.2.0"}}},
+            "status": {
+                "observedGeneration": 4,
+                "conditions": [
+                    {"type": "Ready", "status": "True", "reason": "UpgradeSucceeded", "observedGeneration": 4,
+                     "message": "upgrade succeeded", "lastTransitionTime": "2026-11-21T10:00:00Z"},
+                    {"type": "Released", "status": "True", "reason": "UpgradeSucceeded", "observedGeneration": 4,
+                     "lastTransitionTime": "2026-11-21T10:00:00Z"},
+                ],
+                "history": [
+                    {"chartVersion": "1.2.0", "status": "deployed", "version": 7, "lastDeployed": "2026-11-21T09:58:00Z"},
+                    {"chartVersion": "1.1.0", "status": "superseded", "version": 6, "lastDeployed": "2026-11-01T09:00:00Z"},
+                ],
+            },
+        })
+    }
+
+    /// A healthy one with changes: pointer and value, `null` takes the place out.
+    fn with(changes: &[(&str, Value)]) -> Value {
+        let mut object = healthy();
+        for (pointer, value) in changes {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            match object.pointer_mut(parent).unwrap() {
+                Value::Object(map) if value.is_null() => drop(map.remove(key)),
+                Value::Object(map) => drop(map.insert(key.to_string(), value.clone())),
+                Value::Array(list) => list.push(value.clone()),
+                other => panic!("{other}"),
+            }
+        }
+        object
+    }
+
+    fn ready(status: &str, reason: &str, generation: i64) -> Value {
+        json!({"type": "Ready", "status": status, "reason": reason, "observedGeneration": generation,
+            "message": "timed out waiting for the condition", "lastTransitionTime": "2026-11-21T11:00:00Z"})
+    }
+
+    fn condition(kind: &str, status: &str, reason: &str) -> Value {
+        json!({"type": kind, "status": status, "reason": reason, "observedGeneration": 4,
+            "lastTransitionTime": "2026-11-21T11:30:00Z"})
+    }
+
+    fn with_ready(ready: Value, more: &[(&str, Value)]) -> Value {
+        let mut object = with(more);
+        object["status"]["conditions"][0] = ready;
+        object
+    }
+
+    #[test]
+    fn proven_fresh_and_ready_is_healthy() {
+        let reading = judge(&healthy());
+        assert_eq!(reading.health, Health::Healthy);
+        assert_eq!(reading.running, Some("1.2.0".parse().unwrap()));
+        assert_eq!(reading.since, time("2026-11-21T10:00:00Z"), "the later of Ready and the deployment");
+        assert_eq!(reading.signal, "HelmRelease apps/loki");
+        assert_eq!(
+            reading.evidence,
+            "status.history[0] is 1.2.0, deployed; Ready=True UpgradeSucceeded: upgrade succeeded"
+        );
+    }
+
+    #[test]
+    fn old_version_still_healthy_proves_the_old_version() {
+        let reading = judge(&with(&[("/spec/chart/spec/version", json!("1.3.0"))]));
+        assert_eq!((reading.health, reading.running), (Health::Healthy, Some("1.2.0".parse().unwrap())));
+    }
+
+    #[test]
+    fn stale_generation_is_progressing() {
+        for stale in [
+            with(&[("/metadata/generation", json!(5))]),
+            with(&[("/status/observedGeneration", json!(3))]),
+            with(&[("/status/observedGeneration", Value::Null)]),
+            with_ready(ready("True", "UpgradeSucceeded", 3), &[]),
+            with_ready(json!({"type": "Ready", "status": "True"}), &[]),
+            with_ready(ready("False", "UpgradeFailed", 3), &[("/metadata/generation", json!(5))]),
+            with(&[
+                ("/metadata/generation", json!(5)),
+                ("/status/conditions/-", condition("Stalled", "True", "RetriesExceeded")),
+            ]),
+        ] {
+            let reading = judge(&stale);
+            assert_eq!(reading.health, Health::Progressing, "{}", reading.evidence);
+        }
+    }
+
+    #[test]
+    fn a_rollback_proves_the_old_chart_and_is_degraded() {
+        let rolled_back = with_ready(
+            ready("False", "UpgradeFailed", 4),
+            &[
+                ("/status/history/0/chartVersion", json!("1.1.0")),
+                ("/status/conditions/-", condition("Remediated", "True", "RollbackSucceeded")),
+            ],
+        );
+        let reading = judge(&rolled_back);
+        assert_eq!((reading.health, reading.running), (Health::Degraded, Some("1.1.0".parse().unwrap())));
+        assert_eq!(reading.since, time("2026-11-21T11:00:00Z"));
+        assert_eq!(reading.evidence, "Ready=False UpgradeFailed: timed out waiting for the condition");
+    }
+
+    #[test]
+    fn given_up_is_degraded_since_it_was_given_up() {
+        let stalled = with_ready(
+            ready("False", "UpgradeFailed", 4),
+            &[
+                ("/status/conditions/-", condition("Stalled", "True", "RetriesExceeded")),
+                ("/status/history/0/status", json!("failed")),
+            ],
+        );
+        let reading = judge(&stalled);
+        assert_eq!((reading.health, reading.running), (Health::Degraded, None));
+        assert_eq!(reading.since, time("2026-11-21T11:30:00Z"));
+        assert!(reading.evidence.ends_with("condition; given up (RetriesExceeded)"), "{}", reading.evidence);
+    }
+
+    #[test]
+    fn suspended_is_frozen_whatever_ready_says() {
+        assert_eq!(judge(&with(&[("/spec/suspend", json!(true))])).health, Health::Suspended);
+    }
+
+    #[test]
+    fn on_the_way() {
+        let reconciling = ("/status/conditions/-", condition("Reconciling", "True", "Progressing"));
+        for object in [
+            with_ready(ready("Unknown", "Progressing", 4), &[]),
+            with(std::slice::from_ref(&reconciling)),
+            with_ready(ready("False", "SourceNotReady", 4), &[]),
+            with_ready(ready("False", "DependencyNotReady", 4), &[]),
+            with_ready(ready("False", "UpgradeFailed", 4), std::slice::from_ref(&reconciling)),
+            with(&[("/status/history", json!([]))]),
+            with(&[("/status/history/0/status", json!("pending-upgrade"))]),
+            with(&[("/status/conditions", json!([]))]),
+            with(&[("/metadata/deletionTimestamp", json!("2026-11-21T11:00:00Z"))]),
+        ] {
+            let reading = judge(&object);
+            assert_eq!(reading.health, Health::Progressing, "{}", reading.evidence);
+        }
+    }
+
+    #[test]
+    fn retrying_for_ever_is_degraded_though_never_stalled() {
+        let retrying = |failures: i64| {
+            with_ready(
+                ready("False", "UpgradeFailed", 4),
+                &[
+                    ("/status/conditions/-", condition("Reconciling", "True", "ProgressingWithRetry")),
+                    ("/status/upgradeFailures", json!(failures)),
+                ],
+            )
+        };
+        assert_eq!(judge(&retrying(3)).health, Health::Progressing);
+        assert_eq!(judge(&retrying(4)).health, Health::Degraded);
+    }
+
+    #[test]
+    fn failed_tests_are_degraded() {
+        let tests = |status| with(&[("/status/conditions/-", condition("TestSuccess", status, "TestFailed"))]);
+        assert_eq!(judge(&tests("False")).health, Health::Degraded);
+        assert_eq!(judge(&tests("Unknown")).health, Health::Progressing);
+        assert_eq!(judge(&tests("True")).health, Health::Healthy, "three conditions True are as good as two");
+    }
+
+    #[test]
+    fn a_suffix_of_flux_does_not_count_against_the_version() {
+        let hex = "a".repeat(64);
+        let oci = with(&[
+            ("/status/history/0/chartVersion", json!("1.2.0+aaaaaaaaaaaa")),
+            ("/status/history/0/ociDigest", json!(format!("sha256:{hex}"))),
+        ]);
+        let reading = judge(&oci);
+        assert!(reading.running.unwrap().proves(&"1.2.0".parse().unwrap()));
+        assert_eq!(reading.digest.unwrap().as_str(), format!("sha256:{hex}"));
+    }
+
+    #[test]
+    fn an_unreadable_version_or_object_is_unknown() {
+        for object in [with(&[("/status/history/0/chartVersion", json!("latest"))]), json!({}), json!(null), json!([1])]
+        {
+            let reading = judge(&object);
+            assert_eq!((reading.health, reading.running), (Health::Unknown, None));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_runs_ahead_gives_no_time_to_come() {
+        let reading = judge(&with(&[("/status/history/0/lastDeployed", json!("2027-01-01T00:00:00Z"))]));
+        assert_eq!(reading.since, time("2026-11-21T12:00:00Z"));
+        assert_eq!(judge(&with(&[("/status/history/0/lastDeployed", json!("soon"))])).since, None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Reading an untyped object: places, conditions, times. Text from a cluster is data: cut to one
+//! short line before it goes anywhere.
+
+use decide::snapshot::{Health, Reading};
+use decide::{Digest, Version};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Target;
+
+/// The longest evidence, in characters.
+const MAX_EVIDENCE: usize = 300;
+
+/// An object as the API server returned it.
+#[derive(Clone, Copy)]
+pub(super) struct Object<'a>(pub &'a Value);
+
+/// One entry of `status.conditions`.
+#[derive(Clone, Copy)]
+pub(super) struct Condition<'a> {
+    kind: &'a str,
+    value: &'a Value,
+}
+
+/// What a signal found, before it is dated.
+pub(super) struct Verdict {
+    pub health: Health,
+    pub running: Option<Version>,
+    pub digest: Option<Digest>,
+    pub since: Option<Timestamp>,
+    pub evidence: String,
+}
+
+impl Verdict {
+    pub fn new(health: Health, evidence: impl Into<String>) -> Self {
+        Self { health, running: None, digest: None, since: None, evidence: evidence.into() }
+    }
+
+    pub fn since(mut self, since: Option<Timestamp>) -> Self {
+        self.since = since;
+        self
+    }
+
+    /// Dates it. A cluster whose clock runs ahead cannot be in a state since a time to come.
+    pub fn read(self, signal: &str, observed_at: Timestamp) -> Reading {
+        Reading {
+            signal: signal.to_string(),
+            health: self.health,
+            running: self.running,
+            digest: self.digest,
+            observed_at,
+            since: self.since.map(|since| since.min(observed_at)),
+            evidence: one_line(&self.evidence),
+        }
+    }
+}
+
+impl<'a> Object<'a> {
+    /// The node at a JSON pointer.
+    pub fn at(self, pointer: &str) -> Option<&'a Value> {
+        self.0.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    pub fn text(self, pointer: &str) -> Option<&'a str> {
+        self.at(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    pub fn number(self, pointer: &str) -> Option<i64> {
+        self.at(pointer).and_then(whole)
+    }
+
+    pub fn time(self, pointer: &str) -> Option<Timestamp> {
+        self.text(pointer).and_then(|text| text.parse().ok())
+    }
+
+    pub fn flag(self, pointer: &str) -> bool {
+        self.at(pointer).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    pub fn list(self, pointer: &str) -> &'a [Value] {
+        self.at(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub fn generation(self) -> Option<i64> {
+        self.number("/metadata/generation")
+    }
+
+    pub fn is_deleted(self) -> bool {
+        self.text("/metadata/deletionTimestamp").is_some()
+    }
+
+    pub fn condition(self, kind: &'a str) -> Option<Condition<'a>> {
+        let is = |value: &&Value| value.get("type").and_then(Value::as_str) == Some(kind);
+        self.list("/status/conditions").iter().find(is).map(|value| Condition { kind, value })
+    }
+}
+
+impl<'a> Condition<'a> {
+    pub fn status(self) -> &'a str {
+        Object(self.value).text("/status").unwrap_or("Unknown")
+    }
+
+    pub fn is_true(self) -> bool {
+        self.status() == "True"
+    }
+
+    pub fn is_false(self) -> bool {
+        self.status() == "False"
+    }
+
+    pub fn reason(self) -> &'a str {
+        Object(self.value).text("/reason").unwrap_or_default()
+    }
+
+    /// The generation that this condition speaks of; none where it does not say.
+    pub fn generation(self) -> Option<i64> {
+        Object(self.value).number("/observedGeneration").filter(|generation| *generation > 0)
+    }
+
+    pub fn since(self) -> Option<Timestamp> {
+        Object(self.value).time("/lastTransitionTime")
+    }
+
+    /// `Ready=False UpgradeFailed: timed out waiting for the condition`.
+    pub fn words(self) -> String {
+        let mut words = format!("{}={}", self.kind, self.status());
+        for (separator, text) in [(" ", self.reason()), (": ", Object(self.value).text("/message").unwrap_or_default())]
+        {
+            if !text.is_empty() {
+                words.push_str(separator);
+                words.push_str(text);
+            }
+        }
+        words
+    }
+}
+
+/// A whole number, also where a controller writes it as a string (Argo Rollouts does).
+pub(super) fn whole(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// `sha256:` and 64 hexadecimal digits, or nothing.
+pub(super) fn digest(text: &str) -> Option<Digest> {
+    let hex = text.strip_prefix("sha256:")?;
+    let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    valid.then(|| Digest::new(text.to_ascii_lowercase()))
+}
+
+/// The later of two times, when both are known: only then is it proven since when.
+pub(super) fn later(one: Option<Timestamp>, two: Option<Timestamp>) -> Option<Timestamp> {
+    Some(one?.max(two?))
+}
+
+/// `HelmRelease cert-manager/cert-manager`.
+pub(super) fn title(target: &Target) -> String {
+    match &target.namespace {
+        Some(namespace) => format!("{} {namespace}/{}", target.gvk.kind, target.name),
+        None => format!("{} {}", target.gvk.kind, target.name),
+    }
+}
+
+/// One short line without control or direction signs.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|c| !is_invisible(*c)));
+    }
+    if line.chars().count() > MAX_EVIDENCE {
+        line = line.chars().take(MAX_EVIDENCE - 1).chain(['…']).collect();
+    }
+    line
+}
+
+/// Zero-width signs and those that turn the direction of writing.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}

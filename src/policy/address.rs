@@ -1,0 +1,111 @@
+//! Where charts are: addresses of registries and repositories. They come from a file that many
+//! people may edit, so what they may name is checked before anything is asked.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::problem::quoted;
+use super::read::{FromNode, Report};
+use super::scalar::{Refusal, scalar};
+use super::tree::Node;
+use super::wiring::Chart;
+
+/// Longer addresses are nobody's.
+const MAX_ADDRESS: usize = 512;
+
+scalar!(
+    /// A repository of an OCI registry.
+    OciAddress(Chart), "an address such as `oci://registry.example/charts/loki`", oci,
+    {"type": "string", "pattern": "^oci(\\+http)?://", "examples": ["oci://registry.example/charts/cert-manager"]}
+);
+scalar!(
+    /// The base of a chart repository.
+    Repository(String), "an address such as `https://charts.example`", repository,
+    {"type": "string", "pattern": "^https?://", "examples": ["https://charts.example"]}
+);
+scalar!(
+    /// The name of a chart in a repository.
+    ChartName(String), "the name of a chart", chart_name,
+    {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,250}$"}
+);
+
+/// An OCI repository: `oci://registry.example/charts/loki`; `oci+http://` for loopback only.
+fn oci(text: &str) -> Result<Chart, Refusal> {
+    let form = "write it like `oci://registry.example/charts/cert-manager`";
+    let (rest, plain) = match (text.strip_prefix("oci://"), text.strip_prefix("oci+http://")) {
+        (Some(rest), _) => (rest, false),
+        (None, Some(rest)) => (rest, true),
+        (None, None) => return Err(Refusal::new(format!("{} is not an OCI address", quoted(text))).help(form)),
+    };
+    let scheme = if plain { "http" } else { "https" };
+    let host = host(&format!("{scheme}://{rest}"), text, form)?;
+    if plain && !is_loopback(&host) {
+        return Err(not_loopback(text, &host).help("write `oci://`"));
+    }
+    let (authority, repository) = rest.split_once('/').unwrap_or((rest, ""));
+    if let Some((name, reference)) = repository.split_once(['@', ':']) {
+        return Err(Refusal::new(format!("the address names a version ({})", quoted(reference))).help(format!(
+            "write `oci://{authority}/{name}`; which versions are accepted stands in `versions: {{constraint: …}}`"
+        )));
+    }
+    let good = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte))
+    };
+    if repository.is_empty() || text.len() > MAX_ADDRESS || !repository.split('/').all(good) {
+        return Err(Refusal::new(format!("{} names no repository of the registry", quoted(text))).help(form));
+    }
+    Ok(Chart::Oci { reference: rest.to_string(), plain })
+}
+
+/// A chart repository with an `index.yaml`; `http://` for loopback only.
+fn repository(text: &str) -> Result<String, Refusal> {
+    let form = "write it like `https://charts.example`";
+    let plain = text.starts_with("http://");
+    if !plain && !text.starts_with("https://") {
+        let help = if text.starts_with("oci://") { "write `oci:` instead of `repository:` and `name:`" } else { form };
+        return Err(Refusal::new(format!("{} is not an https address", quoted(text))).help(help));
+    }
+    let host = host(text, text, form)?;
+    if plain && !is_loopback(&host) {
+        return Err(not_loopback(text, &host).help("write `https://`"));
+    }
+    Ok(text.trim_end_matches('/').to_string())
+}
+
+fn not_loopback(text: &str, host: &str) -> Refusal {
+    Refusal::new(format!("{}: plain HTTP is for loopback only, and {} is another machine", quoted(text), quoted(host)))
+}
+
+/// The host of an address that carries nothing but host, port and path.
+fn host(address: &str, text: &str, form: &str) -> Result<String, Refusal> {
+    let refuse = |why: &str| Refusal::new(format!("{} {why}", quoted(text)));
+    let url = url::Url::parse(address).map_err(|error| refuse(&format!("is not an address ({error})")).help(form))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(
+            refuse("carries credentials").help("take them out; the operator's settings hold credentials by name")
+        );
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(refuse("carries a query or a fragment").help(form));
+    }
+    url.host_str().map(str::to_string).ok_or_else(|| refuse("names no host").help(form))
+}
+
+/// Whether a host is this machine by its name alone: nothing is resolved.
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare == "localhost"
+        || bare.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        || bare.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The name of a chart in a repository.
+fn chart_name(text: &str) -> Result<String, Refusal> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if (1..=250).contains(&text.len()) && text.bytes().all(good) && !matches!(text, "." | "..") {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not the name of a chart", quoted(text))).help("letters, digits, `-`, `_` and `.`"))
+}

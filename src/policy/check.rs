@@ -1,0 +1,135 @@
+//! `coldframe check`: the problems of a policy, or in a few words what was understood.
+
+use std::fmt::Write as _;
+
+use decide::model::{Merge, MergeRule};
+use decide::reason::spell;
+use decide::selector::{Operator, Selector};
+use decide::{PluginPolicy, Tier};
+
+use super::wiring::{Chart, Inventory, PluginWiring};
+use super::{Loaded, SourceFile, load, render};
+
+/// The text to print, and whether the policy can be followed.
+pub fn check(files: &[SourceFile]) -> (String, bool) {
+    match load(files) {
+        Ok(loaded) => {
+            let mut out = summary(&loaded);
+            if !loaded.warnings.is_empty() {
+                let _ = write!(out, "\nWorth a look:\n\n{}", render(&loaded.warnings, files));
+            }
+            (out, true)
+        }
+        Err(problems) => {
+            let count = problems.len();
+            let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
+            (format!("{}\n{tail}. Nothing is promoted by a policy with problems.\n", render(&problems, files)), false)
+        }
+    }
+}
+
+// Writing into a String cannot fail, so that its results are let go.
+fn summary(loaded: &Loaded) -> String {
+    let mut out = String::from("The policy is in order.\n\n");
+    let Inventory::File { path } = &loaded.wiring.inventory;
+    let _ = writeln!(out, "Clusters are listed in {path}. A release climbs:");
+    let width = loaded.ladder.iter().map(|tier| tier.name.as_str().len()).max().unwrap_or(0);
+    for (step, tier) in loaded.ladder.iter().enumerate() {
+        let _ = writeln!(out, "  {}. {:width$}  {}", step + 1, tier.name.as_str(), tier_words(tier));
+    }
+    let _ = writeln!(out, "\nPlugins:");
+    let width = loaded.policy.plugins.iter().map(|plugin| plugin.name.as_str().len()).max().unwrap_or(0);
+    for plugin in &loaded.policy.plugins {
+        if let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) {
+            let _ =
+                writeln!(out, "  {:width$}  {}", plugin.name.as_str(), plugin_words(plugin, wiring, &loaded.ladder));
+        }
+    }
+    let freezes = loaded.policy.freezes.len();
+    if freezes > 0 {
+        let _ = writeln!(out, "\nFreezes: {freezes}.");
+    }
+    out
+}
+
+fn tier_words(tier: &Tier) -> String {
+    let mut parts = vec![selector_words(&tier.select), merge_words(tier)];
+    if tier.soak.min.is_zero() {
+        parts.push("done when healthy".to_string());
+    } else {
+        parts.push(format!("done after {} of health", spell(tier.soak.min)));
+    }
+    if let Some(constraint) = &tier.constraint {
+        parts.push(format!("versions {}", constraint.as_str()));
+    }
+    if let Some(windows) = &tier.windows {
+        parts.push(format!("in its own windows ({})", windows.zone.iana_name().unwrap_or("its zone")));
+    }
+    if let Some(force) = &tier.force {
+        let notices: Vec<String> = force.notice.iter().map(|before| spell(*before)).collect();
+        let told =
+            if notices.is_empty() { "no notice".to_string() } else { format!("notices {} before", notices.join(", ")) };
+        parts.push(format!("by force after {} ({told})", spell(force.after)));
+    }
+    parts.join("; ")
+}
+
+fn merge_words(tier: &Tier) -> String {
+    let MergeRule { patch, minor, major } = tier.merge;
+    let word = |merge: Merge| match merge {
+        Merge::Automatic => "merged by the bot".to_string(),
+        Merge::Approved => format!("merged after {}", approvals_words(tier)),
+        Merge::Manual => "merged by a person".to_string(),
+    };
+    if patch == minor && minor == major {
+        return word(patch);
+    }
+    format!("patch {}, minor {}, major {}", word(patch), word(minor), word(major))
+}
+
+fn approvals_words(tier: &Tier) -> String {
+    match (tier.approvals.code_owners, tier.approvals.at_least) {
+        (true, 0 | 1) => "a code owner's approval".to_string(),
+        (true, people) => format!("{people} approvals, code owners among them"),
+        (false, 1) => "an approval".to_string(),
+        (false, people) => format!("{people} approvals"),
+    }
+}
+
+fn selector_words(selector: &Selector) -> String {
+    let mut parts: Vec<String> = selector.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    parts.extend(selector.match_expressions.iter().map(|expression| {
+        let (key, values) = (&expression.key, expression.values.join(", "));
+        match expression.operator {
+            Operator::In => format!("{key} in ({values})"),
+            Operator::NotIn => format!("{key} not in ({values})"),
+            Operator::Exists => format!("with {key}"),
+            Operator::DoesNotExist => format!("without {key}"),
+        }
+    }));
+    if parts.is_empty() { "every cluster".to_string() } else { format!("clusters {}", parts.join(", ")) }
+}
+
+fn plugin_words(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -> String {
+    let mut parts = vec![match &wiring.chart {
+        Chart::Http { repository, name } => format!("{name} of {repository}"),
+        Chart::Oci { reference, plain: false } => format!("oci://{reference}"),
+        Chart::Oci { reference, plain: true } => format!("oci+http://{reference}"),
+    }];
+    parts.push(match &plugin.constraint {
+        Some(constraint) => format!("versions {}", constraint.as_str()),
+        None => "every release".to_string(),
+    });
+    parts.push(counted(wiring.write.len(), "spot"));
+    parts.push(counted(wiring.signals.len(), "signal"));
+    let other: Vec<&str> =
+        plugin.tiers.iter().filter(|tier| !ladder.contains(tier)).map(|tier| tier.name.as_str()).collect();
+    if !other.is_empty() {
+        parts.push(format!("rules of its own on {}", other.join(", ")));
+    }
+    parts.join("; ")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,202 @@
+//! What the keys mean together: defaults, cross references, the ladder of each plugin. How single
+//! values are written is in `scalar`, `when` and `address`.
+
+mod plugin;
+mod tier;
+mod windows;
+
+use std::collections::BTreeMap;
+
+use decide::model::{Freeze, Limits};
+use decide::{Person, PluginName, Policy, Tier, TierName};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::Written;
+use super::file::{FreezeFile, InventoryKind, LimitsFile, PeopleFile, PluginFile, TierFile};
+use super::nearest::nearest;
+use super::read::{List, Report, Spanned, Word};
+use super::scalar::Name;
+use super::tree::Span;
+use super::when::Instant;
+use super::wiring::{Inventory, People, Wiring};
+
+/// What a set of files means.
+#[derive(Debug)]
+pub struct Resolved {
+    /// For the planner.
+    pub policy: Policy,
+    /// For everybody else.
+    pub wiring: Wiring,
+    /// The ladder before the plugins' overrides.
+    pub ladder: Vec<Tier>,
+}
+
+/// What every part of the file may need to know of the others.
+pub(super) struct Context {
+    /// The zone of the file's windows.
+    zone: Option<TimeZone>,
+    /// The ladder as it was written, in order.
+    tiers: Vec<TierFile>,
+    /// The ladder with defaults.
+    ladder: Vec<Tier>,
+    /// Every plugin that has a name.
+    plugins: Vec<String>,
+    /// No name of a tier is missing because of another mistake.
+    tiers_known: bool,
+    /// No name of a plugin is.
+    plugins_known: bool,
+}
+
+/// The meaning of what was written. Where something is wrong the report says so, and the result is
+/// as good as it can be. `names` are those of the files.
+pub fn resolve(written: Written, names: &[String], report: &mut Report) -> Resolved {
+    let Written { mut file, plugins, tiers_known, plugins_known } = written;
+    if let Some(version) = file.version.take() {
+        format_known(version.value.0, version.at, report);
+    }
+    let named = plugins.iter().filter_map(|plugin| plugin.value.name.as_ref());
+    let mut context = Context {
+        zone: file.windows.as_ref().and_then(|windows| windows.value.zone.as_ref()).map(|zone| zone.value.0.clone()),
+        tiers: Vec::new(),
+        ladder: Vec::new(),
+        plugins: named.map(|name| name.value.0.clone()).collect(),
+        tiers_known,
+        plugins_known,
+    };
+    let windows = file
+        .windows
+        .as_ref()
+        .and_then(|file| report.within_key("windows", |report| windows::windows(file, None, report)));
+    tier::ladder(file.tiers.take(), &mut context, report);
+    let freezes = freezes(file.freeze.take().map(|list| list.value).unwrap_or_default(), &context, report);
+    unique(&plugins, names, report);
+    let mut policies = Vec::new();
+    let mut wirings = BTreeMap::new();
+    for plugin in &plugins {
+        if let Some((policy, wiring)) = plugin::plugin(plugin, &context, report) {
+            wirings.insert(policy.name.clone(), wiring);
+            policies.push(policy);
+        }
+    }
+    plugin::places(&plugins, report);
+    let inventory = file.clusters.take().map(|clusters| clusters.value).unwrap_or_default();
+    let path = inventory.path.map_or_else(|| "clusters.yaml".to_string(), |path| path.value.0);
+    let inventory = match inventory.from.map_or(InventoryKind::File, |from| from.value.0) {
+        InventoryKind::File => Inventory::File { path },
+    };
+    Resolved {
+        policy: Policy { windows, freezes, limits: limits(file.limits.as_ref()), plugins: policies },
+        wiring: Wiring { inventory, plugins: wirings, people: people(file.people.as_ref()) },
+        ladder: context.ladder,
+    }
+}
+
+/// Refuses formats that are newer than this Coldframe.
+pub(super) fn format_known(version: u32, at: Span, report: &mut Report) {
+    if version != 1 {
+        let message = format!("`version`: this file is of format {version}, and this Coldframe reads format 1");
+        report.problem(at, message, Some("update Coldframe; nothing is promoted by a file that it cannot read"));
+    }
+}
+
+fn freezes(list: List<FreezeFile>, context: &Context, report: &mut Report) -> Vec<Freeze> {
+    list.0.into_iter().map(|freeze| report.within_key("freeze", |report| freeze_of(freeze, context, report))).collect()
+}
+
+fn freeze_of(freeze: Spanned<FreezeFile>, context: &Context, report: &mut Report) -> Freeze {
+    let file = freeze.value;
+    let list = |list: Option<Spanned<List<Name>>>| list.map(|list| list.value.0).unwrap_or_default();
+    let tiers = list(file.tiers).into_iter().filter(|name| context.knows_tier(name, report));
+    let tiers = tiers.map(|name| TierName::new(name.value.0)).collect();
+    let plugins = list(file.plugins).into_iter().filter(|name| context.knows_plugin(name, report));
+    let plugins = plugins.map(|name| PluginName::new(name.value.0)).collect();
+    let until = file.until.and_then(|until| match until.value.0 {
+        Instant::At(at) => Some(at),
+        Instant::Day(day) => end_of(day, context.zone.as_ref(), until.at, report),
+    });
+    Freeze {
+        why: file.why.map(|why| why.value.0).unwrap_or_default(),
+        by: file.by.map(|by| Person::new(by.value.0)),
+        tiers,
+        plugins,
+        until,
+    }
+}
+
+/// The end of a day in the zone of the file's windows.
+fn end_of(day: jiff::civil::Date, zone: Option<&TimeZone>, at: Span, report: &mut Report) -> Option<Timestamp> {
+    let Some(zone) = zone else {
+        let help = "name the instant, such as `2027-01-04T08:00:00+01:00`, or give the file `windows: {zone: …}`";
+        report.wrong(at, "a date needs a zone, and the file's windows name none", Some(help));
+        return None;
+    };
+    day.tomorrow().ok()?.to_zoned(zone.clone()).ok().map(|start| start.timestamp())
+}
+
+impl Context {
+    /// Whether there is such a tier; reports it when not.
+    fn knows_tier(&self, name: &Spanned<Name>, report: &mut Report) -> bool {
+        let known: Vec<&str> = self.ladder.iter().map(|tier| tier.name.as_str()).collect();
+        known_name(name, &known, "tier", self.tiers_known, report)
+    }
+
+    /// Whether there is such a plugin; reports it when not.
+    fn knows_plugin(&self, name: &Spanned<Name>, report: &mut Report) -> bool {
+        let known: Vec<&str> = self.plugins.iter().map(String::as_str).collect();
+        known_name(name, &known, "plugin", self.plugins_known, report)
+    }
+}
+
+fn known_name(name: &Spanned<Name>, known: &[&str], what: &str, complete: bool, report: &mut Report) -> bool {
+    let text = name.value.0.as_str();
+    if known.contains(&text) {
+        return true;
+    }
+    if complete {
+        let help = match nearest(text, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => format!("there is no {what} at all"),
+            None => format!(
+                "there are {}",
+                known.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        report.wrong(name.at, &format!("there is no {what} `{text}`"), Some(&help));
+    }
+    false
+}
+
+/// Reports plugins whose name an earlier one has.
+fn unique(plugins: &[Spanned<PluginFile>], names: &[String], report: &mut Report) {
+    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+    for name in plugins.iter().filter_map(|plugin| plugin.value.name.as_ref()) {
+        let text = name.value.0.as_str();
+        if let Some(at) = first.get(text) {
+            let file = names.get(at.file).map(String::as_str).unwrap_or_default();
+            let help = format!("the first is in {file} on line {}; keep one", at.line);
+            report.problem(name.at, format!("two plugins are called `{text}`"), Some(&help));
+        } else {
+            first.insert(text, name.at);
+        }
+    }
+}
+
+fn people(file: Option<&Spanned<PeopleFile>>) -> People {
+    let default = People::default();
+    let Some(file) = file else { return default };
+    let right = |given: &Option<Spanned<Word<_>>>, default| given.as_ref().map_or(default, |right| right.value.0);
+    People {
+        hold: right(&file.value.hold, default.hold),
+        acknowledge: right(&file.value.acknowledge, default.acknowledge),
+        rebuild: right(&file.value.rebuild, default.rebuild),
+    }
+}
+
+fn limits(file: Option<&Spanned<LimitsFile>>) -> Limits {
+    let Some(file) = file else { return Limits::default() };
+    Limits {
+        open_pulls: file.value.open_pulls.as_ref().map(|count| count.value.0),
+        clusters_per_hour: file.value.clusters_per_hour.as_ref().map(|count| count.value.0),
+    }
+}

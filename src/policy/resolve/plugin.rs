@@ -1,0 +1,276 @@
+//! Plugins: their ladder with overrides, their chart, their spots and their signals.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use decide::{PluginName, PluginPolicy, Tier};
+use jiff::SignedDuration;
+
+use super::windows::windows;
+use super::{Context, tier};
+use crate::policy::file::{
+    ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
+};
+use crate::policy::read::{List, Report, Spanned};
+use crate::policy::scalar::Words;
+use crate::policy::wiring::{Chart, DocumentSelector, PluginWiring, ResourceSpec, SignalSpec, StateSpec, Write};
+
+/// How often a source is asked unless the file says otherwise.
+const POLL: SignedDuration = SignedDuration::from_mins(15);
+
+/// What a plugin follows, and how it is watched, written and asked about; none when a part without
+/// which it is no plugin is missing, which was reported.
+pub fn plugin(
+    file: &Spanned<PluginFile>,
+    context: &Context,
+    report: &mut Report,
+) -> Option<(PluginPolicy, PluginWiring)> {
+    let title = file
+        .value
+        .name
+        .as_ref()
+        .map_or("a plugin without a name".to_string(), |name| format!("plugin `{}`", name.value.0));
+    report.within(title, |report| {
+        let tiers = ladder(&file.value, context, report);
+        let windows = file
+            .value
+            .windows
+            .as_ref()
+            .and_then(|file| report.within_key("windows", |report| windows(file, context.zone.as_ref(), report)));
+        let chart =
+            file.value.chart.as_ref().and_then(|chart| report.within_key("chart", |report| chart_of(chart, report)));
+        let poll = report.within_key("poll", |report| poll(&file.value, report));
+        let write = report.within_key("write", |report| writes(file.value.write.as_ref(), context, report));
+        let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
+        let constraint = file.value.versions.as_ref().and_then(|versions| versions.value.constraint.as_ref());
+        let policy = PluginPolicy {
+            name: PluginName::new(file.value.name.as_ref()?.value.0.clone()),
+            constraint: constraint.map(|constraint| constraint.value.0.clone()),
+            windows,
+            tiers,
+        };
+        Some((policy, PluginWiring { chart: chart?, poll, write, signals }))
+    })
+}
+
+/// The ladder with this plugin's overrides.
+fn ladder(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Tier> {
+    let mut tiers = context.ladder.clone();
+    let overrides = file.tiers.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
+    for (name, over) in overrides {
+        if !report.within_key("tiers", |report| context.knows_tier(name, report)) {
+            continue;
+        }
+        let base = context.tiers.iter().find(|tier| tier.name.as_ref().is_some_and(|known| known.value == name.value));
+        let resolved = base.and_then(|base| tier::tier(&overridden(base, &over.value), context, report));
+        if let Some(resolved) = resolved
+            && let Some(place) = tiers.iter_mut().find(|tier| tier.name == resolved.name)
+        {
+            *place = resolved;
+        }
+    }
+    tiers
+}
+
+/// The tier with the keys of an override in place of its own.
+fn overridden(base: &TierFile, over: &OverrideFile) -> TierFile {
+    TierFile {
+        select: over.select.clone().or_else(|| base.select.clone()),
+        merge: over.merge.clone().or_else(|| base.merge.clone()),
+        soak: over.soak.clone().or_else(|| base.soak.clone()),
+        approvals: over.approvals.clone().or_else(|| base.approvals.clone()),
+        windows: over.windows.clone().or_else(|| base.windows.clone()),
+        constraint: over.constraint.clone().or_else(|| base.constraint.clone()),
+        force: over.force.clone().or_else(|| base.force.clone()),
+        ..base.clone()
+    }
+}
+
+fn chart_of(file: &Spanned<ChartFile>, report: &mut Report) -> Option<Chart> {
+    let ChartFile { oci, repository, name } = &file.value;
+    match (oci, repository, name) {
+        (Some(oci), None, None) => Some(oci.value.0.clone()),
+        (None, Some(repository), Some(name)) => {
+            Some(Chart::Http { repository: repository.value.0.clone(), name: name.value.0.clone() })
+        }
+        (Some(_), Some(extra), _) => {
+            report.wrong(extra.key, "a chart comes from one place", Some("keep `oci`, or `repository` with `name`"));
+            None
+        }
+        (Some(_), None, Some(extra)) => {
+            report.wrong(extra.key, "an OCI address names the chart already", Some("take `name` out"));
+            None
+        }
+        (None, Some(given), None) => {
+            report.wrong(
+                given.key,
+                "`name` is missing: a repository holds many charts",
+                Some("add `name:`, as in the index"),
+            );
+            None
+        }
+        // What is there was refused, or nothing is.
+        (None, None, _) => {
+            report.wrong(
+                file.at,
+                "no usable address",
+                Some("write `{oci: oci://host/path}` or `{repository: https://host, name: chart}`"),
+            );
+            None
+        }
+    }
+}
+
+fn poll(file: &PluginFile, report: &mut Report) -> Duration {
+    let least = SignedDuration::from_secs(1);
+    let poll = file.poll.as_ref().map_or(POLL, |poll| poll.value.0);
+    if let Some(given) = &file.poll
+        && poll < least
+    {
+        report.wrong(given.at, "asking more than once a second is an attack", Some("ask once a minute or less often"));
+    }
+    Duration::try_from(poll.max(least)).unwrap_or(Duration::from_secs(900))
+}
+
+fn writes(list: Option<&Spanned<List<WriteFile>>>, context: &Context, report: &mut Report) -> Vec<Write> {
+    let Some(list) = list else { return Vec::new() };
+    if list.value.0.is_empty() {
+        report.wrong(list.at, "an empty list: no spot holds the version", Some("add `{file: …, path: …}`"));
+    }
+    let mut writes: Vec<Write> = Vec::new();
+    for file in &list.value.0 {
+        let Some(write) = write_of(&file.value) else { continue };
+        let placed = write.file.contains("{tier}") || write.per_cluster();
+        if let Some(given) = file.value.file.as_ref().filter(|_| !placed && context.ladder.len() > 1) {
+            let help = "put `{tier}` or `{cluster}` in it, so that each tier has a spot of its own";
+            report.wrong(given.at, "every tier would share this spot", Some(help));
+        }
+        if writes.contains(&write) {
+            report.wrong(file.at, "this spot stands here twice", Some("keep one"));
+        }
+        writes.push(write);
+    }
+    writes
+}
+
+fn write_of(file: &WriteFile) -> Option<Write> {
+    let document = file.document.as_ref().and_then(|document| {
+        let name = document.value.name.as_ref().map(|name| name.value.0.clone());
+        Some(DocumentSelector { kind: document.value.kind.as_ref()?.value.0.clone(), name })
+    });
+    Some(Write { file: file.file.as_ref()?.value.0.clone(), document, path: file.path.as_ref()?.value.0.clone() })
+}
+
+/// Reports spots that two plugins would both write.
+pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
+    let mut owners: BTreeMap<(String, Option<(String, Option<String>)>, String), String> = BTreeMap::new();
+    for plugin in plugins {
+        let Some(name) = plugin.value.name.as_ref().map(|name| name.value.0.clone()) else { continue };
+        for file in plugin.value.write.iter().flat_map(|list| &list.value.0) {
+            let Some(write) = write_of(&file.value) else { continue };
+            let place = (write.file, write.document.map(|document| (document.kind, document.name)), write.path);
+            match owners.get(&place) {
+                Some(owner) if *owner != name => {
+                    let message = format!("plugin `{name}` writes the same spot as plugin `{owner}`");
+                    report.problem(
+                        file.at,
+                        message,
+                        Some("one spot holds one version: name its file, document or path exactly"),
+                    );
+                }
+                Some(_) => {}
+                None => {
+                    owners.insert(place, name.clone());
+                }
+            }
+        }
+    }
+}
+
+fn signals(list: Option<&Spanned<List<SignalFile>>>, report: &mut Report) -> Vec<SignalSpec> {
+    let Some(list) = list else { return Vec::new() };
+    if list.value.0.is_empty() {
+        report.wrong(
+            list.at,
+            "an empty list: nothing would prove that a release runs",
+            Some("add `- helmRelease: {namespace: …, name: …}`"),
+        );
+    }
+    list.value.0.iter().filter_map(|file| signal(file, report)).collect()
+}
+
+fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec> {
+    let SignalFile { helm_release, application, resource } = &file.value;
+    let keys = [
+        helm_release.as_ref().map(|one| one.key),
+        application.as_ref().map(|one| one.key),
+        resource.as_ref().map(|one| one.key),
+    ];
+    let mut given = keys.into_iter().flatten();
+    let (_, second) = (given.next(), given.next());
+    if let Some(second) = second {
+        report.wrong(
+            second,
+            "one kind of signal per entry",
+            Some("begin a new entry with `- `; all of them must agree"),
+        );
+    }
+    let text =
+        |object: &Option<Spanned<crate::policy::scalar::ObjectName>>| object.as_ref().map(|text| text.value.0.clone());
+    if let Some(object) = helm_release {
+        return Some(SignalSpec::HelmRelease {
+            namespace: text(&object.value.namespace)?,
+            name: text(&object.value.name)?,
+        });
+    }
+    if let Some(object) = application {
+        return Some(SignalSpec::Application {
+            namespace: text(&object.value.namespace)?,
+            name: text(&object.value.name)?,
+        });
+    }
+    resource
+        .as_ref()
+        .and_then(|file| report.within_key("resource", |report| resource_of(&file.value, report)))
+        .map(|spec| SignalSpec::Resource(Box::new(spec)))
+}
+
+fn resource_of(file: &ResourceFile, report: &mut Report) -> Option<ResourceSpec> {
+    let state = file.state.as_ref().and_then(|state| state_of(state, report));
+    Some(ResourceSpec {
+        api_version: file.api_version.as_ref()?.value.0.clone(),
+        kind: file.kind.as_ref()?.value.0.clone(),
+        plural: file.plural.as_ref().map(|plural| plural.value.0.clone()),
+        namespace: file.namespace.as_ref().map(|namespace| namespace.value.0.clone()),
+        name: file.name.as_ref()?.value.0.clone(),
+        version: file.version.as_ref()?.value.0.clone(),
+        generation: file.generation.as_ref().map(|path| path.value.0.clone()),
+        state: state?,
+        since: file.since.as_ref().map(|path| path.value.0.clone()),
+    })
+}
+
+fn state_of(file: &Spanned<StateFile>, report: &mut Report) -> Option<StateSpec> {
+    let mut seen: Vec<String> = Vec::new();
+    let mut values = |list: &Option<Spanned<List<Words>>>, report: &mut Report| -> Vec<String> {
+        let items = list.as_ref().map(|list| list.value.0.as_slice()).unwrap_or_default();
+        for item in items {
+            if seen.contains(&item.value.0) {
+                report.wrong(
+                    item.at,
+                    &format!("the value `{}` stands here twice", item.value.0),
+                    Some("a value means one thing"),
+                );
+            }
+            seen.push(item.value.0.clone());
+        }
+        items.iter().map(|item| item.value.0.clone()).collect()
+    };
+    let healthy = values(&file.value.healthy, report);
+    let degraded = values(&file.value.degraded, report);
+    let suspended = values(&file.value.suspended, report);
+    if let Some(list) = file.value.healthy.as_ref().filter(|list| list.value.0.is_empty()) {
+        report.wrong(list.at, "no value would mean healthy", Some("name at least one, such as `healthy: [\"True\"]`"));
+    }
+    Some(StateSpec { path: file.value.path.as_ref()?.value.0.clone(), healthy, degraded, suspended })
+}

@@ -1,0 +1,234 @@
+//! The rungs of the ladder: defaults and what is allowed together on one tier.
+
+use std::collections::BTreeMap;
+
+use decide::model::{Approvals, Force, HealthRule, Merge, MergeRule, OnFailure, Soak, Strategy};
+use decide::selector::{Expression, Operator, Selector};
+use decide::{Tier, TierName};
+use jiff::SignedDuration;
+
+use super::Context;
+use super::windows::windows;
+use crate::policy::file::{
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, TierFile,
+};
+use crate::policy::read::{Either, List, Report, Spanned, Word};
+use crate::policy::scalar::Name;
+use crate::policy::tree::Span;
+use crate::policy::when::Length;
+
+/// Fills the ladder of the context in; no tiers at all are one tier with every cluster.
+pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, report: &mut Report) {
+    let Some(tiers) = tiers else {
+        context.ladder = vec![all()];
+        let name = Spanned { value: Name("all".to_string()), at: Span::default(), key: Span::default() };
+        context.tiers = vec![TierFile { name: Some(name), ..TierFile::default() }];
+        return;
+    };
+    if tiers.value.0.is_empty() {
+        report.problem(tiers.at, "`tiers` is an empty list", Some("take the key out for one tier with every cluster"));
+    }
+    let several = tiers.value.0.len() > 1;
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for file in tiers.value.0 {
+        let Some(name) = &file.value.name else { continue };
+        let text = name.value.0.clone();
+        if let Some(line) = lines.get(&text) {
+            let help = format!("the first is on line {line}; keep one");
+            report.problem(name.at, format!("two tiers are called `{text}`"), Some(&help));
+            continue;
+        }
+        lines.insert(text.clone(), name.at.line);
+        if several && file.value.select.is_none() {
+            let help = "add it, such as `select: {matchLabels: {tier: gold}}`; without one, it takes every cluster";
+            report.problem(name.at, format!("tier `{text}` has no `select`, and there are other tiers"), Some(help));
+        }
+        if let Some(tier) = tier(&file.value, context, report) {
+            context.ladder.push(tier);
+        }
+        context.tiers.push(file.value);
+    }
+}
+
+/// The ladder of a file that names no tiers.
+fn all() -> Tier {
+    Tier {
+        name: TierName::from("all"),
+        select: Selector::default(),
+        merge: MergeRule::default(),
+        approvals: Approvals::default(),
+        soak: Soak::default(),
+        health: HealthRule::default(),
+        windows: None,
+        constraint: None,
+        force: None,
+        on_failure: OnFailure::default(),
+        strategy: Strategy::default(),
+    }
+}
+
+/// One rung with every default filled in; none when it has no name.
+pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<Tier> {
+    let name = file.name.as_ref()?.value.0.clone();
+    report.within(format!("tier `{name}`"), |report| {
+        let merge = file.merge.as_ref().map_or(MergeRule::default(), |merge| merge_rule(&merge.value));
+        let approvals = approvals(file.approvals.as_ref());
+        let asks = [merge.patch, merge.minor, merge.major].iter().any(|merge| *merge != Merge::Automatic);
+        if let Some(given) = &file.approvals
+            && asks
+            && !approvals.code_owners
+            && approvals.at_least == 0
+        {
+            report.warning(
+                given.key,
+                format!("tier `{name}` asks for approvals, and nobody's are needed"),
+                Some("say `merge: automatic` if that is meant"),
+            );
+        }
+        if let Some(force) = &file.force
+            && !asks
+        {
+            report.warning(
+                force.key,
+                format!("tier `{name}` asks for no approvals, so that force has nothing to waive"),
+                None,
+            );
+        }
+        Some(Tier {
+            name: TierName::new(name.clone()),
+            select: file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default(),
+            merge,
+            approvals,
+            soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
+            health: report.within_key("health", |report| health(file.health.as_ref(), report)),
+            windows: file
+                .windows
+                .as_ref()
+                .and_then(|file| report.within_key("windows", |report| windows(file, context.zone.as_ref(), report))),
+            constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
+            force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
+            on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
+            strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| word.value.0),
+        })
+    })
+}
+
+fn merge_rule(file: &Either<Word<Merge>, MergeByBumpFile>) -> MergeRule {
+    match file {
+        Either::Short(Word(merge)) => MergeRule::all(*merge),
+        Either::Long(file) => {
+            let word =
+                |given: &Option<Spanned<Word<Merge>>>| given.as_ref().map_or(Merge::default(), |word| word.value.0);
+            MergeRule { patch: word(&file.patch), minor: word(&file.minor), major: word(&file.major) }
+        }
+    }
+}
+
+fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
+    let default = Approvals::default();
+    let Some(file) = file else { return default };
+    Approvals {
+        code_owners: file.value.code_owners.as_ref().map_or(default.code_owners, |flag| flag.value.0),
+        at_least: file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0),
+    }
+}
+
+fn soak_of(file: &Either<Length, SoakFile>) -> Soak {
+    match file {
+        Either::Short(length) => Soak { min: length.0 },
+        Either::Long(file) => Soak { min: file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0) },
+    }
+}
+
+fn health(file: Option<&Spanned<HealthFile>>, report: &mut Report) -> HealthRule {
+    let default = HealthRule::default();
+    let Some(file) = file else { return default };
+    let mut above_zero = |given: &Option<Spanned<Length>>, key: &'static str, default: SignedDuration| {
+        let Some(given) = given else { return default };
+        if given.value.0.is_zero() {
+            report.within_key(key, |report| {
+                report.wrong(given.at, "no time at all cannot be kept", Some("make it longer"))
+            });
+        }
+        given.value.0
+    };
+    HealthRule {
+        progress_deadline: above_zero(&file.value.progress_deadline, "progressDeadline", default.progress_deadline),
+        max_age: above_zero(&file.value.max_age, "maxAge", default.max_age),
+        degraded_for: file.value.degraded_for.as_ref().map_or(default.degraded_for, |length| length.value.0),
+        max_failures: file.value.max_failures.as_ref().map_or(default.max_failures, |count| count.value.0),
+        max_unknown: file.value.max_unknown.as_ref().map_or(default.max_unknown, |count| count.value.0),
+    }
+}
+
+fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
+    let after = file.value.after.as_ref()?;
+    if after.value.0.is_zero() {
+        report.wrong(after.at, "`after` is no time at all", Some("say `merge: automatic` if nobody needs to approve"));
+    }
+    let given = file.value.notice.as_ref().map(|notice| notice.value.0.as_slice()).unwrap_or_default();
+    let mut notice: Vec<SignedDuration> = Vec::new();
+    for item in given {
+        let before = item.value.0;
+        if before > after.value.0 {
+            let why = format!(
+                "a notice {} before the deadline is longer than `after` ({})",
+                decide::reason::spell(before),
+                decide::reason::spell(after.value.0)
+            );
+            report.wrong(
+                item.at,
+                &why,
+                Some("make it shorter than `after`: the clock starts when the pull request is announced"),
+            );
+        } else if notice.contains(&before) {
+            report.wrong(
+                item.at,
+                &format!("the notice of {} stands here twice", decide::reason::spell(before)),
+                Some("keep one"),
+            );
+        }
+        notice.push(before);
+    }
+    if file.value.notice.as_ref().is_none_or(|list| list.value.0.is_empty()) {
+        let message = "nobody is told before the bot merges by force".to_string();
+        report.warning(file.key, message, Some("add `notice:`, such as `notice: [14d, 3d, 1d]`"));
+    }
+    notice.sort_unstable_by(|a, b| b.cmp(a));
+    Some(Force { after: after.value.0, notice })
+}
+
+fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
+    let labels = file.value.match_labels.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
+    let expressions = file.value.match_expressions.as_ref().map(|list| list.value.0.as_slice()).unwrap_or_default();
+    Selector {
+        match_labels: labels.iter().map(|(key, value)| (key.value.0.clone(), value.value.0.clone())).collect(),
+        match_expressions: expressions.iter().filter_map(|file| expression(file, report)).collect(),
+    }
+}
+
+fn expression(file: &Spanned<ExpressionFile>, report: &mut Report) -> Option<Expression> {
+    let operator = file.value.operator.as_ref()?;
+    let values: Vec<String> =
+        file.value.values.iter().flat_map(|list| &list.value.0).map(|value| value.value.0.clone()).collect();
+    let (needs, word) = match operator.value.0 {
+        Operator::In => (true, "In"),
+        Operator::NotIn => (true, "NotIn"),
+        Operator::Exists => (false, "Exists"),
+        Operator::DoesNotExist => (false, "DoesNotExist"),
+    };
+    if needs && values.is_empty() {
+        report.problem(operator.at, format!("`{word}` compares with nothing"), Some("add `values: […]`"));
+    }
+    if let Some(given) = &file.value.values
+        && !needs
+        && !values.is_empty()
+    {
+        report.problem(
+            given.at,
+            format!("`{word}` takes no values"),
+            Some("take `values` out, or say `In` or `NotIn`"),
+        );
+    }
+    Some(Expression { key: file.value.key.as_ref()?.value.0.clone(), operator: operator.value.0, values })
+}

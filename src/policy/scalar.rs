@@ -1,0 +1,330 @@
+//! The scalars of the file: names, places, numbers. Each says what it expects, and what to write
+//! instead. Those of time are in `when`, addresses in `address`.
+
+use decide::constraint::Constraint;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::path;
+use super::problem::quoted;
+use super::read::{FromNode, Report};
+use super::tree::{Node, Value};
+
+/// Why a text was refused, and what to write instead.
+#[derive(Debug)]
+pub struct Refusal {
+    pub(super) why: String,
+    pub(super) help: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal without a hint.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), help: None }
+    }
+
+    /// With what to write instead.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Declares a scalar: a type, what a message calls it, how its text is read, and its schema.
+macro_rules! scalar {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $expected:literal, $parse:expr, $schema:tt) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name(pub $inner);
+
+        impl FromNode for $name {
+            fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
+                let Some(text) = node.text() else {
+                    report.wrong_type(node, $expected);
+                    return None;
+                };
+                let parse: fn(&str) -> Result<$inner, Refusal> = $parse;
+                match parse(text) {
+                    Ok(value) => Some(Self(value)),
+                    Err(refusal) => {
+                        report.wrong(node.span, &refusal.why, refusal.help.as_deref());
+                        None
+                    }
+                }
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    };
+}
+
+pub(crate) use scalar;
+
+scalar!(
+    /// A name of a plugin or tier.
+    Name(String), "a name such as `gold`", name,
+    {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+     "description": "Lower-case letters, digits and hyphens; at most 63. It becomes part of branch names."}
+);
+scalar!(
+    /// A name of a cluster.
+    Cluster(String), "a name such as `eu-1`", cluster,
+    {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$"}
+);
+scalar!(
+    /// A version constraint.
+    Helm(Constraint), "a constraint such as `^1.14`", helm,
+    {"type": ["string", "number"], "examples": ["^1.14", "~1.2", ">=1.2.0 <2.0.0", "1.x"],
+     "description": "A version constraint as Helm writes them. Pre-releases match only where the constraint names one (`>=1.2.0-0`)."}
+);
+scalar!(
+    /// A line of text for people.
+    Words(String), "a text", words,
+    {"type": "string", "minLength": 1, "maxLength": 500}
+);
+scalar!(
+    /// A file of the repository.
+    File(String), "a path such as `clusters.yaml`", |text| path::file(text, &[]),
+    {"type": "string", "description": "A path from the repository's root."}
+);
+scalar!(
+    /// Files of the repository, one per tier or cluster.
+    Files(String), "a path such as `clusters/{tier}/loki.yaml`", |text| path::file(text, &["tier", "cluster"]),
+    {"type": "string", "examples": ["clusters/{tier}/cert-manager.yaml", "clusters/{tier}/{cluster}/values.yaml"],
+     "description": "A path from the repository's root. `{tier}` and `{cluster}` stand for their names."}
+);
+scalar!(
+    /// A place inside a document.
+    JsonPath(String), "a JSONPath such as `$.spec.version`", path::json,
+    {"type": "string", "maxLength": 512, "examples": ["$.spec.chart.spec.version", "$.spec.sources[?(@.chart=='loki')].targetRevision"],
+     "description": "An RFC 9535 JSONPath with at most one `..`. The forms of kubectl (`{.spec.x}`, `.spec.x`) are taken, too."}
+);
+scalar!(
+    /// A name or namespace in a cluster.
+    ObjectName(String), "a name such as `cert-manager`", object,
+    {"type": "string", "maxLength": 253, "description": "A name in the cluster. `{cluster}` and `{tier}` stand for their names."}
+);
+scalar!(
+    /// A kind of Kubernetes.
+    Kind(String), "a kind such as `HelmRelease`", kind,
+    {"type": "string", "pattern": "^[A-Z][A-Za-z0-9]{0,62}$"}
+);
+scalar!(
+    /// An API version of Kubernetes.
+    ApiVersion(String), "an API version such as `apps/v1`", api_version,
+    {"type": "string", "examples": ["v1", "apps/v1", "example.com/v1alpha1"]}
+);
+scalar!(
+    /// The plural of a kind.
+    Plural(String), "a plural such as `helmreleases`", name,
+    {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+);
+scalar!(
+    /// A label's key.
+    LabelKey(String), "a label key such as `tier`", label_key,
+    {"type": "string", "minLength": 1, "maxLength": 317}
+);
+scalar!(
+    /// A label's value.
+    LabelValue(String), "a label value such as `gold`", label_value,
+    {"type": ["string", "number", "boolean"]}
+);
+scalar!(
+    /// The name of a connection in the operator's settings.
+    Credential(String), "the name of a credential such as `eu-1`", credential,
+    {"type": "string", "maxLength": 253}
+);
+
+/// A whole number, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count<const LEAST: u32>(pub u32);
+
+impl<const LEAST: u32> FromNode for Count<LEAST> {
+    fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
+        let number = match &node.value {
+            Value::Scalar { text, plain: true } => text.parse::<u32>().ok(),
+            Value::Scalar { .. } | Value::Null | Value::List(_) | Value::Map(_) => None,
+        };
+        match number {
+            Some(number) if number >= LEAST && number <= MOST => Some(Self(number)),
+            Some(number) => {
+                report.wrong(node.span, &format!("{number} is not in {LEAST} to {MOST}"), None);
+                None
+            }
+            None => {
+                report.wrong_type(node, "a whole number");
+                None
+            }
+        }
+    }
+}
+
+/// The largest number that any key takes.
+const MOST: u32 = 1_000_000;
+
+impl<const LEAST: u32> JsonSchema for Count<LEAST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("CountFrom{LEAST}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "integer", "minimum": LEAST, "maximum": MOST})
+    }
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag(pub bool);
+
+impl FromNode for Flag {
+    fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
+        match &node.value {
+            Value::Scalar { text, plain: true } if text == "true" => Some(Self(true)),
+            Value::Scalar { text, plain: true } if text == "false" => Some(Self(false)),
+            Value::Scalar { text, .. } => {
+                report.wrong(node.span, &format!("{} is no boolean", quoted(text)), Some("write `true` or `false`"));
+                None
+            }
+            Value::Null | Value::List(_) | Value::Map(_) => {
+                report.wrong_type(node, "`true` or `false`");
+                None
+            }
+        }
+    }
+}
+
+impl JsonSchema for Flag {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Flag".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "boolean"})
+    }
+}
+
+/// Whether a text is `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`: safe in branches, files and commands.
+pub fn is_name(text: &str) -> bool {
+    let plain = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    plain && (1..=63).contains(&text.len()) && !text.starts_with('-') && !text.ends_with('-')
+}
+
+fn name(text: &str) -> Result<String, Refusal> {
+    if is_name(text) {
+        return Ok(text.to_string());
+    }
+    let why = format!("{} is not a name: lower-case letters, digits and inner hyphens, at most 63", quoted(text));
+    let spelled: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).take(63).collect();
+    let spelled = spelled.trim_matches('-');
+    let refusal = Refusal::new(why);
+    Err(if is_name(spelled) { refusal.help(format!("`{spelled}` would be one")) } else { refusal })
+}
+
+fn cluster(text: &str) -> Result<String, Refusal> {
+    let parts: Vec<&str> = text.split('/').collect();
+    if parts.len() <= 2 && parts.iter().all(|part| is_name(part)) {
+        return Ok(text.to_string());
+    }
+    let why = format!("{} is not the name of a cluster", quoted(text));
+    Err(Refusal::new(why).help("write `name` or `organization/name`: lower-case letters, digits and inner hyphens"))
+}
+
+fn helm(text: &str) -> Result<Constraint, Refusal> {
+    text.parse().map_err(|error: decide::constraint::NotAConstraint| {
+        Refusal::new(format!("{} is not a version constraint: {}: {}", quoted(text), quoted(&error.part), error.why))
+            .help("write it as in Helm: `^1.14`, `~1.2`, `>=1.2.0 <2.0.0`, `1.x || 2.x`")
+    })
+}
+
+fn words(text: &str) -> Result<String, Refusal> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Refusal::new("the text is empty"));
+    }
+    if text.chars().count() > 500 || text.chars().any(char::is_control) {
+        return Err(Refusal::new("the text must be one line of at most 500 characters"));
+    }
+    Ok(text.to_string())
+}
+
+fn object(text: &str) -> Result<String, Refusal> {
+    path::placeholders(text, &["cluster", "tier"])?;
+    let plain = text.replace("{cluster}", "x").replace("{tier}", "x");
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | ':');
+    if plain.is_empty() || plain.len() > 253 || !plain.chars().all(good) {
+        return Err(Refusal::new(format!("{} cannot be a name in a cluster", quoted(text)))
+            .help("lower-case letters, digits, hyphens and dots; `{cluster}` and `{tier}` stand for their names"));
+    }
+    Ok(text.to_string())
+}
+
+fn kind(text: &str) -> Result<String, Refusal> {
+    let good = text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric());
+    if good && text.len() <= 63 {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not a kind", quoted(text))).help("write it like `HelmRelease`"))
+}
+
+fn api_version(text: &str) -> Result<String, Refusal> {
+    let (group, version) = text.split_once('/').map_or((None, text), |(group, version)| (Some(group), version));
+    let good_group = group.is_none_or(|group| group.len() <= 253 && group.split('.').all(is_name));
+    let good_version =
+        version.starts_with('v') && version[1..].starts_with(|c: char| c.is_ascii_digit()) && is_name(version);
+    if good_group && good_version {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not an API version", quoted(text)))
+        .help("write it like `v1` or `example.com/v1alpha1`"))
+}
+
+/// The name part of a label: letters, digits, `-_.`, with letters or digits at both ends.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= 63 && bytes.iter().all(|byte| inner(*byte)) && ends(bytes.first()) && ends(bytes.last())
+}
+
+fn label_key(text: &str) -> Result<String, Refusal> {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let good_prefix = prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_name));
+    if good_prefix && is_label(name) {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not the key of a label", quoted(text)))
+        .help("write it like `tier` or `example.com/tier`"))
+}
+
+fn label_value(text: &str) -> Result<String, Refusal> {
+    if text.is_empty() || is_label(text) {
+        return Ok(text.to_string());
+    }
+    let why = format!("{} is not the value of a label", quoted(text));
+    Err(Refusal::new(why).help("at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"))
+}
+
+fn credential(text: &str) -> Result<String, Refusal> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    if (1..=253).contains(&text.len()) && text.chars().all(good) {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not the name of a credential", quoted(text)))
+        .help("write the name that the operator's settings give it; the credential itself never stands in a file"))
+}

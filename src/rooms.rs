@@ -1,0 +1,145 @@
+//! What the line works with for one repository: its hub, its clone, its ledger, and memory that may
+//! be lost at any time. What is done with it is in `tick`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, anyhow};
+use decide::ledger::Outage;
+use decide::{Person, PluginName, Version};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::git::{Access, Author, GitError, Store};
+use crate::hub::{RepoHub, Repository};
+use crate::ledger::Branch;
+use crate::observe::chart::{Found, Source};
+use crate::observe::cluster::Clusters;
+use crate::observe::net::Net;
+use crate::policy::Loaded;
+use crate::policy::wiring::Chart;
+
+/// Everything that one repository's line works with.
+pub struct Rooms {
+    /// The repository at the hub.
+    pub repository: Repository,
+    /// The hub, with a token for this repository alone.
+    pub hub: RepoHub,
+    /// The clusters that the operator lets us ask.
+    pub clusters: Arc<Clusters>,
+    /// How chart sources are reached.
+    pub net: Arc<Net>,
+    /// How soon to look again while something is on its way.
+    pub look_again: SignedDuration,
+    /// The ledger, once it was read.
+    pub ledger: Option<Branch>,
+    /// What was read before and may be used again for a while.
+    pub memory: Memory,
+    store: Arc<Mutex<Store>>,
+}
+
+/// What was read before. Losing it costs calls, never correctness.
+#[derive(Default)]
+pub struct Memory {
+    /// The last policy that had no errors, and the text it was read from.
+    pub policy: Option<(Vec<crate::policy::SourceFile>, Arc<Loaded>)>,
+    /// Chart sources, with what they said last.
+    pub sources: BTreeMap<PluginName, SourceMemory>,
+    /// Answers of the hub that hold for a minute.
+    pub hub: crate::observe::recall::Recall,
+    /// When the hub last answered, and since when it has not.
+    pub silent: Option<Timestamp>,
+    /// Outages that are over and not yet in the ledger.
+    pub outages: Vec<Outage>,
+}
+
+/// One chart source and what it said last.
+pub struct SourceMemory {
+    /// What it was made from.
+    pub chart: Chart,
+    /// The source; none when it may not be asked.
+    pub source: Option<Arc<dyn Source>>,
+    /// When it was asked last.
+    pub asked: Option<Timestamp>,
+    /// What it said, or why it said nothing.
+    pub said: Result<BTreeMap<Version, Found>, String>,
+}
+
+impl Rooms {
+    /// Opens the clone of a repository below `data`; it is keyed by the repository's number, which a
+    /// rename does not change.
+    pub fn open(
+        repository: Repository,
+        hub: RepoHub,
+        clusters: Arc<Clusters>,
+        net: Arc<Net>,
+        look_again: SignedDuration,
+        data: &Path,
+    ) -> anyhow::Result<Self> {
+        let folder = data.join(format!("{}.git", repository.id));
+        let store = Store::open(&folder).with_context(|| format!("the clone in {}", folder.display()))?;
+        Ok(Self {
+            repository,
+            hub,
+            clusters,
+            net,
+            look_again,
+            ledger: None,
+            memory: Memory::default(),
+            store: Arc::new(Mutex::new(store)),
+        })
+    }
+
+    /// `owner/name`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.repository.owner, self.repository.name)
+    }
+
+    /// Who our commits say wrote them.
+    pub fn author(&self) -> Author {
+        author(self.hub.bot())
+    }
+
+    /// Runs git work on a thread that may block.
+    pub async fn git<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store, &Access) -> Result<T, GitError> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let access = self.access().await?;
+        let store = Arc::clone(&self.store);
+        let work = move || work(&store.lock().unwrap_or_else(PoisonError::into_inner), &access);
+        Ok(tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("git work was cut off: {error}"))??)
+    }
+
+    /// Runs work on the ledger branch on a thread that may block. The ledger is read first when it
+    /// was not yet.
+    pub async fn with_ledger<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Branch, &Store, &Access) -> Result<T, crate::ledger::LedgerError> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let access = self.access().await?;
+        let (store, author, branch) = (Arc::clone(&self.store), self.author(), self.ledger.take());
+        let work = move || -> Result<(Branch, Result<T, crate::ledger::LedgerError>), crate::ledger::LedgerError> {
+            let store = store.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut branch = match branch {
+                Some(branch) => branch,
+                None => Branch::load(&store, &access, author)?,
+            };
+            let result = work(&mut branch, &store, &access);
+            Ok((branch, result))
+        };
+        let done = tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("ledger work was cut off: {error}"))?;
+        let (branch, result) = done?;
+        self.ledger = Some(branch);
+        Ok(result?)
+    }
+
+    async fn access(&self) -> anyhow::Result<Access> {
+        Ok(Access { url: self.hub.git_url(), token: Some(self.hub.git_token().await?) })
+    }
+}
+
+/// The author of a commit by `login`, with the address that the hub knows for it.
+fn author(login: &Person) -> Author {
+    Author { name: login.to_string(), email: format!("{}@users.noreply.github.com", login.as_str().replace("[bot]", "-bot")) }
+}

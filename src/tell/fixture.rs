@@ -1,0 +1,489 @@
+//! A realistic plan for the tests of this room: a release open on silver, one held there while its
+//! fix climbs, one soaking, one forced onto gold, one about to be, and one where nothing is new.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+
+use decide::ledger::{Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Wave};
+use decide::model::{Force, Freeze, Limits, PluginPolicy, Policy, Soak, Tier};
+use decide::plan::{
+    Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Plan, Proposal, Rung, Verdict, WaveReport,
+    WaveState,
+};
+use decide::reason::{MemberTrouble, Scope};
+use decide::snapshot::{HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Read, SentNotice, Snapshot};
+use decide::window::Windows;
+use decide::{Digest, Ledger, PluginLedger, PluginName, PullNumber, Reason, TierName, Version};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::View;
+
+const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// The instant at which everything below is looked at.
+pub(crate) fn now() -> Timestamp {
+    at("2026-11-21T08:14:05Z")
+}
+
+pub(crate) fn version(text: &str) -> Version {
+    text.parse().unwrap()
+}
+
+fn seconds(number: i64) -> SignedDuration {
+    SignedDuration::from_secs(number)
+}
+
+fn digest(byte: &str) -> Digest {
+    Digest::new(format!("sha256:{}", byte.repeat(32)))
+}
+
+fn clusters(tier: &str) -> Vec<&'static str> {
+    match tier {
+        "qa" => vec!["qa-1", "qa-2"],
+        "bronze" => vec!["eu-b1", "eu-b2", "us-b1"],
+        "silver" => vec!["eu-1", "eu-2", "us-1", "ap-1"],
+        _ => vec!["eu-g1", "eu-g2", "eu-g3", "us-g1", "us-g2", "us-g3", "ap-g1", "ap-g2"],
+    }
+}
+
+pub(crate) fn members(tier: &str, state: &MemberState) -> Vec<Member> {
+    clusters(tier).into_iter().map(|name| Member { cluster: name.into(), state: state.clone() }).collect()
+}
+
+fn healthy(since: &str) -> MemberState {
+    MemberState::Healthy { since: Some(at(since)) }
+}
+
+fn trouble(cluster: &str, what: &str, evidence: &str, since: &str) -> MemberTrouble {
+    MemberTrouble {
+        cluster: cluster.into(),
+        what: what.to_string(),
+        evidence: evidence.to_string(),
+        since: Some(at(since)),
+    }
+}
+
+fn finding(gate: Gate, verdict: Verdict, because: Reason) -> Finding {
+    Finding { gate, verdict, because }
+}
+
+/// A wave of which only the names are known.
+pub(crate) fn wave(plugin: &str, tier: &str, to: &str, from: &str, state: WaveState) -> WaveReport {
+    WaveReport {
+        plugin: plugin.into(),
+        tier: tier.into(),
+        rung: TIERS.iter().position(|name| *name == tier).unwrap() as u32 + 1,
+        of: 4,
+        version: Some(version(to)),
+        from: Some(version(from)),
+        digest: Some(digest("4f")),
+        state,
+        findings: Vec::new(),
+        members: members(tier, &MemberState::NotAsked),
+        grace: None,
+        forced: None,
+        pull: None,
+    }
+}
+
+/// The gates before landing as they stand when nothing is in the way.
+pub(crate) fn gates(below: &str, to: &str) -> Vec<Finding> {
+    let pass = |gate, because| finding(gate, Verdict::Pass, because);
+    vec![
+        pass(Gate::Ledger, Reason::LedgerIntact),
+        pass(Gate::Release, Reason::Accepted),
+        pass(Gate::TierBelow, Reason::TierBelowFinished { tier: below.into(), version: version(to) }),
+        pass(Gate::Breaking, Reason::NotBreaking),
+        pass(Gate::Rejection, Reason::NotRejected),
+        pass(Gate::Hold, Reason::NotHeld),
+        pass(Gate::Freeze, Reason::NotFrozen),
+        pass(Gate::Window, Reason::WindowOpen),
+        pass(Gate::Approvals, Reason::Approved { by: vec!["alice".into()] }),
+        pass(Gate::Head, Reason::ChecksGreen),
+        pass(Gate::Limits, Reason::WithinLimits),
+        pass(Gate::Grace, Reason::GraceOff),
+    ]
+}
+
+/// Puts another finding in the place of the one of its gate.
+pub(crate) fn put(wave: &mut WaveReport, gate: Gate, verdict: Verdict, because: Reason) {
+    let place = wave.findings.iter_mut().find(|finding| finding.gate == gate).unwrap();
+    *place = finding(gate, verdict, because);
+}
+
+fn idle(plugin: &str, tier: &str, running: &str) -> WaveReport {
+    let state = WaveState::Idle { running: Some(version(running)) };
+    WaveReport {
+        version: None,
+        from: None,
+        digest: None,
+        members: Vec::new(),
+        ..wave(plugin, tier, running, running, state)
+    }
+}
+
+fn finished(plugin: &str, tier: &str, to: &str, from: &str, when: &str, pull: u64) -> WaveReport {
+    let mut wave = wave(plugin, tier, to, from, WaveState::Finished { at: at(when) });
+    wave.members = members(tier, &healthy(when));
+    wave.pull = Some(PullNumber(pull));
+    wave
+}
+
+/// cert-manager 1.15.0, open on silver: waits for an approval and a window while a grace runs.
+pub(crate) fn open() -> WaveReport {
+    let state = WaveState::Open { pull: Some(PullNumber(12)), since: at("2026-11-02T08:12:00Z") };
+    let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
+    wave.findings = gates("bronze", "1.15.0");
+    wave.pull = Some(PullNumber(12));
+    let deadline = at("2026-11-30T08:12:00Z");
+    wave.grace = Some(Grace {
+        since: at("2026-11-02T08:12:00Z"),
+        deadline,
+        notices: vec![SentNotice { before: seconds(14 * DAY), at: at("2026-11-16T08:13:10Z") }],
+    });
+    let owners = vec!["@acme/platform".to_string()];
+    put(&mut wave, Gate::Approvals, Verdict::Wait { until: None }, Reason::NeedsApproval { owners, missing: 1 });
+    let monday = Some(at("2026-11-23T07:00:00Z"));
+    put(&mut wave, Gate::Window, Verdict::Wait { until: monday }, Reason::WindowClosed { whose: Scope::Tier });
+    put(&mut wave, Gate::Grace, Verdict::Wait { until: Some(deadline) }, Reason::GraceRunning { deadline });
+    wave
+}
+
+/// trust-manager 0.12.0, failed on silver.
+pub(crate) fn held() -> WaveReport {
+    let broken = trouble(
+        "eu-2",
+        "degraded",
+        "HelmRelease trust-manager/trust-manager: UpgradeFailed, timed out waiting for the condition",
+        "2026-11-21T09:04:00+02:00",
+    );
+    let why = Reason::MembersFailed { members: vec![broken.clone()], tolerated: 0 };
+    let mut wave = wave(
+        "trust-manager",
+        "silver",
+        "0.12.0",
+        "0.11.4",
+        WaveState::Failed { at: at("2026-11-21T07:09:00Z"), why: why.clone() },
+    );
+    wave.members = members("silver", &healthy("2026-11-21T06:58:00Z"));
+    wave.members[1].state = MemberState::Failed(broken);
+    wave.pull = Some(PullNumber(9));
+    wave.findings = vec![
+        finding(Gate::Health, Verdict::Fail, why),
+        finding(Gate::ProgressDeadline, Verdict::Pass, Reason::InTime),
+        finding(Gate::Soak, Verdict::Wait { until: None }, Reason::SoakPaused { of: seconds(2 * DAY) }),
+    ];
+    wave
+}
+
+/// ingress-nginx 4.11.3, soaking on bronze.
+pub(crate) fn soaking() -> WaveReport {
+    let state = WaveState::Soaking {
+        landed: at("2026-11-21T00:40:00Z"),
+        healthy_for: seconds(7 * HOUR + 12 * 60),
+        until: now(),
+        of: seconds(DAY),
+        paused: false,
+    };
+    let mut wave = wave("ingress-nginx", "bronze", "4.11.3", "4.11.2", state);
+    wave.members = members("bronze", &healthy("2026-11-21T01:02:05Z"));
+    wave.pull = Some(PullNumber(11));
+    let until = Some(at("2026-11-22T01:02:05Z"));
+    wave.findings = vec![
+        finding(Gate::Health, Verdict::Pass, Reason::AllHealthy { members: 3, tolerated: 0 }),
+        finding(Gate::ProgressDeadline, Verdict::Pass, Reason::InTime),
+        finding(Gate::Soak, Verdict::Wait { until }, Reason::Soaking { of: seconds(DAY) }),
+    ];
+    wave
+}
+
+fn evidence() -> ForceEvidence {
+    let notice = |days: i64, when: &str| SentNotice { before: seconds(days * DAY), at: at(when) };
+    ForceEvidence {
+        deadline: at("2026-11-20T09:00:00Z"),
+        notices: vec![
+            notice(14, "2026-11-06T09:00:20Z"),
+            notice(3, "2026-11-17T09:00:12Z"),
+            notice(1, "2026-11-19T09:00:15Z"),
+        ],
+        held: vec![
+            "6.6.2 has finished silver".to_string(),
+            "every window is open".to_string(),
+            "the branch holds what the bot wrote".to_string(),
+            "every required check is green".to_string(),
+            "not a breaking step".to_string(),
+        ],
+        waived: "an approval by @acme/platform".to_string(),
+        policy: "c0ffee1234567890c0ffee1234567890c0ffee12".into(),
+    }
+}
+
+/// loki 6.6.2, forced onto gold, rolling out.
+pub(crate) fn forced() -> WaveReport {
+    let state = WaveState::Converging { landed: at("2026-11-21T08:00:30Z"), healthy: 5 };
+    let mut wave = wave("loki", "gold", "6.6.2", "6.5.0", state);
+    wave.forced = Some(evidence());
+    wave.pull = Some(PullNumber(4));
+    wave.members = members("gold", &healthy("2026-11-21T08:09:00Z"));
+    let slow =
+        |name: &str| trouble(name, "still on 6.5.0", "HelmRelease loki/loki: Progressing", "2026-11-21T08:01:00Z");
+    let unread = trouble("us-g3", "not read", "connection refused", "2026-11-21T08:10:00Z");
+    wave.members[3].state = MemberState::Progressing(slow("us-g1"));
+    wave.members[5].state = MemberState::Unknown(unread.clone());
+    wave.members[6].state = MemberState::Progressing(slow("ap-g1"));
+    let behind = vec![slow("us-g1"), unread, slow("ap-g1")];
+    let until = Some(at("2026-11-21T10:00:30Z"));
+    wave.findings = vec![
+        finding(Gate::Health, Verdict::Wait { until: None }, Reason::MembersBehind { members: behind }),
+        finding(Gate::ProgressDeadline, Verdict::Wait { until }, Reason::InTime),
+        finding(Gate::Soak, Verdict::Wait { until: None }, Reason::SoakPaused { of: seconds(3 * DAY) }),
+    ];
+    wave
+}
+
+/// external-dns 1.14.5, whose grace on gold is over.
+fn overdue() -> WaveReport {
+    let state = WaveState::Open { pull: Some(PullNumber(3)), since: at("2026-10-22T08:00:00Z") };
+    let mut wave = wave("external-dns", "gold", "1.14.5", "1.14.4", state);
+    wave.findings = gates("silver", "1.14.5");
+    wave.pull = Some(PullNumber(3));
+    let deadline = at("2026-11-21T08:00:00Z");
+    wave.grace = Some(Grace { since: at("2026-10-22T08:00:00Z"), deadline, notices: evidence().notices });
+    let owners = vec!["@acme/platform".to_string()];
+    put(&mut wave, Gate::Approvals, Verdict::Waived { since: deadline }, Reason::NeedsApproval { owners, missing: 1 });
+    put(&mut wave, Gate::Grace, Verdict::Pass, Reason::GraceOver { deadline });
+    wave
+}
+
+fn waits(plugin: &str, tier: &str, to: &str, from: &str, below: &str) -> WaveReport {
+    let mut wave = wave(plugin, tier, to, from, WaveState::Waiting);
+    let because = Reason::TierBelowUnfinished { tier: below.into(), version: version(to) };
+    wave.findings = vec![finding(Gate::TierBelow, Verdict::Wait { until: None }, because)];
+    wave
+}
+
+fn waves() -> Vec<WaveReport> {
+    let fix = WaveState::Converging { landed: at("2026-11-21T08:02:00Z"), healthy: 1 };
+    let mut fix = wave("trust-manager", "bronze", "0.12.1", "0.12.0", fix);
+    fix.pull = Some(PullNumber(14));
+    fix.members = members("bronze", &healthy("2026-11-21T08:06:00Z"));
+    let slow = trouble("us-b1", "still on 0.12.0", "", "2026-11-21T08:03:00Z");
+    fix.members[2].state = MemberState::Progressing(slow.clone());
+    let because = Reason::MembersBehind { members: vec![slow] };
+    fix.findings = vec![finding(Gate::Health, Verdict::Wait { until: None }, because)];
+    vec![
+        finished("ingress-nginx", "qa", "4.11.3", "4.11.2", "2026-11-21T00:20:00Z", 10),
+        soaking(),
+        waits("ingress-nginx", "silver", "4.11.3", "4.11.2", "bronze"),
+        idle("ingress-nginx", "gold", "4.11.2"),
+        finished("cert-manager", "qa", "1.15.0", "1.14.7", "2026-10-30T10:00:00Z", 6),
+        finished("cert-manager", "bronze", "1.15.0", "1.14.7", "2026-11-02T08:10:00Z", 8),
+        open(),
+        idle("cert-manager", "gold", "1.14.7"),
+        finished("trust-manager", "qa", "0.12.1", "0.12.0", "2026-11-21T07:59:00Z", 13),
+        fix,
+        held(),
+        idle("trust-manager", "gold", "0.11.4"),
+        finished("loki", "qa", "6.6.2", "6.5.0", "2026-10-10T08:00:00Z", 1),
+        finished("loki", "bronze", "6.6.2", "6.5.0", "2026-10-14T08:00:00Z", 2),
+        finished("loki", "silver", "6.6.2", "6.5.0", "2026-10-20T08:00:00Z", 5),
+        forced(),
+        finished("external-dns", "qa", "1.14.5", "1.14.4", "2026-10-12T08:00:00Z", 31),
+        finished("external-dns", "bronze", "1.14.5", "1.14.4", "2026-10-14T08:00:00Z", 32),
+        finished("external-dns", "silver", "1.14.5", "1.14.4", "2026-10-21T08:00:00Z", 33),
+        overdue(),
+        idle("velero", "qa", "7.1.1"),
+        idle("velero", "bronze", "7.1.1"),
+        idle("velero", "silver", "7.1.1"),
+        idle("velero", "gold", "7.1.1"),
+    ]
+}
+
+/// One climb per release that a wave is about.
+fn climbs(waves: &[WaveReport]) -> Vec<Climb> {
+    let mut climbs: Vec<Climb> = Vec::new();
+    for wave in waves {
+        let Some(version) = &wave.version else { continue };
+        if climbs.iter().any(|climb| climb.plugin == wave.plugin && climb.version == *version) {
+            continue;
+        }
+        let rungs = TIERS.iter().map(|tier| {
+            let there = waves.iter().find(|other| other.plugin == wave.plugin && other.tier.as_str() == *tier).unwrap();
+            let same = there.version.as_ref() == Some(version);
+            let state = match &there.state {
+                state if same => state.clone(),
+                WaveState::Idle { running } => WaveState::Idle { running: running.clone() },
+                _ if there.version.as_ref() > Some(version) => WaveState::Finished { at: at("2026-11-19T07:00:00Z") },
+                _ => WaveState::Idle { running: there.version.clone() },
+            };
+            let pull = if same { there.pull } else { None };
+            Rung { tier: (*tier).into(), state, members: clusters(tier).len() as u32, pull }
+        });
+        climbs.push(Climb { plugin: wave.plugin.clone(), version: version.clone(), rungs: rungs.collect() });
+    }
+    climbs
+}
+
+fn actions() -> Vec<Action> {
+    let proposal = Proposal {
+        plugin: "loki".into(),
+        tier: "qa".into(),
+        from: Some(version("6.6.2")),
+        to: version("6.6.3"),
+        digest: Some(digest("77")),
+        members: clusters("qa").into_iter().map(Into::into).collect(),
+        written: None,
+    };
+    vec![
+        Action::Merge {
+            plugin: "external-dns".into(),
+            tier: "gold".into(),
+            version: version("1.14.5"),
+            pull: PullNumber(3),
+            head: "ab".repeat(20).as_str().into(),
+            via: Identity::Bypass,
+            forced: Some(evidence()),
+        },
+        Action::Open(proposal),
+    ]
+}
+
+fn tier(name: &str) -> Tier {
+    let json = serde_json::json!({ "name": name });
+    let mut tier: Tier = serde_json::from_value(json).unwrap();
+    tier.soak = Soak {
+        min: seconds(match name {
+            "qa" => 2 * HOUR,
+            "bronze" => DAY,
+            "silver" => 2 * DAY,
+            _ => 3 * DAY,
+        }),
+    };
+    if matches!(name, "silver" | "gold") {
+        tier.force =
+            Some(Force { after: seconds(28 * DAY), notice: [14, 3, 1].map(|days| seconds(days * DAY)).to_vec() });
+    }
+    tier
+}
+
+fn policy() -> Policy {
+    let zone = TimeZone::get("Europe/Berlin").unwrap();
+    let windows = Windows { zone, open: Vec::new(), closed: Vec::new(), room: SignedDuration::ZERO };
+    let plugin = |name: &str| PluginPolicy {
+        name: name.into(),
+        constraint: None,
+        windows: None,
+        tiers: TIERS.iter().map(|name| tier(name)).collect(),
+    };
+    let names = ["ingress-nginx", "cert-manager", "trust-manager", "loki", "external-dns", "velero"];
+    Policy {
+        windows: Some(windows),
+        freezes: vec![Freeze {
+            why: "year-end freeze".to_string(),
+            by: Some("carol".into()),
+            tiers: vec!["gold".into()],
+            plugins: vec!["velero".into()],
+            until: Some(at("2027-01-04T23:00:00Z")),
+        }],
+        limits: Limits::default(),
+        plugins: names.into_iter().map(plugin).collect(),
+    }
+}
+
+fn base(plugin: &str) -> BTreeMap<TierName, Vec<Place>> {
+    let place = |tier: &&str| {
+        let file = format!("clusters/{tier}/{plugin}.yaml");
+        ((*tier).into(), vec![Place { file, cluster: None, version: Read::Known(version("1.0.0")) }])
+    };
+    TIERS.iter().map(place).collect()
+}
+
+fn ledger() -> Ledger {
+    let mut waves = vec![];
+    let mut open = Wave::begun(
+        version("1.15.0"),
+        clusters("silver").into_iter().map(Into::into).collect(),
+        at("2026-11-02T08:11:02Z"),
+    );
+    open.pull = Some(Announced { number: PullNumber(12), at: at("2026-11-02T08:12:00Z") });
+    open.grace = super::fixture::open().grace;
+    waves.push(("cert-manager", "silver", open));
+    let mut bad = Wave::begun(
+        version("0.12.0"),
+        clusters("silver").into_iter().map(Into::into).collect(),
+        at("2026-11-21T06:31:00Z"),
+    );
+    bad.pull = Some(Announced { number: PullNumber(9), at: at("2026-11-21T06:31:20Z") });
+    bad.head = Some(Head { commit: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:31:00Z") });
+    bad.merging = Some(Merging { head: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:50:00Z"), forced: None });
+    bad.landed = Some(Landed { at: at("2026-11-21T06:50:02Z"), commit: None, by: Some("coldframe[bot]".into()) });
+    let WaveState::Failed { at: failed, why } = held().state else { unreachable!() };
+    bad.failed = Some(Failed { at: failed, why });
+    waves.push(("trust-manager", "silver", bad));
+    let mut forced = Wave::begun(
+        version("6.6.2"),
+        clusters("gold").into_iter().map(Into::into).collect(),
+        at("2026-10-21T08:59:00Z"),
+    );
+    forced.pull = Some(Announced { number: PullNumber(4), at: at("2026-10-21T09:00:00Z") });
+    forced.grace =
+        Some(Grace { since: at("2026-10-21T09:00:00Z"), deadline: evidence().deadline, notices: evidence().notices });
+    forced.merging = Some(Merging {
+        head: "ef".repeat(20).as_str().into(),
+        at: at("2026-11-21T08:00:20Z"),
+        forced: Some(evidence()),
+    });
+    forced.landed =
+        Some(Landed { at: at("2026-11-21T08:00:30Z"), commit: None, by: Some("coldframe-force[bot]".into()) });
+    waves.push(("loki", "gold", forced));
+    let mut ledger = Ledger::default();
+    for (plugin, tier, wave) in waves {
+        let page: &mut PluginLedger = ledger.plugins.entry(plugin.into()).or_default();
+        page.tiers.entry(tier.into()).or_default().push(wave);
+    }
+    ledger
+}
+
+fn snapshot() -> Snapshot {
+    let policy = policy();
+    let facts = |plugin: &PluginPolicy| {
+        let facts = PluginFacts {
+            releases: Read::Known(Vec::new()),
+            base: Read::Known(base(plugin.name.as_str())),
+            pulls: Read::Known(Vec::new()),
+            readings: BTreeMap::new(),
+        };
+        (plugin.name.clone(), facts)
+    };
+    let plugins: BTreeMap<PluginName, PluginFacts> = policy.plugins.iter().map(facts).collect();
+    Snapshot {
+        policy,
+        policy_commit: evidence().policy,
+        policy_problem: None,
+        clusters: Read::Known(Vec::new()),
+        hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
+        ledger: ledger(),
+        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        plugins,
+    }
+}
+
+/// All of it as the terminal and the dashboard get it.
+pub(crate) fn view() -> View {
+    let waves = waves();
+    let plan = Plan {
+        entries: Vec::new(),
+        actions: actions(),
+        climbs: climbs(&waves),
+        waves,
+        alarm: Some(Alarm { at: at("2026-11-21T08:19:00Z"), why: Reason::LookAgain }),
+    };
+    View::new("acme/fleet", "https://github.com/acme/fleet", &snapshot(), plan, at("2026-11-21T08:14:00Z"))
+}

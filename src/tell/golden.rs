@@ -1,0 +1,90 @@
+//! Every face of one realistic plan, compared with files that people looked at
+//! (`tests/fixtures/tell`; `COLDFRAME_BLESS=1` writes them anew), and the rules that hold for all.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use decide::plan::WaveReport;
+use decide::{PluginName, TierName};
+
+use super::*;
+
+fn golden(name: &str, found: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tell").join(name);
+    if std::env::var_os("COLDFRAME_BLESS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, found).unwrap();
+        return;
+    }
+    let wanted = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}; bless it", path.display()));
+    assert!(wanted == found, "{name} changed (COLDFRAME_BLESS=1 takes it over):\n{found}");
+}
+
+fn notes() -> Vec<ReleaseNote> {
+    vec![
+        ReleaseNote {
+            version: fixture::version("1.15.0"),
+            text: "## Changes\n- Adds `nameConstraints` to CA certificates (#6500, thanks @sankalp)\n- Fixes #7012\n"
+                .to_string(),
+        },
+        ReleaseNote { version: fixture::version("1.14.8"), text: "Security fixes only.".to_string() },
+    ]
+}
+
+fn pull(wave: &WaveReport, notes: &[ReleaseNote]) -> String {
+    let view = fixture::view();
+    body(&PullFacts::of(&view.plan, wave, &view.links, notes)).unwrap()
+}
+
+#[test]
+fn pull_requests() {
+    golden("pull-open.md", &pull(&fixture::open(), &notes()));
+    golden("pull-held.md", &pull(&fixture::held(), &[]));
+    golden("pull-soaking.md", &pull(&fixture::soaking(), &[]));
+    golden("pull-forced.md", &pull(&fixture::forced(), &[]));
+    assert_eq!(title(&fixture::open()), "cert-manager 1.15.0 → silver (3 of 4)");
+}
+
+#[test]
+fn checks_and_notice() {
+    let links = fixture::view().links;
+    for (name, wave) in [("open", fixture::open()), ("held", fixture::held()), ("forced", fixture::forced())] {
+        let CheckText { conclusion, title, summary } = check(&wave, &links).unwrap();
+        golden(&format!("check-{name}.md"), &format!("{}\n{title}\n\n{summary}", conclusion.as_str()));
+    }
+    let wave = fixture::open();
+    let three_days = jiff::SignedDuration::from_hours(72);
+    let text = notice(&wave, &links, three_days, wave.grace.as_ref().unwrap().deadline).unwrap();
+    golden("notice.md", &text);
+    assert_eq!(read_notices(&text), [jiff::SignedDuration::from_hours(14 * 24), three_days]);
+}
+
+#[test]
+fn terminal() {
+    let view = fixture::view();
+    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+    golden("board.txt", &plain(&board(&view, fixture::now())));
+    let (plugin, tier) = (PluginName::from("cert-manager"), TierName::from("silver"));
+    golden("explain.txt", &plain(&explain(&view, &plugin, Some(&tier), fixture::now()).unwrap()));
+    golden("explain-held.txt", &plain(&explain(&view, &"trust-manager".into(), None, fixture::now()).unwrap()));
+    golden("summary.md", &step_summary(&view, fixture::now()).unwrap());
+    let unknown = explain(&view, &"cert-manger".into(), None, fixture::now()).unwrap_err().to_string();
+    assert!(unknown.contains("`cert-manger`") && unknown.contains("cert-manager"), "{unknown}");
+    let unknown = explain(&view, &plugin, Some(&"platinum".into()), fixture::now()).unwrap_err().to_string();
+    assert!(unknown.contains("`platinum`") && unknown.contains("qa, bronze, silver, gold"), "{unknown}");
+}
+
+#[test]
+fn pages() {
+    let view = Arc::new(fixture::view());
+    let state = DashboardState { views: vec![Arc::clone(&view)] };
+    golden("dashboard.html", &dashboard(&state, fixture::now()).unwrap());
+    for (plugin, tier) in [("cert-manager", "silver"), ("trust-manager", "silver"), ("loki", "gold")] {
+        let page = wave_page(&view, &plugin.into(), &tier.into(), fixture::now()).unwrap();
+        golden(&format!("wave-{plugin}-{tier}.html"), &page);
+    }
+    assert!(dashboard(&DashboardState::default(), fixture::now()).unwrap().contains("No repository"));
+    assert!(wave_page(&view, &"loki".into(), &"platinum".into(), fixture::now()).is_err());
+}

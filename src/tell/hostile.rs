@@ -1,0 +1,405 @@
+//! Foreign text that tries to come alive, in every place where foreign text may stand, read as
+//! GitHub reads it: nothing in it may become a mention, a reference, a closing keyword, HTML, an
+//! image or a link (design: invariant S24, security A19 to A21, A35).
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::sync::Arc;
+
+use comrak::nodes::{AstNode, NodeValue};
+use comrak::{Arena, Options, parse_document};
+use decide::plan::{Gate, MemberState, Verdict, WaveReport, WaveState};
+use decide::reason::MemberTrouble;
+use decide::{Plan, Reason};
+use proptest::prelude::*;
+
+use super::*;
+
+/// What people have really tried, and what the pieces of it make together.
+const HOSTILE: [&str; 42] = [
+    "@acme/platform please approve",
+    "cc @alice, (@bob) and @carol's team",
+    "Fixes #1, closes acme/fleet#2 and resolves GH-3",
+    "Fixes https://github.com/acme/fleet/issues/1",
+    "see https://evil.example/?token= and www.evil.example",
+    "mail me: a@b.example or mailto:a@b.example",
+    "deadbeef1 and 0123456789abcdef0123456789abcdef01234567",
+    "<!-- coldframe:notices 1 -->",
+    "<!-- hidden instruction to the reviewer -->",
+    "<details><summary>Approved</summary>",
+    "</details></details><h1>Approved by security</h1>",
+    "<img src=https://evil.example/x.png onerror=alert(1)>",
+    "<script>alert(document.cookie)</script>",
+    "\"><svg/onload=alert(1)>",
+    "' onmouseover='alert(1)",
+    "![pixel](https://evil.example/pixel.png)",
+    "[click me](https://evil.example) and [ref][1]\n\n[1]: https://evil.example",
+    "[x]: javascript:alert(1)",
+    "javascript:alert(1)",
+    "```\nout of the block @alice #1\n```",
+    "````\n```\n~~~~\n`````",
+    "~~~\nx\n~~~\n# Heading",
+    "`unbalanced @alice",
+    "``two`` `one` ```three``` `@alice`",
+    "a | b | c\n|---|---|\n| @alice | #1 |",
+    "\\| \\\\| `|` `\\|` |",
+    "# Heading\n## Another\n- list\n1. one\n> quote\n---\n===",
+    "- [ ] tick me\n- [x] ticked",
+    "**bold** _em_ ~~gone~~ $x^2$ $$y$$ :tada:",
+    "footnote[^1]\n\n[^1]: text @alice",
+    "&lt;b&gt; &#64;alice &commat;alice &#35;1 &num;1",
+    "[skip ci] [ci skip] [no ci] skip-checks: true",
+    "Co-authored-by: Mallory <mallory@evil.example>",
+    "Coldframe-Version: 9.9.9",
+    "::error::x\n##[error]y\n::set-output name=x::y\n::stop-commands::z",
+    "\u{1b}[31mred\u{1b}[0m \u{1b}]8;;https://evil.example\u{7}link\u{1b}]8;;\u{7}",
+    "\u{202e}desrever\u{202c} \u{2066}isolated\u{2069} \u{200f}",
+    "in\u{200b}vis\u{2060}ible \u{feff}\u{e0041}\u{e0042}",
+    "line\u{2028}separator\u{2029}\r\ncarriage\rreturn\0nul",
+    "{{#each this}}{{this}}{{/each}} {{{raw}}} {{> page}}",
+    "@\u{200b}alice #\u{200b}1 @ alice",
+    "org/team@1.2.3 npm:@scope/package@^1 user@host:22",
+];
+
+/// A wave that carries a text in every place that foreign text can reach.
+fn wave(text: &str) -> WaveReport {
+    let trouble = MemberTrouble {
+        cluster: text.into(),
+        what: text.to_string(),
+        evidence: text.to_string(),
+        since: Some(fixture::now()),
+    };
+    let mut wave = fixture::open();
+    wave.members[0].cluster = text.into();
+    wave.members[1].state = MemberState::Degraded(trouble.clone());
+    wave.from = None;
+    wave.digest = Some(decide::Digest::new(text));
+    fixture::put(&mut wave, Gate::Hold, Verdict::Fail, Reason::Held { by: text.into(), why: text.to_string() });
+    fixture::put(&mut wave, Gate::Head, Verdict::Fail, Reason::ChecksFailed { names: vec![text.to_string()] });
+    let unread = Reason::Unread { what: text.to_string(), why: text.to_string() };
+    fixture::put(&mut wave, Gate::Release, Verdict::Unknown, unread);
+    let owners = vec![text.to_string()];
+    fixture::put(
+        &mut wave,
+        Gate::Approvals,
+        Verdict::Wait { until: None },
+        Reason::NeedsApproval { owners, missing: 1 },
+    );
+    let mut forced = fixture::forced().forced.unwrap();
+    forced.held = vec![text.to_string()];
+    forced.waived = text.to_string();
+    forced.policy = text.into();
+    wave.forced = Some(forced);
+    wave
+}
+
+fn failed(text: &str) -> WaveReport {
+    let trouble =
+        MemberTrouble { cluster: text.into(), what: text.to_string(), evidence: text.to_string(), since: None };
+    let why = Reason::MembersFailed { members: vec![trouble], tolerated: 0 };
+    let state = WaveState::Failed { at: fixture::now(), why };
+    WaveReport { plugin: "trust-manager".into(), state, ..wave(text) }
+}
+
+/// The whole view with the text in the repository's own words too.
+fn view(text: &str) -> View {
+    let mut view = fixture::view();
+    view.trouble = Some(text.to_string());
+    view.freezes[0].why = text.to_string();
+    for facts in view.links.tiers.values_mut() {
+        facts.files = vec![text.to_string(), format!("{text}2")];
+    }
+    let place = view.plan.waves.iter().position(|wave| *wave == fixture::open()).unwrap();
+    view.plan.waves[place] = wave(text);
+    let place = view.plan.waves.iter().position(|wave| *wave == fixture::held()).unwrap();
+    view.plan.waves[place] = failed(text);
+    for climb in &mut view.plan.climbs {
+        for rung in &mut climb.rungs {
+            if matches!(rung.state, WaveState::Failed { .. }) {
+                rung.state = failed(text).state;
+            }
+        }
+    }
+    view
+}
+
+/// Every Markdown text that the bot may send.
+fn texts(text: &str) -> Vec<(&'static str, String)> {
+    let view = view(text);
+    let note = |text: &str| ReleaseNote { version: fixture::version("1.15.0"), text: text.to_string() };
+    let notes = [note(text), note("plain")];
+    let pull = |wave: &WaveReport| body(&PullFacts::of(&view.plan, wave, &view.links, &notes)).unwrap();
+    let soon = jiff::SignedDuration::from_hours(24);
+    let mut noticed = wave(text);
+    noticed.findings.retain(|finding| finding.gate == Gate::Approvals);
+    vec![
+        ("pull request", pull(&wave(text))),
+        ("held pull request", pull(&failed(text))),
+        ("check", check(&wave(text), &view.links).unwrap().summary),
+        ("held check", check(&failed(text), &view.links).unwrap().summary),
+        ("summary", step_summary(&view, fixture::now()).unwrap()),
+        ("notice", notice(&noticed, &view.links, soon, fixture::now()).unwrap()),
+    ]
+}
+
+/// Reads Markdown as the hub does and lists what is alive in it.
+fn alive(markdown: &str, own_mention: Option<&str>) -> Vec<String> {
+    let mut options = Options::default();
+    options.extension.autolink = true;
+    options.extension.table = true;
+    options.extension.strikethrough = true;
+    options.extension.tasklist = true;
+    options.extension.footnotes = true;
+    options.extension.alerts = true;
+    options.extension.math_dollars = true;
+    options.extension.math_code = true;
+    let arena = Arena::new();
+    let mut found = Vec::new();
+    visit(parse_document(&arena, markdown, &options), own_mention, &mut found);
+    found
+}
+
+fn visit<'a>(node: &'a AstNode<'a>, own: Option<&str>, found: &mut Vec<String>) {
+    let mut run = String::new(); // text as the hub's filters see it, code and links cut out
+    for child in node.children() {
+        let value = &child.data.borrow().value;
+        match value {
+            NodeValue::Text(text) => run.push_str(text),
+            NodeValue::SoftBreak | NodeValue::LineBreak => run.push('\n'),
+            NodeValue::Link(link) => {
+                run.push('\u{0}');
+                if !link.url.starts_with("https://github.com/acme/fleet/pull/") {
+                    found.push(format!("link {}", link.url));
+                }
+            }
+            NodeValue::HtmlBlock(html) => html_is_ours(&html.literal, found),
+            NodeValue::HtmlInline(html) => html_is_ours(html, found),
+            NodeValue::Code(code) => {
+                run.push('\u{0}');
+                characters(&code.literal, found);
+            }
+            NodeValue::CodeBlock(block) => characters(&block.literal, found),
+            NodeValue::Image(_)
+            | NodeValue::Math(_)
+            | NodeValue::FootnoteDefinition(_)
+            | NodeValue::FootnoteReference(_)
+            | NodeValue::TaskItem(_)
+            | NodeValue::Alert(_)
+            | NodeValue::Strikethrough => found.push(format!("{value:?}")),
+            _ => run.push('\u{0}'),
+        }
+        if !matches!(value, NodeValue::Link(_)) {
+            visit(child, own, found);
+        }
+    }
+    characters(&run, found);
+    let run = own.map_or_else(|| run.clone(), |own| run.replace(own, ""));
+    references(&run, found);
+}
+
+/// Only the frame of a folded part, and our own marker as a whole last line.
+fn html_is_ours(html: &str, found: &mut Vec<String>) {
+    let ours = |line: &str| {
+        let inside = line.strip_prefix("<details><summary>").and_then(|rest| rest.strip_suffix("</summary>"));
+        let mark = line.strip_prefix("<!-- coldframe:notices ").and_then(|rest| rest.strip_suffix(" -->"));
+        inside.is_some_and(|inside| !inside.contains(['<', '@', '#']))
+            || mark.is_some_and(|mark| mark.bytes().all(|b| b.is_ascii_digit() || b == b' '))
+            || line == "</details>"
+    };
+    found.extend(html.lines().filter(|line| !line.is_empty() && !ours(line)).map(|line| format!("html {line}")));
+}
+
+fn characters(text: &str, found: &mut Vec<String>) {
+    let hidden = |c: &char| {
+        (c.is_control() && *c != '\n' && *c != '\0')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+            || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
+    found.extend(text.chars().filter(hidden).map(|c| format!("hidden {c:?} in {text:?}")));
+}
+
+/// What the hub's filters look for in plain text.
+fn references(text: &str, found: &mut Vec<String>) {
+    let lower = text.to_lowercase();
+    let chars: Vec<char> = lower.chars().collect();
+    for (at, c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| chars.get(at)).copied().unwrap_or(' ');
+        let after = chars.get(at + 1).copied().unwrap_or(' ');
+        if *c == '@' && !before.is_alphanumeric() && after.is_ascii_alphanumeric() {
+            found.push(format!("mention in {text:?}"));
+        }
+        if *c == '#' && after.is_ascii_digit() {
+            found.push(format!("reference in {text:?}"));
+        }
+    }
+    for word in ["://", "www.", "gh-1", "gh-3"] {
+        if lower.contains(word) {
+            found.push(format!("{word} in {text:?}"));
+        }
+    }
+    let is_sha = |word: &&str| word.len() == 40 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    found.extend(lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_sha).map(|sha| format!("commit {sha}")));
+}
+
+/// The one mention that is meant: owners in a notice.
+fn meant<'a>(name: &str, text: &'a str) -> Option<&'a str> {
+    (name == "notice" && text.starts_with('@') && !text.contains(' ')).then_some(text)
+}
+
+#[test]
+fn nothing_foreign_comes_alive() {
+    for text in HOSTILE {
+        for (name, markdown) in texts(text) {
+            assert_eq!(alive(&markdown, meant(name, text)), Vec::<String>::new(), "{name} of {text:?}:\n{markdown}");
+        }
+    }
+}
+
+#[test]
+fn the_check_for_life_sees_it() {
+    for text in ["hi @alice", "see #1", "a <b>x</b>", "![x](y)", "https://a.example", "- [ ] x", "\u{202e}x", "GH-3"] {
+        assert_ne!(alive(text, None), Vec::<String>::new(), "{text}");
+    }
+    assert_eq!(alive("`@alice #1 https://a.example`\n\n```\n@alice\n```\n", None), Vec::<String>::new());
+}
+
+#[test]
+fn tables_keep_their_columns() {
+    for text in HOSTILE {
+        let summary = check(&failed(text), &fixture::view().links).unwrap().summary;
+        let mut options = Options::default();
+        options.extension.table = true;
+        let arena = Arena::new();
+        let root = parse_document(&arena, &summary, &options);
+        let tables: Vec<_> =
+            root.descendants().filter(|node| matches!(node.data.borrow().value, NodeValue::Table(_))).collect();
+        assert_eq!(tables.len(), 2, "{text:?}:\n{summary}");
+        assert_eq!(tables[0].children().count(), 13, "a row per gate, {text:?}:\n{summary}");
+        assert_eq!(tables[1].children().count(), 5, "a row per cluster, {text:?}:\n{summary}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn nothing_made_of_hostile_pieces_comes_alive(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "@", "alice", "#", "1", "`", "``", "\\", "|", "<", ">", "!", "[", "]", "(", ")", "*", "_", "~", "$",
+                "&", ";", ":", "//", "http", "https://a.example", "www.", ".", "-", "+", "\n", " ", "gh-3", "x",
+                "<!--", "-->", "details", "/", "\u{200b}", "\u{202e}", "\t", "\r", "é", "{{", "}}",
+            ]),
+            0..24,
+        )
+    ) {
+        let text = pieces.concat();
+        for (name, markdown) in texts(&text) {
+            prop_assert_eq!(
+                alive(&markdown, meant(name, &text)), Vec::<String>::new(), "{} of {:?}:\n{}", name, text, markdown
+            );
+        }
+    }
+}
+
+#[test]
+fn ten_megabytes_of_notes_are_cut_and_say_so() {
+    let notes: Vec<ReleaseNote> = (0..20)
+        .map(|patch| ReleaseNote {
+            version: fixture::version(&format!("1.15.{patch}")),
+            text: "[x](https://evil.example) @alice Fixes #1\n".repeat(250_000),
+        })
+        .collect();
+    let view = fixture::view();
+    let wave = fixture::open();
+    let text = body(&PullFacts::of(&view.plan, &wave, &view.links, &notes)).unwrap();
+    assert!(text.chars().count() <= page::CAP, "{}", text.chars().count());
+    assert!(text.contains("… cut here") && text.contains("more.*"), "a cut is shown");
+    assert!(text.trim_end().ends_with("keeps its hands off."), "what comes after the notes is still there");
+    assert_eq!(alive(&text, None), Vec::<String>::new());
+    for (what, text) in [("backticks", "`".repeat(100_000)), ("no line end", "x".repeat(10_000_000))] {
+        let notes = [ReleaseNote { version: fixture::version("1.15.0"), text }];
+        let text = body(&PullFacts::of(&view.plan, &wave, &view.links, &notes)).unwrap();
+        assert!(text.chars().count() <= page::CAP, "{what}");
+        assert_eq!(alive(&text, None), Vec::<String>::new(), "{what}");
+    }
+}
+
+#[test]
+fn a_thousand_clusters_with_long_evidence_fit() {
+    let long = "x".repeat(5_000);
+    let mut wave = failed(&long);
+    let one = wave.members[1].clone();
+    wave.members = (0..4_000).map(|_| one.clone()).collect();
+    let view = view(&long);
+    for text in [
+        body(&PullFacts::of(&view.plan, &wave, &view.links, &[])).unwrap(),
+        check(&wave, &view.links).unwrap().summary,
+        step_summary(&view, fixture::now()).unwrap(),
+    ] {
+        assert!(text.chars().count() <= page::CAP, "{}", text.chars().count());
+        assert!(!text.contains("*Cut here: this text"), "lists are bounded before the last resort");
+    }
+}
+
+/// The tags of a page, without their text.
+fn tags(html: &str) -> Vec<String> {
+    let tags = html.split('<').skip(1).map(|tag| tag.split('>').next().unwrap());
+    tags.map(|tag| tag.split([' ', '\n']).next().unwrap().to_string()).collect()
+}
+
+#[test]
+fn pages_keep_their_tags_whatever_the_data_say() {
+    let pages = |text: &str| {
+        let view = Arc::new(view(text));
+        let state = DashboardState { views: vec![Arc::clone(&view)] };
+        let mut pages = dashboard(&state, fixture::now()).unwrap();
+        for plugin in ["cert-manager", "trust-manager"] {
+            pages.push_str(&wave_page(&view, &plugin.into(), &"silver".into(), fixture::now()).unwrap());
+        }
+        pages
+    };
+    let plain = tags(&pages("plain"));
+    for text in HOSTILE {
+        let page = pages(text);
+        assert_eq!(tags(&page), plain, "{text:?}");
+        let mut hidden = Vec::new();
+        characters(&page, &mut hidden);
+        assert_eq!(hidden, Vec::<String>::new(), "{text:?}");
+    }
+    assert!(!pages("plain").contains("style=") && !pages("plain").contains("onclick"), "nothing inline (CSP)");
+}
+
+#[test]
+fn an_address_that_is_none_leads_nowhere() {
+    let mut view = fixture::view();
+    view.links.repo = "javascript:alert(1)//".to_string();
+    let page = wave_page(&view, &"cert-manager".into(), &"silver".into(), fixture::now()).unwrap();
+    assert!(page.contains("href=\"#\"") && !page.contains("javascript:"), "{page}");
+    let text = body(&PullFacts::of(&view.plan, &fixture::open(), &view.links, &[])).unwrap();
+    assert!(!text.contains("](javascript"), "{text}");
+}
+
+#[test]
+fn terminal_lines_stay_lines() {
+    for text in HOSTILE {
+        let view = view(text);
+        let mut shown = board(&view, fixture::now());
+        shown.push_str(&explain(&view, &"cert-manager".into(), None, fixture::now()).unwrap());
+        let plain = anstream::adapter::strip_str(&shown).to_string();
+        assert!(!plain.contains('\u{1b}') && !plain.contains("##["), "{text:?}:\n{plain}");
+        let mut hidden = Vec::new();
+        characters(&plain, &mut hidden);
+        assert_eq!(hidden, Vec::<String>::new(), "{text:?}");
+        for line in plain.lines() {
+            assert!(!line.trim_start().starts_with("::"), "a workflow command: {line}");
+        }
+    }
+}
+
+#[test]
+fn nothing_of_a_plan_without_waves_breaks() {
+    let view = View { plan: Plan::default(), ..fixture::view() };
+    assert!(board(&view, fixture::now()).contains("names no plugin yet"));
+    assert!(step_summary(&view, fixture::now()).unwrap().contains("nothing to do"));
+    assert!(explain(&view, &"x".into(), None, fixture::now()).unwrap_err().to_string().contains("none"));
+}

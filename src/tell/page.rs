@@ -1,0 +1,565 @@
+//! The pull request: title and text. It changes only when something changed in the world: every
+//! time in it is absolute, nothing in it counts. The commit's message is in `commit`, the one
+//! comment in `notice`.
+
+use decide::plan::{Climb, Gate, Rung, Verdict, WaveReport, WaveState};
+use decide::reason::spell;
+use decide::{Plan, Reason, TierName, Version};
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::{Links, TellError, inert, render, words};
+
+/// The most characters of a text; the hub's own cap is 65,536 (design: github A3).
+pub(crate) const CAP: usize = 58_000;
+/// The most characters of the notes of one release.
+const NOTE_CAP: usize = 16_000;
+/// Up to so many clusters stand in the table itself; more are folded.
+const NAMES_IN_ROW: usize = 6;
+/// The most names that any list shows; the rest is a number.
+pub(crate) const NAMES: usize = 300;
+
+/// What a chart's author says of one release. Data, never markup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseNote {
+    /// Of which release.
+    pub version: Version,
+    /// Their text, of any length.
+    pub text: String,
+}
+
+/// Everything that stands on a pull request.
+#[derive(Clone, Debug)]
+pub struct PullFacts<'a> {
+    /// The wave that it is for.
+    pub wave: &'a WaveReport,
+    /// The climb of its release.
+    pub climb: Option<&'a Climb>,
+    /// A newer release that is on its way up, and how high it is.
+    pub overtaking: Option<(&'a Version, &'a TierName)>,
+    /// Addresses and the policy's words on the tiers.
+    pub links: &'a Links,
+    /// Release notes of the steps between, newest first.
+    pub notes: &'a [ReleaseNote],
+}
+
+impl<'a> PullFacts<'a> {
+    /// Picks out of a plan what belongs to this wave.
+    pub fn of(plan: &'a Plan, wave: &'a WaveReport, links: &'a Links, notes: &'a [ReleaseNote]) -> Self {
+        let climb = plan
+            .climbs
+            .iter()
+            .find(|climb| climb.plugin == wave.plugin && Some(&climb.version) == wave.version.as_ref());
+        Self { wave, climb, overtaking: overtaking(plan, wave), links, notes }
+    }
+}
+
+/// The newest release above this wave's that is on its way, and its highest tier.
+pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a Version, &'a TierName)> {
+    let under_way = |other: &&WaveReport| match other.state {
+        WaveState::Open { .. }
+        | WaveState::Converging { .. }
+        | WaveState::Soaking { .. }
+        | WaveState::Finished { .. } => true,
+        WaveState::Idle { .. }
+        | WaveState::Waiting
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. } => false,
+    };
+    let newer = plan.waves.iter().filter(|other| other.plugin == wave.plugin && other.version > wave.version);
+    let highest = newer.filter(under_way).max_by(|a, b| (&a.version, a.rung).cmp(&(&b.version, b.rung)))?;
+    Some((highest.version.as_ref()?, &highest.tier))
+}
+
+/// `cert-manager 1.15.0 → silver (3 of 4)`.
+pub fn title(wave: &WaveReport) -> String {
+    format!("{} ({} of {})", words::name(wave), wave.rung, wave.of)
+}
+
+/// The text of the pull request, in at most 58,000 characters. Same facts, same text.
+///
+/// # Errors
+/// Only when a built-in template is broken.
+pub fn body(facts: &PullFacts<'_>) -> Result<String, TellError> {
+    let mut page = Page::of(facts);
+    let bare = render::markdown("pull", &page)?;
+    let room = CAP.saturating_sub(bare.chars().count() + 200); // 200: the frame around the notes
+    page.notes = notes(facts.notes, room);
+    let full = if page.notes.is_empty() { bare } else { render::markdown("pull", &page)? };
+    Ok(capped(full))
+}
+
+/// The last resort: everything above is bounded, so that this cuts nothing in practice.
+pub(crate) fn capped(text: String) -> String {
+    if text.chars().nth(CAP).is_none() {
+        return text;
+    }
+    let head: String = text.chars().take(CAP - 80).collect();
+    let end = head.rfind('\n').unwrap_or(head.len());
+    format!("{}\n\n*Cut here: this text is longer than the hub allows.*\n", head.get(..end).unwrap_or(""))
+}
+
+#[derive(Serialize)]
+struct Page {
+    banner: Option<Banner>,
+    plugin: String,
+    tier: String,
+    version: String,
+    from: String,
+    clusters: String,
+    folded: Option<Folded>,
+    status: Option<String>,
+    waits: Vec<Wait>,
+    grace: Option<Grace>,
+    climb: Vec<Step>,
+    step: String,
+    breaking: Option<String>,
+    digest: Option<String>,
+    files: String,
+    notes: String,
+    steps: String,
+    landed: bool,
+    over: bool,
+    above: String,
+    forced: Option<Forced>,
+}
+
+#[derive(Serialize)]
+struct Banner {
+    emoji: &'static str,
+    word: String,
+    since: Option<String>,
+    text: String,
+    who: Option<String>,
+    overtaking: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Folded {
+    count: usize,
+    names: String,
+}
+
+/// One gate that is waited for.
+#[derive(Serialize)]
+pub(crate) struct Wait {
+    emoji: &'static str,
+    gate: String,
+    because: String,
+    until: Option<String>,
+    who: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Grace {
+    deadline: String,
+    since: String,
+    over: bool,
+    planned: String,
+    sent: String,
+    blocked: Option<String>,
+}
+
+/// One tier in the climb of the release.
+#[derive(Serialize)]
+struct Step {
+    tier: String,
+    emoji: &'static str,
+    text: String,
+    pull: Option<String>,
+    url: String,
+    since: String,
+}
+
+/// Why a merge without the missing approvals was allowed.
+#[derive(Serialize)]
+pub(crate) struct Forced {
+    deadline: String,
+    notices: Vec<String>,
+    held: Vec<String>,
+    waived: String,
+    policy: String,
+}
+
+impl Page {
+    fn of(facts: &PullFacts<'_>) -> Self {
+        let PullFacts { wave, climb, links, .. } = facts;
+        let zone = links.zone(&wave.plugin, &wave.tier);
+        let names: Vec<String> = wave.members.iter().map(|member| member.cluster.to_string()).collect();
+        let version = wave.version.as_ref().map_or_else(String::new, Version::to_string);
+        let open = words::before_landing(&wave.state);
+        let waits = words::holding(wave).filter(|finding| open && finding.gate < Gate::Health);
+        let waits: Vec<Wait> = waits.map(|finding| wait(finding, &zone)).collect();
+        let landed = words::landed(wave);
+        Self {
+            banner: banner(facts),
+            plugin: wave.plugin.to_string(),
+            tier: wave.tier.to_string(),
+            from: wave.from.as_ref().map_or_else(|| "not installed".to_string(), Version::to_string),
+            clusters: clusters(&names),
+            folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
+            status: status(wave, waits.is_empty()),
+            waits,
+            grace: grace(wave, links, &zone),
+            climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
+            step: wave.version.as_ref().map_or("", |to| words::step(wave.from.as_ref(), to)).to_string(),
+            breaking: wave
+                .findings
+                .iter()
+                .find(|finding| finding.gate == Gate::Breaking)
+                .map(|f| f.because.to_string()),
+            digest: wave.digest.as_ref().map(ToString::to_string),
+            files: links.tier(&wave.plugin, &wave.tier).map_or_else(String::new, |tier| files(&tier.files)),
+            notes: String::new(),
+            steps: match &wave.from {
+                Some(from) => format!("{from} → {version}"),
+                None => version.clone(),
+            },
+            landed,
+            over: words::end(&wave.state).is_some() && !landed,
+            above: climb.map_or_else(String::new, |climb| above(climb, &wave.tier)),
+            forced: forced(wave, &zone),
+            version,
+        }
+    }
+}
+
+/// What it changes, where that is known.
+fn files(files: &[String]) -> String {
+    match files {
+        [] => String::new(),
+        [one] => format!("It changes one value in {}.", inert::code(one)),
+        many => format!("It changes one value in each of {}.", listed(many, 20)),
+    }
+}
+
+/// What failed or who stopped it, before anything else.
+fn banner(facts: &PullFacts<'_>) -> Option<Banner> {
+    let wave = facts.wave;
+    let zone = facts.links.zone(&wave.plugin, &wave.tier);
+    let (look, why) = match words::end(&wave.state) {
+        Some(why) => (words::state(&wave.state), why),
+        None => (words::wave(wave), words::stop(wave).filter(|_| !words::landed(wave))?.because.clone()),
+    };
+    let mut word = look.word.to_string();
+    if let Some(first) = word.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let overtaking = facts.overtaking.filter(|_| matches!(wave.state, WaveState::Failed { .. }));
+    Some(Banner {
+        emoji: look.emoji,
+        word,
+        since: words::since(&wave.state).filter(|_| words::end(&wave.state).is_some()).map(|at| words::when(at, &zone)),
+        text: why.to_string(),
+        who: why.unblock(),
+        overtaking: overtaking.map(|(version, tier)| format!("{version} is on {tier} now and may overtake it.")),
+    })
+}
+
+/// How the clusters stand in the table.
+fn clusters(names: &[String]) -> String {
+    if names.len() > NAMES_IN_ROW || names.is_empty() {
+        names.len().to_string()
+    } else {
+        format!("{} ({})", names.len(), names.join(", "))
+    }
+}
+
+/// Names as code, the first `cap` of them.
+pub(crate) fn listed(names: &[String], cap: usize) -> String {
+    let mut shown: Vec<String> = names.iter().take(cap).map(|name| inert::code(name)).collect();
+    if names.len() > cap {
+        shown.push(format!("and {} more", names.len() - cap));
+    }
+    shown.join(", ")
+}
+
+fn wait(finding: &decide::Finding, zone: &TimeZone) -> Wait {
+    Wait {
+        emoji: words::verdict(finding).emoji,
+        gate: finding.gate.to_string(),
+        because: finding.because.to_string(),
+        until: words::until(finding).map(|at| words::when(at, zone)),
+        who: words::who(finding),
+    }
+}
+
+/// One sentence where no list of waits stands.
+fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
+    let text = match &wave.state {
+        WaveState::Open { .. } | WaveState::Waiting if nothing_waits => {
+            "**Every gate passes.** It is merged at the bot's next look."
+        }
+        WaveState::Converging { .. } => "**Merged.** Its clusters are on the way to this version.",
+        WaveState::Soaking { paused: false, .. } => {
+            "**Merged.** All of its clusters are healthy on this version; the soak runs."
+        }
+        WaveState::Soaking { paused: true, .. } => {
+            "**Merged.** The soak stands still until all of its clusters are healthy again."
+        }
+        WaveState::Finished { .. } => "**Finished.** This release may go on to the next tier.",
+        WaveState::Open { .. }
+        | WaveState::Waiting
+        | WaveState::Idle { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. } => return None,
+    };
+    Some(text.to_string())
+}
+
+/// What happens when nobody approves; only while that is still a question.
+fn grace(wave: &WaveReport, links: &Links, zone: &TimeZone) -> Option<Grace> {
+    let grace = wave.grace.as_ref().filter(|_| words::before_landing(&wave.state))?;
+    let approvals = wave.findings.iter().find(|finding| finding.gate == Gate::Approvals);
+    if approvals.is_some_and(|finding| finding.verdict == Verdict::Pass) {
+        return None;
+    }
+    let finding = wave.findings.iter().find(|finding| finding.gate == Gate::Grace);
+    let running = finding.is_none_or(|finding| matches!(finding.because, Reason::GraceRunning { .. }));
+    let over = approvals.is_some_and(|finding| matches!(finding.verdict, Verdict::Waived { .. }))
+        || finding.is_some_and(|f| matches!(f.because, Reason::GraceOver { .. } | Reason::ForceBlocked { .. }));
+    let planned = links.tier(&wave.plugin, &wave.tier).map_or(&[][..], |tier| &tier.notice);
+    let planned: Vec<String> = planned.iter().map(|before| spell(*before)).collect();
+    let sent: Vec<String> = grace
+        .notices
+        .iter()
+        .map(|notice| format!("{} before on {}", spell(notice.before), words::when(notice.at, zone)))
+        .collect();
+    Some(Grace {
+        deadline: words::when(grace.deadline, zone),
+        since: words::when(grace.since, zone),
+        over,
+        planned: words::and(&planned),
+        sent: words::and(&sent),
+        blocked: finding.filter(|f| !running && !f.verdict.lets_through()).map(|f| f.because.to_string()),
+    })
+}
+
+/// A line per tier.
+fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
+    let below = |index: usize| index.checked_sub(1).and_then(|below| climb.rungs.get(below));
+    let rows = climb.rungs.iter().enumerate().map(|(index, rung)| {
+        let here = rung.tier == facts.wave.tier;
+        let zone = facts.links.zone(&climb.plugin, &rung.tier);
+        let look = if here { words::wave(facts.wave) } else { words::state(&rung.state) };
+        let pull = rung.pull.filter(|_| !here && !facts.links.repo.is_empty());
+        Step {
+            tier: rung.tier.to_string(),
+            emoji: look.emoji,
+            text: rung_text(rung, below(index), here.then_some(look.word), facts.links, &climb.plugin),
+            pull: pull.map(|pull| pull.to_string()),
+            url: pull.map_or_else(String::new, |pull| facts.links.pull(pull)),
+            since: words::since(&rung.state).map_or_else(String::new, |at| words::when(at, &zone)),
+        }
+    });
+    rows.take(60).collect()
+}
+
+/// Where the release stands on a tier. `here` is the word for the tier of this pull request.
+fn rung_text(
+    rung: &Rung,
+    below: Option<&Rung>,
+    here: Option<&str>,
+    links: &Links,
+    plugin: &decide::PluginName,
+) -> String {
+    let clusters = words::count(rung.members as usize, "cluster");
+    let below = below.filter(|below| !matches!(below.state, WaveState::Finished { .. }));
+    match &rung.state {
+        WaveState::Waiting | WaveState::Idle { .. } => match below {
+            Some(below) => {
+                let soak = links.tier(plugin, &below.tier).map_or(jiff::SignedDuration::ZERO, |tier| tier.soak);
+                let then = if soak.is_zero() { String::new() } else { format!(", then {} of health", spell(soak)) };
+                format!("waits for {}{then}", below.tier)
+            }
+            None => "comes next".to_string(),
+        },
+        WaveState::Open { .. } => match here {
+            Some(word) => format!("{word}: this pull request"),
+            None => "open".to_string(),
+        },
+        WaveState::Converging { .. } => format!("rolling out to {clusters}"),
+        WaveState::Soaking { of, paused: false, .. } => format!("soaking for {}", spell(*of)),
+        WaveState::Soaking { of, paused: true, .. } => format!("the soak of {} stands still", spell(*of)),
+        WaveState::Finished { .. } => format!("finished, {clusters}"),
+        WaveState::Failed { why, .. } => format!("held: {}", inert::cut(&why.to_string(), 200)),
+        WaveState::Rejected { by: Some(by), .. } => format!("rejected by {by}"),
+        WaveState::Rejected { by: None, .. } => "rejected".to_string(),
+        WaveState::Superseded { by, .. } => format!("superseded by {by}"),
+    }
+}
+
+/// This tier and those above it: what a no to this release covers.
+fn above(climb: &Climb, tier: &TierName) -> String {
+    let tiers = climb.rungs.iter().skip_while(|rung| rung.tier != *tier);
+    words::and(&tiers.map(|rung| rung.tier.to_string()).collect::<Vec<_>>())
+}
+
+/// The evidence of a forced merge.
+pub(crate) fn forced(wave: &WaveReport, zone: &TimeZone) -> Option<Forced> {
+    let evidence = wave.forced.as_ref()?;
+    let notice = |notice: &decide::snapshot::SentNotice| {
+        format!("{} before the deadline, on {}", spell(notice.before), words::when(notice.at, zone))
+    };
+    Some(Forced {
+        deadline: words::when(evidence.deadline, zone),
+        notices: evidence.notices.iter().map(notice).collect(),
+        held: evidence.held.iter().take(40).map(|sentence| inert::line(sentence)).collect(),
+        waived: inert::line(&evidence.waived),
+        policy: evidence.policy.short().to_string(),
+    })
+}
+
+/// The notes as blocks that nothing in them can leave, newest first, within `room` characters.
+fn notes(notes: &[ReleaseNote], room: usize) -> String {
+    let mut out = String::new();
+    for (index, note) in notes.iter().enumerate() {
+        let left = room.saturating_sub(out.chars().count());
+        if left < 1_000 {
+            let more = words::count(notes.len() - index, "release");
+            out.push_str(&format!("*Cut here: {more} more.*\n"));
+            break;
+        }
+        let block = inert::fenced(&note.text, NOTE_CAP.min(left - 500));
+        out.push_str(&format!("**{}**\n\n{block}\n\n", inert::md(note.version.as_str())));
+    }
+    out.trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::fixture::{self, gates, put, wave};
+    use super::*;
+    use decide::PullNumber;
+    use decide::plan::MemberState;
+
+    fn shown(wave: &WaveReport) -> String {
+        let view = fixture::view();
+        body(&PullFacts::of(&view.plan, wave, &view.links, &[])).unwrap()
+    }
+
+    fn open(change: impl FnOnce(&mut WaveReport)) -> String {
+        let state = WaveState::Open { pull: Some(PullNumber(12)), since: fixture::now() };
+        let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
+        wave.findings = gates("bronze", "1.15.0");
+        wave.grace = fixture::open().grace;
+        change(&mut wave);
+        shown(&wave)
+    }
+
+    fn has(text: &str, wanted: &[&str], not: &[&str]) {
+        for wanted in wanted {
+            assert!(text.contains(wanted), "`{wanted}` is not in\n{text}");
+        }
+        for not in not {
+            assert!(!text.contains(not), "`{not}` is in\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_grace_sentence_is_there_while_nobody_has_approved() {
+        let deadline = fixture::at("2026-11-30T08:12:00Z");
+        let owners = || Reason::NeedsApproval { owners: Vec::new(), missing: 1 };
+        let wait = Verdict::Wait { until: None };
+        has(&open(|_| ()), &["**Every gate passes.**"], &["nobody approves", "Waiting for"]);
+        let running = open(|w| {
+            put(w, Gate::Approvals, wait, owners());
+            put(w, Gate::Grace, wait, Reason::GraceRunning { deadline });
+        });
+        has(
+            &running,
+            &["**If nobody approves**", "Mon 30 Nov 2026, 09:12 CET", "14 d, 3 d and 1 d before"],
+            &["will not"],
+        );
+        let blocked = open(|w| {
+            put(w, Gate::Approvals, wait, owners());
+            let by = Box::new(Reason::WindowClosed { whose: decide::reason::Scope::Tier });
+            put(w, Gate::Grace, wait, Reason::ForceBlocked { by });
+        });
+        has(
+            &blocked,
+            &["**The grace period ended on Mon 30 Nov 2026", "**Not yet:** the grace period is over, but"],
+            &[],
+        );
+        let waived = open(|w| put(w, Gate::Approvals, Verdict::Waived { since: deadline }, owners()));
+        has(&waived, &["The grace period ended on", "Every gate passes"], &["If nobody approves"]);
+        let off = open(|w| {
+            put(w, Gate::Approvals, wait, owners());
+            put(w, Gate::Grace, wait, Reason::LedgerOpen { why: "anybody can push".to_string() });
+        });
+        has(&off, &["If nobody approves", "**As things stand it will not:** force is off"], &[]);
+        let none = open(|w| {
+            w.grace = None;
+            put(w, Gate::Approvals, wait, owners());
+        });
+        has(&none, &["waits for an approval by somebody with write access"], &["nobody approves"]);
+    }
+
+    #[test]
+    fn what_stops_it_stands_first() {
+        let held = open(|w| {
+            let why = Reason::Held { by: "bob".into(), why: "the audit".to_string() };
+            put(w, Gate::Hold, Verdict::Wait { until: None }, why);
+        });
+        assert!(held.starts_with("> 🔴 **Held.** held by bob: the audit."), "{held}");
+        has(&held, &["`/coldframe resume`"], &["Every gate passes"]);
+        let at = fixture::now();
+        let rejected = WaveState::Rejected { at, by: Some("alice".into()), pull: PullNumber(12) };
+        let rejected = open(|w| w.state = rejected);
+        assert!(
+            rejected.starts_with("> ⛔ **Rejected since Sat 21 Nov 2026, 09:14 CET.** alice closed `#12`"),
+            "{rejected}"
+        );
+        has(&rejected, &["1.15.0 does not go to silver"], &["close this pull request", "nobody approves"]);
+        let superseded = WaveState::Superseded { at, by: fixture::version("1.15.1") };
+        assert!(open(|w| w.state = superseded).starts_with("> ⏩ **Superseded since"));
+        has(&shown(&fixture::held()), &["0.12.1 is on bronze now and may overtake it."], &[]);
+    }
+
+    #[test]
+    fn the_text_moves_only_with_the_world() {
+        let mut later = fixture::soaking();
+        let before = shown(&later);
+        if let WaveState::Soaking { healthy_for, until, .. } = &mut later.state {
+            *healthy_for += jiff::SignedDuration::from_mins(5);
+            *until += jiff::SignedDuration::from_mins(5);
+        }
+        assert_eq!(shown(&later), before, "a soak that goes on");
+        let mut landed = fixture::forced();
+        let before = shown(&landed);
+        landed.members[3].state = MemberState::Healthy { since: None };
+        assert_eq!(shown(&landed), before, "a cluster that follows");
+    }
+
+    #[test]
+    fn steps_are_named_by_their_numbers() {
+        for (from, to, wanted) in [
+            (None, "1.0.0", "First install"),
+            (Some("1.14.7"), "1.15.0", "Minor release"),
+            (Some("1.14.7"), "2.0.0", "Major release"),
+            (Some("v1.14.7"), "1.14.8", "Patch release"),
+            (Some("1.15.0-rc.1"), "1.15.0-rc.2", "Newer pre-release"),
+            (Some("1.15.0-rc.1"), "1.15.0", "Release of a pre-release that runs here"),
+            (Some("1.15.0"), "1.14.7", "Step back to an older version"),
+            (Some("1.15.0"), "1.15.0+b2", "The same version again"),
+        ] {
+            let from = from.map(fixture::version);
+            assert_eq!(words::step(from.as_ref(), &fixture::version(to)), wanted, "{from:?} {to}");
+        }
+    }
+
+    #[test]
+    fn many_clusters_are_folded() {
+        let few = open(|_| ());
+        has(&few, &["4 (eu-1, eu-2, us-1, ap-1)"], &["<details>"]);
+        let many = open(|w| {
+            w.members = (0..400)
+                .map(|n| decide::plan::Member { cluster: format!("c{n}").as_str().into(), ..w.members[0].clone() })
+                .collect();
+        });
+        has(&many, &["| 400 |", "<summary>The 400 clusters</summary>", "`c299`", "and 100 more"], &["`c300`"]);
+    }
+}

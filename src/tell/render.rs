@@ -1,0 +1,128 @@
+//! The template engine: two registries, one for Markdown and one for HTML, each of which makes
+//! every value inert unless a template says otherwise by name. What is in the templates is not
+//! known here.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use handlebars::{Context, Handlebars, Helper, HelperResult, Output, RenderContext};
+use serde::Serialize;
+
+use super::{TellError, inert};
+
+/// The style sheet of the dashboard, served as `style.css` beside it.
+pub const STYLE: &str = include_str!("../../templates/style.css");
+/// Countdowns and the reload, served as `script.js` beside the dashboard; all works without it.
+pub const SCRIPT: &str = include_str!("../../templates/script.js");
+/// The `Content-Security-Policy` under which the pages work: nothing inline, nothing from
+/// elsewhere (design: security A35).
+pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The most bytes that any page may have; a dashboard of 1,000 plugins has some 3 MB.
+const PAGE_CAP: usize = 16 * 1024 * 1024;
+
+/// The Markdown templates.
+const MARKDOWN: [(&str, &str); 4] = [
+    ("pull", include_str!("../../templates/pull.md.hbs")),
+    ("check", include_str!("../../templates/check.md.hbs")),
+    ("notice", include_str!("../../templates/notice.md.hbs")),
+    ("summary", include_str!("../../templates/summary.md.hbs")),
+];
+
+/// The HTML templates.
+const HTML: [(&str, &str); 3] = [
+    ("page", include_str!("../../templates/page.html.hbs")),
+    ("dashboard", include_str!("../../templates/dashboard.html.hbs")),
+    ("wave", include_str!("../../templates/wave.html.hbs")),
+];
+
+/// Renders a Markdown template. A plain `{{value}}` is text for a paragraph; `cell`, `code`,
+/// `codecell` and `link` say that it stands elsewhere.
+pub(crate) fn markdown(name: &'static str, facts: &impl Serialize) -> Result<String, TellError> {
+    static REGISTRY: OnceLock<Result<Handlebars<'static>, (&'static str, String)>> = OnceLock::new();
+    render(REGISTRY.get_or_init(|| registry(&MARKDOWN, inert::md)), name, facts)
+}
+
+/// Renders an HTML template. A plain `{{value}}` is escaped; `href` is an address or `#`.
+pub(crate) fn html(name: &'static str, facts: &impl Serialize) -> Result<String, TellError> {
+    static REGISTRY: OnceLock<Result<Handlebars<'static>, (&'static str, String)>> = OnceLock::new();
+    render(REGISTRY.get_or_init(|| registry(&HTML, escape_html)), name, facts)
+}
+
+/// Text between tags or in a quoted attribute.
+fn escape_html(text: &str) -> String {
+    handlebars::html_escape(&inert::line(text))
+}
+
+type Registry = Result<Handlebars<'static>, (&'static str, String)>;
+
+fn registry(templates: &[(&'static str, &'static str)], escape: fn(&str) -> String) -> Registry {
+    let mut registry = Handlebars::new();
+    registry.set_strict_mode(true);
+    registry.register_escape_fn(escape);
+    helper(&mut registry, "cell", |text, _| inert::cell(text));
+    helper(&mut registry, "code", |text, _| inert::code(text));
+    helper(&mut registry, "codecell", |text, _| inert::code_cell(text));
+    helper(&mut registry, "link", inert::link);
+    helper(&mut registry, "href", |url, _| escape_html(inert::web(url).unwrap_or("#")));
+    for (name, text) in templates {
+        registry.register_template_string(name, *text).map_err(|error| (*name, error.to_string()))?;
+    }
+    Ok(registry)
+}
+
+/// A helper of one or two values; what it returns is written as it is.
+fn helper(registry: &mut Handlebars<'static>, name: &str, make: fn(&str, &str) -> String) {
+    let write = move |helper: &Helper<'_>,
+                      _: &Handlebars<'_>,
+                      _: &Context,
+                      _: &mut RenderContext<'_, '_>,
+                      out: &mut dyn Output|
+          -> HelperResult {
+        let value = |index| {
+            let value = helper.param(index).map(handlebars::PathAndJson::value);
+            value.map_or_else(String::new, |value| value.as_str().map_or_else(|| value.to_string(), str::to_string))
+        };
+        out.write(&make(&value(0), &value(1)))?;
+        Ok(())
+    };
+    registry.register_helper(name, Box::new(write));
+}
+
+fn render(registry: &Registry, name: &'static str, facts: &impl Serialize) -> Result<String, TellError> {
+    let registry = match registry {
+        Ok(registry) => registry,
+        Err((broken, why)) => return Err(TellError::Template { name: broken, why: why.clone() }),
+    };
+    let mut page = Capped { bytes: Vec::new(), over: false };
+    if let Err(error) = registry.render_to_write(name, facts, &mut page) {
+        return Err(if page.over {
+            TellError::TooLong { name, cap: PAGE_CAP }
+        } else {
+            TellError::Template { name, why: error.to_string() }
+        });
+    }
+    String::from_utf8(page.bytes).map_err(|error| TellError::Template { name, why: error.to_string() })
+}
+
+/// A page that stops growing: the template engine has no limit of its own.
+struct Capped {
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+impl Write for Capped {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + piece.len() > PAGE_CAP {
+            self.over = true;
+            return Err(io::Error::other("the page is too long"));
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

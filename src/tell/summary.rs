@@ -1,0 +1,75 @@
+//! The step summary of a run as a GitHub Action: the board and the actions, in inert Markdown.
+
+use decide::plan::{WaveReport, WaveState};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::page::capped;
+use super::{TellError, View, board, inert, render, words};
+
+/// The most rows of the table.
+const ROWS: usize = 300;
+
+#[derive(Serialize)]
+struct Page {
+    name: String,
+    trouble: Option<String>,
+    rows: Vec<Row>,
+    more: usize,
+    actions: Vec<String>,
+    next: String,
+}
+
+#[derive(Serialize)]
+struct Row {
+    plugin: String,
+    tier: String,
+    version: String,
+    emoji: &'static str,
+    word: &'static str,
+    says: String,
+    pull: Option<String>,
+    url: String,
+}
+
+/// Markdown for `$GITHUB_STEP_SUMMARY`: what stands where, and what was decided.
+///
+/// # Errors
+/// Only when a built-in template is broken.
+pub fn step_summary(view: &View, now: Timestamp) -> Result<String, TellError> {
+    let row = |wave: &WaveReport| {
+        let look = words::wave(wave);
+        let running = match &wave.state {
+            WaveState::Idle { running } => running.as_ref(),
+            WaveState::Waiting
+            | WaveState::Open { .. }
+            | WaveState::Converging { .. }
+            | WaveState::Soaking { .. }
+            | WaveState::Finished { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Rejected { .. }
+            | WaveState::Superseded { .. } => wave.version.as_ref(),
+        };
+        let says = board::says(view, wave, now).map_or_else(String::new, |(_, text)| text);
+        let tier = format!("{}: ", wave.tier);
+        Row {
+            plugin: wave.plugin.to_string(),
+            tier: wave.tier.to_string(),
+            version: running.map_or_else(String::new, ToString::to_string),
+            emoji: look.emoji,
+            word: look.word,
+            says: inert::cut(says.strip_prefix(tier.as_str()).unwrap_or(&says), 300),
+            pull: wave.pull.map(|pull| pull.to_string()),
+            url: wave.pull.map_or_else(String::new, |pull| view.links.pull(pull)),
+        }
+    };
+    let page = Page {
+        name: view.name.clone(),
+        trouble: view.trouble.clone(),
+        rows: view.plan.waves.iter().take(ROWS).map(row).collect(),
+        more: view.plan.waves.len().saturating_sub(ROWS),
+        actions: view.plan.actions.iter().take(100).map(board::action).collect(),
+        next: board::next_look(view, now),
+    };
+    Ok(capped(render::markdown("summary", &page)?))
+}

@@ -1,0 +1,122 @@
+//! What the faces need beside a plan: addresses, each tier's zone, files and rules, what happened
+//! so far. Taken out of a snapshot once; nothing here is decided.
+
+use std::collections::BTreeMap;
+
+use decide::ledger::Wave;
+use decide::model::Freeze;
+use decide::{Plan, PluginName, PullNumber, Snapshot, TierName, Version};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// Addresses, and what the policy says of each tier.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Links {
+    /// The repository's page at the hub, such as `https://github.com/acme/fleet`.
+    pub repo: String,
+    /// Per tier of each plugin.
+    pub tiers: BTreeMap<(PluginName, TierName), TierFacts>,
+}
+
+/// What the policy and the base branch say of one tier of one plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TierFacts {
+    /// The zone in which its times are shown: that of its windows, else the plugin's, else the
+    /// file's, else UTC.
+    pub zone: TimeZone,
+    /// The files that hold the version, without repetition, in order.
+    pub files: Vec<String>,
+    /// How long it has to be healthy.
+    pub soak: SignedDuration,
+    /// How long before a deadline people are told, longest first.
+    pub notice: Vec<SignedDuration>,
+}
+
+impl Links {
+    /// Reads them out of a snapshot. `repo` is the repository's page at the hub.
+    pub fn of(repo: &str, snapshot: &Snapshot) -> Self {
+        let mut tiers = BTreeMap::new();
+        for plugin in &snapshot.policy.plugins {
+            let base = snapshot.plugins.get(&plugin.name).and_then(|facts| facts.base.known());
+            for tier in &plugin.tiers {
+                let windows = [&tier.windows, &plugin.windows, &snapshot.policy.windows];
+                let zone = windows.into_iter().flatten().next().map_or(TimeZone::UTC, |windows| windows.zone.clone());
+                let places = base.and_then(|base| base.get(&tier.name)).map_or(&[][..], Vec::as_slice);
+                let mut files: Vec<String> = places.iter().map(|place| place.file.clone()).collect();
+                files.sort();
+                files.dedup();
+                let notice = tier.force.as_ref().map_or_else(Vec::new, |force| force.notice.clone());
+                let facts = TierFacts { zone, files, soak: tier.soak.min, notice };
+                tiers.insert((plugin.name.clone(), tier.name.clone()), facts);
+            }
+        }
+        Self { repo: repo.trim_end_matches('/').to_string(), tiers }
+    }
+
+    /// The page of a pull request.
+    pub fn pull(&self, number: PullNumber) -> String {
+        format!("{}/pull/{}", self.repo, number.0)
+    }
+
+    /// What is known of a tier.
+    pub fn tier(&self, plugin: &PluginName, tier: &TierName) -> Option<&TierFacts> {
+        self.tiers.get(&(plugin.clone(), tier.clone()))
+    }
+
+    /// The zone in which a tier's times are shown.
+    pub fn zone(&self, plugin: &PluginName, tier: &TierName) -> TimeZone {
+        self.tier(plugin, tier).map_or(TimeZone::UTC, |facts| facts.zone.clone())
+    }
+
+    /// The zone for times that are about no tier: the one that all tiers share, else UTC.
+    pub fn shared_zone(&self) -> TimeZone {
+        let mut zones = self.tiers.values().map(|facts| &facts.zone);
+        match zones.next() {
+            Some(first) if zones.all(|zone| zone == first) => first.clone(),
+            Some(_) | None => TimeZone::UTC,
+        }
+    }
+}
+
+/// One repository as the terminal and the dashboard show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Its name, such as `acme/fleet`.
+    pub name: String,
+    /// Addresses and tiers.
+    pub links: Links,
+    /// What was decided.
+    pub plan: Plan,
+    /// The newest wave of each version on each tier as the ledger has it, for timelines.
+    pub history: BTreeMap<(PluginName, TierName), Vec<Wave>>,
+    /// Freezes of the policy file.
+    pub freezes: Vec<Freeze>,
+    /// When the facts were read.
+    pub looked: Timestamp,
+    /// What is wrong with the repository as a whole: the newest policy file has errors, the last
+    /// look failed.
+    pub trouble: Option<String>,
+}
+
+impl View {
+    /// A plan together with what it was made from.
+    pub fn new(name: &str, repo: &str, snapshot: &Snapshot, plan: Plan, looked: Timestamp) -> Self {
+        let history = snapshot.ledger.plugins.iter().flat_map(|(plugin, page)| {
+            page.tiers.iter().map(|(tier, waves)| ((plugin.clone(), tier.clone()), waves.clone()))
+        });
+        Self {
+            name: name.to_string(),
+            links: Links::of(repo, snapshot),
+            plan,
+            history: history.collect(),
+            freezes: snapshot.policy.freezes.clone(),
+            looked,
+            trouble: snapshot.policy_problem.as_ref().map(|why| format!("the newest policy file has errors: {why}")),
+        }
+    }
+
+    /// What the ledger says of a version on a tier.
+    pub(crate) fn wave(&self, plugin: &PluginName, tier: &TierName, version: &Version) -> Option<&Wave> {
+        self.history.get(&(plugin.clone(), tier.clone()))?.iter().rev().find(|wave| wave.version == *version)
+    }
+}

@@ -1,0 +1,150 @@
+//! The pages that `serve` shows: dashboard, waves, health, metrics; and the door of the webhook.
+//! What stands on them is written in `tell`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use decide::{PluginName, TierName};
+use jiff::Timestamp;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use super::{Bell, webhook};
+use crate::act::Receipt;
+use crate::clock;
+use crate::secret::Secret;
+use crate::tell::{self, DashboardState, Metrics, Outcome, View};
+use crate::tick::Ticked;
+
+/// What the pages show: the last view of each repository.
+#[derive(Clone)]
+pub struct Face {
+    metrics: Metrics,
+    shown: Arc<Mutex<Shown>>,
+}
+
+#[derive(Default)]
+struct Shown {
+    listed: bool,
+    views: BTreeMap<String, Arc<View>>,
+}
+
+impl Default for Face {
+    fn default() -> Self {
+        Self { metrics: Metrics::new(), shown: Arc::default() }
+    }
+}
+
+impl Face {
+    /// The list of repositories was read: the server is ready.
+    pub fn listed(&self) {
+        self.shown().listed = true;
+    }
+
+    /// Shows and counts a pass.
+    pub fn ticked(&self, repository: &str, begun: Timestamp, ticked: &anyhow::Result<Ticked>) {
+        let now = clock::now();
+        let took = std::time::Duration::try_from(now.duration_since(begun)).unwrap_or_default();
+        let Ok(ticked) = ticked else {
+            self.metrics.tick(repository, took, Outcome::Failed, now);
+            return;
+        };
+        self.metrics.tick(repository, took, Outcome::Done, now);
+        self.metrics.plan(repository, &ticked.plan);
+        let done = ticked.receipts.iter().filter(|receipt| !receipt.is_note());
+        for (action, receipt) in ticked.plan.actions.iter().zip(done) {
+            let outcome = if matches!(receipt, Receipt::Done(_)) { Outcome::Done } else { Outcome::Failed };
+            self.metrics.action(action, outcome);
+        }
+        let view = View::new(repository, &ticked.seen.web, &ticked.seen.snapshot, ticked.plan.clone(), now);
+        self.shown().views.insert(repository.to_string(), Arc::new(view));
+    }
+
+    /// Says on the pages that the last pass failed; what was seen before stays.
+    pub fn failed(&self, repository: &str, error: &str) {
+        if let Some(view) = self.shown().views.get_mut(repository) {
+            let trouble = Some(format!("the last look failed: {error}"));
+            *view = Arc::new(View { trouble, ..View::clone(view) });
+        }
+    }
+
+    fn state(&self) -> DashboardState {
+        DashboardState { views: self.shown().views.values().cloned().collect() }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every route; anything else is 404.
+pub fn router(face: Face, bell: Bell, secrets: &[Secret]) -> Router {
+    let fixed = |name: &'static str, value: &'static str| {
+        SetResponseHeaderLayer::if_not_present(HeaderName::from_static(name), HeaderValue::from_static(value))
+    };
+    Router::new()
+        .route("/", get(dashboard))
+        .route("/{owner}/{name}/{plugin}/{tier}", get(wave))
+        .route("/style.css", get(|| async { text("text/css; charset=utf-8", tell::STYLE) }))
+        .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(face)
+        .merge(webhook::router(bell, secrets))
+        .layer(fixed("content-security-policy", tell::CSP))
+        .layer(fixed("x-content-type-options", "nosniff"))
+        .layer(fixed("referrer-policy", "no-referrer"))
+        .layer(CatchPanicLayer::new())
+}
+
+async fn dashboard(State(face): State<Face>) -> Response {
+    page(tell::dashboard(&face.state(), clock::now()))
+}
+
+async fn wave(
+    State(face): State<Face>,
+    Path((owner, name, plugin, tier)): Path<(String, String, String, String)>,
+) -> Response {
+    let view = face.shown().views.get(&format!("{owner}/{name}")).cloned();
+    let Some(view) = view else { return StatusCode::NOT_FOUND.into_response() };
+    match tell::wave_page(&view, &PluginName::new(plugin), &TierName::new(tier), clock::now()) {
+        Err(tell::TellError::NotInPlan { .. }) => StatusCode::NOT_FOUND.into_response(),
+        made => page(made),
+    }
+}
+
+/// Ready once the list of repositories was read.
+async fn ready(State(face): State<Face>) -> Response {
+    if face.shown().listed {
+        "ready\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "the list of repositories was not read yet\n").into_response()
+    }
+}
+
+async fn metrics(State(face): State<Face>) -> Response {
+    match face.metrics.render() {
+        Ok(body) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], body).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+fn page(made: Result<String, tell::TellError>) -> Response {
+    match made {
+        Ok(html) => Html(html).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be made");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn text(kind: &'static str, body: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, kind)], body).into_response()
+}
