@@ -234,6 +234,7 @@ impl Process {
         pull.ours = true;
         pull.bot_heads.push(commit.clone());
         pull.bot_version = version.clone();
+        pull.bot_wrote_at = now;
         pull.version = version.clone();
         pull.built_on = built_on;
         world.note(format!("#{number} is moved to {version}"));

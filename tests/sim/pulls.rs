@@ -31,6 +31,7 @@ pub struct PullRequest {
     /// Every head that the bot wrote, and what the last of them holds.
     pub bot_heads: Vec<String>,
     pub bot_version: Version,
+    pub bot_wrote_at: Timestamp,
     /// The versions on the base branch when the head was written.
     pub built_on: Vec<Version>,
     pub head_at: Timestamp,
@@ -216,6 +217,7 @@ impl World {
             head: head.clone(),
             bot_heads: vec![head.clone()],
             bot_version: version.clone(),
+            bot_wrote_at: self.now,
             version,
             ours: true,
             built_on,

@@ -11,7 +11,7 @@ use crate::{Planner, trace};
 /// Looks in one world beyond which something must be wrong.
 const MOST_TICKS: u32 = 12_000;
 /// How long after the calm began everything must have come to rest.
-const REST: SignedDuration = SignedDuration::from_hours(24 * 30);
+const REST: SignedDuration = SignedDuration::from_hours(24 * 60);
 
 /// What came of a world.
 pub struct Outcome {

@@ -41,20 +41,19 @@ impl Watch {
                 changes.extend([(from, 1), (to, -1)]);
             }
         }
-        // Of two changes at one instant the beginning comes first: spans include their ends.
-        changes.sort_unstable_by_key(|(at, change)| (*at, -change));
         let resets = self.seen_degraded(spot, &members, version, tier.health, landed);
         let enough = members.len().saturating_sub(spare) as i32;
-        let (mut healthy, mut total, mut best) = (0, SignedDuration::ZERO, None);
-        let mut last = landed;
+        // Resets and the end are breakpoints too; what began at the same instant comes first.
+        changes.extend(resets.iter().map(|reset| (*reset, 0)));
+        changes.sort_unstable_by_key(|(at, change)| (*at, -change));
+        let (mut healthy, mut total, mut best, mut last) = (0, SignedDuration::ZERO, None, landed);
         for (at, change) in changes {
-            if resets.iter().any(|reset| last < *reset && *reset <= at) {
-                total = SignedDuration::ZERO;
-            }
             if healthy >= enough {
-                let from = resets.iter().filter(|reset| **reset <= at).fold(last, |from, reset| from.max(*reset));
-                total += at.duration_since(from);
+                total += at.duration_since(last);
                 best = best.max(Some(total));
+            }
+            if resets.contains(&at) {
+                total = SignedDuration::ZERO;
             }
             healthy += change;
             if healthy >= enough {

@@ -29,7 +29,7 @@ impl Watch {
         if rule != Merge::Approved {
             return;
         }
-        let head_at = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.head_at);
+        let head_at = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.bot_wrote_at);
         let mut yes: Vec<&str> = Vec::new();
         for review in &seen.reviews {
             let last = last_word(seen, review.by.as_str());
