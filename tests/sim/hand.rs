@@ -69,8 +69,10 @@ impl Process {
             }
             (self.missed, self.last_good) = (false, Some(now));
         }
-        let snapshot = world.show(&self.memory);
+        let mut snapshot = world.show(std::mem::take(&mut self.memory));
         let plan = planner(&snapshot, now);
+        let idle = plan.entries.is_empty() && plan.actions.is_empty();
+        self.memory = if idle { std::mem::take(&mut snapshot.ledger) } else { snapshot.ledger.clone() };
         watch.planned(world, &snapshot, &plan);
         trace::plan(world, &plan);
         if let Some(Cut::Stall { minutes }) = cut {
@@ -265,15 +267,13 @@ impl Process {
     fn change(&mut self, world: &World, spot: &Spot, version: &Version, change: Change) {
         let entry = Entry::Wave { plugin: spot.0.clone(), tier: spot.1.clone(), version: version.clone(), change };
         self.remember(&entry, Urgency::Transition, world.now);
+        self.push_what_is_due(world.now);
     }
 
     fn remember(&mut self, entry: &Entry, urgency: Urgency, now: Timestamp) {
         self.memory.apply(entry);
         match urgency {
-            Urgency::Transition => {
-                self.pushed = self.memory.clone();
-                self.unpushed_since = None;
-            }
+            Urgency::Transition => self.unpushed_since = Some(now - COALESCE),
             Urgency::Progress => self.unpushed_since = self.unpushed_since.or(Some(now)),
         }
     }

@@ -6,7 +6,7 @@ use decide::ledger::Ledger;
 use decide::snapshot::{
     Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Pull, Read, Reading, Release, Snapshot,
 };
-use decide::{ClusterName, Digest, Person, PluginName, Sha, TierName};
+use decide::{ClusterName, Person, PluginName, Sha, TierName};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::fleet::Condition;
@@ -14,7 +14,7 @@ use crate::pulls::BOT;
 use crate::world::World;
 
 impl World {
-    pub fn show(&self, ledger: &Ledger) -> Snapshot {
+    pub fn show(&self, ledger: Ledger) -> Snapshot {
         let down = self.lasts(self.outage);
         let unread = |what: &str| format!("{what} does not answer");
         let guarded = match self.scenario.guarded {
@@ -35,7 +35,7 @@ impl World {
                 bypass: self.scenario.bypass,
                 skew: SignedDuration::from_secs(if self.lasts(self.skew) { 45 } else { 0 }),
             },
-            ledger: ledger.clone(),
+            ledger,
             ledger_state: match down {
                 true => LedgerState::Unread(unread("the hub")),
                 false => LedgerState::Intact { guarded },
@@ -64,14 +64,7 @@ impl World {
     }
 
     fn shown_releases(&self, plugin: &PluginName) -> Vec<Release> {
-        self.releases[plugin]
-            .iter()
-            .map(|release| Release {
-                version: release.version.to_string().parse().unwrap(),
-                digest: Some(Digest::new(release.digest.as_str())),
-                marked_breaking: release.marked_breaking,
-            })
-            .collect()
+        self.releases[plugin].values().map(|release| release.shown.clone()).collect()
     }
 
     fn shown_base(&self, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {
@@ -81,7 +74,7 @@ impl World {
                 let place = |place: &crate::world::Place| Place {
                     file: place.file.clone(),
                     cluster: place.cluster.clone(),
-                    version: Read::Known(place.version.to_string().parse().unwrap()),
+                    version: Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
                 };
                 (tier.clone(), places.iter().map(place).collect())
             })
@@ -116,7 +109,7 @@ impl World {
             }
         }
         let (since, version, condition) = running.past.iter().rfind(|(since, _, _)| *since <= at)?;
-        let release = self.release(plugin, version).filter(|release| !release.retagged);
+        let release = self.release(plugin, version)?;
         Some(Reading {
             signal: format!("HelmRelease {plugin}"),
             health: match condition {
@@ -126,8 +119,8 @@ impl World {
                 Condition::Degraded => Health::Degraded,
                 Condition::Failed => Health::Failed,
             },
-            running: Some(version.to_string().parse().unwrap()),
-            digest: release.filter(|_| plugin.as_str() == "logs").map(|release| Digest::new(release.digest.as_str())),
+            running: Some(release.shown.version.clone()),
+            digest: release.shown.digest.clone().filter(|_| plugin.as_str() == "logs" && !release.retagged),
             observed_at: at,
             since: self.scenario.since_known.then_some(*since),
             evidence: format!("{condition:?}"),

@@ -2,7 +2,7 @@
 
 use decide::model::{Freeze, Merge, Tier};
 use decide::snapshot::{CommandKind, ReviewVerdict};
-use decide::{Person, PluginName};
+use decide::{Digest, Person, PluginName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -23,7 +23,7 @@ pub fn befall(world: &mut World, happening: Happening) {
     match happening {
         Happening::Publish { plugin, version, quality, marked_breaking } => {
             let release = Published::new(&plugin, version.parse().unwrap(), quality, marked_breaking);
-            world.releases.get_mut(&plugin).unwrap().push(release);
+            world.publish(&plugin, release);
         }
         Happening::Retag { plugin, version } => retag(world, &plugin, &version),
         Happening::Review { plugin, tier, what } => review(world, &(plugin, tier), what),
@@ -101,10 +101,10 @@ pub fn befall(world: &mut World, happening: Happening) {
 
 fn retag(world: &mut World, plugin: &PluginName, version: &str) {
     let version: Version = version.parse().unwrap();
-    let release = world.releases.get_mut(plugin).unwrap().iter_mut().find(|release| release.version == version);
+    let release = world.releases.get_mut(plugin).unwrap().get_mut(&version);
     if let Some(release) = release {
         release.retagged = true;
-        release.digest = format!("sha256:{:064x}", 0xbad);
+        release.shown.digest = Some(Digest::new(format!("sha256:{:064x}", 0xbad)));
     }
 }
 
@@ -168,6 +168,14 @@ fn commit_by_hand(world: &mut World, spot: &Spot, back: bool) {
         .collect();
     world.note(format!("{WRITER} commits {} {version} to {} by hand", spot.0, spot.1));
     world.commit(spot, &versions, false);
+}
+
+/// A stranger, an App, the bot itself, or somebody who owns nothing approves.
+pub fn approve_in_vain(world: &mut World, number: u64, head: &str) {
+    let (now, mut luck) = (world.now, world.luck(&["in vain", head]));
+    if let Some(pull) = world.pull_mut(number).filter(|pull| pull.is_open() && pull.head == head) {
+        pull.review(now, *luck.pick(&[STRANGER, OTHER_BOT, BOT, WRITER]), ReviewVerdict::Approved);
+    }
 }
 
 /// A reviewer comes to a head that is still there, and likes it.
@@ -234,7 +242,7 @@ impl World {
     pub fn accepted(&self, plugin: &PluginName) -> Vec<Version> {
         let policy = self.policy.plugins.iter().find(|known| known.name == *plugin).unwrap();
         let bound = if policy.constraint.is_some() { 3 } else { u64::MAX };
-        let releases = self.releases[plugin].iter().map(|release| &release.version);
+        let releases = self.releases[plugin].keys();
         releases.filter(|version| version.pre.is_empty() && version.major < bound).cloned().collect()
     }
 

@@ -6,12 +6,12 @@ use decide::snapshot::{Health, Mergeable, PullState, Read, Snapshot};
 use decide::window::Windows;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::Planner;
 use crate::run::run;
 use crate::scenario::Scenario;
+use crate::{Planner, first_of};
 
 /// Worlds within which each bug has to be found.
-const BUDGET: u64 = 150;
+const BUDGET: u64 = 500;
 
 /// The planner in a world that it sees falsely.
 fn lied_to(snapshot: &Snapshot, now: Timestamp, lie: impl FnOnce(&mut Snapshot)) -> Plan {
@@ -50,16 +50,18 @@ fn all_is_healthy(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
-/// Closed pull requests are not seen, and the ledger forgets the noes.
-fn forgets_noes(snapshot: &Snapshot, now: Timestamp) -> Plan {
+/// Every closing is taken for one by the bot itself.
+fn overlooks_noes(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
+        let bot = snapshot.hub.bot.clone();
         for facts in snapshot.plugins.values_mut() {
-            if let Read::Known(pulls) = &mut facts.pulls {
-                pulls.retain(|pull| !matches!(pull.state, PullState::Closed { .. }));
+            let Read::Known(pulls) = &mut facts.pulls else { continue };
+            for pull in pulls {
+                if let PullState::Closed { by, .. } = &mut pull.state {
+                    *by = Some(bot.clone());
+                }
             }
         }
-        let waves = snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut());
-        waves.for_each(|waves| waves.retain(|wave| wave.rejected.is_none()));
     })
 }
 
@@ -187,7 +189,7 @@ const BUGS: &[(&str, Planner, &[&str])] = &[
     ("the old version counts", old_version_counts, &["S1"]),
     ("all is healthy", all_is_healthy, &["S1"]),
     ("a tier is skipped", skips_a_tier, &["S1", "S2"]),
-    ("noes are forgotten", forgets_noes, &["S10"]),
+    ("noes are overlooked", overlooks_noes, &["S10"]),
     ("windows are ignored", ignores_windows, &["S9"]),
     ("freezes are ignored", ignores_freezes, &["S9"]),
     ("holds are ignored", ignores_holds, &["S9", "S8"]),
@@ -206,13 +208,9 @@ const BUGS: &[(&str, Planner, &[&str])] = &[
 fn planted_bugs_are_found() {
     let mut survivors = Vec::new();
     for (name, planner, invariants) in BUGS {
-        let found = (1..=BUDGET).find_map(|seed| {
-            let outcome = run(Scenario::draw(seed), *planner);
-            let by = outcome
-                .broken
-                .iter()
-                .find_map(|broken| invariants.iter().find(|name| broken.starts_with(&format!("{name} "))));
-            by.map(|by| (seed, *by))
+        let found = first_of(1..BUDGET, |seed| {
+            let broken = run(Scenario::draw(seed), *planner).broken;
+            broken.iter().find_map(|what| invariants.iter().find(|name| what.starts_with(&format!("{name} "))).copied())
         });
         match found {
             Some((seed, by)) => println!("{name}: {by} at seed {seed}"),

@@ -71,18 +71,15 @@ impl PullRequest {
 
     /// Keeps what it was until now, for lists that lag.
     pub fn remember(&mut self, now: Timestamp) {
-        let mut copy = self.clone();
-        copy.past = Vec::new();
-        self.past.push((now, Box::new(copy)));
+        let mut past = std::mem::take(&mut self.past);
+        past.push((now, Box::new(self.clone())));
+        self.past = past;
     }
 
     /// What it was at `at`; none before it was opened.
-    pub fn at(&self, at: Timestamp) -> Option<PullRequest> {
-        if at < self.opened_at {
-            return None;
-        }
+    pub fn at(&self, at: Timestamp) -> Option<&PullRequest> {
         let older = self.past.iter().find(|(until, _)| at < *until);
-        Some(older.map_or_else(|| self.clone(), |(_, pull)| (**pull).clone()))
+        (self.opened_at <= at).then(|| older.map_or(self, |(_, pull)| pull))
     }
 
     pub fn conflicts(&self, world: &World) -> bool {
@@ -240,6 +237,7 @@ impl World {
         let mut luck = self.luck(&["head", &number.to_string(), &head]);
         let (green, ends) = (calm || luck.chance(90), luck.minutes(0, 30));
         let reviews = calm || luck.chance(60);
+        let (noise, soon) = (luck.chance(30), luck.minutes(1, 24 * 60));
         let looks = luck.minutes(1, 3 * 24 * 60);
         let now = self.now;
         if let Some(pull) = self.pull_mut(number) {
@@ -250,6 +248,9 @@ impl World {
             return;
         }
         self.schedule(now + ends, Due::Check { pull: number, head: head.clone(), green });
+        if noise {
+            self.schedule(now + soon, Due::Noise { pull: number, head: head.clone() });
+        }
         if reviews {
             self.schedule(now + looks, Due::Review { pull: number, head });
         }

@@ -59,7 +59,7 @@ fn releases(scenario: &Scenario, plugin: &PluginName, rng: &mut Rng, all: &mut V
             marked_breaking: rng.chance(5),
         };
         all.push((at, happening));
-        if rng.chance(4) {
+        if rng.chance(10) {
             all.push((at + rng.minutes(5, 24 * 60), Happening::Retag { plugin: plugin.clone(), version }));
         }
         at += rng.minutes(4, 2 * pace);
@@ -86,7 +86,7 @@ fn trouble(scenario: &Scenario, rng: &mut Rng) -> Happening {
         17..=18 => Happening::Vanish { cluster, minutes: rng.range(5, 900), stale: rng.chance(50) },
         19 => Happening::Outage { minutes: rng.range(2, 600) },
         20 => Happening::Lag { minutes: rng.range(10, 600), seconds: rng.range(1, 180) },
-        21 => Happening::Skew { minutes: rng.range(10, 600) },
+        21 => Happening::Skew { minutes: rng.range(10, 4_000) },
         22 => Happening::NoRegistry { minutes: rng.range(10, 900) },
         23 => Happening::NoInventory { minutes: rng.range(10, 300) },
         _ => {

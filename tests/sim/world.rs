@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use decide::model::Policy;
-use decide::{ClusterName, PluginName, TierName};
+use decide::snapshot::Release;
+use decide::{ClusterName, Digest, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -23,7 +24,7 @@ pub struct World {
     /// When the policy file last changed, as its commit.
     pub policy_commit: u64,
     pub policy_broken: bool,
-    pub releases: BTreeMap<PluginName, Vec<Published>>,
+    pub releases: BTreeMap<PluginName, BTreeMap<Version, Published>>,
     pub base: BTreeMap<Spot, Vec<Place>>,
     pub pulls: Vec<PullRequest>,
     pub running: BTreeMap<(ClusterName, PluginName), Running>,
@@ -45,10 +46,10 @@ pub struct World {
 #[derive(Clone, Debug)]
 pub struct Published {
     pub version: Version,
-    pub digest: String,
+    /// As the source shows it.
+    pub shown: Release,
     pub retagged: bool,
     pub quality: Quality,
-    pub marked_breaking: bool,
 }
 
 /// One file of the base branch.
@@ -82,6 +83,11 @@ pub enum Due {
     },
     /// A reviewer looks at a head.
     Review {
+        pull: u64,
+        head: String,
+    },
+    /// Somebody who may not, or does not count, approves a head.
+    Noise {
         pull: u64,
         head: String,
     },
@@ -123,7 +129,7 @@ impl World {
         };
         for plugin in world.policy.plugins.clone() {
             let old = Published::new(&plugin.name, first.clone(), Quality::Good, false);
-            world.releases.insert(plugin.name.clone(), vec![old]);
+            world.releases.insert(plugin.name.clone(), BTreeMap::from([(first.clone(), old)]));
             for tier in &plugin.tiers {
                 let members = world.scenario.members(&tier.name);
                 let place = |cluster: Option<ClusterName>| Place {
@@ -191,6 +197,7 @@ impl World {
             Due::Happening(happening) => crate::people::befall(self, happening),
             Due::Rollout { cluster, plugin, asked, step } => crate::fleet::step(self, &cluster, &plugin, asked, step),
             Due::Review { pull, head } => crate::people::look_at(self, pull, &head),
+            Due::Noise { pull, head } => crate::people::approve_in_vain(self, pull, &head),
             Due::Check { pull, head, green } => {
                 if let Some(pull) = self.pull_mut(pull).filter(|pull| pull.head == head) {
                     pull.check = Some(green);
@@ -214,8 +221,13 @@ impl World {
         format!("{:040x}", u128::from(self.commits) << 100 | u128::from(self.commits))
     }
 
+    /// A release appears at the source, unless it is there.
+    pub fn publish(&mut self, plugin: &PluginName, release: Published) {
+        self.releases.get_mut(plugin).unwrap().entry(release.version.clone()).or_insert(release);
+    }
+
     pub fn release(&self, plugin: &PluginName, version: &Version) -> Option<&Published> {
-        self.releases[plugin].iter().find(|release| release.version == *version)
+        self.releases[plugin].get(version)
     }
 
     pub fn pull_mut(&mut self, number: u64) -> Option<&mut PullRequest> {
@@ -269,7 +281,7 @@ impl World {
             let last = Version::new(newest.major, newest.minor, newest.patch + 1);
             self.note(format!("{} {last} is published, the last one", plugin.name));
             let release = Published::new(&plugin.name, last, Quality::Good, false);
-            self.releases.get_mut(&plugin.name).unwrap().push(release);
+            self.publish(&plugin.name, release);
         }
     }
 }
@@ -277,6 +289,11 @@ impl World {
 impl Published {
     pub fn new(plugin: &PluginName, version: Version, quality: Quality, marked_breaking: bool) -> Self {
         let digest = format!("sha256:{:064x}", Rng::fate(1, &[plugin.as_str(), &version.to_string()]).next());
-        Self { version, digest, retagged: false, quality, marked_breaking }
+        let shown = Release {
+            version: version.to_string().parse().unwrap(),
+            digest: Some(Digest::new(digest)),
+            marked_breaking,
+        };
+        Self { version, shown, retagged: false, quality }
     }
 }

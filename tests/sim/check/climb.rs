@@ -124,6 +124,10 @@ impl Watch {
     /// Remembers releases that were shown as given up by their controllers before they had finished.
     pub(super) fn notice_failures(&mut self, world: &mut World, shown: &Snapshot) {
         for plugin in &shown.policy.plugins {
+            let mut readings = shown.plugins[&plugin.name].readings.values().flatten();
+            if !readings.any(|reading| reading.health == Health::Failed) {
+                continue;
+            }
             for tier in &plugin.tiers {
                 let spot = (plugin.name.clone(), tier.name.clone());
                 let Some(version) = uniform(world, &spot) else { continue };

@@ -160,7 +160,7 @@ impl Watch {
         let from = base.iter().filter_map(|place| place.version.known()).map(super::plain).min();
         let by_number =
             from.is_some_and(|from| from.major != version.major || (from.major == 0 && from.minor != version.minor));
-        let marked = world.release(&spot.0, version).is_some_and(|release| release.marked_breaking);
+        let marked = world.release(&spot.0, version).is_some_and(|release| release.shown.marked_breaking);
         let acknowledged = world.pulls.iter().filter(|pull| pull.spot.0 == spot.0).flat_map(|pull| &pull.commands).any(|command| {
             let names_it = matches!(&command.what, CommandKind::Acknowledge { version: named } if super::plain(named) == *version);
             names_it && command.allowed == Read::Known(true)

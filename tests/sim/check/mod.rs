@@ -79,7 +79,8 @@ impl Watch {
                         health: reading.health,
                         recorded: false,
                     };
-                    self.samples.entry((cluster.clone(), plugin.clone())).or_default().push(sample);
+                    let key = (cluster.clone(), plugin.clone());
+                    self.samples.entry(key).or_default().push(sample);
                 }
             }
         }
