@@ -128,7 +128,8 @@ impl Rooms {
             let result = work(&mut branch, &store, &access);
             Ok((branch, result))
         };
-        let done = tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("ledger work was cut off: {error}"))?;
+        let done =
+            tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("ledger work was cut off: {error}"))?;
         let (branch, result) = done?;
         self.ledger = Some(branch);
         Ok(result?)
@@ -141,5 +142,8 @@ impl Rooms {
 
 /// The author of a commit by `login`, with the address that the hub knows for it.
 fn author(login: &Person) -> Author {
-    Author { name: login.to_string(), email: format!("{}@users.noreply.github.com", login.as_str().replace("[bot]", "-bot")) }
+    Author {
+        name: login.to_string(),
+        email: format!("{}@users.noreply.github.com", login.as_str().replace("[bot]", "-bot")),
+    }
 }

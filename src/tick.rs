@@ -4,9 +4,9 @@ use decide::Plan;
 use decide::ledger::Outage;
 
 use crate::act::{self, Receipt};
+use crate::clock;
 use crate::observe::{self, Seen};
 use crate::rooms::Rooms;
-use crate::clock;
 
 /// What one tick saw, decided and did.
 pub struct Ticked {

@@ -44,6 +44,8 @@ pub(super) async fn merge(rooms: &mut Rooms, action: &Action, now: Timestamp) ->
         }
         MergeAnswer::HeadMoved => Receipt::Moved(format!("the head of {number} moved")),
         MergeAnswer::Refused { why } => Receipt::Refused(format!("the hub did not merge {number}: {why}")),
-        MergeAnswer::Indeterminate { why } => Receipt::Moved(format!("the hub did not say whether it merged {number}: {why}")),
+        MergeAnswer::Indeterminate { why } => {
+            Receipt::Moved(format!("the hub did not say whether it merged {number}: {why}"))
+        }
     })
 }

@@ -145,6 +145,7 @@ pub fn branch(plugin: &PluginName, tier: &TierName) -> String {
 
 /// Entries for outages of the hub that are over.
 pub fn outages(over: &mut Vec<decide::ledger::Outage>) -> Vec<Record> {
-    let records = over.drain(..).map(|outage| Record { entry: decide::Entry::Outage(outage), urgency: Urgency::Transition });
+    let records =
+        over.drain(..).map(|outage| Record { entry: decide::Entry::Outage(outage), urgency: Urgency::Transition });
     records.collect()
 }

@@ -1,52 +1,106 @@
 //! `coldframe demo`: starts the sandbox and points the very same `serve` at it, over HTTP only.
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::Parser as _;
 
 use super::serve::Server;
 use super::settings::Settings;
 use super::{Cli, Command, Demo};
-use crate::demo::{Options, World};
+use crate::demo::{Options, World, board};
 
 /// Starts the world, and unless only that is wanted the bot beside it.
 pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
-    let world = World::start(Options { keep: arguments.keep.clone(), ..Options::default() }).await?;
+    let folder = Folder::new(arguments.keep.as_deref())?;
+    let world = World::start(Options::new(folder.path().join("world"))).await?;
     if arguments.world {
         return only_the_world(&world).await;
     }
-    let settings = settings(&world)?;
+    let settings = settings(&world, &folder.path().join("bot"))?;
     let server = Server::bind(settings, arguments.listen, &world.settings().webhook_secret).await?;
-    let address = server.address()?;
-    world.set_webhook(&format!("http://{address}/webhook"));
-    world.greet(&format!("http://{address}/"));
+    let dashboard = format!("http://{}", server.address()?);
+    world.set_webhook(&format!("{dashboard}/webhook"))?;
     let story = async {
-        let outcome = world.run_story(arguments.hands_on).await?;
+        let outcome = board::show(&world, &dashboard, arguments.hands_on).await?;
         if !arguments.once {
-            world.linger().await;
+            say("The sandbox goes on until Ctrl-C.")?;
+            tokio::signal::ctrl_c().await.context("waiting for Ctrl-C")?;
         }
-        Ok(outcome)
+        Ok(if outcome.held() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     };
     tokio::select! {
         served = server.run(std::future::pending()) => served.map(|()| ExitCode::FAILURE),
-        told = story => told.map(|outcome: crate::demo::Outcome| if outcome.held() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+        told = story => told,
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::SUCCESS),
     }
 }
 
 async fn only_the_world(world: &World) -> anyhow::Result<ExitCode> {
-    world.introduce();
-    tokio::signal::ctrl_c().await.context("waiting for an interrupt")?;
+    for line in world.env_lines() {
+        say(&line)?;
+    }
+    tokio::signal::ctrl_c().await.context("waiting for Ctrl-C")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings with which anybody would point `serve` at this world: read by the same parser.
-fn settings(world: &World) -> anyhow::Result<Settings> {
-    use clap::Parser as _;
-    let mut arguments = vec!["coldframe".to_string(), "once".to_string()];
-    arguments.extend(world.settings().arguments());
-    match Cli::try_parse_from(arguments)?.command {
+/// The settings with which anybody would point `serve` at this world, read by the same parser.
+fn settings(world: &World, data: &Path) -> anyhow::Result<Settings> {
+    let given = world.settings();
+    let text = |path: &Path| path.display().to_string();
+    let arguments = [
+        ("--hub", given.hub.clone()),
+        ("--app-id", given.app_id.to_string()),
+        ("--app-key", text(&given.app_key)),
+        ("--bypass-app-id", given.bypass_app_id.to_string()),
+        ("--bypass-app-key", text(&given.bypass_app_key)),
+        ("--repository", given.repository.clone()),
+        ("--clusters", text(&given.clusters)),
+        ("--allow-hosts", given.allow_hosts.join(",")),
+        ("--data", text(data)),
+        ("--sweep", "2s".to_string()),
+        ("--poll", "500ms".to_string()),
+        ("--write-pace", "0s".to_string()),
+    ];
+    let words = arguments.into_iter().flat_map(|(name, value)| [name.to_string(), value]);
+    let words = ["coldframe".to_string(), "once".to_string()].into_iter().chain(words);
+    match Cli::try_parse_from(words)?.command {
         Command::Once(settings) => Ok(settings),
-        _ => anyhow::bail!("the sandbox's settings are not those of a run"),
+        Command::Demo(_)
+        | Command::Serve(_)
+        | Command::Plan(_)
+        | Command::Explain(_)
+        | Command::Check(_)
+        | Command::Schema => anyhow::bail!("the sandbox's settings are not those of a run"),
     }
+}
+
+/// Where the sandbox keeps its files: a folder that vanishes with it, or one that stays.
+enum Folder {
+    Passing(tempfile::TempDir),
+    Kept(PathBuf),
+}
+
+impl Folder {
+    fn new(keep: Option<&Path>) -> anyhow::Result<Self> {
+        Ok(match keep {
+            Some(path) => Self::Kept(path.to_path_buf()),
+            None => Self::Passing(
+                tempfile::Builder::new().prefix("coldframe-demo-").tempdir().context("a temporary folder")?,
+            ),
+        })
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Passing(folder) => folder.path(),
+            Self::Kept(path) => path,
+        }
+    }
+}
+
+fn say(text: &str) -> anyhow::Result<()> {
+    writeln!(anstream::stdout().lock(), "{text}").context("standard output")
 }

@@ -31,7 +31,12 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut last = None;
     for _ in 0..MOST_PASSES {
         let ticked = tick::tick(&mut rooms).await?;
-        refused = ticked.receipts.iter().filter(|receipt| matches!(receipt, Receipt::Refused(_))).map(ToString::to_string).collect();
+        refused = ticked
+            .receipts
+            .iter()
+            .filter(|receipt| matches!(receipt, Receipt::Refused(_)))
+            .map(ToString::to_string)
+            .collect();
         for receipt in &ticked.receipts {
             say(&receipt.to_string())?;
         }
@@ -121,7 +126,11 @@ fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFile>> {
     let first = match named {
         Some(path) => path.to_path_buf(),
         None => {
-            let found: Vec<PathBuf> = ["coldframe.yaml", ".github/coldframe.yaml"].iter().map(PathBuf::from).filter(|path| path.exists()).collect();
+            let found: Vec<PathBuf> = ["coldframe.yaml", ".github/coldframe.yaml"]
+                .iter()
+                .map(PathBuf::from)
+                .filter(|path| path.exists())
+                .collect();
             match found.as_slice() {
                 [one] => one.clone(),
                 [] => bail!("there is neither coldframe.yaml nor .github/coldframe.yaml here; name the file"),
@@ -149,7 +158,9 @@ fn refuse_untrusted_events() -> anyhow::Result<()> {
     let Ok(event) = std::env::var("GITHUB_EVENT_NAME") else { return Ok(()) };
     match event.as_str() {
         "schedule" | "workflow_dispatch" | "push" | "repository_dispatch" => Ok(()),
-        _ => bail!("the workflow was started by `{event}`; run it on schedule, workflow_dispatch, push or repository_dispatch only"),
+        _ => bail!(
+            "the workflow was started by `{event}`; run it on schedule, workflow_dispatch, push or repository_dispatch only"
+        ),
     }
 }
 

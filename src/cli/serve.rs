@@ -22,8 +22,8 @@ use crate::observe::net::Net;
 use crate::rooms::Rooms;
 use crate::secret::Secret;
 use crate::tick;
-use crate::wake::{Bell, Rung};
 use crate::wake::face::{Face, router};
+use crate::wake::{Bell, Rung};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
 const MOST_IN_A_ROW: u32 = 20;

@@ -86,7 +86,9 @@ impl Settings {
 
     /// The one repository of a command that looks after just one.
     pub fn the_repository(&self) -> anyhow::Result<&str> {
-        self.repository.as_deref().context("no repository: give --repository OWNER/NAME (environment: COLDFRAME_REPOSITORY)")
+        self.repository
+            .as_deref()
+            .context("no repository: give --repository OWNER/NAME (environment: COLDFRAME_REPOSITORY)")
     }
 }
 

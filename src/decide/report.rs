@@ -14,10 +14,16 @@ use crate::{Reason, Version, release};
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
     let tier = &desk.policy.tiers[rung];
     let wave = desk.page.last(&tier.name).cloned();
-    let report = match &wave {
+    let mut report = match &wave {
         Some(wave) => about(desk, rung, wave, troubles, Vec::new()),
         None => bare(desk, rung, None, WaveState::Idle { running: desk.base(&tier.name).highest().cloned() }, troubles),
     };
+    // People read the reason on the pull request, even where no wave of the ledger knows it.
+    if let Some(pull) = desk.open_pull(&tier.name) {
+        report.pull = Some(pull.number);
+        report.version = pull.version.clone().or(report.version);
+        report.state = WaveState::Open { pull: Some(pull.number), since: pull.opened_at };
+    }
     desk.report(report);
     desk.look_again();
 }

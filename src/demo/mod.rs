@@ -1,1 +1,14 @@
 //! The sandbox: a GitHub, a chart registry and clusters over loopback HTTP. It imports nothing of the bot.
+
+pub mod board;
+pub mod charts;
+pub mod clock;
+pub mod clusters;
+pub mod github;
+mod loopback;
+#[cfg(test)]
+mod puppet;
+pub mod story;
+mod world;
+
+pub use world::{Options, Settings, World};

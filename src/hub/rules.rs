@@ -10,7 +10,9 @@ use super::pull::RequiredContext;
 use super::{HubError, RepoHub};
 
 /// The rules that together leave a branch to those who may pass them.
-const GUARDS: [&str; 3] = ["update", "deletion", "non_fast_forward"];
+const GUARDS: [&str; 3] = [UPDATE, "deletion", "non_fast_forward"];
+/// The one of them that has to let us pass.
+const UPDATE: &str = "update";
 
 /// One active rule on a branch.
 #[derive(Deserialize)]
@@ -149,7 +151,7 @@ impl RepoHub {
             let mut holds = false;
             for id in ids {
                 let path = self.path(&format!("/rulesets/{id}?includes_parents=true"));
-                match self.main().get::<Ruleset>(&path).await?.gap() {
+                match self.main().get::<Ruleset>(&path).await?.gap(kind) {
                     None => holds = true,
                     Some(gap) => missing = gap,
                 }
@@ -163,14 +165,17 @@ impl RepoHub {
 }
 
 impl Ruleset {
-    /// Why this ruleset does not leave the branch to the bots; none = it does.
-    fn gap(&self) -> Option<String> {
+    /// Why this ruleset's rule of `kind` does not leave the branch to the bots; none = it does. What
+    /// binds the bots too (nobody may delete the branch or push it by force) is all the better; only
+    /// plain updates have to be open to us.
+    fn gap(&self, kind: &str) -> Option<String> {
         let name = super::error::harmless(&self.name);
         if self.enforcement != "active" {
             return Some(format!("ruleset `{name}` is not active"));
         }
         match self.current_user_can_bypass.as_deref() {
             Some("always" | "exempt") => {}
+            Some("never") if kind != UPDATE => {}
             Some(other) => {
                 let other = super::error::harmless(other);
                 return Some(format!(
@@ -195,6 +200,15 @@ impl Ruleset {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn what_nobody_may_do_needs_no_bypass_of_ours() {
+        let body = r#"{"name":"l","enforcement":"active","current_user_can_bypass":"never","bypass_actors":[]}"#;
+        let ruleset = serde_json::from_str::<Ruleset>(body).unwrap();
+        assert_eq!(ruleset.gap("deletion"), None);
+        assert_eq!(ruleset.gap("non_fast_forward"), None);
+        assert!(ruleset.gap(UPDATE).is_some());
+    }
 
     #[test]
     fn gaps_of_a_ruleset() {
@@ -227,7 +241,7 @@ mod tests {
                 Some("also lets"),
             ),
         ] {
-            let found = serde_json::from_str::<Ruleset>(body).unwrap().gap();
+            let found = serde_json::from_str::<Ruleset>(body).unwrap().gap(UPDATE);
             match (found, gap) {
                 (None, None) => {}
                 (Some(found), Some(gap)) => assert!(found.contains(gap), "{found}"),

@@ -146,8 +146,11 @@ fn spots(
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         for tier in &plugin.tiers {
-            let members: Vec<&ClusterName> =
-                clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).map(|cluster| &cluster.name).collect();
+            let members: Vec<&ClusterName> = clusters
+                .iter()
+                .filter(|cluster| tier.select.matches(&cluster.labels))
+                .map(|cluster| &cluster.name)
+                .collect();
             let mut of_tier = Vec::new();
             for write in &wiring.write {
                 for (file, cluster) in files(write, &tier.name, &members) {
@@ -155,7 +158,8 @@ fn spots(
                         let text = text(store, commit, &file)?;
                         texts.insert(file.clone(), text);
                     }
-                    let version = texts.get(&file).map_or_else(|| Read::Unread(String::new()), |text| version(text, write));
+                    let version =
+                        texts.get(&file).map_or_else(|| Read::Unread(String::new()), |text| version(text, write));
                     let (document, path) = (write.document.clone(), write.path.clone());
                     of_tier.push(Spot { file, document, path, cluster, version });
                 }
@@ -214,7 +218,10 @@ fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<String>>, GitError>
 pub fn planned(clusters: &Read<Vec<ListedCluster>>) -> Read<Vec<Cluster>> {
     match clusters {
         Read::Known(clusters) => Read::Known(
-            clusters.iter().map(|cluster| Cluster { name: cluster.name.clone(), labels: cluster.labels.clone() }).collect(),
+            clusters
+                .iter()
+                .map(|cluster| Cluster { name: cluster.name.clone(), labels: cluster.labels.clone() })
+                .collect(),
         ),
         Read::Unread(why) => Read::Unread(why.clone()),
     }

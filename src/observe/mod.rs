@@ -191,7 +191,12 @@ fn places(base: &Base, plugin: &PluginName) -> BTreeMap<TierName, Vec<decide::sn
     of_plugin.map(|((_, tier), spots)| (tier.clone(), spots.iter().map(Spot::place).collect())).collect()
 }
 
-async fn planned_pulls(rooms: &mut Rooms, page: &[HubPull], base: &Base, now: Timestamp) -> BTreeMap<PluginName, Vec<Pull>> {
+async fn planned_pulls(
+    rooms: &mut Rooms,
+    page: &[HubPull],
+    base: &Base,
+    now: Timestamp,
+) -> BTreeMap<PluginName, Vec<Pull>> {
     let hub = rooms.hub.clone();
     let recall = &mut rooms.memory.hub;
     let required = recall.required_checks(&hub, &rooms.repository.default_branch, now).await;

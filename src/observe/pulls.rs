@@ -3,9 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use decide::snapshot::{
-    Command, CommandKind, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, SentNotice,
-};
+use decide::snapshot::{Command, CommandKind, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, SentNotice};
 use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
@@ -35,7 +33,13 @@ pub fn subject(branch: &str) -> Option<(PluginName, TierName)> {
 }
 
 /// One pull request as the planner sees it. `files` are the paths that it may change.
-pub async fn planned(page: &HubPull, tier: TierName, files: &[String], around: &Around<'_>, recall: &mut Recall) -> Pull {
+pub async fn planned(
+    page: &HubPull,
+    tier: TierName,
+    files: &[String],
+    around: &Around<'_>,
+    recall: &mut Recall,
+) -> Pull {
     let open = page.state == HubState::Open;
     let (reviews, unread_reviews) = match &page.reviews {
         Read::Known(_) => (reviews(page, around, recall).await, None),
@@ -141,7 +145,13 @@ async fn commands(
     (commands, older)
 }
 
-async fn allowed(person: &Person, right: Right, files: &[String], around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+async fn allowed(
+    person: &Person,
+    right: Right,
+    files: &[String],
+    around: &Around<'_>,
+    recall: &mut Recall,
+) -> Read<bool> {
     let role = match recall.role(around.hub, person, around.now).await {
         Read::Known(role) => role,
         Read::Unread(why) => return Read::Unread(why),

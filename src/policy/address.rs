@@ -6,7 +6,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::problem::quoted;
-use super::read::{FromNode, Report};
+use super::read::FromNode;
+use super::report::Report;
 use super::scalar::{Refusal, scalar};
 use super::tree::Node;
 use super::wiring::Chart;
@@ -49,9 +50,12 @@ fn oci(text: &str) -> Result<Chart, Refusal> {
             "write `oci://{authority}/{name}`; which versions are accepted stands in `versions: {{constraint: …}}`"
         )));
     }
+    let plain_byte = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let good = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte))
+        let bytes = part.as_bytes();
+        bytes.iter().all(|byte| plain_byte(byte) || b"._-".contains(byte))
+            && bytes.first().is_some_and(plain_byte)
+            && bytes.last().is_some_and(plain_byte)
     };
     if repository.is_empty() || text.len() > MAX_ADDRESS || !repository.split('/').all(good) {
         return Err(Refusal::new(format!("{} names no repository of the registry", quoted(text))).help(form));

@@ -6,8 +6,9 @@ use decide::model::{Merge, OnFailure, Strategy};
 use decide::selector::Operator;
 
 use super::address::{ChartName, OciAddress, Repository};
+use super::forms::{Either, List, Table, Word, Words as WordList};
 use super::preset::Preset;
-use super::read::{Either, List, Shape, Table, Word, Words as WordList, record};
+use super::read::{Shape, record};
 use super::scalar::{
     ApiVersion, Count, File, Files, Flag, Helm, JsonPath, Kind, LabelKey, LabelValue, Name, ObjectName, Plural, Words,
 };
@@ -129,7 +130,7 @@ record! {
         optional on_failure "onFailure": Word<OnFailure>,
         /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
         optional strategy "strategy": Word<Strategy>,
-        /// When a member of a wave counts as failed.
+        /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
         optional health "health": HealthFile,
     }
     later ["announce", "branch", "empty", "watch", "early"]
@@ -138,19 +139,19 @@ record! {
 record! {
     /// What a plugin has different on one tier. A key here replaces the tier's key as a whole.
     OverrideFile = "override" {
-        /// Other clusters.
+        /// Other clusters. Default the tier's.
         optional select "select": SelectFile,
-        /// Who merges.
+        /// Who merges. Default the tier's.
         optional merge "merge": Either<Word<Merge>, MergeByBumpFile>,
-        /// How long all members must be healthy.
+        /// How long all members must be healthy. Default the tier's.
         optional soak "soak": Either<Length, SoakFile>,
-        /// Whose approval is needed.
+        /// Whose approval is needed. Default the tier's.
         optional approvals "approvals": ApprovalsFile,
-        /// When merges may happen, instead of the tier's own windows.
+        /// When merges may happen, instead of the tier's own windows. Default the tier's.
         optional windows "windows": WindowsFile,
-        /// Versions that are taken on this tier.
+        /// Versions that are taken on this tier. Default the tier's.
         optional constraint "constraint": Helm,
-        /// The grace period.
+        /// The grace period. Default the tier's.
         optional force "force": ForceFile,
     }
     later []

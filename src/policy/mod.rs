@@ -4,17 +4,22 @@
 mod address;
 mod check;
 pub(crate) mod file;
+pub(crate) mod forms;
 mod nearest;
 mod path;
 mod preset;
 mod problem;
 pub(crate) mod read;
+pub(crate) mod report;
 mod resolve;
 pub(crate) mod scalar;
 mod schema;
 pub(crate) mod tree;
 mod when;
 pub mod wiring;
+
+#[cfg(test)]
+mod tests;
 
 use decide::{Policy, Tier};
 
@@ -23,7 +28,8 @@ pub use problem::{Problem, Problems, quoted, render, visible};
 pub use schema::schema;
 
 use file::{PluginFile, PluginsFile, PolicyFile};
-use read::{FromNode, Report, Spanned};
+use read::{FromNode, Spanned};
+use report::Report;
 use tree::{Node, Span};
 
 /// Files of one policy; more are refused.
@@ -106,9 +112,8 @@ fn main_file(text: &str, report: &mut Report) -> Written {
         return Written::default();
     };
     let Some(mut file) = PolicyFile::from_node(&node, report) else { return Written::default() };
-    let presets = node.get("extends").map_or(0, |entry| entry.node.items().len());
-    let presets_known = file.extends.as_ref().map_or(0, |list| list.value.0.len()) == presets;
-    let plugins = file.plugins.take().map(|list| list.value.0).unwrap_or_default();
+    let presets_known = file.extends.as_ref().map_or(node.get("extends").is_none(), |list| !list.value.refused);
+    let plugins = file.plugins.take().map(|list| list.value.items).unwrap_or_default();
     Written {
         file,
         plugins,
@@ -132,7 +137,7 @@ impl Written {
         if let Some(version) = &file.version {
             resolve::format_known(version.value.0, version.at, report);
         }
-        self.plugins.extend(file.plugins.into_iter().flat_map(|list| list.value.0));
+        self.plugins.extend(file.plugins.into_iter().flat_map(|list| list.value.items));
     }
 }
 
@@ -144,7 +149,7 @@ fn all_named(node: &Node, key: &str) -> bool {
 
 /// The presets that the file extends, below it; the last one lies on top of those before.
 fn with_presets(mut file: PolicyFile, names: &mut Vec<String>, report: &mut Report) -> PolicyFile {
-    let presets = file.extends.take().map(|list| list.value.0).unwrap_or_default();
+    let presets = file.extends.take().map(|list| list.value.items).unwrap_or_default();
     for preset in presets.into_iter().rev() {
         let preset = preset.value.0;
         let index = names.len();

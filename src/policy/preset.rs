@@ -2,7 +2,9 @@
 //! stands in `policies/`, with the reasons.
 
 use super::file::{PolicyFile, TierFile};
-use super::read::{List, Over, Report, Spanned, Words};
+use super::forms::{List, Words};
+use super::read::{Over, Spanned};
+use super::report::Report;
 
 /// A policy file of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +57,9 @@ pub fn source(title: &str) -> Option<&'static str> {
 pub fn lay_over(mut file: PolicyFile, mut preset: PolicyFile, report: &mut Report) -> PolicyFile {
     let tiers = match (file.tiers.take(), preset.tiers.take()) {
         (Some(own), Some(below)) => {
-            let tiers = ladder(own.value.0, below.value.0, report);
-            Some(Spanned { value: List(tiers), at: own.at, key: own.key })
+            let refused = own.value.refused;
+            let items = ladder(own.value.items, below.value.items, report);
+            Some(Spanned { value: List { items, refused }, at: own.at, key: own.key })
         }
         (own, below) => own.or(below),
     };

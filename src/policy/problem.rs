@@ -77,7 +77,11 @@ pub fn render(problems: &[Problem], files: &[SourceFile]) -> String {
             .find(|file| file.path == problem.file)
             .map(|file| file.text.as_str())
             .or_else(|| super::preset::source(&problem.file));
-        one(&mut out, problem, text.and_then(|text| text.lines().nth(problem.line.saturating_sub(1))));
+        let line = text.and_then(|text| text.lines().nth(problem.line.saturating_sub(1)));
+        // A byte order mark is no column.
+        let line = line.map(|line| line.trim_start_matches('\u{feff}'));
+        let marked = text.and_then(|text| text.get(problem.span.clone())).map(|marked| marked.chars().count());
+        one(&mut out, problem, line, marked.unwrap_or(problem.span.len()));
     }
     if problems.len() > MOST_SHOWN {
         // Writing into a String cannot fail.
@@ -86,7 +90,7 @@ pub fn render(problems: &[Problem], files: &[SourceFile]) -> String {
     out
 }
 
-fn one(out: &mut String, problem: &Problem, line: Option<&str>) {
+fn one(out: &mut String, problem: &Problem, line: Option<&str>, marked: usize) {
     let _ = writeln!(out, "{}:{}:{}: {}", visible(&problem.file), problem.line, problem.column, problem.message);
     let help = problem.help.as_deref().unwrap_or_default();
     let Some(line) = line else {
@@ -97,9 +101,9 @@ fn one(out: &mut String, problem: &Problem, line: Option<&str>) {
     };
     let number = problem.line.to_string();
     let margin = " ".repeat(number.len());
-    let (shown, before) = cut(line, problem.column - 1);
+    let (shown, before) = cut(line, problem.column.saturating_sub(1));
     let rest = shown.chars().skip(before).count();
-    let length = problem.span.len().clamp(1, rest.max(1));
+    let length = marked.clamp(1, rest.max(1));
     // A tab before the mark stays a tab, so that both lines step alike.
     let indent: String = shown.chars().take(before).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
     let _ = writeln!(out, "{margin} |");

@@ -6,7 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::path;
 use super::problem::quoted;
-use super::read::{FromNode, Report};
+use super::read::FromNode;
+use super::report::Report;
 use super::tree::{Node, Value};
 
 /// Why a text was refused, and what to write instead.
@@ -150,7 +151,7 @@ impl<const LEAST: u32> FromNode for Count<LEAST> {
     fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
         let number = match &node.value {
             Value::Scalar { text, plain: true } => text.parse::<u32>().ok(),
-            Value::Scalar { .. } | Value::Null | Value::List(_) | Value::Map(_) => None,
+            Value::Scalar { .. } | Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => None,
         };
         match number {
             Some(number) if number >= LEAST && number <= MOST => Some(Self(number)),
@@ -196,7 +197,7 @@ impl FromNode for Flag {
                 report.wrong(node.span, &format!("{} is no boolean", quoted(text)), Some("write `true` or `false`"));
                 None
             }
-            Value::Null | Value::List(_) | Value::Map(_) => {
+            Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => {
                 report.wrong_type(node, "`true` or `false`");
                 None
             }

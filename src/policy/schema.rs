@@ -113,7 +113,7 @@ mod tests {
             for (key, property) in part["properties"].as_object().unwrap() {
                 let about = property["description"].as_str().unwrap_or_default();
                 assert!(about.len() > 8 && about.ends_with('.'), "{name}.{key}: {about:?}");
-                let choice = matches!(name.as_str(), "Chart" | "Signal" | "Override");
+                let choice = matches!(name.as_str(), "Chart" | "Signal");
                 let needed = required.contains(&key.as_str())
                     || about.contains("equired where")
                     || about.contains("must stand here");

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use granit_parser::{Event, Parser, ScalarStyle, Tag};
+use granit_parser::{Event, Parser, ScalarStyle};
 
-use super::read::Report;
+use super::report::Report;
 
 /// Bytes of one file. The largest policy that was ever imagined has some 2,000 plugins.
 pub const MAX_BYTES: usize = 2 << 20;
@@ -60,6 +60,8 @@ pub struct Node {
 pub enum Value {
     /// An empty or null scalar.
     Null,
+    /// An alias of nothing, which was reported.
+    Unresolved,
     /// A text, a number, a boolean.
     Scalar {
         /// As it was written, quotes and escapes resolved.
@@ -88,7 +90,7 @@ impl Node {
     /// What it is, in words for a message.
     pub fn what(&self) -> &'static str {
         match &self.value {
-            Value::Null => "nothing",
+            Value::Null | Value::Unresolved => "nothing",
             Value::Scalar { plain: true, text } if matches!(text.as_str(), "true" | "false") => "a boolean",
             Value::Scalar { plain: true, text } if text.parse::<f64>().is_ok() => "a number",
             Value::Scalar { .. } => "a text",
@@ -106,7 +108,7 @@ impl Node {
     pub fn get(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Map(entries) => entries.iter().find(|entry| entry.key == key),
-            Value::Null | Value::Scalar { .. } | Value::List(_) => None,
+            Value::Null | Value::Unresolved | Value::Scalar { .. } | Value::List(_) => None,
         }
     }
 
@@ -114,7 +116,7 @@ impl Node {
     pub fn items(&self) -> &[Node] {
         match &self.value {
             Value::List(items) => items,
-            Value::Null | Value::Scalar { .. } | Value::Map(_) => &[],
+            Value::Null | Value::Unresolved | Value::Scalar { .. } | Value::Map(_) => &[],
         }
     }
 
@@ -122,7 +124,7 @@ impl Node {
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar { text, .. } => Some(text),
-            Value::Null | Value::List(_) | Value::Map(_) => None,
+            Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => None,
         }
     }
 }
@@ -147,6 +149,14 @@ pub fn parse(file: usize, text: &str, report: &mut Report) -> Option<Node> {
     for event in Parser::new_from_str_with_options(text, options) {
         match event {
             Ok((event, span)) => {
+                if event.tag().is_some() {
+                    let at = Span::new(file, span.tag_span().unwrap_or(span));
+                    report.problem(
+                        at,
+                        "a tag says nothing here",
+                        Some("take it out, and quote the value if it is text"),
+                    );
+                }
                 if !builder.take(event, Span::new(file, span), report) {
                     return None;
                 }
@@ -201,19 +211,16 @@ impl Builder {
                     return false;
                 }
             }
-            Event::Scalar(text, style, anchor, tag) => {
-                self.untagged(tag.as_deref(), at, report);
+            Event::Scalar(text, style, anchor, _) => {
                 let plain = style == ScalarStyle::Plain;
                 let null = plain && matches!(text.as_ref(), "" | "~" | "null" | "Null" | "NULL");
                 let value = if null { Value::Null } else { Value::Scalar { text: text.into_owned(), plain } };
                 return self.place(Node { span: at, value, size: 1 }, anchor, report);
             }
-            Event::SequenceStart(_, anchor, tag) => {
-                self.untagged(tag.as_deref(), at, report);
+            Event::SequenceStart(_, anchor, _) => {
                 return self.begin(at, anchor, false, report);
             }
-            Event::MappingStart(_, anchor, tag) => {
-                self.untagged(tag.as_deref(), at, report);
+            Event::MappingStart(_, anchor, _) => {
                 return self.begin(at, anchor, true, report);
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -240,7 +247,7 @@ impl Builder {
             Event::UnresolvedAlias(name) => {
                 let message = format!("no anchor `&{name}` stands before this alias");
                 report.problem(at, message, Some("quote the value if it was meant as text"));
-                return self.place(Node { span: at, value: Value::Null, size: 1 }, 0, report);
+                return self.place(Node { span: at, value: Value::Unresolved, size: 1 }, 0, report);
             }
             // Beginnings and ends of documents and of the stream, comments, names of anchors.
             _ => {}
@@ -286,6 +293,7 @@ impl Builder {
             let at = node.span;
             let key = match node.value {
                 Value::Scalar { text, .. } => text,
+                Value::Unresolved => String::new(),
                 Value::Null | Value::List(_) | Value::Map(_) => {
                     report.problem(at, "a key must be a text", None);
                     // A key that nobody can write keeps the pairs in step.
@@ -301,13 +309,6 @@ impl Builder {
         let at = Span { file: self.file, ..at };
         report.problem(at, format!("more than {MAX_NODES} values, copies made by aliases counted"), None);
         false
-    }
-
-    fn untagged(&self, tag: Option<&Tag>, at: Span, report: &mut Report) {
-        if let Some(tag) = tag {
-            let message = format!("a tag ({}) says nothing here", super::problem::quoted(&tag.to_string()));
-            report.problem(at, message, Some("take it out"));
-        }
     }
 }
 

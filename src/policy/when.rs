@@ -9,7 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::nearest::nearest;
 use super::problem::quoted;
-use super::read::{FromNode, Report};
+use super::read::FromNode;
+use super::report::Report;
 use super::scalar::{Refusal, scalar};
 use super::tree::Node;
 
@@ -77,7 +78,7 @@ fn zone(text: &str) -> Result<TimeZone, Refusal> {
     let known = || jiff::tz::db().available().map(|name| name.as_str().to_string()).collect::<Vec<_>>();
     // Names are compared without their case, but the case is what the pull request shows.
     match TimeZone::get(text) {
-        Ok(zone) if zone.iana_name() != Some("Etc/Unknown") => Ok(zone),
+        Ok(zone) if !zone.is_unknown() => Ok(zone),
         Ok(_) | Err(_) => {
             let known = known();
             let near = nearest(text, known.iter().map(String::as_str));
@@ -168,4 +169,68 @@ fn until(text: &str) -> Result<Instant, Refusal> {
         Refusal::new(format!("{} is neither a date nor an instant", quoted(text)))
             .help("write it like `2027-01-04` or `2027-01-04T08:00:00Z`")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, seconds) in [
+            ("0s", 0),
+            ("90s", 90),
+            ("15m", 900),
+            ("1h 30m", 5_400),
+            ("1h30m", 5_400),
+            ("24h", 86_400),
+            ("2d", 172_800),
+            ("1w 2d", 9 * 86_400),
+            ("3 days", 3 * 86_400),
+            ("PT36H", 129_600),
+        ] {
+            assert_eq!(length(text).unwrap().as_secs(), seconds, "{text}");
+        }
+        for text in ["", "90", "0", "1 fortnight", "h", "1y", "-2d"] {
+            length(text).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn windows() {
+        for (text, days, from, to) in [
+            ("Mon-Thu 08:00-16:00", &[1, 2, 3, 4][..], 480, 960),
+            ("mon 08:00-16:00", &[1], 480, 960),
+            ("Saturday,Sun 00:00-24:00", &[6, 7], 0, 1440),
+            ("Fri-Mon 09:00-10:30", &[1, 5, 6, 7], 540, 630),
+            ("Mon,Mon,Tue-Tue 09:00-10:00", &[1, 2], 540, 600),
+            ("22:00-04:00", &[1, 2, 3, 4, 5, 6, 7], 1320, 240),
+            ("Fri 22:00-00:00", &[5], 1320, 1440),
+            ("Sun 23:59-24:00", &[7], 1439, 1440),
+        ] {
+            assert_eq!(hours(text).unwrap(), Range { days: days.to_vec(), from, to }, "{text}");
+        }
+    }
+
+    #[test]
+    fn days_and_instants() {
+        assert_eq!(until("2027-01-04").unwrap(), Instant::Day(jiff::civil::date(2027, 1, 4)));
+        assert!(
+            matches!(until("2027-01-04T08:00:00+01:00").unwrap(), Instant::At(at) if at.to_string() == "2027-01-04T07:00:00Z")
+        );
+        for text in ["2027-02-30", "2027-1-4", "20270104", "2027-01-04T08:00:00", "04.01.2027"] {
+            until(text).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn zones_are_those_of_the_database() {
+        for text in ["Europe/Berlin", "UTC", "America/Argentina/Buenos_Aires"] {
+            assert_eq!(zone(text).unwrap().iana_name(), Some(text));
+        }
+        for text in ["", "Berlin", "+01:00", "Etc/Unknown", "Europe/Berlin "] {
+            zone(text).unwrap_err();
+        }
+    }
 }

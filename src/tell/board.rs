@@ -112,7 +112,10 @@ fn is_alive(wave: &WaveReport) -> bool {
         | WaveState::Soaking { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. } => true,
-        WaveState::Idle { .. } | WaveState::Finished { .. } | WaveState::Superseded { .. } => false,
+        WaveState::Idle { .. }
+        | WaveState::Finished { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => false,
     }
 }
 
@@ -135,7 +138,8 @@ fn settled(plugin: &PluginName, waves: &[&WaveReport]) -> Line {
         | WaveState::Soaking { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => None,
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => None,
     };
     let versions: BTreeSet<String> =
         waves.iter().filter_map(running).map(|version| inert::line(version.as_str())).collect();
@@ -185,7 +189,10 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
             None => format!("held: {why}"),
         },
         WaveState::Rejected { by, pull, .. } => decide::Reason::Rejected { by: by.clone(), pull: *pull }.to_string(),
-        WaveState::Idle { .. } | WaveState::Finished { .. } | WaveState::Superseded { .. } => return None,
+        WaveState::Idle { .. }
+        | WaveState::Finished { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => return None,
     };
     Some((tone, inert::line(&format!("{}: {text}", wave.tier))))
 }

@@ -4,7 +4,8 @@ use decide::plan::{Gate, MemberState, WaveReport, WaveState};
 use decide::{Reason, Verdict};
 use serde::Serialize;
 
-use super::page::{Forced, NAMES, capped, forced, listed};
+use super::climb::{Forced, forced};
+use super::page::{NAMES, capped, listed};
 use super::{Links, TellError, inert, render, words};
 
 /// The longest description of a commit status that the hub takes.
@@ -159,7 +160,10 @@ fn conclusion(wave: &WaveReport) -> Conclusion {
         finding.verdict == Verdict::Fail && matches!(finding.gate, Gate::Release | Gate::Rejection)
     };
     match wave.state {
-        WaveState::Failed { .. } | WaveState::Rejected { .. } | WaveState::Superseded { .. } => Conclusion::Failure,
+        WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => Conclusion::Failure,
         WaveState::Converging { .. } | WaveState::Soaking { .. } | WaveState::Finished { .. } => Conclusion::Success,
         WaveState::Idle { .. } | WaveState::Waiting | WaveState::Open { .. } => {
             if words::holding(wave).any(never) {
@@ -179,6 +183,7 @@ fn headline(wave: &WaveReport) -> String {
         WaveState::Failed { .. } => "Held: it failed here".to_string(),
         WaveState::Rejected { .. } => "Rejected".to_string(),
         WaveState::Superseded { by, .. } => format!("Superseded by {by}"),
+        WaveState::Withdrawn { .. } => "Taken back".to_string(),
         WaveState::Converging { .. } => format!("Merged, {healthy} of {of} healthy on it"),
         WaveState::Soaking { .. } => format!("Merged, soaking, {healthy} of {of} healthy on it"),
         WaveState::Finished { .. } => "Finished".to_string(),

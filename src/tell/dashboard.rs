@@ -293,6 +293,7 @@ fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
         WaveState::Rejected { by, pull, .. } => {
             (wave.version.as_ref(), Reason::Rejected { by: by.clone(), pull: *pull }.to_string(), None)
         }
+        WaveState::Withdrawn { why, .. } => (wave.version.as_ref(), why.to_string(), None),
         WaveState::Superseded { by, .. } => {
             (wave.version.as_ref(), Reason::Superseded { by: by.clone() }.to_string(), None)
         }

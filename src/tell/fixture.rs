@@ -317,11 +317,12 @@ fn climbs(waves: &[WaveReport]) -> Vec<Climb> {
         let rungs = TIERS.iter().map(|tier| {
             let there = waves.iter().find(|other| other.plugin == wave.plugin && other.tier.as_str() == *tier).unwrap();
             let same = there.version.as_ref() == Some(version);
-            let state = match &there.state {
-                state if same => state.clone(),
-                WaveState::Idle { running } => WaveState::Idle { running: running.clone() },
-                _ if there.version.as_ref() > Some(version) => WaveState::Finished { at: at("2026-11-19T07:00:00Z") },
-                _ => WaveState::Idle { running: there.version.clone() },
+            let passed = there.version.as_ref() > Some(version);
+            let state = match (&there.state, same, passed) {
+                (state, true, _) => state.clone(),
+                (WaveState::Idle { running }, _, _) => WaveState::Idle { running: running.clone() },
+                (_, _, true) => WaveState::Finished { at: at("2026-11-19T07:00:00Z") },
+                (_, _, false) => WaveState::Idle { running: there.version.clone() },
             };
             let pull = if same { there.pull } else { None };
             Rung { tier: (*tier).into(), state, members: clusters(tier).len() as u32, pull }

@@ -88,3 +88,25 @@ fn pages() {
     assert!(dashboard(&DashboardState::default(), fixture::now()).unwrap().contains("No repository"));
     assert!(wave_page(&view, &"loki".into(), &"platinum".into(), fixture::now()).is_err());
 }
+
+/// A fleet larger than any that we know: the page stays under its cap, each row has a cell per tier.
+#[test]
+fn a_thousand_plugins_fit_on_the_dashboard() {
+    let mut view = fixture::view();
+    let waves = view.plan.waves.clone();
+    view.plan.waves = (0..167)
+        .flat_map(|copy| {
+            waves
+                .iter()
+                .cloned()
+                .map(move |wave| WaveReport { plugin: format!("{}-{copy}", wave.plugin).as_str().into(), ..wave })
+        })
+        .collect();
+    let state = DashboardState { views: vec![Arc::new(view)] };
+    let page = dashboard(&state, fixture::now()).unwrap();
+    assert_eq!(page.matches("<th scope=\"row\">").count(), 1_002);
+    assert_eq!(page.matches("<td class=").count(), 4_008);
+    let held = page.find("trust-manager-0</th>").unwrap();
+    assert!(held < page.find("cert-manager-0</th>").unwrap(), "what is held comes first");
+    assert!(page.find("cert-manager-166</th>").unwrap() < page.find("velero-0</th>").unwrap());
+}

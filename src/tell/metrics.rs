@@ -146,8 +146,19 @@ impl fmt::Debug for Metrics {
     }
 }
 
-const STATES: [&str; 10] =
-    ["idle", "waiting", "open", "blocked", "converging", "soaking", "finished", "failed", "rejected", "superseded"];
+const STATES: [&str; 11] = [
+    "idle",
+    "waiting",
+    "open",
+    "blocked",
+    "converging",
+    "soaking",
+    "finished",
+    "failed",
+    "rejected",
+    "superseded",
+    "withdrawn",
+];
 
 fn state(wave: &WaveReport) -> &'static str {
     match &wave.state {
@@ -161,6 +172,7 @@ fn state(wave: &WaveReport) -> &'static str {
         WaveState::Failed { .. } => "failed",
         WaveState::Rejected { .. } => "rejected",
         WaveState::Superseded { .. } => "superseded",
+        WaveState::Withdrawn { .. } => "withdrawn",
     }
 }
 

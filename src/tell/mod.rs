@@ -4,6 +4,7 @@
 
 pub mod board;
 pub mod check;
+mod climb;
 pub mod commit;
 pub mod dashboard;
 pub mod explain;
@@ -16,6 +17,7 @@ pub mod summary;
 pub mod view;
 pub mod wave_page;
 mod words;
+pub mod workflow;
 
 #[cfg(test)]
 mod fixture;
@@ -29,7 +31,6 @@ pub use check::{CheckText, Conclusion, StatusText, check, status};
 pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
-pub use inert::{Annotation, Level, annotation};
 pub use metrics::{Metrics, Outcome};
 pub use notice::{notice, read_notices};
 pub use page::{PullFacts, ReleaseNote, body, title};
@@ -37,6 +38,7 @@ pub use render::{CSP, SCRIPT, STYLE};
 pub use summary::step_summary;
 pub use view::{Links, TierFacts, View};
 pub use wave_page::{wave_href, wave_page};
+pub use workflow::{Annotation, Level, annotation};
 
 use decide::{PluginName, TierName};
 

@@ -2,12 +2,13 @@
 //! time in it is absolute, nothing in it counts. The commit's message is in `commit`, the one
 //! comment in `notice`.
 
-use decide::plan::{Climb, Gate, Rung, Verdict, WaveReport, WaveState};
+use decide::plan::{Climb, Finding, Gate, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::climb::{Forced, Step, above, forced, steps};
 use super::{Links, TellError, inert, render, words};
 
 /// The most characters of a text; the hub's own cap is 65,536 (design: github A3).
@@ -65,7 +66,8 @@ pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a V
         | WaveState::Waiting
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => false,
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => false,
     };
     let newer = plan.waves.iter().filter(|other| other.plugin == wave.plugin && other.version > wave.version);
     let highest = newer.filter(under_way).max_by(|a, b| (&a.version, a.rung).cmp(&(&b.version, b.rung)))?;
@@ -161,27 +163,6 @@ struct Grace {
     blocked: Option<String>,
 }
 
-/// One tier in the climb of the release.
-#[derive(Serialize)]
-struct Step {
-    tier: String,
-    emoji: &'static str,
-    text: String,
-    pull: Option<String>,
-    url: String,
-    since: String,
-}
-
-/// Why a merge without the missing approvals was allowed.
-#[derive(Serialize)]
-pub(crate) struct Forced {
-    deadline: String,
-    notices: Vec<String>,
-    held: Vec<String>,
-    waived: String,
-    policy: String,
-}
-
 impl Page {
     fn of(facts: &PullFacts<'_>) -> Self {
         let PullFacts { wave, climb, links, .. } = facts;
@@ -190,7 +171,11 @@ impl Page {
         let version = wave.version.as_ref().map_or_else(String::new, Version::to_string);
         let open = words::before_landing(&wave.state);
         let waits = words::holding(wave).filter(|finding| open && finding.gate < Gate::Health);
-        let waits: Vec<Wait> = waits.map(|finding| wait(finding, &zone)).collect();
+        let mut waits: Vec<&Finding> = waits.collect();
+        if let Some(first) = words::first(wave) {
+            waits.sort_by_key(|finding| *finding != first); // stable: the rest in the order of the gates
+        }
+        let waits: Vec<Wait> = waits.into_iter().map(|finding| wait(finding, &zone)).collect();
         let landed = words::landed(wave);
         Self {
             banner: banner(facts),
@@ -275,7 +260,7 @@ pub(crate) fn listed(names: &[String], cap: usize) -> String {
     shown.join(", ")
 }
 
-fn wait(finding: &decide::Finding, zone: &TimeZone) -> Wait {
+fn wait(finding: &Finding, zone: &TimeZone) -> Wait {
     Wait {
         emoji: words::verdict(finding).emoji,
         gate: finding.gate.to_string(),
@@ -304,7 +289,8 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
         | WaveState::Idle { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => return None,
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => return None,
     };
     Some(text.to_string())
 }
@@ -334,81 +320,6 @@ fn grace(wave: &WaveReport, links: &Links, zone: &TimeZone) -> Option<Grace> {
         planned: words::and(&planned),
         sent: words::and(&sent),
         blocked: finding.filter(|f| !running && !f.verdict.lets_through()).map(|f| f.because.to_string()),
-    })
-}
-
-/// A line per tier.
-fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
-    let below = |index: usize| index.checked_sub(1).and_then(|below| climb.rungs.get(below));
-    let rows = climb.rungs.iter().enumerate().map(|(index, rung)| {
-        let here = rung.tier == facts.wave.tier;
-        let zone = facts.links.zone(&climb.plugin, &rung.tier);
-        let look = if here { words::wave(facts.wave) } else { words::state(&rung.state) };
-        let pull = rung.pull.filter(|_| !here && !facts.links.repo.is_empty());
-        Step {
-            tier: rung.tier.to_string(),
-            emoji: look.emoji,
-            text: rung_text(rung, below(index), here.then_some(look.word), facts.links, &climb.plugin),
-            pull: pull.map(|pull| pull.to_string()),
-            url: pull.map_or_else(String::new, |pull| facts.links.pull(pull)),
-            since: words::since(&rung.state).map_or_else(String::new, |at| words::when(at, &zone)),
-        }
-    });
-    rows.take(60).collect()
-}
-
-/// Where the release stands on a tier. `here` is the word for the tier of this pull request.
-fn rung_text(
-    rung: &Rung,
-    below: Option<&Rung>,
-    here: Option<&str>,
-    links: &Links,
-    plugin: &decide::PluginName,
-) -> String {
-    let clusters = words::count(rung.members as usize, "cluster");
-    let below = below.filter(|below| !matches!(below.state, WaveState::Finished { .. }));
-    match &rung.state {
-        WaveState::Waiting | WaveState::Idle { .. } => match below {
-            Some(below) => {
-                let soak = links.tier(plugin, &below.tier).map_or(jiff::SignedDuration::ZERO, |tier| tier.soak);
-                let then = if soak.is_zero() { String::new() } else { format!(", then {} of health", spell(soak)) };
-                format!("waits for {}{then}", below.tier)
-            }
-            None => "comes next".to_string(),
-        },
-        WaveState::Open { .. } => match here {
-            Some(word) => format!("{word}: this pull request"),
-            None => "open".to_string(),
-        },
-        WaveState::Converging { .. } => format!("rolling out to {clusters}"),
-        WaveState::Soaking { of, paused: false, .. } => format!("soaking for {}", spell(*of)),
-        WaveState::Soaking { of, paused: true, .. } => format!("the soak of {} stands still", spell(*of)),
-        WaveState::Finished { .. } => format!("finished, {clusters}"),
-        WaveState::Failed { why, .. } => format!("held: {}", inert::cut(&why.to_string(), 200)),
-        WaveState::Rejected { by: Some(by), .. } => format!("rejected by {by}"),
-        WaveState::Rejected { by: None, .. } => "rejected".to_string(),
-        WaveState::Superseded { by, .. } => format!("superseded by {by}"),
-    }
-}
-
-/// This tier and those above it: what a no to this release covers.
-fn above(climb: &Climb, tier: &TierName) -> String {
-    let tiers = climb.rungs.iter().skip_while(|rung| rung.tier != *tier);
-    words::and(&tiers.map(|rung| rung.tier.to_string()).collect::<Vec<_>>())
-}
-
-/// The evidence of a forced merge.
-pub(crate) fn forced(wave: &WaveReport, zone: &TimeZone) -> Option<Forced> {
-    let evidence = wave.forced.as_ref()?;
-    let notice = |notice: &decide::snapshot::SentNotice| {
-        format!("{} before the deadline, on {}", spell(notice.before), words::when(notice.at, zone))
-    };
-    Some(Forced {
-        deadline: words::when(evidence.deadline, zone),
-        notices: evidence.notices.iter().map(notice).collect(),
-        held: evidence.held.iter().take(40).map(|sentence| inert::line(sentence)).collect(),
-        waived: inert::line(&evidence.waived),
-        policy: evidence.policy.short().to_string(),
     })
 }
 

@@ -48,7 +48,8 @@ pub fn step_summary(view: &View, now: Timestamp) -> Result<String, TellError> {
             | WaveState::Finished { .. }
             | WaveState::Failed { .. }
             | WaveState::Rejected { .. }
-            | WaveState::Superseded { .. } => wave.version.as_ref(),
+            | WaveState::Superseded { .. }
+            | WaveState::Withdrawn { .. } => wave.version.as_ref(),
         };
         let says = board::says(view, wave, now).map_or_else(String::new, |(_, text)| text);
         let tier = format!("{}: ", wave.tier);

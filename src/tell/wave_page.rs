@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::climb::{Forced, forced};
 use super::dashboard::{Bar, Time, bar, refresh_seconds, time};
-use super::page::{Forced, forced, overtaking};
+use super::page::overtaking;
 use super::{TellError, View, inert, render, words};
 
 /// The most clusters on one page; the unhealthy ones come first.
@@ -130,7 +131,8 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         | WaveState::Finished { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. } => wave.version.as_ref(),
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => wave.version.as_ref(),
     };
     Page {
         refresh: refresh_seconds([view], now),
@@ -258,7 +260,9 @@ fn happened(wave: &Wave) -> Vec<(Timestamp, String)> {
         moments.extend(grace.notices.iter().map(notice));
     }
     moments.extend(wave.merging.as_ref().map(|merging| match &merging.forced {
-        Some(forced) => (merging.at, format!("the bot asked for the merge, by force: {}", inert::line(&forced.waived))),
+        Some(forced) => {
+            (merging.at, format!("the bot asked for the merge by force, waived: {}", inert::line(&forced.waived)))
+        }
         None => (merging.at, "the bot asked for the merge".to_string()),
     }));
     moments.extend(wave.landed.as_ref().map(|landed| match &landed.by {

@@ -68,6 +68,7 @@ pub(crate) fn state(state: &WaveState) -> Look {
         WaveState::Failed { .. } => look("✖", "🔴", "held", Tone::Bad),
         WaveState::Rejected { .. } => look("⊘", "⛔", "rejected", Tone::Bad),
         WaveState::Superseded { .. } => look("»", "⏩", "superseded", Tone::Quiet),
+        WaveState::Withdrawn { .. } => look("↩", "↩️", "taken back", Tone::Quiet),
     }
 }
 
@@ -183,7 +184,7 @@ pub(crate) fn freeze(freeze: &Freeze) -> String {
 /// Why a wave stands still for good, in the reason's own words.
 pub(crate) fn end(state: &WaveState) -> Option<Reason> {
     match state {
-        WaveState::Failed { why, .. } => Some(why.clone()),
+        WaveState::Failed { why, .. } | WaveState::Withdrawn { why, .. } => Some(why.clone()),
         WaveState::Rejected { by, pull, .. } => Some(Reason::Rejected { by: by.clone(), pull: *pull }),
         WaveState::Superseded { by, .. } => Some(Reason::Superseded { by: by.clone() }),
         WaveState::Idle { .. }
@@ -204,7 +205,8 @@ pub(crate) fn since(state: &WaveState) -> Option<Timestamp> {
         WaveState::Finished { at }
         | WaveState::Failed { at, .. }
         | WaveState::Rejected { at, .. }
-        | WaveState::Superseded { at, .. } => Some(*at),
+        | WaveState::Superseded { at, .. }
+        | WaveState::Withdrawn { at, .. } => Some(*at),
     }
 }
 
@@ -213,7 +215,7 @@ pub(crate) fn since(state: &WaveState) -> Option<Timestamp> {
 pub(crate) fn landed(wave: &WaveReport) -> bool {
     match &wave.state {
         WaveState::Converging { .. } | WaveState::Soaking { .. } | WaveState::Finished { .. } => true,
-        WaveState::Failed { .. } | WaveState::Superseded { .. } => {
+        WaveState::Failed { .. } | WaveState::Superseded { .. } | WaveState::Withdrawn { .. } => {
             wave.members.iter().any(|member| member.state != MemberState::NotAsked)
         }
         WaveState::Idle { .. } | WaveState::Waiting | WaveState::Open { .. } | WaveState::Rejected { .. } => false,

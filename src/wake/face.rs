@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::{Query, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use decide::{PluginName, TierName};
 use jiff::Timestamp;
+use serde::Deserialize;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -89,7 +90,7 @@ pub fn router(face: Face, bell: Bell, secrets: &[Secret]) -> Router {
     };
     Router::new()
         .route("/", get(dashboard))
-        .route("/{owner}/{name}/{plugin}/{tier}", get(wave))
+        .route("/wave", get(wave))
         .route("/style.css", get(|| async { text("text/css; charset=utf-8", tell::STYLE) }))
         .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
         .route("/healthz", get(|| async { "ok\n" }))
@@ -107,13 +108,18 @@ async fn dashboard(State(face): State<Face>) -> Response {
     page(tell::dashboard(&face.state(), clock::now()))
 }
 
-async fn wave(
-    State(face): State<Face>,
-    Path((owner, name, plugin, tier)): Path<(String, String, String, String)>,
-) -> Response {
-    let view = face.shown().views.get(&format!("{owner}/{name}")).cloned();
+/// Which wave a page is about.
+#[derive(Deserialize)]
+struct Asked {
+    repository: String,
+    plugin: String,
+    tier: String,
+}
+
+async fn wave(State(face): State<Face>, Query(asked): Query<Asked>) -> Response {
+    let view = face.shown().views.get(&asked.repository).cloned();
     let Some(view) = view else { return StatusCode::NOT_FOUND.into_response() };
-    match tell::wave_page(&view, &PluginName::new(plugin), &TierName::new(tier), clock::now()) {
+    match tell::wave_page(&view, &PluginName::new(asked.plugin), &TierName::new(asked.tier), clock::now()) {
         Err(tell::TellError::NotInPlan { .. }) => StatusCode::NOT_FOUND.into_response(),
         made => page(made),
     }
@@ -130,7 +136,7 @@ async fn ready(State(face): State<Face>) -> Response {
 
 async fn metrics(State(face): State<Face>) -> Response {
     match face.metrics.render() {
-        Ok(body) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], body).into_response(),
+        Ok(body) => ([(header::CONTENT_TYPE, Metrics::CONTENT_TYPE)], body).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -134,8 +134,10 @@ fn forgets_the_digest(snapshot: &Snapshot, now: Timestamp) -> Plan {
         for (plugin, facts) in &mut snapshot.plugins {
             let Read::Known(releases) = &mut facts.releases else { continue };
             for release in releases {
-                let seen = snapshot.ledger.plugins.get(plugin).and_then(|page| page.seen(&release.version));
-                release.digest = seen.and_then(|seen| seen.digest.clone());
+                let page = snapshot.ledger.plugins.get(plugin);
+                if let Some(seen) = page.and_then(|page| page.seen(&release.version)) {
+                    release.digest = seen.digest.clone();
+                }
             }
         }
     })
@@ -150,6 +152,31 @@ fn skips_a_tier(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         for plugin in &mut snapshot.policy.plugins {
             plugin.tiers.remove(0);
+        }
+    })
+}
+
+/// Pull requests are not seen, and waves that have not landed are forgotten.
+fn forgets_its_own(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for facts in snapshot.plugins.values_mut() {
+            facts.pulls = Read::Known(Vec::new());
+        }
+        let waves = snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut());
+        waves.for_each(|waves| waves.retain(|wave| wave.landed.is_some()));
+    })
+}
+
+/// Where files of a tier differ, only the oldest version is seen.
+fn overlooks_the_newest(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for facts in snapshot.plugins.values_mut() {
+            let Read::Known(base) = &mut facts.base else { continue };
+            for places in base.values_mut() {
+                let oldest = places.iter().filter_map(|place| place.version.known()).min().cloned();
+                let Some(oldest) = oldest else { continue };
+                places.iter_mut().for_each(|place| place.version = Read::Known(oldest.clone()));
+            }
         }
     })
 }
@@ -199,6 +226,8 @@ const BUGS: &[(&str, Planner, &[&str])] = &[
     ("skew is ignored", ignores_skew, &["S8"]),
     ("every yes counts", every_yes_counts, &["S7"]),
     ("the digest may change", forgets_the_digest, &["S20"]),
+    ("open pull requests are forgotten", forgets_its_own, &["S3"]),
+    ("the newest file is overlooked", overlooks_the_newest, &["S12"]),
     ("no hourly cap", ignores_the_hourly_cap, &["S18"]),
     ("any head is merged", merges_any_head, &["S6"]),
     ("no alarms", never_looks_again, &["L1"]),

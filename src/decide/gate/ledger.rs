@@ -60,6 +60,17 @@ mod tests {
         let plan = asked("0123456", true);
         assert_eq!(plan.entries.len(), 2, "one word gives up all that is lost: {:?}", plan.entries);
         assert!(plan.actions.is_empty(), "nothing is done before the rebuild is in the ledger");
+        let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze");
+        assert_eq!(
+            report.and_then(|wave| wave.pull),
+            Some(crate::PullNumber(7)),
+            "the reason stands on the pull request"
+        );
+        let mut forgotten = ready();
+        forgotten.ledger = crate::Ledger::default();
+        forgotten.ledger_state = LedgerState::Lost { cited: vec!["0123456789".into()], tip: None };
+        let report = crate::plan(&forgotten, noon()).waves.into_iter().find(|wave| wave.tier.as_str() == "bronze");
+        assert_eq!(report.and_then(|wave| wave.pull), Some(crate::PullNumber(7)), "even where nothing is remembered");
         assert!(asked("0123456", false).entries.is_empty(), "who may not gives nothing up");
         assert!(asked("fffffff", true).entries.is_empty(), "another commit is not this one");
     }

@@ -1,9 +1,20 @@
 //! Where releases come from. One file per source. Which of them a policy accepts is decided in
 //! `decide`.
 
+mod http;
+mod index;
+mod meta;
+mod oci;
+mod registry;
+
 use std::pin::Pin;
 
+use ::http::StatusCode;
 use decide::{Digest, Version};
+use url::Url;
+
+use super::net::{Fetched, Net, NetError, plain};
+use crate::policy::wiring::Chart;
 
 /// One version at a source, as it was found there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +41,8 @@ pub trait Source: Send + Sync {
     /// in a log line.
     fn versions(&self) -> Answer<'_, Result<Vec<Version>, SourceError>>;
 
-    /// Digest and notes of one version; `None` when the artefact is not there.
+    /// Digest and notes of one version; `None` when the artefact is not there. What a source reads as
+    /// a whole is as old as the last call of [`Source::versions`].
     fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>>;
 }
 
@@ -63,4 +75,53 @@ pub enum SourceError {
         /// The chart.
         name: String,
     },
+    /// It may not be asked.
+    #[error("{url} is not asked: {why}")]
+    Refused {
+        /// What would be asked.
+        url: String,
+        /// Why, and what the operator can do.
+        why: String,
+    },
+}
+
+impl From<NetError> for SourceError {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::Refused { url, why } => Self::Refused { url, why },
+            NetError::Failed { url, why } => Self::Unreachable { url, why },
+            NetError::TooLarge { url, most } => Self::Unreachable { url, why: format!("more than {most} bytes") },
+            NetError::Settings { entry, why } => Self::Refused { url: entry, why },
+        }
+    }
+}
+
+/// The list of sources: the one that a policy names. It keeps what it has read, so the caller keeps
+/// it, too.
+///
+/// # Errors
+/// Where the address is none, or may not be asked.
+pub fn source(chart: &Chart, net: &Net) -> Result<Box<dyn Source>, SourceError> {
+    Ok(match chart {
+        Chart::Http { repository, name } => Box::new(http::Repository::new(repository, name, net)?),
+        Chart::Oci { reference, plain } => Box::new(oci::Artifacts::new(reference, *plain, net)?),
+    })
+}
+
+/// An answer with another status than it should have.
+fn status(url: &Url, answer: &Fetched) -> SourceError {
+    let why = match answer.status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            format!("it answered {}; let the operator give credentials for this host", answer.status)
+        }
+        other => format!("it answered {other}"),
+    };
+    SourceError::Unreachable { url: plain(url), why }
+}
+
+/// Lower-case hexadecimal digits of the SHA-256 of these bytes, as digests are written.
+fn sha256(bytes: &[u8]) -> Digest {
+    let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
+    let hex: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Digest::new(format!("sha256:{hex}"))
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use decide::ClusterName;
 use decide::selector::Labels;
 
-use crate::policy::read::{FromNode, List, Report, Spanned, Table, record};
+use crate::policy::forms::{List, Table};
+use crate::policy::read::{FromNode, Spanned, record};
+use crate::policy::report::Report;
 use crate::policy::scalar::{Cluster, Credential, LabelKey, LabelValue};
 use crate::policy::wiring::ListedCluster;
 use crate::policy::{Problems, tree};
@@ -42,7 +44,7 @@ pub fn parse(path: &str, text: &str) -> Result<Vec<ListedCluster>, Problems> {
         report.problem(tree::Span::top(0), "the file is empty", Some("begin with `clusters:`"));
     }
     let file = node.and_then(|node| InventoryFile::from_node(&node, &mut report));
-    let list = file.and_then(|file| file.clusters).map(|list| list.value.0).unwrap_or_default();
+    let list = file.and_then(|file| file.clusters).map(|list| list.value.items).unwrap_or_default();
     unique(&list, &mut report);
     let clusters = list.into_iter().filter_map(|cluster| listed(cluster.value)).collect();
     let (problems, _) = report.finish(&[path.to_string()]);
@@ -135,7 +137,7 @@ cluster: x
             ("# only a comment\n", "clusters.yaml:1:1: the file is empty"),
             ("{}", "clusters.yaml:1:1: the file has no `clusters`"),
             ("clusters:", "clusters.yaml:1:1: `clusters`: nothing stands here"),
-            ("clusters: eu-1", "clusters.yaml:1:11: `clusters`: expected a list, found a text"),
+            ("clusters: eu-1", "clusters.yaml:1:11: `clusters`: expected a list (`[…]`, also for one), found a text"),
             ("clusters: [", "clusters.yaml:"),
             ("clusters: []\n---\nclusters: []", "clusters.yaml:2:1: a second document begins here"),
         ] {

@@ -14,8 +14,10 @@ use jiff::tz::TimeZone;
 
 use super::Written;
 use super::file::{FreezeFile, InventoryKind, LimitsFile, PeopleFile, PluginFile, TierFile};
+use super::forms::{List, Word};
 use super::nearest::nearest;
-use super::read::{List, Report, Spanned, Word};
+use super::read::Spanned;
+use super::report::Report;
 use super::scalar::Name;
 use super::tree::Span;
 use super::when::Instant;
@@ -69,7 +71,7 @@ pub fn resolve(written: Written, names: &[String], report: &mut Report) -> Resol
         .as_ref()
         .and_then(|file| report.within_key("windows", |report| windows::windows(file, None, report)));
     tier::ladder(file.tiers.take(), &mut context, report);
-    let freezes = freezes(file.freeze.take().map(|list| list.value).unwrap_or_default(), &context, report);
+    let freezes = freezes(file.freeze.take().map(|list| list.value.items).unwrap_or_default(), &context, report);
     unique(&plugins, names, report);
     let mut policies = Vec::new();
     let mut wirings = BTreeMap::new();
@@ -100,13 +102,13 @@ pub(super) fn format_known(version: u32, at: Span, report: &mut Report) {
     }
 }
 
-fn freezes(list: List<FreezeFile>, context: &Context, report: &mut Report) -> Vec<Freeze> {
-    list.0.into_iter().map(|freeze| report.within_key("freeze", |report| freeze_of(freeze, context, report))).collect()
+fn freezes(list: Vec<Spanned<FreezeFile>>, context: &Context, report: &mut Report) -> Vec<Freeze> {
+    list.into_iter().map(|freeze| report.within_key("freeze", |report| freeze_of(freeze, context, report))).collect()
 }
 
 fn freeze_of(freeze: Spanned<FreezeFile>, context: &Context, report: &mut Report) -> Freeze {
     let file = freeze.value;
-    let list = |list: Option<Spanned<List<Name>>>| list.map(|list| list.value.0).unwrap_or_default();
+    let list = |list: Option<Spanned<List<Name>>>| list.map(|list| list.value.items).unwrap_or_default();
     let tiers = list(file.tiers).into_iter().filter(|name| context.knows_tier(name, report));
     let tiers = tiers.map(|name| TierName::new(name.value.0)).collect();
     let plugins = list(file.plugins).into_iter().filter(|name| context.knows_plugin(name, report));

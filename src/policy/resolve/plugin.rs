@@ -11,7 +11,9 @@ use super::{Context, tier};
 use crate::policy::file::{
     ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
 };
-use crate::policy::read::{List, Report, Spanned};
+use crate::policy::forms::List;
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
 use crate::policy::scalar::Words;
 use crate::policy::wiring::{Chart, DocumentSelector, PluginWiring, ResourceSpec, SignalSpec, StateSpec, Write};
 
@@ -87,7 +89,10 @@ fn overridden(base: &TierFile, over: &OverrideFile) -> TierFile {
 }
 
 fn chart_of(file: &Spanned<ChartFile>, report: &mut Report) -> Option<Chart> {
-    let ChartFile { oci, repository, name } = &file.value;
+    let ChartFile { oci, repository, name, refused, strange } = &file.value;
+    if *refused || *strange {
+        return None;
+    }
     match (oci, repository, name) {
         (Some(oci), None, None) => Some(oci.value.0.clone()),
         (None, Some(repository), Some(name)) => {
@@ -109,11 +114,10 @@ fn chart_of(file: &Spanned<ChartFile>, report: &mut Report) -> Option<Chart> {
             );
             None
         }
-        // What is there was refused, or nothing is.
         (None, None, _) => {
             report.wrong(
                 file.at,
-                "no usable address",
+                "no address",
                 Some("write `{oci: oci://host/path}` or `{repository: https://host, name: chart}`"),
             );
             None
@@ -134,11 +138,11 @@ fn poll(file: &PluginFile, report: &mut Report) -> Duration {
 
 fn writes(list: Option<&Spanned<List<WriteFile>>>, context: &Context, report: &mut Report) -> Vec<Write> {
     let Some(list) = list else { return Vec::new() };
-    if list.value.0.is_empty() {
+    if list.value.is_empty() {
         report.wrong(list.at, "an empty list: no spot holds the version", Some("add `{file: …, path: …}`"));
     }
     let mut writes: Vec<Write> = Vec::new();
-    for file in &list.value.0 {
+    for file in &list.value.items {
         let Some(write) = write_of(&file.value) else { continue };
         let placed = write.file.contains("{tier}") || write.per_cluster();
         if let Some(given) = file.value.file.as_ref().filter(|_| !placed && context.ladder.len() > 1) {
@@ -163,10 +167,11 @@ fn write_of(file: &WriteFile) -> Option<Write> {
 
 /// Reports spots that two plugins would both write.
 pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
-    let mut owners: BTreeMap<(String, Option<(String, Option<String>)>, String), String> = BTreeMap::new();
+    type Place = (String, Option<(String, Option<String>)>, String);
+    let mut owners: BTreeMap<Place, String> = BTreeMap::new();
     for plugin in plugins {
         let Some(name) = plugin.value.name.as_ref().map(|name| name.value.0.clone()) else { continue };
-        for file in plugin.value.write.iter().flat_map(|list| &list.value.0) {
+        for file in plugin.value.write.iter().flat_map(|list| &list.value.items) {
             let Some(write) = write_of(&file.value) else { continue };
             let place = (write.file, write.document.map(|document| (document.kind, document.name)), write.path);
             match owners.get(&place) {
@@ -189,30 +194,37 @@ pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
 
 fn signals(list: Option<&Spanned<List<SignalFile>>>, report: &mut Report) -> Vec<SignalSpec> {
     let Some(list) = list else { return Vec::new() };
-    if list.value.0.is_empty() {
+    if list.value.is_empty() {
         report.wrong(
             list.at,
             "an empty list: nothing would prove that a release runs",
             Some("add `- helmRelease: {namespace: …, name: …}`"),
         );
     }
-    list.value.0.iter().filter_map(|file| signal(file, report)).collect()
+    list.value.items.iter().filter_map(|file| signal(file, report)).collect()
 }
 
 fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec> {
-    let SignalFile { helm_release, application, resource } = &file.value;
+    let SignalFile { helm_release, application, resource, refused, strange } = &file.value;
     let keys = [
         helm_release.as_ref().map(|one| one.key),
         application.as_ref().map(|one| one.key),
         resource.as_ref().map(|one| one.key),
     ];
     let mut given = keys.into_iter().flatten();
-    let (_, second) = (given.next(), given.next());
+    let (first, second) = (given.next(), given.next());
     if let Some(second) = second {
         report.wrong(
             second,
             "one kind of signal per entry",
             Some("begin a new entry with `- `; all of them must agree"),
+        );
+    }
+    if first.is_none() && !refused && !strange {
+        report.wrong(
+            file.at,
+            "an empty entry asks nothing",
+            Some("write `helmRelease:`, `application:` or `resource:`"),
         );
     }
     let text =
@@ -253,7 +265,7 @@ fn resource_of(file: &ResourceFile, report: &mut Report) -> Option<ResourceSpec>
 fn state_of(file: &Spanned<StateFile>, report: &mut Report) -> Option<StateSpec> {
     let mut seen: Vec<String> = Vec::new();
     let mut values = |list: &Option<Spanned<List<Words>>>, report: &mut Report| -> Vec<String> {
-        let items = list.as_ref().map(|list| list.value.0.as_slice()).unwrap_or_default();
+        let items = list.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
         for item in items {
             if seen.contains(&item.value.0) {
                 report.wrong(
@@ -269,7 +281,7 @@ fn state_of(file: &Spanned<StateFile>, report: &mut Report) -> Option<StateSpec>
     let healthy = values(&file.value.healthy, report);
     let degraded = values(&file.value.degraded, report);
     let suspended = values(&file.value.suspended, report);
-    if let Some(list) = file.value.healthy.as_ref().filter(|list| list.value.0.is_empty()) {
+    if let Some(list) = file.value.healthy.as_ref().filter(|list| list.value.is_empty()) {
         report.wrong(list.at, "no value would mean healthy", Some("name at least one, such as `healthy: [\"True\"]`"));
     }
     Some(StateSpec { path: file.value.path.as_ref()?.value.0.clone(), healthy, degraded, suspended })

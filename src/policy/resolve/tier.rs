@@ -12,7 +12,9 @@ use super::windows::windows;
 use crate::policy::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, TierFile,
 };
-use crate::policy::read::{Either, List, Report, Spanned, Word};
+use crate::policy::forms::{Either, List, Word};
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
 use crate::policy::scalar::Name;
 use crate::policy::tree::Span;
 use crate::policy::when::Length;
@@ -25,12 +27,12 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
         context.tiers = vec![TierFile { name: Some(name), ..TierFile::default() }];
         return;
     };
-    if tiers.value.0.is_empty() {
+    if tiers.value.is_empty() {
         report.problem(tiers.at, "`tiers` is an empty list", Some("take the key out for one tier with every cluster"));
     }
-    let several = tiers.value.0.len() > 1;
+    let several = tiers.value.items.len() > 1;
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-    for file in tiers.value.0 {
+    for file in tiers.value.items {
         let Some(name) = &file.value.name else { continue };
         let text = name.value.0.clone();
         if let Some(line) = lines.get(&text) {
@@ -39,7 +41,7 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
             continue;
         }
         lines.insert(text.clone(), name.at.line);
-        if several && file.value.select.is_none() {
+        if several && file.value.select.is_none() && !file.value.refused {
             let help = "add it, such as `select: {matchLabels: {tier: gold}}`; without one, it takes every cluster";
             report.problem(name.at, format!("tier `{text}` has no `select`, and there are other tiers"), Some(help));
         }
@@ -166,7 +168,7 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
     if after.value.0.is_zero() {
         report.wrong(after.at, "`after` is no time at all", Some("say `merge: automatic` if nobody needs to approve"));
     }
-    let given = file.value.notice.as_ref().map(|notice| notice.value.0.as_slice()).unwrap_or_default();
+    let given = file.value.notice.as_ref().map(|notice| notice.value.items.as_slice()).unwrap_or_default();
     let mut notice: Vec<SignedDuration> = Vec::new();
     for item in given {
         let before = item.value.0;
@@ -190,7 +192,7 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
         }
         notice.push(before);
     }
-    if file.value.notice.as_ref().is_none_or(|list| list.value.0.is_empty()) {
+    if file.value.notice.as_ref().is_none_or(|list| list.value.is_empty()) {
         let message = "nobody is told before the bot merges by force".to_string();
         report.warning(file.key, message, Some("add `notice:`, such as `notice: [14d, 3d, 1d]`"));
     }
@@ -200,7 +202,7 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
 
 fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
     let labels = file.value.match_labels.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
-    let expressions = file.value.match_expressions.as_ref().map(|list| list.value.0.as_slice()).unwrap_or_default();
+    let expressions = file.value.match_expressions.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
     Selector {
         match_labels: labels.iter().map(|(key, value)| (key.value.0.clone(), value.value.0.clone())).collect(),
         match_expressions: expressions.iter().filter_map(|file| expression(file, report)).collect(),
@@ -210,14 +212,18 @@ fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
 fn expression(file: &Spanned<ExpressionFile>, report: &mut Report) -> Option<Expression> {
     let operator = file.value.operator.as_ref()?;
     let values: Vec<String> =
-        file.value.values.iter().flat_map(|list| &list.value.0).map(|value| value.value.0.clone()).collect();
+        file.value.values.iter().flat_map(|list| &list.value.items).map(|value| value.value.0.clone()).collect();
     let (needs, word) = match operator.value.0 {
         Operator::In => (true, "In"),
         Operator::NotIn => (true, "NotIn"),
         Operator::Exists => (false, "Exists"),
         Operator::DoesNotExist => (false, "DoesNotExist"),
     };
-    if needs && values.is_empty() {
+    if needs
+        && values.is_empty()
+        && !file.value.refused
+        && file.value.values.as_ref().is_none_or(|list| list.value.is_empty())
+    {
         report.problem(operator.at, format!("`{word}` compares with nothing"), Some("add `values: […]`"));
     }
     if let Some(given) = &file.value.values

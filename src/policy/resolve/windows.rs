@@ -5,14 +5,15 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::policy::file::{ClosedFile, WindowsFile};
-use crate::policy::read::{Report, Spanned};
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
 
 /// The windows, in their own zone or that of the file's windows.
 pub fn windows(file: &Spanned<WindowsFile>, zone: Option<&TimeZone>, report: &mut Report) -> Option<Windows> {
     let own = file.value.zone.as_ref().map(|zone| zone.value.0.clone());
     let open: Vec<Range> =
-        file.value.open.iter().flat_map(|open| &open.value.0).map(|hours| hours.value.0.clone()).collect();
-    let closed = file.value.closed.iter().flat_map(|closed| &closed.value.0);
+        file.value.open.iter().flat_map(|open| &open.value.items).map(|hours| hours.value.0.clone()).collect();
+    let closed = file.value.closed.iter().flat_map(|closed| &closed.value.items);
     let closed: Vec<ClosedDays> = closed.filter_map(|closed| closed_days(closed, report)).collect();
     let room = file.value.room.as_ref().map_or(SignedDuration::ZERO, |room| room.value.0);
     if let (Some(longest), Some(given)) = (longest_opening(&open), &file.value.room)
@@ -25,11 +26,10 @@ pub fn windows(file: &Spanned<WindowsFile>, zone: Option<&TimeZone>, report: &mu
         report.wrong(given.at, &why, Some("make it shorter than the window"));
     }
     let Some(zone) = own.or_else(|| zone.cloned()) else {
-        report.wrong(
-            file.key,
-            "a `zone` is missing",
-            Some("add it, such as `zone: Europe/Berlin`; it is never guessed"),
-        );
+        if file.value.zone.is_none() && !file.value.refused {
+            let help = "add it, such as `zone: Europe/Berlin`; it is never guessed";
+            report.wrong(file.key, "a `zone` is missing", Some(help));
+        }
         return None;
     };
     Some(Windows { zone, open, closed, room })
@@ -67,7 +67,7 @@ fn longest_opening(open: &[Range]) -> Option<SignedDuration> {
         run = if minutes[(begin + step) % WEEK] { run + 1 } else { 0 };
         longest = longest.max(run);
     }
-    Some(SignedDuration::from_mins(i64::try_from(longest).unwrap_or(i64::MAX)))
+    Some(SignedDuration::from_mins(longest))
 }
 
 #[cfg(test)]

@@ -1,0 +1,197 @@
+//! What people do, as the browser lets them: reviews, comments, merges, pushes. Each is refused by the
+//! same rules as over HTTP.
+
+use anyhow::Context as _;
+
+use super::GitHub;
+use super::answer::Answer;
+use super::git::ZERO;
+use super::merge::MergeRequest;
+use super::setup::plainly;
+use super::state::{Access, Actor, ReviewState, Role, World};
+
+/// What a person can do to a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Approve, with words or without.
+    Approve(String),
+    /// Request changes, with words.
+    RequestChanges(String),
+    /// Say something.
+    Comment(String),
+    /// Close it unmerged.
+    Close,
+    /// Open it again.
+    Reopen,
+    /// Merge it.
+    Merge,
+    /// Mark it as a draft, or as ready.
+    Draft(bool),
+    /// Put a label on it, or take it off.
+    Label {
+        /// The label's name.
+        name: String,
+        /// Put it on.
+        on: bool,
+    },
+    /// Delete its head branch.
+    DeleteBranch,
+}
+
+impl World {
+    /// Does what a person wants, if they may.
+    pub fn act(&mut self, id: u64, number: u64, login: &str, act: Act) -> Result<(), Answer> {
+        let actor = Actor::User(login.to_owned());
+        let role = self.role(self.repo(id)?, login);
+        let own = self.pull_of(id, number)?.author == login;
+        let need = match &act {
+            Act::Approve(_) | Act::RequestChanges(_) | Act::Comment(_) => Role::Read,
+            Act::Close | Act::Reopen | Act::Draft(_) if own => Role::Read,
+            Act::Close | Act::Reopen | Act::Label { .. } => Role::Triage,
+            Act::Merge | Act::Draft(_) | Act::DeleteBranch => Role::Write,
+        };
+        self.need(&actor, id, "pull_requests", if need > Role::Read { Access::Write } else { Access::Read }, need)?;
+        if role == Role::None {
+            return Err(Answer::not_found());
+        }
+        match act {
+            Act::Approve(text) => self.submit_review(id, number, login, ReviewState::Approved, &text, None).map(drop),
+            Act::RequestChanges(text) => {
+                self.submit_review(id, number, login, ReviewState::ChangesRequested, &text, None).map(drop)
+            }
+            Act::Comment(text) => self.write_comment(id, number, login, &text).map(drop),
+            Act::Close => self.close(id, number, login),
+            Act::Reopen => self.reopen(id, number, login),
+            Act::Draft(draft) => self.set_draft(id, number, draft, login),
+            Act::Label { name, on: true } => self.label(id, number, &[name], &[]),
+            Act::Label { name, on: false } => self.label(id, number, &[], &[name]),
+            Act::DeleteBranch => self.delete_head(id, number, &actor),
+            Act::Merge => {
+                let wanted = MergeRequest { actor: &actor, method: "merge", sha: None, title: None, message: None };
+                self.merge(id, number, &wanted).map(drop)
+            }
+        }
+    }
+}
+
+impl GitHub {
+    fn act(&self, repository: &str, number: u64, login: &str, act: Act) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.act(id, number, login, act).map_err(plainly)
+    }
+
+    /// Approves a pull request at its present head.
+    pub fn approve(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Approve(String::new()))
+    }
+
+    /// Requests changes.
+    pub fn request_changes(&self, repository: &str, number: u64, login: &str, text: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::RequestChanges(text.to_owned()))
+    }
+
+    /// Takes back all reviews of a person, as an administrator can.
+    pub fn dismiss_reviews(&self, repository: &str, number: u64, of: &str, login: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let pull = world.pull_of(id, number).map_err(plainly)?;
+        let theirs = |review: &&super::state::Review| {
+            review.author == of && !matches!(review.state, ReviewState::Commented | ReviewState::Dismissed)
+        };
+        let reviews: Vec<u64> = pull.reviews.iter().filter(theirs).map(|review| review.id).collect();
+        for review in reviews {
+            world.dismiss(id, number, review, login).map_err(plainly)?;
+        }
+        Ok(())
+    }
+
+    /// Comments on a pull request.
+    pub fn comment(&self, repository: &str, number: u64, login: &str, text: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Comment(text.to_owned()))
+    }
+
+    /// Closes a pull request unmerged.
+    pub fn close(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Close)
+    }
+
+    /// Opens a closed one again.
+    pub fn reopen(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Reopen)
+    }
+
+    /// Presses the merge button.
+    pub fn merge_as(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Merge)
+    }
+
+    /// Marks as a draft, or as ready for review.
+    pub fn set_draft(&self, repository: &str, number: u64, login: &str, draft: bool) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Draft(draft))
+    }
+
+    /// Puts a label on, or takes it off.
+    pub fn set_label(&self, repository: &str, number: u64, login: &str, name: &str, on: bool) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Label { name: name.to_owned(), on })
+    }
+
+    /// Edits title and body, as somebody with triage can.
+    pub fn edit_pull(&self, repository: &str, number: u64, login: &str, title: &str, body: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.edit_pull(id, number, title, body, login).map_err(plainly)
+    }
+
+    /// Opens a pull request as a person; gives its number.
+    pub fn open_pull(
+        &self,
+        repository: &str,
+        login: &str,
+        head: &str,
+        base: &str,
+        title: &str,
+        body: &str,
+    ) -> anyhow::Result<u64> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.open_pull(id, login, head, base, title, body, false).map_err(plainly)
+    }
+
+    /// Commits one file to a branch, which starts at the default branch where it is missing; gives
+    /// the commit. Branch rules bind as they bind a push.
+    pub fn push_file(
+        &self,
+        repository: &str,
+        branch: &str,
+        login: &str,
+        path: &str,
+        text: &str,
+        message: &str,
+    ) -> anyhow::Result<String> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let actor = Actor::User(login.to_owned());
+        world.need(&actor, id, "contents", Access::Write, Role::Write).map_err(plainly)?;
+        world.write_file(id, branch, &actor, &[(path, Some(text.as_bytes()))], message).map_err(plainly)
+    }
+
+    /// Moves a branch to any commit, or deletes it (none), past all rules: what an administrator does
+    /// by hand in an emergency, and how a test rolls a branch back.
+    pub fn force_branch(
+        &self,
+        repository: &str,
+        branch: &str,
+        login: &str,
+        commit: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let repo = world.repositories.get(&id).context("it was just found")?;
+        let commit =
+            commit.map(|name| repo.git.commit_id(name).with_context(|| format!("no commit {name}"))).transpose()?;
+        let old = repo.head(branch).unwrap_or(ZERO);
+        repo.git.update_ref(&format!("refs/heads/{branch}"), commit.as_deref().unwrap_or(ZERO), old)?;
+        world.sync(id, &Actor::User(login.to_owned())).map_err(plainly)
+    }
+}

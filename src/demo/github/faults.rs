@@ -1,0 +1,97 @@
+//! What goes wrong on purpose. Each fault is one that the real hub is known for; the tests set it,
+//! the request that meets it uses it up.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// All faults of one world; the default is a hub that works.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    /// Webhooks on their way out.
+    pub webhooks: Webhooks,
+    /// What the next merges meet, in order.
+    pub merges: VecDeque<MergeFault>,
+    /// What the next creations (pull requests, comments, check runs, refs by REST) meet, in order.
+    pub creations: VecDeque<CreateFault>,
+    /// New pull requests stay out of lists and GraphQL connections, and answer 404, for so long.
+    pub list_lag: Duration,
+    /// Every n-th read of a repository answers 404 although the thing exists; 0 = never.
+    pub not_found_every: u64,
+    /// So many reads of a pull request see `mergeable` as not yet known.
+    pub mergeable_unknown_reads: u32,
+    /// The hourly budget is used up: 403 with `x-ratelimit-remaining: 0` (GraphQL: 200 with an error).
+    pub rate_limit_exhausted: bool,
+    /// The next so many requests meet the secondary limit: 403 with `retry-after` of so many seconds.
+    pub secondary_limit: Option<(u32, u32)>,
+    /// Reads of repositories so far.
+    pub reads: u64,
+}
+
+/// Faults of webhooks. Lost ones stay lost: the hub does not send twice by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Webhooks {
+    /// None leaves.
+    pub drop_all: bool,
+    /// The next so many are lost.
+    pub drop_next: u32,
+    /// Each is sent so many times more, with the same delivery id.
+    pub duplicates: u32,
+    /// Each leaves so much later.
+    pub delay: Duration,
+    /// Every second one waits twice the delay plus this, so that order changes.
+    pub shuffle: Duration,
+}
+
+/// What a merge meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeFault {
+    /// 500, and nothing happened.
+    ErrorBefore,
+    /// 500, although it was merged.
+    ErrorAfter,
+    /// 500; the base branch has the merge commit, the pull request stays open.
+    BranchMergedPullOpen,
+    /// Somebody pushes to the head inside the call: the sha does not match any more.
+    HeadMoves,
+    /// 405 "Base branch was modified", and nothing happened.
+    BaseModified,
+    /// `merged: true`, but the base got the content of the base before.
+    WrongContent,
+}
+
+/// What a creation meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreateFault {
+    /// 500, and nothing happened.
+    ErrorBefore,
+    /// 500, although it was created.
+    ErrorAfter,
+}
+
+impl Faults {
+    /// Counts a read, and says whether it is to be answered with a wrong 404.
+    pub fn lose_read(&mut self) -> bool {
+        self.reads += 1;
+        self.not_found_every > 0 && self.reads.is_multiple_of(self.not_found_every)
+    }
+
+    /// Counts a read of `mergeable`, and says whether it is not known yet.
+    pub fn hide_mergeable(&mut self) -> bool {
+        let hide = self.mergeable_unknown_reads > 0;
+        self.mergeable_unknown_reads = self.mergeable_unknown_reads.saturating_sub(1);
+        hide
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_used_up() {
+        let mut faults = Faults { not_found_every: 3, mergeable_unknown_reads: 2, ..Faults::default() };
+        assert_eq!((0..6).map(|_| faults.lose_read()).collect::<Vec<_>>(), [false, false, true, false, false, true]);
+        assert_eq!((0..3).map(|_| faults.hide_mergeable()).collect::<Vec<_>>(), [true, true, false]);
+        assert!(!Faults::default().lose_read());
+    }
+}

@@ -1,0 +1,410 @@
+//! Runs the real `git` on the bare repositories of this world. Nothing here knows of pull requests.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context as _, bail};
+use jiff::Timestamp;
+
+/// The object id that stands for "nothing" where refs are created or deleted.
+pub const ZERO: &str = "0000000000000000000000000000000000000000";
+
+/// One bare repository on disk.
+#[derive(Clone, Debug)]
+pub struct Git {
+    dir: PathBuf,
+}
+
+/// Who a commit says it is by.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// Shown name.
+    pub name: String,
+    /// Mail address; the hub's own noreply form.
+    pub email: String,
+}
+
+/// One commit as `git log` prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// Its object id.
+    pub sha: String,
+    /// Its tree.
+    pub tree: String,
+    /// Its parents.
+    pub parents: Vec<String>,
+    /// Author name, mail and time.
+    pub author: (String, String, Timestamp),
+    /// Committer name, mail and time.
+    pub committer: (String, String, Timestamp),
+    /// The whole message without the last line end.
+    pub message: String,
+}
+
+/// One changed file between two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// `added`, `modified`, `removed` or `renamed`.
+    pub status: &'static str,
+    /// Its path after the change (before it, when removed).
+    pub path: String,
+    /// Lines added; 0 for binary files.
+    pub additions: u64,
+    /// Lines removed.
+    pub deletions: u64,
+}
+
+/// A command with a quiet environment: no configuration of this machine reaches it.
+pub fn command(program: &str, dir: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear();
+    for name in ["PATH", "TMPDIR", "SYSTEMROOT"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+        .current_dir(dir)
+        .env("HOME", dir)
+        .env("GIT_DIR", dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C");
+    command
+}
+
+impl Git {
+    /// Creates an empty bare repository whose HEAD is `branch`, served with the hub's own settings:
+    /// any commit may be fetched by id, and nobody pushes to `refs/pull`.
+    pub fn create(dir: &Path, branch: &str, hook: &str) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(dir).with_context(|| format!("create {}", dir.display()))?;
+        let git = Self { dir: dir.to_path_buf() };
+        git.run(&["init", "--quiet", "--bare", "--template=", "--initial-branch", branch, "."])?;
+        for (key, value) in [
+            ("http.receivepack", "true"),
+            ("uploadpack.allowAnySHA1InWant", "true"),
+            ("uploadpack.allowFilter", "true"),
+            ("receive.hideRefs", "refs/pull"),
+            ("receive.fsckObjects", "true"),
+            ("gc.auto", "0"),
+            ("core.logAllRefUpdates", "false"),
+        ] {
+            git.run(&["config", key, value])?;
+        }
+        let hooks = dir.join("hooks");
+        std::fs::create_dir_all(&hooks)?;
+        let path = hooks.join("update");
+        std::fs::write(&path, hook)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(git)
+    }
+
+    fn output(&self, arguments: &[&str], stdin: &[u8], environment: &[(&str, String)]) -> anyhow::Result<Output> {
+        let mut child = command("git", &self.dir)
+            .args(arguments)
+            .envs(environment.iter().map(|(key, value)| (*key, value.as_str())))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("start git: is it installed?")?;
+        // The input is small (a path list, one file, a message): it fits before git answers.
+        if let Some(mut pipe) = child.stdin.take()
+            && !stdin.is_empty()
+        {
+            pipe.write_all(stdin)?;
+        }
+        Ok(child.wait_with_output()?)
+    }
+
+    /// Runs git and gives what it printed, without the last line end.
+    pub fn run(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        self.run_with(arguments, &[], &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], stdin: &[u8], environment: &[(&str, String)]) -> anyhow::Result<String> {
+        let output = self.output(arguments, stdin, environment)?;
+        if !output.status.success() {
+            bail!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned())
+    }
+
+    /// The commit that a name stands for; none when there is no such commit.
+    pub fn commit_id(&self, name: &str) -> Option<String> {
+        if name.starts_with('-') {
+            return None;
+        }
+        self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]).ok()
+    }
+
+    /// Type and id of any object name such as `main:README.md`.
+    pub fn object(&self, name: &str) -> Option<(String, String)> {
+        let id = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", name]).ok()?;
+        let kind = self.run(&["cat-file", "-t", &id]).ok()?;
+        Some((kind, id))
+    }
+
+    /// All refs under `refs/heads` and `refs/tags` with their objects.
+    pub fn refs(&self) -> anyhow::Result<Vec<(String, String)>> {
+        let text = self.run(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags"])?;
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(name, id)| (name.to_owned(), id.to_owned())).collect())
+    }
+
+    /// Moves a ref if it still is `old` (`ZERO` = must not exist).
+    pub fn update_ref(&self, name: &str, new: &str, old: &str) -> anyhow::Result<()> {
+        if new == ZERO {
+            self.run(&["update-ref", "-d", name, old])?;
+        } else {
+            self.run(&["update-ref", name, new, old])?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a file at a commit; none when it is not there.
+    pub fn file(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
+        self.blob(&format!("{commit}:{path}"))
+    }
+
+    /// Bytes of a blob by any name; none when it is no blob.
+    pub fn blob(&self, name: &str) -> Option<Vec<u8>> {
+        let output = self.output(&["cat-file", "blob", name], &[], &[]).ok()?;
+        output.status.success().then_some(output.stdout)
+    }
+
+    /// Mode, kind, id, size and name of what a tree holds.
+    pub fn tree(&self, name: &str, recursive: bool) -> anyhow::Result<Vec<TreeEntry>> {
+        let mut arguments = vec!["ls-tree", "-z", "-l"];
+        if recursive {
+            arguments.extend(["-r", "-t"]);
+        }
+        arguments.push(name);
+        let text = self.run(&arguments)?;
+        let entries = text.split('\0').filter_map(|line| {
+            let (head, path) = line.split_once('\t')?;
+            let mut words = head.split_whitespace();
+            Some(TreeEntry {
+                mode: words.next()?.to_owned(),
+                kind: words.next()?.to_owned(),
+                sha: words.next()?.to_owned(),
+                size: words.next()?.parse().ok(),
+                path: path.to_owned(),
+            })
+        });
+        Ok(entries.collect())
+    }
+
+    /// One commit.
+    pub fn commit(&self, name: &str) -> anyhow::Result<Commit> {
+        self.log(&[name, "-1"])?.pop().with_context(|| format!("no commit {name}"))
+    }
+
+    /// Commits, newest first, as the arguments of `git log` select them.
+    pub fn log(&self, selection: &[&str]) -> anyhow::Result<Vec<Commit>> {
+        let mut arguments = vec!["log", "-z", "--format=%H%n%T%n%P%n%an%n%ae%n%at%n%cn%n%ce%n%ct%n%B"];
+        arguments.extend(selection);
+        arguments.push("--");
+        let text = self.run(&arguments)?;
+        text.split('\0').filter(|part| !part.trim().is_empty()).map(parse_commit).collect()
+    }
+
+    /// Whether `old` is an ancestor of `new`, or the same.
+    pub fn is_ancestor(&self, old: &str, new: &str) -> bool {
+        self.run(&["merge-base", "--is-ancestor", old, new]).is_ok()
+    }
+
+    /// The best common ancestor.
+    pub fn merge_base(&self, one: &str, other: &str) -> Option<String> {
+        self.run(&["merge-base", one, other]).ok()
+    }
+
+    /// The merged tree of two commits; none on conflict.
+    pub fn merge_tree(&self, base: &str, head: &str) -> anyhow::Result<Option<String>> {
+        let output = self.output(&["merge-tree", "--write-tree", "--no-messages", base, head], &[], &[])?;
+        match output.status.code() {
+            Some(0) => Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())),
+            Some(1) => Ok(None),
+            _ => bail!("git merge-tree: {}", String::from_utf8_lossy(&output.stderr).trim()),
+        }
+    }
+
+    /// Writes a commit object.
+    pub fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        author: &Signature,
+        committer: &Signature,
+        at: Timestamp,
+        message: &str,
+    ) -> anyhow::Result<String> {
+        let mut arguments = vec!["commit-tree", tree];
+        for parent in parents {
+            arguments.extend(["-p", parent]);
+        }
+        let date = format!("@{} +0000", at.as_second());
+        let environment = [
+            ("GIT_AUTHOR_NAME", author.name.clone()),
+            ("GIT_AUTHOR_EMAIL", author.email.clone()),
+            ("GIT_AUTHOR_DATE", date.clone()),
+            ("GIT_COMMITTER_NAME", committer.name.clone()),
+            ("GIT_COMMITTER_EMAIL", committer.email.clone()),
+            ("GIT_COMMITTER_DATE", date),
+        ];
+        self.run_with(&arguments, format!("{message}\n").as_bytes(), &environment)
+    }
+
+    /// A tree like that of `base` (none = empty), with files written (some text) or removed (none).
+    pub fn write_tree(&self, base: Option<&str>, files: &[(&str, Option<&[u8]>)]) -> anyhow::Result<String> {
+        static SERIAL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let index = self.dir.join(format!("index.{serial}"));
+        let environment = [("GIT_INDEX_FILE", index.display().to_string())];
+        let written = (|| {
+            if let Some(base) = base {
+                self.run_with(&["read-tree", base], &[], &environment)?;
+            }
+            let mut info = String::new();
+            for (path, bytes) in files {
+                match bytes {
+                    Some(bytes) => {
+                        let blob = self.run_with(&["hash-object", "-w", "--stdin"], bytes, &[])?;
+                        info.push_str(&format!("100644 {blob}\t{path}\0"));
+                    }
+                    None => info.push_str(&format!("0 {ZERO}\t{path}\0")),
+                }
+            }
+            self.run_with(&["update-index", "-z", "--index-info"], info.as_bytes(), &environment)?;
+            self.run_with(&["write-tree"], &[], &environment)
+        })();
+        let _ = std::fs::remove_file(&index);
+        written
+    }
+
+    /// The files that differ between two commits.
+    pub fn changes(&self, old: &str, new: &str) -> anyhow::Result<Vec<Change>> {
+        let states = self.run(&["diff-tree", "-r", "-z", "--no-renames", "--name-status", old, new])?;
+        let counts = self.run(&["diff-tree", "-r", "-z", "--no-renames", "--numstat", old, new])?;
+        let mut counted = std::collections::BTreeMap::new();
+        for line in counts.split('\0') {
+            let mut words = line.splitn(3, '\t');
+            if let (Some(plus), Some(minus), Some(path)) = (words.next(), words.next(), words.next()) {
+                counted.insert(path.to_owned(), (plus.parse().unwrap_or(0), minus.parse().unwrap_or(0)));
+            }
+        }
+        let mut words = states.split('\0').filter(|word| !word.is_empty());
+        let mut changes = Vec::new();
+        while let (Some(state), Some(path)) = (words.next(), words.next()) {
+            let status = match state.chars().next() {
+                Some('A') => "added",
+                Some('D') => "removed",
+                _ => "modified",
+            };
+            let (additions, deletions) = counted.get(path).copied().unwrap_or((0, 0));
+            changes.push(Change { status, path: path.to_owned(), additions, deletions });
+        }
+        Ok(changes)
+    }
+
+    /// The unified diff between two commits, with `lines` of context, cut to a readable size.
+    pub fn diff(&self, old: &str, new: &str, path: Option<&str>) -> anyhow::Result<String> {
+        let mut arguments = vec!["diff-tree", "-r", "-p", "--no-renames", "--no-color", old, new, "--"];
+        arguments.extend(path);
+        let mut text = self.run(&arguments)?;
+        if text.len() > DIFF_LIMIT {
+            let end = (0..=DIFF_LIMIT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+            text.truncate(end);
+        }
+        Ok(text)
+    }
+}
+
+/// GitHub shows at most 1 MB of a diff.
+const DIFF_LIMIT: usize = 1 << 20;
+
+/// The tree without entries, which every repository knows: the parent of a first commit.
+pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/// One entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// `100644`, `120000`, `040000` ...
+    pub mode: String,
+    /// `blob`, `tree` or `commit`.
+    pub kind: String,
+    /// Its object id.
+    pub sha: String,
+    /// Bytes of a blob.
+    pub size: Option<u64>,
+    /// Path within the listed tree.
+    pub path: String,
+}
+
+fn parse_commit(text: &str) -> anyhow::Result<Commit> {
+    let mut lines = text.trim_start_matches('\n').splitn(10, '\n');
+    let mut line = || lines.next().unwrap_or_default().to_owned();
+    let (sha, tree, parents) = (line(), line(), line());
+    let (author, author_mail, author_time) = (line(), line(), line());
+    let (committer, committer_mail, committer_time) = (line(), line(), line());
+    let time = |text: &str| anyhow::Ok(Timestamp::from_second(text.parse()?)?);
+    Ok(Commit {
+        sha,
+        tree,
+        parents: parents.split_whitespace().map(str::to_owned).collect(),
+        author: (author, author_mail, time(&author_time)?),
+        committer: (committer, committer_mail, time(&committer_time)?),
+        message: line().trim_end().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    fn me() -> Signature {
+        Signature { name: "A".into(), email: "a@example.com".into() }
+    }
+
+    fn write(git: &Git, parents: &[&str], files: &[(&str, Option<&[u8]>)]) -> String {
+        let tree = git.write_tree(parents.first().copied(), files).unwrap();
+        git.commit_tree(&tree, parents, &me(), &me(), Timestamp::from_second(1_000).unwrap(), "m\n\nbody").unwrap()
+    }
+
+    #[test]
+    fn merges_and_conflicts_are_gits_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Git::create(&dir.path().join("r.git"), "main", "#!/bin/sh\n").unwrap();
+        let root = write(&git, &[], &[("a", Some(b"1\n")), ("b", Some(b"1\n"))]);
+        let one = write(&git, &[&root], &[("a", Some(b"2\n"))]);
+        let other = write(&git, &[&root], &[("b", Some(b"2\n")), ("d/c", Some(b"new\n"))]);
+        let clash = write(&git, &[&root], &[("a", None)]);
+        assert!(git.merge_tree(&one, &other).unwrap().is_some());
+        assert_eq!(git.merge_tree(&one, &clash).unwrap(), None);
+        let changes = git.changes(&root, &other).unwrap();
+        assert_eq!(
+            changes.iter().map(|c| (c.status, c.path.as_str())).collect::<Vec<_>>(),
+            [("modified", "b"), ("added", "d/c")]
+        );
+        assert_eq!(git.commit(&one).unwrap().message, "m\n\nbody");
+        assert_eq!(git.commit(&one).unwrap().parents, [root]);
+        assert_eq!(git.tree(&other, true).unwrap().iter().filter(|e| e.kind == "blob").count(), 3);
+    }
+
+    #[test]
+    fn a_ref_only_moves_from_where_it_was_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Git::create(&dir.path().join("r.git"), "main", "#!/bin/sh\n").unwrap();
+        let root = write(&git, &[], &[("a", Some(b"1\n"))]);
+        git.update_ref("refs/heads/main", &root, ZERO).unwrap();
+        assert!(git.update_ref("refs/heads/main", &root, ZERO).is_err());
+        assert_eq!(git.refs().unwrap(), [("refs/heads/main".to_owned(), root)]);
+    }
+}

@@ -1,0 +1,284 @@
+//! The front door: one port for REST, GraphQL, git and pages. Reads and bounds each request,
+//! finds out who asks, keeps the hourly budget, and sets the headers that all answers have.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::{Body as HttpBody, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request as HttpRequest, Response, StatusCode};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Body, Request};
+use super::state::{Actor, Limit, World};
+use super::{git_http, graphql, pages, rest};
+
+/// The world behind its lock, as all handlers share it.
+pub type Shared = Arc<Mutex<World>>;
+
+/// The largest body of an API request.
+const API_LIMIT: usize = 25 << 20;
+/// The largest push.
+const GIT_LIMIT: usize = 64 << 20;
+/// Requests an hour: of an App or a person, and without a token.
+const HOURLY: u64 = 5_000;
+const HOURLY_ANONYMOUS: u64 = 60;
+
+/// The lock on the world. A panic elsewhere does not make the rest of the demo useless.
+pub fn lock(shared: &Shared) -> MutexGuard<'_, World> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is asked, once its body is read.
+pub struct Incoming {
+    /// GET, POST ...
+    pub method: Method,
+    /// The path, still encoded.
+    pub path: String,
+    /// The query, still encoded.
+    pub query: String,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its whole body.
+    pub body: Bytes,
+}
+
+impl Incoming {
+    /// A header as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Decoded query parameters; of a repeated one the last counts.
+    pub fn parameters(&self) -> BTreeMap<String, String> {
+        url::form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
+    }
+}
+
+/// Answers every request to this server.
+pub async fn serve(State(shared): State<Shared>, request: HttpRequest<HttpBody>) -> Response<HttpBody> {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let git = git_http::is_git(&path);
+    let body = match axum::body::to_bytes(body, if git { GIT_LIMIT } else { API_LIMIT }).await {
+        Ok(body) => body,
+        Err(_) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
+    };
+    let query = head.uri.query().unwrap_or_default().to_owned();
+    let incoming = Incoming { method: head.method, path, query, headers: head.headers, body };
+    if git {
+        return git_http::serve(shared, incoming).await;
+    }
+    // git's children and the lock are waited for on a thread that may block.
+    let answered = tokio::task::spawn_blocking(move || {
+        let mut world = lock(&shared);
+        if incoming.path.starts_with("/api/") {
+            api(&mut world, &incoming)
+        } else {
+            pages::serve(&mut world, &incoming)
+        }
+    });
+    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "the sandbox's GitHub broke"))
+}
+
+/// A short answer in plain text.
+pub fn plain(status: StatusCode, text: &str) -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::from(text.to_owned()));
+    *response.status_mut() = status;
+    response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
+    let rest_path = incoming.path.strip_prefix("/api/v3").filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_graphql = incoming.path == "/api/graphql" || rest_path == Some("/graphql");
+    let (answer, key) = match world.actor(incoming.header("authorization")) {
+        Err(refused) => (refused, "anonymous".to_owned()),
+        Ok(actor) => {
+            let key = budget_key(world, &actor);
+            let answer = match (is_graphql, rest_path) {
+                (true, _) => metered(world, &key, true, |world| graphql::serve(world, &actor, incoming)),
+                (false, Some(path)) => {
+                    let free = path == "/rate_limit";
+                    let asked = rest_request(incoming, path, actor);
+                    match asked {
+                        Err(refused) => refused,
+                        Ok(_) if free => Answer::ok(rate_limit(world, &key)),
+                        Ok(request) => metered(world, &key, false, |world| rest::serve(world, &request)),
+                    }
+                }
+                (false, None) => Answer::not_found(),
+            };
+            (answer, key)
+        }
+    };
+    finish(world, incoming, answer, &key, is_graphql)
+}
+
+fn rest_request(incoming: &Incoming, path: &str, actor: Actor) -> Result<Request, Answer> {
+    let decode = |part: &str| {
+        let bytes = percent_decode(part);
+        String::from_utf8(bytes).map_err(|_| Answer::error(400, "Bad Request"))
+    };
+    let path = path.split('/').filter(|part| !part.is_empty()).map(decode).collect::<Result<_, _>>()?;
+    let body = if incoming.body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(&incoming.body).map_err(|_| Answer::error(400, "Problems parsing JSON"))?
+    };
+    Ok(Request {
+        method: incoming.method.clone(),
+        path,
+        query: incoming.parameters(),
+        body,
+        accept: incoming.header("accept").unwrap_or_default().to_owned(),
+        actor,
+    })
+}
+
+/// Undoes `%41`; a `%` without two digits stands for itself.
+pub fn percent_decode(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            _ => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    out
+}
+
+fn budget_key(world: &World, actor: &Actor) -> String {
+    match actor {
+        Actor::Anonymous => "anonymous".to_owned(),
+        Actor::User(_) | Actor::Installation { .. } | Actor::App(_) => world.login(actor),
+    }
+}
+
+/// Lets a request through unless a limit stands against it, and counts it.
+fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut World) -> Answer) -> Answer {
+    if let Some((left, wait)) = world.faults.secondary_limit {
+        world.faults.secondary_limit = (left > 1).then_some((left - 1, wait));
+        let mut refused = Answer::error(
+            403,
+            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+        );
+        refused.headers.push(("retry-after", wait.to_string()));
+        return refused;
+    }
+    let (used, limit) = (limit_of(world, key).used, hourly(key));
+    if world.faults.rate_limit_exhausted || used >= limit {
+        if graphql {
+            let message = format!("API rate limit already exceeded for {key}.");
+            return Answer::ok(
+                json!({"errors": [{"type": "RATE_LIMIT", "code": "graphql_rate_limit", "message": message}]}),
+            );
+        }
+        return Answer::error(403, &format!("API rate limit exceeded for {key}."));
+    }
+    if let Some(entry) = world.limits.get_mut(key) {
+        entry.used += 1;
+    }
+    answer(world)
+}
+
+fn hourly(key: &str) -> u64 {
+    if key == "anonymous" { HOURLY_ANONYMOUS } else { HOURLY }
+}
+
+fn limit_of(world: &mut World, key: &str) -> Limit {
+    let now = world.now();
+    let fresh = Limit { used: 0, reset: now.checked_add(SignedDuration::from_hours(1)).unwrap_or(now) };
+    let entry = world.limits.entry(key.to_owned()).or_insert(fresh);
+    if entry.reset <= now {
+        *entry = fresh;
+    }
+    *entry
+}
+
+/// Used, limit and reset of an actor, as `GET /rate_limit` and GraphQL show them.
+pub fn rate_limit(world: &mut World, key: &str) -> Value {
+    let entry = limit_of(world, key);
+    let limit = hourly(key);
+    let used = if world.faults.rate_limit_exhausted { limit } else { entry.used.min(limit) };
+    let one = json!({"limit": limit, "used": used, "remaining": limit - used, "reset": entry.reset.as_second()});
+    json!({"resources": {"core": one, "graphql": one, "search": one}, "rate": one})
+}
+
+/// The budget of an actor for GraphQL's `rateLimit`.
+pub fn budget(world: &mut World, actor: &Actor) -> Value {
+    let key = budget_key(world, actor);
+    rate_limit(world, &key)["rate"].clone()
+}
+
+/// Turns an answer into HTTP: ETag and 304, limits, Date, request id.
+fn finish(world: &mut World, incoming: &Incoming, answer: Answer, key: &str, graphql: bool) -> Response<HttpBody> {
+    let (kind, bytes) = match answer.body {
+        None => (None, Vec::new()),
+        Some(Body::Json(value)) => (Some("application/json; charset=utf-8"), value.to_string().into_bytes()),
+        Some(Body::Raw(kind, bytes)) => (Some(kind), bytes),
+    };
+    let mut status = answer.status;
+    let mut headers = HeaderMap::new();
+    let mut set = |name: &'static str, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    };
+    for (name, value) in &answer.headers {
+        set(name, value);
+    }
+    let mut body = bytes;
+    if incoming.method == Method::GET && status == StatusCode::OK {
+        // Bound to who asks and in which form, as at the hub (`Vary: Accept, Authorization`).
+        let seen = format!("{key}\n{}\n{}\n", incoming.header("accept").unwrap_or_default(), incoming.query);
+        let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
+        context.update(seen.as_bytes());
+        context.update(&body);
+        let tag = format!("W/\"{}\"", super::auth::hex(context.finish().as_ref()));
+        let asked = incoming.header("if-none-match").unwrap_or_default();
+        if asked.split(',').any(|one| one.trim().trim_start_matches("W/") == tag.trim_start_matches("W/")) {
+            status = StatusCode::NOT_MODIFIED;
+            body = Vec::new();
+            if let Some(entry) = world.limits.get_mut(key) {
+                entry.used = entry.used.saturating_sub(1); // a 304 is free
+            }
+        }
+        set("etag", &tag);
+        set("cache-control", "private, max-age=60, s-maxage=60");
+        set("vary", "Accept, Authorization, Cookie, X-GitHub-OTP");
+    }
+    let rate = rate_limit(world, key)["rate"].clone();
+    for (name, field) in [
+        ("x-ratelimit-limit", "limit"),
+        ("x-ratelimit-remaining", "remaining"),
+        ("x-ratelimit-used", "used"),
+        ("x-ratelimit-reset", "reset"),
+    ] {
+        set(name, &rate[field].to_string());
+    }
+    set("x-ratelimit-resource", if graphql { "graphql" } else { "core" });
+    set("x-github-media-type", "github.v3; format=json");
+    set("x-github-api-version-selected", "2022-11-28");
+    set("x-github-enterprise-version", "3.17.0");
+    let serial = world.id();
+    set("x-github-request-id", &format!("{:04X}:{:06X}", serial >> 16, serial & 0xff_ffff));
+    set("date", &world.now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string());
+    if let (Some(kind), false) = (kind, status == StatusCode::NOT_MODIFIED) {
+        set("content-type", kind);
+    }
+    let mut response = Response::new(HttpBody::from(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}

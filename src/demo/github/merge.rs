@@ -1,0 +1,130 @@
+//! The merge itself, done by real git, and what the hub answers when it refuses.
+
+use super::answer::Answer;
+use super::faults::MergeFault;
+use super::git::Signature;
+use super::rules::bypasses;
+use super::state::{Actor, Merged, Pull, Role, World};
+
+/// A merge that is asked for.
+pub struct MergeRequest<'a> {
+    /// Who asks.
+    pub actor: &'a Actor,
+    /// `merge`, `squash` or `rebase`.
+    pub method: &'a str,
+    /// The head that must still stand.
+    pub sha: Option<&'a str>,
+    /// Title and message of the commit, where the hub's own are not wanted.
+    pub title: Option<&'a str>,
+    /// Its message.
+    pub message: Option<&'a str>,
+}
+
+impl World {
+    /// Merges, or says as the hub does why not.
+    pub fn merge(&mut self, id: u64, number: u64, wanted: &MergeRequest<'_>) -> Result<String, Answer> {
+        let fault = self.faults.merges.pop_front();
+        match fault {
+            Some(MergeFault::ErrorBefore) => return Err(Answer::broken()),
+            Some(MergeFault::BaseModified) => {
+                return Err(Answer::error(405, "Base branch was modified. Review and try the merge again."));
+            }
+            Some(MergeFault::HeadMoves) => self.move_head(id, number)?,
+            Some(MergeFault::ErrorAfter | MergeFault::BranchMergedPullOpen | MergeFault::WrongContent) | None => {}
+        }
+        let pull = self.pull_of(id, number)?.clone();
+        let tree = self.permit(id, &pull, wanted)?;
+        let base = self.tip(id, &pull)?;
+        let login = self.login(wanted.actor);
+        let now = self.now();
+        let repo = self.repo(id)?;
+        let tree = match fault {
+            Some(MergeFault::WrongContent) => repo.git.commit(&base)?.tree,
+            Some(_) | None => tree,
+        };
+        let (title, message) = match wanted.method {
+            "squash" => (format!("{} (#{number})", pull.title), String::new()),
+            _ => (format!("Merge pull request #{number} from {}/{}", repo.owner, pull.head), pull.title.clone()),
+        };
+        let title = wanted.title.map_or(title, str::to_owned);
+        let message = wanted.message.map_or(message, str::to_owned);
+        let text = if message.is_empty() { title } else { format!("{title}\n\n{message}") };
+        let parents: &[&str] = if wanted.method == "squash" { &[&base] } else { &[&base, &pull.head_sha] };
+        let sha = repo.git.commit_tree(&tree, parents, &self.signature(&login), &hub_signature(), now, &text)?;
+        // Compared with the tip that was judged: git refuses when it moved meanwhile.
+        let moved = repo.git.update_ref(&format!("refs/heads/{}", pull.base), &sha, &base);
+        if moved.is_err() {
+            return Err(Answer::error(405, "Base branch was modified. Review and try the merge again."));
+        }
+        let stuck = fault == Some(MergeFault::BranchMergedPullOpen);
+        if stuck {
+            if let Some(pull) = self.repo_mut(id)?.pulls.get_mut(&number) {
+                pull.stuck = true;
+            }
+        } else {
+            self.settle(id, number, Merged { at: now, by: login.clone(), sha: sha.clone() })?;
+        }
+        self.sync(id, wanted.actor)?;
+        if !stuck && self.repo(id)?.delete_branch_on_merge {
+            self.delete_head(id, number, wanted.actor)?;
+        }
+        match fault {
+            Some(MergeFault::ErrorAfter | MergeFault::BranchMergedPullOpen) => Err(Answer::broken()),
+            Some(_) | None => Ok(sha),
+        }
+    }
+
+    /// The merged tree, when nothing stands against the merge.
+    fn permit(&mut self, id: u64, pull: &Pull, wanted: &MergeRequest<'_>) -> Result<String, Answer> {
+        if !pull.is_open() {
+            return Err(Answer::error(405, "Pull Request is not mergeable"));
+        }
+        if pull.draft {
+            return Err(Answer::error(405, "Pull Request is still a draft"));
+        }
+        if wanted.sha.is_some_and(|sha| sha != pull.head_sha) {
+            return Err(Answer::error(409, "Head branch was modified. Review and try the merge again."));
+        }
+        if !matches!(wanted.method, "merge" | "squash") {
+            return Err(Answer::error(405, "Rebase merges are not allowed on this repository."));
+        }
+        let base = self.tip(id, pull)?;
+        let changes = self.compare(id, &base, &pull.head_sha)?.changes;
+        let blockers = self.blockers(id, pull, &changes)?;
+        let repo = self.repo(id)?;
+        if let Some(protection) = repo.protections.get(&pull.base) {
+            let admin = matches!(wanted.actor, Actor::User(login) if self.role(repo, login) == Role::Admin);
+            let mut left = blockers.checks.clone();
+            if !bypasses(wanted.actor, &protection.bypass_apps) {
+                left.splice(0..0, blockers.reviews.clone());
+            }
+            if protection.strict && !repo.git.is_ancestor(&base, &pull.head_sha) {
+                left.push("The head branch is not up to date with the base branch.".to_owned());
+            }
+            if !left.is_empty() && (protection.enforce_admins || !admin) {
+                return Err(Answer::error(405, &left.join(" ")));
+            }
+        }
+        let sets = repo.rulesets.iter().filter(|set| super::rules::covers(set, &pull.base));
+        let bound = sets.filter(|set| !bypasses(wanted.actor, &set.bypass_apps));
+        if bound.into_iter().any(|set| set.rules.contains(&super::state::Rule::Update)) {
+            return Err(Answer::error(
+                405,
+                "Repository rule violations found\n\nCannot update this protected ref.\n\n",
+            ));
+        }
+        let tree = self.merged_tree(id, &base, &pull.head_sha)?;
+        tree.ok_or_else(|| Answer::error(405, "Pull Request is not mergeable"))
+    }
+
+    /// The name and mail address that an account's commits carry.
+    pub fn signature(&self, login: &str) -> Signature {
+        let id = self.account(login).map_or(0, |account| account.id);
+        Signature { name: login.to_owned(), email: format!("{id}+{login}@users.noreply.localhost") }
+    }
+}
+
+/// Who commits what people do in the browser.
+pub fn hub_signature() -> Signature {
+    Signature { name: "GitHub".to_owned(), email: "noreply@localhost".to_owned() }
+}

@@ -1,0 +1,133 @@
+//! A GitHub of our own: REST, GraphQL, git over HTTP, pages and signed webhooks over one world with
+//! state, on a loopback port, in the layout of GitHub Enterprise (`/api/v3`, `/api/graphql`).
+//! Faithful where the bot touches it; what it does not model answers 404 and is counted.
+
+mod acts;
+mod answer;
+mod auth;
+mod faults;
+mod git;
+mod git_http;
+mod graphql;
+mod http;
+mod look;
+mod markdown;
+mod merge;
+mod moves;
+mod owners;
+mod pages;
+mod rest;
+mod rules;
+mod setup;
+mod standing;
+mod state;
+#[cfg(test)]
+mod tests;
+mod webhooks;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use anyhow::Context as _;
+
+pub use self::acts::Act;
+pub use self::faults::{CreateFault, Faults, MergeFault, Webhooks};
+pub use self::git::Commit;
+pub use self::look::{CheckView, CommentView, PullStanding, PullView, ReviewView};
+pub use self::setup::AppSettings;
+pub use self::state::{Access, Protection, Role, Rule};
+pub use self::webhooks::Delivered;
+use crate::demo::clock::Clock;
+
+/// How to start one.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where its repositories lie; made when missing, emptied by nobody.
+    pub dir: PathBuf,
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Its clock; a test may run it ahead.
+    pub clock: Clock,
+}
+
+impl Options {
+    /// A free loopback port and this machine's time.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), listen: SocketAddr::from(([127, 0, 0, 1], 0)), clock: Clock::default() }
+    }
+}
+
+/// A running GitHub; clones are the same one. It ends with its last clone.
+#[derive(Clone)]
+pub struct GitHub {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    world: http::Shared,
+    url: String,
+    tasks: Vec<tokio::task::AbortHandle>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl GitHub {
+    /// Starts it with nobody and nothing in it.
+    pub async fn start(options: Options) -> anyhow::Result<Self> {
+        let dir = options.dir.join("repositories");
+        std::fs::create_dir_all(&dir).with_context(|| format!("create {}", dir.display()))?;
+        let dir = dir.canonicalize()?;
+        let listener = tokio::net::TcpListener::bind(options.listen)
+            .await
+            .with_context(|| format!("listen on {}", options.listen))?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let (outbox, inbox) = tokio::sync::mpsc::unbounded_channel();
+        let world = Arc::new(Mutex::new(state::World {
+            dir,
+            url: url.clone(),
+            clock: options.clock,
+            outbox,
+            last_id: 1_000,
+            accounts: Default::default(),
+            teams: Default::default(),
+            apps: Default::default(),
+            tokens: Default::default(),
+            repositories: Default::default(),
+            events: Vec::new(),
+            requests: Default::default(),
+            limits: Default::default(),
+            faults: Faults::default(),
+            delivered: Vec::new(),
+        }));
+        let router = axum::Router::new().fallback(http::serve).with_state(world.clone());
+        let server = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, router).await {
+                tracing::error!(%error, "the sandbox's GitHub stopped");
+            }
+        });
+        let sender = tokio::spawn(webhooks::send(inbox, Arc::downgrade(&world)));
+        let tasks = vec![server.abort_handle(), sender.abort_handle()];
+        Ok(Self { inner: Arc::new(Inner { world, url, tasks }) })
+    }
+
+    /// `http://127.0.0.1:port`, the `--hub` of the bot.
+    pub fn url(&self) -> &str {
+        &self.inner.url
+    }
+
+    fn world(&self) -> MutexGuard<'_, state::World> {
+        http::lock(&self.inner.world)
+    }
+
+    /// Changes what goes wrong on purpose.
+    pub fn faults(&self, change: impl FnOnce(&mut Faults)) {
+        change(&mut self.world().faults);
+    }
+}

@@ -1,0 +1,162 @@
+//! The conversation of pull requests, under the names of issues as at the hub.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{Call, Route, create, render, required};
+use crate::demo::github::answer::{Answer, Outcome};
+use crate::demo::github::state::{Access, Actor, Comment, Pull, Repository, Role, World, stamp};
+use crate::demo::github::webhooks;
+
+/// GitHub's cap on a comment, in characters.
+const LIMIT: usize = 65_536;
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        (Method::GET, "/repos/{owner}/{repo}/issues/{number}", get_issue),
+        (Method::GET, "/repos/{owner}/{repo}/issues/{number}/comments", list),
+        (Method::POST, "/repos/{owner}/{repo}/issues/{number}/comments", write),
+        (Method::GET, "/repos/{owner}/{repo}/issues/comments/{comment}", get),
+        (Method::PATCH, "/repos/{owner}/{repo}/issues/comments/{comment}", edit),
+        (Method::DELETE, "/repos/{owner}/{repo}/issues/comments/{comment}", delete),
+    ]
+}
+
+/// A pull request in the form of an issue.
+pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
+    let api = format!("{}/issues/{}", render::repository_url(world, repo), pull.number);
+    let page = format!("{}/pull/{}", render::page_url(world, repo), pull.number);
+    let comments = repo.comments.values().filter(|comment| comment.number == pull.number).count();
+    json!({
+        "id": pull.id, "node_id": format!("PR_{}", pull.id), "url": api, "html_url": page, "number": pull.number,
+        "repository_url": render::repository_url(world, repo), "labels_url": format!("{api}/labels{{/name}}"),
+        "comments_url": format!("{api}/comments"), "events_url": format!("{api}/events"),
+        "state": if pull.is_open() { "open" } else { "closed" }, "state_reason": null, "title": pull.title,
+        "body": pull.body, "user": render::user(world, &pull.author), "locked": false, "active_lock_reason": null,
+        "labels": pull.labels.iter().map(|name| render::label(world, repo, name)).collect::<Vec<_>>(),
+        "assignee": null, "assignees": [], "milestone": null, "comments": comments, "draft": pull.draft,
+        "created_at": stamp(pull.created_at), "updated_at": stamp(pull.updated_at),
+        "closed_at": pull.closed.as_ref().map(|(at, _)| stamp(*at)),
+        "author_association": render::association(world, repo, &pull.author),
+        "pull_request": {
+            "url": format!("{}/pulls/{}", render::repository_url(world, repo), pull.number), "html_url": page,
+            "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"),
+            "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)),
+        },
+    })
+}
+
+/// Comments of pull requests need either of the two permissions.
+fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answer> {
+    call.repository(world, "issues", access, Role::Read)
+        .or_else(|_| call.repository(world, "pull_requests", access, Role::Read))
+}
+
+fn get_issue(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = place(world, call, Access::Read)?;
+    let pull = world.pull_of(id, call.number("number")?)?;
+    Ok(Answer::ok(issue(world, world.repo(id)?, pull)))
+}
+
+fn list(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = place(world, call, Access::Read)?;
+    let number = call.number("number")?;
+    world.pull_of(id, number)?;
+    let repo = world.repo(id)?;
+    let comments = repo.comments.values().filter(|comment| comment.number == number);
+    let items = comments.map(|comment| render::comment(world, repo, comment)).collect();
+    Ok(Answer::page(call.request, &world.api(), items))
+}
+
+fn write(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = place(world, call, Access::Write)?;
+    let number = call.number("number")?;
+    let body = required(call, "IssueComment", "body")?.to_owned();
+    let login = world.login(call.actor());
+    create(world, |world| {
+        let comment = world.write_comment(id, number, &login, &body)?;
+        let repo = world.repo(id)?;
+        let found = repo.comments.get(&comment).ok_or_else(Answer::not_found)?;
+        Ok(Answer::created(render::comment(world, repo, found)))
+    })
+}
+
+impl World {
+    /// Writes a comment on a pull request.
+    pub fn write_comment(&mut self, id: u64, number: u64, login: &str, body: &str) -> Result<u64, Answer> {
+        check(body)?;
+        self.pull_of(id, number)?;
+        let (comment, now) = (self.id(), self.now());
+        let repo = self.repo_mut(id)?;
+        repo.comments.insert(
+            comment,
+            Comment {
+                id: comment,
+                number,
+                author: login.to_owned(),
+                body: body.to_owned(),
+                created_at: now,
+                updated_at: now,
+            },
+        );
+        if let Some(pull) = repo.pulls.get_mut(&number) {
+            pull.updated_at = now;
+        }
+        self.note(id, format!("commented on #{number} by {login}"));
+        webhooks::comment(self, id, comment, "created", login);
+        Ok(comment)
+    }
+}
+
+fn check(body: &str) -> Result<(), Answer> {
+    if body.trim().is_empty() {
+        return Err(Answer::invalid_field("IssueComment", "body", "missing_field"));
+    }
+    if body.chars().count() > LIMIT {
+        return Err(Answer::invalid("IssueComment", &format!("Body is too long (maximum is {LIMIT} characters)")));
+    }
+    Ok(())
+}
+
+fn found<'a>(world: &'a World, call: &Call<'_>, id: u64) -> Result<&'a Comment, Answer> {
+    world.repo(id)?.comments.get(&call.number("comment")?).ok_or_else(Answer::not_found)
+}
+
+fn get(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = place(world, call, Access::Read)?;
+    Ok(Answer::ok(render::comment(world, world.repo(id)?, found(world, call, id)?)))
+}
+
+/// People change their own comments, those with write all; Apps their own.
+fn may_change(world: &World, call: &Call<'_>, id: u64) -> Result<(), Answer> {
+    let comment = found(world, call, id)?;
+    let own = world.login(call.actor()) == comment.author;
+    let writer = matches!(call.actor(), Actor::User(login) if world.role(world.repo(id)?, login) >= Role::Write);
+    if own || writer { Ok(()) } else { Err(Answer::error(403, "Resource not accessible by integration")) }
+}
+
+fn edit(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = place(world, call, Access::Write)?;
+    may_change(world, call, id)?;
+    let body = required(call, "IssueComment", "body")?.to_owned();
+    check(&body)?;
+    let (comment, number) = (call.number("comment")?, found(world, call, id)?.number);
+    let (now, login) = (world.now(), world.login(call.actor()));
+    if let Some(comment) = world.repo_mut(id)?.comments.get_mut(&comment) {
+        comment.body = body;
+        comment.updated_at = now;
+    }
+    world.note(id, format!("edited a comment on #{number} by {login}"));
+    webhooks::comment(world, id, comment, "edited", &login);
+    get(world, call)
+}
+
+fn delete(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = place(world, call, Access::Write)?;
+    may_change(world, call, id)?;
+    let (comment, number) = (call.number("comment")?, found(world, call, id)?.number);
+    let login = world.login(call.actor());
+    world.repo_mut(id)?.comments.remove(&comment);
+    world.note(id, format!("deleted a comment on #{number} by {login}"));
+    Ok(Answer::empty())
+}

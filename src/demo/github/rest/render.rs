@@ -1,0 +1,345 @@
+//! The JSON that GitHub's REST answers and webhooks carry. Looks only, changes nothing.
+
+use serde_json::{Map, Value, json};
+
+use crate::demo::github::state::{
+    App, CheckRun, Comment, Kind, Pull, Repository, Review, ReviewState, Status, World, stamp,
+};
+
+/// A person, an App's account or an organization.
+pub fn user(world: &World, login: &str) -> Value {
+    let (id, kind) = world.account(login).map_or((10_137, Kind::User), |account| (account.id, account.kind));
+    let api = format!("{}/users/{}", world.api(), login.replace('[', "%5B").replace(']', "%5D"));
+    let page = login.strip_suffix("[bot]").map_or_else(|| login.to_owned(), |slug| format!("apps/{slug}"));
+    json!({
+        "login": login, "id": id, "node_id": format!("U_{id}"), "gravatar_id": "", "type": kind.name(),
+        "user_view_type": "public", "site_admin": false, "url": api,
+        "avatar_url": format!("{}/avatars/u/{id}", world.url), "html_url": format!("{}/{page}", world.url),
+        "followers_url": format!("{api}/followers"), "following_url": format!("{api}/following{{/other_user}}"),
+        "gists_url": format!("{api}/gists{{/gist_id}}"), "starred_url": format!("{api}/starred{{/owner}}{{/repo}}"),
+        "subscriptions_url": format!("{api}/subscriptions"), "organizations_url": format!("{api}/orgs"),
+        "repos_url": format!("{api}/repos"), "events_url": format!("{api}/events{{/privacy}}"),
+        "received_events_url": format!("{api}/received_events"),
+    })
+}
+
+/// URLs of a repository by their key, as a list: GitHub sends all of them with each repository.
+const REPOSITORY_URLS: &[(&str, &str)] = &[
+    ("archive_url", "/{archive_format}{/ref}"),
+    ("assignees_url", "/assignees{/user}"),
+    ("blobs_url", "/git/blobs{/sha}"),
+    ("branches_url", "/branches{/branch}"),
+    ("collaborators_url", "/collaborators{/collaborator}"),
+    ("comments_url", "/comments{/number}"),
+    ("commits_url", "/commits{/sha}"),
+    ("compare_url", "/compare/{base}...{head}"),
+    ("contents_url", "/contents/{+path}"),
+    ("contributors_url", "/contributors"),
+    ("deployments_url", "/deployments"),
+    ("downloads_url", "/downloads"),
+    ("events_url", "/events"),
+    ("forks_url", "/forks"),
+    ("git_commits_url", "/git/commits{/sha}"),
+    ("git_refs_url", "/git/refs{/sha}"),
+    ("git_tags_url", "/git/tags{/sha}"),
+    ("hooks_url", "/hooks"),
+    ("issue_comment_url", "/issues/comments{/number}"),
+    ("issue_events_url", "/issues/events{/number}"),
+    ("issues_url", "/issues{/number}"),
+    ("keys_url", "/keys{/key_id}"),
+    ("labels_url", "/labels{/name}"),
+    ("languages_url", "/languages"),
+    ("merges_url", "/merges"),
+    ("milestones_url", "/milestones{/number}"),
+    ("notifications_url", "/notifications{?since,all,participating}"),
+    ("pulls_url", "/pulls{/number}"),
+    ("releases_url", "/releases{/id}"),
+    ("stargazers_url", "/stargazers"),
+    ("statuses_url", "/statuses/{sha}"),
+    ("subscribers_url", "/subscribers"),
+    ("subscription_url", "/subscription"),
+    ("tags_url", "/tags"),
+    ("teams_url", "/teams"),
+    ("trees_url", "/git/trees{/sha}"),
+];
+
+/// `http://host/api/v3/repos/owner/name`.
+pub fn repository_url(world: &World, repository: &Repository) -> String {
+    format!("{}/repos/{}", world.api(), repository.full_name())
+}
+
+/// `http://host/owner/name`.
+pub fn page_url(world: &World, repository: &Repository) -> String {
+    format!("{}/{}", world.url, repository.full_name())
+}
+
+/// A repository.
+pub fn repository(world: &World, repository: &Repository) -> Value {
+    let (api, page) = (repository_url(world, repository), page_url(world, repository));
+    let open = repository.pulls.values().filter(|pull| pull.is_open()).count();
+    let mut map: Map<String, Value> =
+        REPOSITORY_URLS.iter().map(|(key, tail)| ((*key).to_owned(), format!("{api}{tail}").into())).collect();
+    let rest = json!({
+        "id": repository.id, "node_id": format!("R_{}", repository.id), "name": repository.name,
+        "full_name": repository.full_name(), "private": repository.private,
+        "visibility": if repository.private { "private" } else { "public" },
+        "owner": user(world, &repository.owner), "html_url": page, "url": api, "description": null, "fork": false,
+        "created_at": stamp(repository.created_at), "updated_at": stamp(repository.pushed_at),
+        "pushed_at": stamp(repository.pushed_at), "clone_url": format!("{page}.git"), "svn_url": page,
+        "git_url": format!("{}.git", page.replacen("http:", "git:", 1)),
+        "ssh_url": format!("git@localhost:{}.git", repository.full_name()),
+    });
+    let more = json!({
+        "homepage": null, "size": 1,
+        "stargazers_count": 0, "watchers_count": 0, "watchers": 0, "language": null, "has_issues": true,
+        "has_projects": false, "has_downloads": true, "has_wiki": false, "has_pages": false, "has_discussions": false,
+        "forks_count": 0, "forks": 0, "mirror_url": null, "archived": false, "disabled": false, "license": null,
+        "open_issues_count": open, "open_issues": open, "allow_forking": true, "is_template": false,
+        "web_commit_signoff_required": false, "topics": [], "default_branch": repository.default_branch,
+    });
+    let mut value = Value::Object(std::mem::take(&mut map));
+    extend(&mut value, rest);
+    extend(&mut value, more);
+    value
+}
+
+/// Takes the fields of the second object into the first.
+fn extend(value: &mut Value, more: Value) {
+    if let (Value::Object(map), Value::Object(more)) = (value, more) {
+        map.extend(more);
+    }
+}
+
+/// A repository with what only its settings show.
+pub fn repository_full(world: &World, one: &Repository) -> Value {
+    let mut value = repository(world, one);
+    if let Value::Object(map) = &mut value {
+        for (key, allowed) in [
+            ("allow_merge_commit", true),
+            ("allow_squash_merge", true),
+            ("allow_rebase_merge", false),
+            ("allow_auto_merge", false),
+            ("allow_update_branch", false),
+            ("delete_branch_on_merge", one.delete_branch_on_merge),
+        ] {
+            map.insert(key.to_owned(), allowed.into());
+        }
+        map.insert("network_count".to_owned(), 0.into());
+        map.insert("subscribers_count".to_owned(), 0.into());
+    }
+    value
+}
+
+/// A label.
+pub fn label(world: &World, repository: &Repository, name: &str) -> Value {
+    let id = name.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) >> 20;
+    json!({
+        "id": id, "node_id": format!("LA_{id}"), "name": name, "color": "ededed", "default": false,
+        "description": null, "url": format!("{}/labels/{name}", repository_url(world, repository)),
+    })
+}
+
+/// A pull request as lists show it.
+pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
+    let api = repository_url(world, repository);
+    let (one, issue) = (format!("{api}/pulls/{}", pull.number), format!("{api}/issues/{}", pull.number));
+    let page = format!("{}/pull/{}", page_url(world, repository), pull.number);
+    let side = |name: &str, sha: &str| {
+        json!({
+            "label": format!("{}:{name}", repository.owner), "ref": name, "sha": sha,
+            "user": user(world, &repository.owner), "repo": self::repository(world, repository),
+        })
+    };
+    let commit = match &pull.merged {
+        Some(merged) => Some(merged.sha.clone()),
+        None => test_merge(repository, pull),
+    };
+    let link = |href: &str| json!({"href": href});
+    let mut value = json!({
+        "url": one, "id": pull.id, "node_id": format!("PR_{}", pull.id), "html_url": page,
+        "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"), "issue_url": issue,
+        "commits_url": format!("{one}/commits"), "review_comments_url": format!("{one}/comments"),
+        "review_comment_url": format!("{api}/pulls/comments{{/number}}"), "comments_url": format!("{issue}/comments"),
+        "statuses_url": format!("{api}/statuses/{}", pull.head_sha), "number": pull.number,
+        "state": if pull.is_open() { "open" } else { "closed" }, "locked": false, "active_lock_reason": null,
+        "title": pull.title, "body": if pull.body.is_empty() { Value::Null } else { pull.body.clone().into() },
+        "user": user(world, &pull.author), "author_association": association(world, repository, &pull.author),
+        "created_at": stamp(pull.created_at), "updated_at": stamp(pull.updated_at),
+        "closed_at": pull.closed.as_ref().map(|(at, _)| stamp(*at)),
+    });
+    let more = json!({
+        "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)), "merge_commit_sha": commit,
+        "assignee": null, "assignees": [], "milestone": null, "auto_merge": null, "draft": pull.draft,
+        "requested_reviewers": pull.requested.iter().map(|login| user(world, login)).collect::<Vec<_>>(),
+        "requested_teams": [],
+        "labels": pull.labels.iter().map(|name| label(world, repository, name)).collect::<Vec<_>>(),
+        "head": side(&pull.head, &pull.head_sha), "base": side(&pull.base, &pull.base_sha),
+        "_links": {
+            "self": link(&one), "html": link(&page), "issue": link(&issue),
+            "comments": link(&format!("{issue}/comments")), "review_comments": link(&format!("{one}/comments")),
+            "review_comment": link(&format!("{api}/pulls/comments{{/number}}")),
+            "commits": link(&format!("{one}/commits")),
+            "statuses": link(&format!("{api}/statuses/{}", pull.head_sha)),
+        },
+    });
+    extend(&mut value, more);
+    value
+}
+
+/// Before a merge `merge_commit_sha` names a test merge, not the commit that will be: a trap of the
+/// real hub that this one keeps. It is made up, as the test merge itself is never fetched.
+fn test_merge(repository: &Repository, pull: &Pull) -> Option<String> {
+    if !pull.is_open() {
+        return None;
+    }
+    let tip = repository.head(&pull.base)?;
+    let seen = format!("{tip}{}", pull.head_sha);
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, seen.as_bytes());
+    Some(crate::demo::github::auth::hex(digest.as_ref()))
+}
+
+/// A pull request as it is shown alone. `mergeable` is none while the hub has not worked it out.
+pub fn pull_full(
+    world: &World,
+    one: &Repository,
+    it: &Pull,
+    standing: &crate::demo::github::standing::Standing,
+) -> Value {
+    let mut value = pull(world, one, it);
+    let changes = &standing.changes;
+    let comments = one.comments.values().filter(|comment| comment.number == it.number).count();
+    let rest = json!({
+        "merged": it.merged.is_some(), "mergeable": standing.mergeable, "rebaseable": standing.mergeable,
+        "mergeable_state": standing.state.to_lowercase(),
+        "merged_by": it.merged.as_ref().map(|merged| user(world, &merged.by)),
+        "comments": comments, "review_comments": 0, "maintainer_can_modify": false, "commits": standing.commits,
+        "additions": changes.iter().map(|change| change.additions).sum::<u64>(),
+        "deletions": changes.iter().map(|change| change.deletions).sum::<u64>(), "changed_files": changes.len(),
+    });
+    extend(&mut value, rest);
+    value
+}
+
+/// `author_association`, which says less than it seems to (design: A07).
+pub fn association(world: &World, repository: &Repository, login: &str) -> &'static str {
+    use crate::demo::github::state::Role;
+    if repository.owner == login {
+        return "OWNER";
+    }
+    let member = world.teams.iter().any(|((org, _), people)| *org == repository.owner && people.contains(login));
+    match world.role(repository, login) {
+        _ if member => "MEMBER",
+        Role::None | Role::Read => "NONE",
+        Role::Triage | Role::Write | Role::Maintain | Role::Admin => "COLLABORATOR",
+    }
+}
+
+/// A review. REST says `DISMISSED` where a review was taken back.
+pub fn review(world: &World, repository: &Repository, pull: &Pull, review: &Review) -> Value {
+    let api = format!("{}/pulls/{}", repository_url(world, repository), pull.number);
+    let page = format!("{}/pull/{}#review-{}", page_url(world, repository), pull.number, review.id);
+    let state = match review.state {
+        ReviewState::Approved | ReviewState::ChangesRequested | ReviewState::Commented | ReviewState::Dismissed => {
+            review.state.name()
+        }
+    };
+    json!({
+        "id": review.id, "node_id": format!("PRR_{}", review.id), "user": user(world, &review.author),
+        "body": review.body, "state": state, "html_url": page, "pull_request_url": api,
+        "author_association": association(world, repository, &review.author),
+        "_links": {"html": {"href": page}, "pull_request": {"href": api}},
+        "submitted_at": stamp(review.at), "commit_id": review.commit,
+    })
+}
+
+/// A comment of the conversation.
+pub fn comment(world: &World, repository: &Repository, comment: &Comment) -> Value {
+    let api = repository_url(world, repository);
+    json!({
+        "url": format!("{api}/issues/comments/{}", comment.id), "id": comment.id,
+        "node_id": format!("IC_{}", comment.id), "issue_url": format!("{api}/issues/{}", comment.number),
+        "html_url": format!("{}/pull/{}#comment-{}", page_url(world, repository), comment.number, comment.id),
+        "user": user(world, &comment.author), "created_at": stamp(comment.created_at),
+        "updated_at": stamp(comment.updated_at), "body": comment.body, "performed_via_github_app": null,
+        "author_association": association(world, repository, &comment.author),
+        "reactions": {
+            "url": format!("{api}/issues/comments/{}/reactions", comment.id), "total_count": 0, "+1": 0, "-1": 0,
+            "laugh": 0, "hooray": 0, "confused": 0, "heart": 0, "rocket": 0, "eyes": 0,
+        },
+    })
+}
+
+/// An App.
+pub fn app(world: &World, app: &App) -> Value {
+    let permissions: Map<String, Value> =
+        app.permissions.iter().map(|(name, access)| (name.clone(), access.name().into())).collect();
+    let owner = if app.account.is_empty() { app.login() } else { app.account.clone() };
+    json!({
+        "id": app.id, "node_id": format!("A_{}", app.id), "slug": app.slug, "client_id": format!("Iv1.{:016x}", app.id),
+        "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
+        "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
+        "updated_at": stamp(app.created_at), "permissions": permissions,
+        "events": crate::demo::github::webhooks::EVENTS, "installations_count": u64::from(!app.repositories.is_empty()),
+    })
+}
+
+/// The installation of an App.
+pub fn installation(world: &World, app: &App) -> Value {
+    let api = world.api();
+    let permissions: Map<String, Value> =
+        app.permissions.iter().map(|(name, access)| (name.clone(), access.name().into())).collect();
+    let account = user(world, &app.account);
+    let target = account["type"].clone();
+    json!({
+        "id": app.installation, "account": account, "repository_selection": "selected",
+        "access_tokens_url": format!("{api}/app/installations/{}/access_tokens", app.installation),
+        "repositories_url": format!("{api}/installation/repositories"),
+        "html_url": format!("{}/settings/installations/{}", world.url, app.installation), "app_id": app.id,
+        "app_slug": app.slug, "target_id": world.account(&app.account).map(|account| account.id),
+        "target_type": target, "permissions": permissions, "events": crate::demo::github::webhooks::EVENTS,
+        "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
+        "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": null, "suspended_at": null,
+    })
+}
+
+/// A check run.
+pub fn check(world: &World, repository: &Repository, check: &CheckRun) -> Value {
+    let api = repository_url(world, repository);
+    let page = format!("{}/runs/{}", page_url(world, repository), check.id);
+    let pulls = repository.pulls.values().filter(|pull| pull.is_open() && pull.head_sha == check.head_sha);
+    let pulls: Vec<Value> = pulls
+        .map(|pull| {
+            let repo = json!({"id": repository.id, "url": api, "name": repository.name});
+            json!({
+                "id": pull.id, "number": pull.number, "url": format!("{api}/pulls/{}", pull.number),
+                "head": {"ref": pull.head, "sha": pull.head_sha, "repo": repo},
+                "base": {"ref": pull.base, "sha": pull.base_sha, "repo": repo},
+            })
+        })
+        .collect();
+    json!({
+        "id": check.id, "node_id": format!("CR_{}", check.id), "name": check.name, "head_sha": check.head_sha,
+        "external_id": check.external_id.clone().unwrap_or_default(),
+        "url": format!("{api}/check-runs/{}", check.id), "html_url": page,
+        "details_url": check.details_url.clone().unwrap_or(page), "status": check.status,
+        "conclusion": check.conclusion, "started_at": check.started_at.map(stamp),
+        "completed_at": check.completed_at.map(stamp), "check_suite": {"id": check.app},
+        "output": {
+            "title": check.title, "summary": check.summary, "text": check.text, "annotations_count": 0,
+            "annotations_url": format!("{api}/check-runs/{}/annotations", check.id),
+        },
+        "app": world.apps.get(&check.app).map(|one| app(world, one)), "pull_requests": pulls,
+    })
+}
+
+/// A commit status.
+pub fn status(world: &World, repository: &Repository, status: &Status) -> Value {
+    let creator = user(world, &status.creator);
+    json!({
+        "url": format!("{}/statuses/{}", repository_url(world, repository), status.sha),
+        "avatar_url": creator["avatar_url"], "id": status.id, "node_id": format!("SC_{}", status.id),
+        "state": status.state, "description": status.description, "target_url": status.target_url,
+        "context": status.context, "created_at": stamp(status.created_at), "updated_at": stamp(status.created_at),
+        "creator": creator,
+    })
+}

@@ -1,0 +1,98 @@
+//! Rulesets and code owners as the API shows them; who may pass a rule only to those who may change it.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{Call, Route, objects, render_git};
+use crate::demo::github::answer::{Answer, Outcome};
+use crate::demo::github::owners::PLACES;
+use crate::demo::github::rules::{bypasses, covers};
+use crate::demo::github::state::{Access, Role, Rule, World};
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        (Method::GET, "/repos/{owner}/{repo}/rules/branches/{branch...}", branch_rules),
+        (Method::GET, "/repos/{owner}/{repo}/rulesets", list),
+        (Method::GET, "/repos/{owner}/{repo}/rulesets/{ruleset}", get),
+        (Method::GET, "/repos/{owner}/{repo}/codeowners/errors", owner_errors),
+    ]
+}
+
+fn branch_rules(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "metadata", Access::Read, Role::Read)?;
+    let repo = world.repo(id)?;
+    let mut items = Vec::new();
+    for set in repo.rulesets.iter().filter(|set| covers(set, call.value("branch"))) {
+        for rule in &set.rules {
+            let mut value = json!({
+                "type": rule.name(), "ruleset_source_type": "Repository", "ruleset_source": repo.full_name(),
+                "ruleset_id": set.id,
+            });
+            if *rule == Rule::Update {
+                value["parameters"] = json!({"update_allows_fetch_and_merge": false});
+            }
+            items.push(value);
+        }
+    }
+    Ok(Answer::page(call.request, &world.api(), items))
+}
+
+fn list(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "metadata", Access::Read, Role::Read)?;
+    let repo = world.repo(id)?;
+    let items = repo.rulesets.iter().map(|set| render_git::ruleset(world, repo, set, None, false)).collect();
+    Ok(Answer::page(call.request, &world.api(), items))
+}
+
+fn get(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "metadata", Access::Read, Role::Read)?;
+    let repo = world.repo(id)?;
+    let wanted = call.number("ruleset")?;
+    let set = repo.rulesets.iter().find(|set| set.id == wanted).ok_or_else(Answer::not_found)?;
+    let bypass = if bypasses(call.actor(), &set.bypass_apps) { "always" } else { "never" };
+    let actors = world.may(call.actor(), id, "administration", Access::Write, Role::Admin);
+    Ok(Answer::ok(render_git::ruleset(world, repo, set, Some(bypass), actors)))
+}
+
+fn owner_errors(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "contents", Access::Read, Role::Read)?;
+    let repo = world.repo(id)?;
+    let name = call.request.query.get("ref").unwrap_or(&repo.default_branch);
+    let commit = objects::resolve(repo, name).ok_or_else(Answer::not_found)?;
+    let place = PLACES.iter().find(|place| repo.git.object(&format!("{commit}:{place}")).is_some());
+    let place = place.ok_or_else(Answer::not_found)?;
+    let file = world.owners(repo, &commit);
+    let mut errors: Vec<Value> = file
+        .errors
+        .iter()
+        .map(|(line, kind, source)| {
+            json!({"line": line, "column": 1, "kind": kind, "source": source, "suggestion": null, "path": place,
+                   "message": format!("{kind} on line {line}: \n\n  {source}\n  ^")})
+        })
+        .collect();
+    let text = repo.git.file(&commit, place).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let mut unknown: Vec<&String> = file.all().filter(|owner| !known(world, owner)).collect();
+    unknown.sort();
+    unknown.dedup();
+    for owner in unknown {
+        let found = text.lines().enumerate().find(|(_, line)| line.contains(owner.as_str()));
+        let (line, source) = found.map_or((1, ""), |(index, line)| (index + 1, line));
+        errors.push(json!({
+            "line": line, "column": source.find(owner.as_str()).unwrap_or(0) + 1, "kind": "Unknown owner",
+            "source": source, "suggestion": format!("make sure {owner} exists and has write access to the repository"),
+            "message": format!("Unknown owner on line {line}: make sure {owner} exists and has write access"),
+            "path": place,
+        }));
+    }
+    Ok(Answer::ok(json!({"errors": errors})))
+}
+
+/// Whether an owner is somebody: an account, or a team of this world.
+fn known(world: &World, owner: &str) -> bool {
+    let Some(name) = owner.strip_prefix('@') else { return true };
+    match name.split_once('/') {
+        None => world.account(name).is_some(),
+        Some((org, slug)) => world.teams.keys().any(|(o, s)| o.eq_ignore_ascii_case(org) && s == slug),
+    }
+}

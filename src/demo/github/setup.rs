@@ -1,0 +1,279 @@
+//! How a world is furnished: people, teams, repositories, Apps, rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, anyhow, bail};
+use aws_lc_rs::encoding::AsDer as _;
+use aws_lc_rs::signature::KeyPair as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::GitHub;
+use super::answer::{Answer, Body};
+use super::auth::random_text;
+use super::git::{Git, ZERO};
+use super::rules::HOOK;
+use super::state::{
+    Access, Account, Actor, App, Hook, Kind, Protection, Repository, Role, Rule, Ruleset, Token, World,
+};
+use super::webhooks;
+
+/// What an App's owner gets when registering it.
+#[derive(Clone, Debug)]
+pub struct AppSettings {
+    /// Its id, the `iss` of its JWTs.
+    pub id: u64,
+    /// Its private key, PKCS#8 PEM.
+    pub key_pem: String,
+    /// Its slug; its login is `<slug>[bot]`.
+    pub slug: String,
+    /// The id of its installation.
+    pub installation_id: u64,
+}
+
+/// An answer's message, as an error for callers inside this process.
+pub fn plainly(answer: Answer) -> anyhow::Error {
+    match answer.body {
+        Some(Body::Json(value)) => anyhow!("{}: {value}", answer.status),
+        Some(Body::Raw(_, _)) | None => anyhow!("{}", answer.status),
+    }
+}
+
+impl World {
+    fn account_add(&mut self, login: &str, kind: Kind) {
+        if self.account(login).is_none() {
+            let id = self.id();
+            self.accounts.insert(login.to_owned(), Account { id, login: login.to_owned(), kind });
+        }
+    }
+
+    /// The id of `owner/name`.
+    pub fn named(&self, repository: &str) -> anyhow::Result<u64> {
+        let found = repository.split_once('/').and_then(|(owner, name)| self.find(owner, name));
+        found.with_context(|| format!("no repository {repository}"))
+    }
+
+    fn repository_add(&mut self, owner: &str, name: &str, files: &[(String, String)]) -> anyhow::Result<u64> {
+        if self.find(owner, name).is_some() {
+            bail!("{owner}/{name} exists");
+        }
+        self.account_add(owner, Kind::User);
+        let (id, now) = (self.id(), self.now());
+        let git = Git::create(&self.dir.join(format!("{id}.git")), "main", HOOK)?;
+        let bytes: Vec<(&str, Option<&[u8]>)> =
+            files.iter().map(|(path, text)| (path.as_str(), Some(text.as_bytes()))).collect();
+        let tree = git.write_tree(None, &bytes)?;
+        let signature = self.signature(owner);
+        let sha = git.commit_tree(&tree, &[], &signature, &super::merge::hub_signature(), now, "Initial commit")?;
+        git.update_ref("refs/heads/main", &sha, ZERO)?;
+        let repository = Repository {
+            id,
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            private: false,
+            default_branch: "main".to_owned(),
+            created_at: now,
+            pushed_at: now,
+            delete_branch_on_merge: false,
+            refs: BTreeMap::from([("refs/heads/main".to_owned(), sha)]),
+            git,
+            roles: BTreeMap::new(),
+            protections: BTreeMap::new(),
+            rulesets: Vec::new(),
+            last_number: 0,
+            pulls: BTreeMap::new(),
+            comments: BTreeMap::new(),
+            checks: BTreeMap::new(),
+            statuses: Vec::new(),
+            merges: BTreeMap::new(),
+            compared: BTreeMap::new(),
+        };
+        self.repositories.insert(id, repository);
+        Ok(id)
+    }
+}
+
+impl GitHub {
+    /// Adds a person.
+    pub fn add_user(&self, login: &str) {
+        self.world().account_add(login, Kind::User);
+    }
+
+    /// Adds an organization. To own repositories as one, it must be added before them.
+    pub fn add_org(&self, login: &str) {
+        self.world().account_add(login, Kind::Organization);
+    }
+
+    /// Adds a team, or more members to it. Its role in a repository is given by
+    /// [`Self::set_permission`] under the name `org/slug`; without write its approvals do not count.
+    pub fn add_team(&self, org: &str, slug: &str, members: &[&str]) {
+        let mut world = self.world();
+        world.account_add(org, Kind::Organization);
+        for member in members {
+            world.account_add(member, Kind::User);
+        }
+        let team = world.teams.entry((org.to_owned(), slug.to_owned())).or_default();
+        team.extend(members.iter().map(|&member| member.to_owned()));
+    }
+
+    /// Takes a person out of a team.
+    pub fn leave_team(&self, org: &str, slug: &str, member: &str) {
+        if let Some(team) = self.world().teams.get_mut(&(org.to_owned(), slug.to_owned())) {
+            team.remove(member);
+        }
+    }
+
+    /// Makes a public repository with one commit of these files on `main`; gives its id.
+    pub fn add_repository(&self, owner: &str, name: &str, files: &[(String, String)]) -> anyhow::Result<u64> {
+        self.world().repository_add(owner, name, files)
+    }
+
+    /// Hides a repository from everybody without a role, or shows it.
+    pub fn set_private(&self, repository: &str, private: bool) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.private = private)
+    }
+
+    /// Whether merging deletes the head branch.
+    pub fn set_delete_branch_on_merge(&self, repository: &str, delete: bool) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.delete_branch_on_merge = delete)
+    }
+
+    fn edit(&self, repository: &str, change: impl FnOnce(u64, &mut Repository)) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let repo = world.repositories.get_mut(&id).context("it was just found")?;
+        change(id, repo);
+        Ok(())
+    }
+
+    /// Registers an App with a fresh key. Permissions are GitHub's names with read or write.
+    pub fn add_app(&self, slug: &str, permissions: &[(&str, Access)]) -> anyhow::Result<AppSettings> {
+        let (key_pem, public_key) = key_pair()?;
+        let mut world = self.world();
+        let (id, installation, now) = (world.id(), world.id(), world.now());
+        world.account_add(&format!("{slug}[bot]"), Kind::Bot);
+        let permissions = permissions.iter().map(|(name, access)| ((*name).to_owned(), *access));
+        let permissions = permissions.chain([("metadata".to_owned(), Access::Read)]).collect();
+        let app = App {
+            id,
+            slug: slug.to_owned(),
+            public_key,
+            permissions,
+            hook: None,
+            installation,
+            account: String::new(),
+            repositories: BTreeSet::new(),
+            created_at: now,
+        };
+        world.apps.insert(id, app);
+        Ok(AppSettings { id, key_pem, slug: slug.to_owned(), installation_id: installation })
+    }
+
+    /// Installs an App in a repository.
+    pub fn install_app(&self, app: u64, repository: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let owner = world.repositories.get(&id).map(|repo| repo.owner.clone()).unwrap_or_default();
+        let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        let first = found.repositories.is_empty();
+        if !first && found.account != owner {
+            bail!("App {app} is installed on {}; this world knows one installation per App", found.account);
+        }
+        found.account = owner;
+        found.repositories.insert(id);
+        webhooks::installed(&mut world, app, id, first);
+        Ok(())
+    }
+
+    /// Takes an App out of a repository.
+    pub fn uninstall_app(&self, app: u64, repository: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        found.repositories.remove(&id);
+        for token in world.tokens.values_mut() {
+            if let Actor::Installation { app: of, repositories, .. } = &mut token.actor
+                && *of == app
+            {
+                repositories.remove(&id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where an App's webhooks go, and the secret that signs them.
+    pub fn set_webhook(&self, app: u64, url: &str, secret: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let app = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        app.hook = Some(Hook { url: url.to_owned(), secret: secret.to_owned() });
+        Ok(())
+    }
+
+    /// A token of a person, good for REST, GraphQL and git.
+    pub fn add_token(&self, login: &str) -> String {
+        let mut world = self.world();
+        world.account_add(login, Kind::User);
+        let text = format!("ghp_{}", random_text(36));
+        world.tokens.insert(text.clone(), Token { actor: Actor::User(login.to_owned()), expires_at: None });
+        text
+    }
+
+    /// What a person (`alice`) or a team (`acme/platform`) may do in a repository.
+    pub fn set_permission(&self, repository: &str, who: &str, role: Role) -> anyhow::Result<()> {
+        if !who.contains('/') {
+            self.add_user(who);
+        }
+        self.edit(repository, |_, repo| {
+            repo.roles.insert(who.to_owned(), role);
+        })
+    }
+
+    /// Protects a branch, in place of what protected it before.
+    pub fn protect(&self, repository: &str, branch: &str, protection: Protection) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| {
+            repo.protections.insert(branch.to_owned(), protection);
+        })
+    }
+
+    /// Adds a ruleset on branches that match a pattern; gives its id.
+    pub fn add_ruleset(
+        &self,
+        repository: &str,
+        pattern: &str,
+        rules: &[Rule],
+        bypass_apps: &[u64],
+    ) -> anyhow::Result<u64> {
+        let mut world = self.world();
+        let (repo, id, now) = (world.named(repository)?, world.id(), world.now());
+        let set = Ruleset {
+            id,
+            name: format!("rules for {pattern}"),
+            pattern: pattern.to_owned(),
+            rules: rules.to_vec(),
+            bypass_apps: bypass_apps.to_vec(),
+            created_at: now,
+        };
+        world.repositories.get_mut(&repo).context("it was just found")?.rulesets.push(set);
+        Ok(id)
+    }
+
+    /// Takes all rulesets off a repository.
+    pub fn clear_rulesets(&self, repository: &str) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.rulesets.clear())
+    }
+}
+
+/// A fresh RSA key: the private half as PEM, the public half as PKCS#1 DER.
+fn key_pair() -> anyhow::Result<(String, Vec<u8>)> {
+    let pair = aws_lc_rs::rsa::KeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048)
+        .map_err(|_| anyhow!("the machine gave no randomness for a key"))?;
+    let der = pair.as_der().map_err(|_| anyhow!("the key could not be written"))?;
+    let text = STANDARD.encode(der.as_ref());
+    let mut pem = String::from("-----BEGIN PRIVATE KEY-----\n");
+    for start in (0..text.len()).step_by(64) {
+        pem.push_str(&text[start..text.len().min(start + 64)]);
+        pem.push('\n');
+    }
+    pem.push_str("-----END PRIVATE KEY-----\n");
+    Ok((pem, pair.public_key().as_ref().to_vec()))
+}

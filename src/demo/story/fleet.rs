@@ -1,0 +1,340 @@
+//! The sandbox's config repo `acme/fleet` as it is before the story: what a platform team would
+//! keep, with durations of seconds. Nothing here acts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::demo::charts::Charts;
+use crate::demo::clusters::{ClusterSpec, Pace};
+
+/// Owner of the config repo.
+pub const OWNER: &str = "acme";
+/// Its name.
+pub const NAME: &str = "fleet";
+/// The team that owns all tiers but the first.
+pub const TEAM: &str = "platform";
+/// The tiers in order of promotion, with their clusters.
+pub const TIERS: [(&str, &[&str]); 4] = [
+    ("qa", &["qa-1", "qa-2"]),
+    ("bronze", &["bronze-ap", "bronze-eu", "bronze-us"]),
+    ("silver", &["silver-ap", "silver-eu-1", "silver-eu-2", "silver-us"]),
+    ("gold", &["gold-ap", "gold-eu", "gold-us"]),
+];
+/// Where the bad release does not come up.
+pub const TROUBLED: &str = "silver-us";
+/// From the opened pull request to the merge without approval, in seconds, where there is such a
+/// period: on the last tier for the Argo CD plugin.
+pub const GRACE: i64 = 20;
+
+/// One plugin of the story.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plugin {
+    /// Its name, which is its chart's name too.
+    pub name: &'static str,
+    /// What runs everywhere before the story.
+    pub before: &'static str,
+    /// What climbs.
+    pub climbs: &'static str,
+    /// What the author wrote about it.
+    pub notes: &'static str,
+    /// What happens to it.
+    pub fate: Fate,
+}
+
+/// What happens to a release on its way up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing special.
+    Clean,
+    /// It does not come up on one cluster of silver; this version mends it.
+    Broken {
+        /// The version that overtakes it.
+        fix: &'static str,
+        /// What its author wrote.
+        notes: &'static str,
+    },
+    /// Nobody approves it on the last tier.
+    Forced,
+}
+
+impl Plugin {
+    /// The version that all clusters run when the story is over.
+    pub fn ends_at(&self) -> &'static str {
+        match self.fate {
+            Fate::Clean | Fate::Forced => self.climbs,
+            Fate::Broken { fix, .. } => fix,
+        }
+    }
+}
+
+/// The plugins in the order of the policy file.
+pub const PLUGINS: [Plugin; 3] = [
+    Plugin {
+        name: "cert-manager",
+        before: "1.14.7",
+        climbs: "1.15.0",
+        notes: "Certificates can be renewed by percentage of their lifetime\nThe webhook starts faster",
+        fate: Fate::Clean,
+    },
+    Plugin {
+        name: "ingress-nginx",
+        before: "4.11.2",
+        climbs: "4.11.3",
+        notes: "Update the controller image\nDrop an unused port",
+        fate: Fate::Broken { fix: "4.11.4", notes: "Put back the port that some load balancers probe" },
+    },
+    Plugin {
+        name: "kube-state-metrics",
+        before: "5.25.0",
+        climbs: "5.25.1",
+        notes: "Fewer series for completed jobs",
+        fate: Fate::Forced,
+    },
+];
+
+/// The clusters to start.
+pub fn clusters() -> Vec<ClusterSpec> {
+    let names = TIERS.iter().flat_map(|(tier, clusters)| clusters.iter().map(move |cluster| (*tier, *cluster)));
+    let spec = |(number, (tier, name)): (usize, (&str, &str))| ClusterSpec {
+        name: name.to_owned(),
+        tier: tier.to_owned(),
+        credential: format!("{name}-reader"),
+        pace: Pace::of_number(number),
+    };
+    names.enumerate().map(spec).collect()
+}
+
+/// Where the manifest of a plugin lies.
+pub fn manifest_path(tier: &str, cluster: &str, plugin: &str) -> String {
+    format!("clusters/{tier}/{cluster}/{plugin}.yaml")
+}
+
+/// All files of the repository's first commit.
+pub fn files(charts: &Charts) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::from([
+        ("README.md".to_owned(), README.to_owned()),
+        (".github/CODEOWNERS".to_owned(), CODEOWNERS.to_owned()),
+        ("coldframe.yaml".to_owned(), policy(charts)),
+        ("clusters.yaml".to_owned(), inventory()),
+    ]);
+    for (tier, clusters) in TIERS {
+        for cluster in clusters {
+            for plugin in PLUGINS {
+                files.insert(manifest_path(tier, cluster, plugin.name), manifest(charts, &plugin, tier, cluster));
+            }
+        }
+    }
+    files
+}
+
+fn inventory() -> String {
+    let mut text = "# Every cluster of the fleet. A tier of coldframe.yaml selects by label; `credential` names a\n\
+                    # connection in the settings of the bot, nothing secret stands here.\n\
+                    clusters:\n"
+        .to_owned();
+    for spec in clusters() {
+        let region = spec.name.split('-').nth(1).filter(|region| region.len() == 2).unwrap_or("eu");
+        let _ = writeln!(text, "  - name: {}", spec.name);
+        let _ = writeln!(text, "    labels: {{tier: {}, region: {region}}}", spec.tier);
+        let _ = writeln!(text, "    credential: {}", spec.credential);
+    }
+    text
+}
+
+fn policy(charts: &Charts) -> String {
+    let (oci, repository) = (charts.reference("cert-manager"), charts.repository());
+    POLICY.replace("OCI", &oci).replace("REPOSITORY", &repository).replace("GRACE", &GRACE.to_string())
+}
+
+fn manifest(charts: &Charts, plugin: &Plugin, tier: &str, cluster: &str) -> String {
+    let (template, namespace, source) = match (plugin.fate, plugin.name) {
+        (Fate::Forced, _) => (APPLICATION, "monitoring", charts.repository()),
+        (Fate::Clean | Fate::Broken { .. }, name) => (HELM_RELEASE, name, String::new()),
+    };
+    template
+        .replace("NAMESPACE", namespace)
+        .replace("NAME", plugin.name)
+        .replace("VERSION", plugin.before)
+        .replace("CLUSTER", cluster)
+        .replace("TIER", tier)
+        .replace("SOURCE", &source)
+        .replace("REPLICAS", if tier == "gold" { "3" } else { "2" })
+}
+
+const README: &str = "\
+# The fleet of Acme
+
+Twelve clusters in four tiers. What runs where stands in `clusters/<tier>/<cluster>/<plugin>.yaml`;
+each cluster pulls its own folder from `main`.
+
+| tier   | clusters | who says yes |
+|--------|----------|--------------|
+| qa     | 2        | nobody has to |
+| bronze | 3        | @acme/platform |
+| silver | 4        | @acme/platform |
+| gold   | 3        | @acme/platform; kube-state-metrics has a grace period |
+
+New versions of plugins climb by pull requests, one per tier. `coldframe.yaml` says when.
+To stop one: close its pull request, or comment `/coldframe hold <why>`.
+";
+
+const CODEOWNERS: &str = "\
+# The last match decides. qa has no owners: it moves without a review.
+/coldframe.yaml    @acme/platform
+/clusters.yaml     @acme/platform
+/.github/          @acme/platform
+/clusters/bronze/  @acme/platform
+/clusters/silver/  @acme/platform
+/clusters/gold/    @acme/platform
+";
+
+const POLICY: &str = "\
+# How plugin releases climb through the fleet. This is a sandbox: the durations are seconds, a real
+# fleet would take days.
+version: 1
+
+clusters: {from: file, path: clusters.yaml}
+
+tiers:
+  - name: qa
+    select: {matchLabels: {tier: qa}}
+    merge: automatic                       # nobody owns clusters/qa/
+    soak: 1s
+    health: {progressDeadline: 60s, degradedFor: 2s}
+  - name: bronze
+    select: {matchLabels: {tier: bronze}}
+    merge: approved
+    approvals: {codeOwners: true, atLeast: 1}
+    soak: 2s
+    health: {progressDeadline: 60s, degradedFor: 2s}
+  - name: silver
+    select: {matchLabels: {tier: silver}}
+    merge: approved
+    approvals: {codeOwners: true, atLeast: 1}
+    soak: 3s
+    health: {progressDeadline: 60s, degradedFor: 2s}
+  - name: gold
+    select: {matchLabels: {tier: gold}}
+    merge: approved
+    approvals: {codeOwners: true, atLeast: 1}
+    soak: 2s
+    health: {progressDeadline: 60s, degradedFor: 2s}
+
+plugins:
+  - name: cert-manager
+    chart: {oci: oci+http://OCI}
+    poll: 1s
+    versions: {constraint: \"^1.14\"}
+    write:
+      - file: clusters/{tier}/{cluster}/cert-manager.yaml
+        document: {kind: HelmRelease, name: cert-manager}
+        path: $.spec.chart.spec.version
+    signals:
+      - helmRelease: {namespace: cert-manager, name: cert-manager}
+
+  - name: ingress-nginx
+    chart: {repository: REPOSITORY, name: ingress-nginx}
+    poll: 1s
+    write:
+      - file: clusters/{tier}/{cluster}/ingress-nginx.yaml
+        document: {kind: HelmRelease, name: ingress-nginx}
+        path: $.spec.chart.spec.version
+    signals:
+      - helmRelease: {namespace: ingress-nginx, name: ingress-nginx}
+
+  - name: kube-state-metrics
+    chart: {repository: REPOSITORY, name: kube-state-metrics}
+    poll: 1s
+    write:
+      - file: clusters/{tier}/{cluster}/kube-state-metrics.yaml
+        document: {kind: Application, name: kube-state-metrics}
+        path: $.spec.source.targetRevision
+    signals:
+      - application: {namespace: argocd, name: kube-state-metrics}
+    tiers:
+      gold:
+        force: {after: GRACEs, notice: [10s, 4s]}   # if nobody looks at it, it goes on all the same
+";
+
+const HELM_RELEASE: &str = "\
+# NAME on CLUSTER (TIER). Only the version is moved by the bot; the rest is ours.
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: NAME
+  namespace: NAMESPACE
+  labels:
+    app.kubernetes.io/part-of: fleet
+spec:
+  interval: 5m
+  chart:
+    spec:
+      chart: NAME
+      version: VERSION # exact, never a range
+      sourceRef:
+        kind: HelmRepository
+        name: charts
+        namespace: flux-system
+  install:
+    crds: Create
+  upgrade:
+    crds: CreateReplace
+  values:
+    replicas: REPLICAS
+";
+
+const APPLICATION: &str = "\
+# NAME on CLUSTER (TIER). Only targetRevision is moved by the bot; the rest is ours.
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: NAME
+  namespace: argocd
+  labels:
+    app.kubernetes.io/part-of: fleet
+spec:
+  project: default
+  source:
+    repoURL: SOURCE
+    chart: NAME
+    targetRevision: VERSION # exact, never a range
+    helm:
+      valuesObject:
+        replicas: REPLICAS
+  destination:
+    server: https://kubernetes.default.svc
+    namespace: NAMESPACE
+  syncPolicy:
+    automated: {prune: true, selfHeal: true}
+";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_repository_is_whole() {
+        let charts = Charts::start().await.unwrap();
+        let files = files(&charts);
+        assert_eq!(files.len(), 4 + 12 * 3);
+        for (path, text) in &files {
+            assert!(text.ends_with('\n'), "{path}");
+            if path.ends_with(".yaml") {
+                let _: serde_yaml::Value = serde_yaml::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}"));
+            }
+            for blank in ["NAME", "VERSION", "CLUSTER", "TIER", "SOURCE", "REPLICAS", "REPOSITORY", "OCI", "GRACE"] {
+                let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| *word == blank);
+                assert_eq!(words.filter(|_| path != ".github/CODEOWNERS").count(), 0, "{path} keeps {blank}");
+            }
+        }
+        let gold = &files["clusters/gold/gold-eu/ingress-nginx.yaml"];
+        assert!(gold.contains("version: 4.11.2 #") && gold.contains("replicas: 3"), "{gold}");
+        assert!(files["clusters.yaml"].contains("  - name: silver-eu-1\n    labels: {tier: silver, region: eu}\n"));
+        assert!(
+            files["coldframe.yaml"]
+                .contains(&format!("oci+http://127.0.0.1:{}", charts.host().split(':').nth(1).unwrap()))
+        );
+    }
+}

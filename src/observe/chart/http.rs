@@ -1,0 +1,257 @@
+//! A chart repository with an `index.yaml`. The index is asked for conditionally, and what it says
+//! of the one chart is kept until it changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use decide::Version;
+use http::header::{AUTHORIZATION, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::index::Entry;
+use super::registry::credentials;
+use super::{Answer, Found, Net, Source, SourceError, index, plain, status};
+
+/// The largest index that is read, in bytes (design: security, A24).
+const MAX_INDEX: usize = 64 * 1024 * 1024;
+
+pub(super) struct Repository {
+    index: Url,
+    chart: String,
+    net: Net,
+    kept: Mutex<Option<Kept>>,
+}
+
+/// What the index said last, and by what it is asked whether that still holds.
+struct Kept {
+    validator: Option<(HeaderName, HeaderValue)>,
+    releases: Arc<BTreeMap<String, Entry>>,
+}
+
+impl Repository {
+    pub fn new(repository: &str, chart: &str, net: &Net) -> Result<Self, SourceError> {
+        let refused = |why: String| SourceError::Refused { url: repository.to_string(), why };
+        let mut index = Url::parse(repository).map_err(|error| refused(format!("not a URL ({error})")))?;
+        index.set_fragment(None);
+        index
+            .path_segments_mut()
+            .map_err(|()| refused("not an address of a repository".to_string()))?
+            .pop_if_empty()
+            .push("index.yaml");
+        net.check(&index)?;
+        Ok(Self { index, chart: chart.to_string(), net: net.clone(), kept: Mutex::new(None) })
+    }
+
+    /// The releases as the index had them when it was last asked.
+    async fn known(&self) -> Result<Arc<BTreeMap<String, Entry>>, SourceError> {
+        let known = self.kept.lock().await.as_ref().map(|kept| Arc::clone(&kept.releases));
+        match known {
+            Some(releases) => Ok(releases),
+            None => self.releases().await,
+        }
+    }
+
+    /// The releases as the index has them now.
+    async fn releases(&self) -> Result<Arc<BTreeMap<String, Entry>>, SourceError> {
+        // Held while asking: whoever comes in between wants the same answer.
+        let mut kept = self.kept.lock().await;
+        let mut headers = HeaderMap::new();
+        if let Some((name, value)) = kept.as_ref().and_then(|kept| kept.validator.clone()) {
+            headers.insert(name, value);
+        }
+        if let Some(value) = self.net.login(&self.index).and_then(credentials) {
+            headers.insert(AUTHORIZATION, value);
+        }
+        let answer = self.net.get(&self.index, headers, MAX_INDEX).await?;
+        if let (StatusCode::NOT_MODIFIED, Some(kept)) = (answer.status, kept.as_ref()) {
+            return Ok(Arc::clone(&kept.releases));
+        }
+        if answer.status != StatusCode::OK {
+            return Err(status(&self.index, &answer));
+        }
+        let releases = Arc::new(self.read(answer.body).await?);
+        if let Some(gone) = kept.as_ref().and_then(|kept| gone(&kept.releases, &releases)) {
+            tracing::warn!(index = %plain(&self.index), chart = self.chart, version = %gone, "the newest version is gone from the index");
+        }
+        let validator = |ask: HeaderName, told: HeaderName| answer.headers.get(told).map(|value| (ask, value.clone()));
+        let validator = validator(IF_NONE_MATCH, ETAG).or_else(|| validator(IF_MODIFIED_SINCE, LAST_MODIFIED));
+        *kept = Some(Kept { validator, releases: Arc::clone(&releases) });
+        Ok(releases)
+    }
+
+    async fn read(&self, body: bytes::Bytes) -> Result<BTreeMap<String, Entry>, SourceError> {
+        let malformed =
+            |why: String| SourceError::Malformed { url: plain(&self.index), expected: "a chart index", why };
+        let chart = self.chart.clone();
+        // Seconds of work where the index is large and laid out unusually.
+        let read = tokio::task::spawn_blocking(move || {
+            let text = std::str::from_utf8(&body).map_err(|error| error.to_string())?;
+            index::read(text, &chart)
+        });
+        let listed = match read.await {
+            Ok(Ok(Some(listed))) => listed,
+            Ok(Ok(None)) => return Err(SourceError::NoSuchChart { url: plain(&self.index), name: self.chart.clone() }),
+            Ok(Err(why)) => return Err(malformed(why)),
+            Err(error) => return Err(malformed(error.to_string())),
+        };
+        if listed.left_out > 0 {
+            tracing::info!(index = %plain(&self.index), chart = self.chart, left_out = listed.left_out, "entries without a SemVer 2 version");
+        }
+        Ok(listed.releases)
+    }
+}
+
+/// The newest version of before, when it is there no more (design: security, A38).
+fn gone<'a>(before: &'a BTreeMap<String, Entry>, now: &BTreeMap<String, Entry>) -> Option<&'a Version> {
+    let newest = before.values().map(|entry| &entry.version).max()?;
+    (!now.contains_key(newest.as_str())).then_some(newest)
+}
+
+impl Source for Repository {
+    fn versions(&self) -> Answer<'_, Result<Vec<Version>, SourceError>> {
+        Box::pin(async { Ok(self.releases().await?.values().map(|entry| entry.version.clone()).collect()) })
+    }
+
+    fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>> {
+        Box::pin(async {
+            // Asking for the versions looks at the index again; one request answers for all of them.
+            let releases = self.known().await?;
+            let same = || releases.values().find(|entry| entry.version.proves(version));
+            Ok(releases.get(version.as_str()).or_else(same).map(Entry::found))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use crate::observe::net::{Login, NetSettings};
+    use crate::secret::Secret;
+    use axum::Router;
+    use axum::extract::State;
+    use axum::response::{IntoResponse, Response};
+    use axum::routing::get;
+
+    /// A server with one index; it counts how often it sent the whole and how often nothing.
+    #[derive(Clone, Default)]
+    struct Shelf(Arc<std::sync::Mutex<World>>);
+
+    #[derive(Default)]
+    struct World {
+        index: String,
+        status: Option<StatusCode>,
+        sent: usize,
+        unchanged: usize,
+        authorization: Option<String>,
+    }
+
+    impl Shelf {
+        fn counts(&self) -> (usize, usize) {
+            let world = self.0.lock().unwrap();
+            (world.sent, world.unchanged)
+        }
+    }
+
+    async fn serve(State(shelf): State<Shelf>, headers: HeaderMap) -> Response {
+        let mut world = shelf.0.lock().unwrap();
+        world.authorization = headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap().to_string());
+        if let Some(status) = world.status {
+            return status.into_response();
+        }
+        let etag = format!("\"{}\"", world.index.len());
+        if headers.get(IF_NONE_MATCH).is_some_and(|value| *value == etag) {
+            world.unchanged += 1;
+            return StatusCode::NOT_MODIFIED.into_response();
+        }
+        world.sent += 1;
+        ([(ETAG, etag)], world.index.clone()).into_response()
+    }
+
+    async fn start(index: &str) -> (Shelf, String) {
+        let shelf = Shelf::default();
+        shelf.0.lock().unwrap().index = index.to_string();
+        let router = Router::new().route("/charts/index.yaml", get(serve)).with_state(shelf.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        (shelf, host)
+    }
+
+    fn repository(host: &str) -> Repository {
+        Repository::new(&format!("http://{host}/charts/"), "loki", &Net::new(vec![host.to_string()]).unwrap()).unwrap()
+    }
+
+    const INDEX: &str = "entries:\n  loki:\n  - version: v1.1.0\n  - version: 1.0.0\n";
+
+    #[tokio::test]
+    async fn the_index_is_sent_once_until_it_changes() {
+        let (shelf, host) = start(INDEX).await;
+        let source = repository(&host);
+        let mut versions = source.versions().await.unwrap();
+        versions.sort();
+        assert_eq!(versions.iter().map(Version::as_str).collect::<Vec<_>>(), ["1.0.0", "v1.1.0"]);
+        let found = source.describe(&"1.1.0".parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!(found.version.as_str(), "v1.1.0", "written with and without its v, it is the same");
+        assert_eq!(source.describe(&"2.0.0".parse().unwrap()).await.unwrap(), None);
+        assert_eq!(shelf.counts(), (1, 0), "one request tells of all versions");
+        source.versions().await.unwrap();
+        assert_eq!(shelf.counts(), (1, 1));
+        shelf.0.lock().unwrap().index.push_str("  - version: 2.0.0\n");
+        source.versions().await.unwrap();
+        assert!(source.describe(&"2.0.0".parse().unwrap()).await.unwrap().is_some());
+        assert_eq!(shelf.counts(), (2, 1));
+        assert_eq!(
+            repository(&host).describe(&"2.0.0".parse().unwrap()).await.unwrap().unwrap().version.as_str(),
+            "2.0.0"
+        );
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_says_so_and_is_asked_again() {
+        let (shelf, host) = start("entries:\n  other: []\n").await;
+        let source = repository(&host);
+        assert!(matches!(source.versions().await, Err(SourceError::NoSuchChart { name, .. }) if name == "loki"));
+        shelf.0.lock().unwrap().index = "<html>".to_string();
+        assert!(matches!(source.versions().await, Err(SourceError::Malformed { .. })));
+        shelf.0.lock().unwrap().status = Some(StatusCode::BAD_GATEWAY);
+        let error = source.versions().await.unwrap_err();
+        assert!(matches!(&error, SourceError::Unreachable { why, .. } if why.contains("502")), "{error}");
+        shelf.0.lock().unwrap().status = Some(StatusCode::NOT_MODIFIED);
+        assert!(source.versions().await.is_err(), "nothing is kept that could be unchanged");
+        shelf.0.lock().unwrap().status = None;
+        shelf.0.lock().unwrap().index = INDEX.to_string();
+        assert_eq!(source.versions().await.unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_login_is_sent_to_its_host() {
+        let (shelf, host) = start(INDEX).await;
+        let login = Login::Basic { user: "me".into(), password: Secret::new("pw") };
+        let settings = NetSettings { allow: vec![host.clone()], logins: [(host.clone(), login)].into(), proxy: None };
+        let net = Net::open(settings).unwrap();
+        let source = Repository::new(&format!("http://{host}/charts"), "loki", &net).unwrap();
+        source.versions().await.unwrap();
+        assert_eq!(shelf.0.lock().unwrap().authorization.as_deref(), Some("Basic bWU6cHc="));
+    }
+
+    #[test]
+    fn addresses_are_checked_before_anything_is_asked() {
+        let net = Net::new(Vec::new()).unwrap();
+        for bad in [
+            "",
+            "charts",
+            "ftp://x.example",
+            "http://x.example",
+            "https://10.0.0.1/charts",
+            "mailto:x@y",
+            "https://u:p@x.example",
+        ] {
+            assert!(matches!(Repository::new(bad, "loki", &net), Err(SourceError::Refused { .. })), "{bad}");
+        }
+        let repository = Repository::new("https://x.example/a?b=c", "loki", &net).unwrap();
+        assert_eq!(repository.index.as_str(), "https://x.example/a/index.yaml?b=c");
+    }
+}

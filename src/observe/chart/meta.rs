@@ -1,0 +1,171 @@
+//! What the author of a chart says about a version: notes, home, and whether it breaks. All of it
+//! is untrusted text, cut to a bounded length; who shows it makes it inert.
+
+use decide::{Digest, Version};
+use serde_json::Value;
+
+use super::Found;
+
+/// The longest notes that are kept, in bytes.
+const MAX_NOTES: usize = 32 * 1024;
+/// The longest home that is kept, in bytes.
+const MAX_HOME: usize = 1024;
+/// Longer lists of changes are not parsed; their beginning is kept as it is.
+const MAX_CHANGES: usize = 64 * 1024;
+/// The annotation with the list of changes, as Artifact Hub defines it.
+const CHANGES: &str = "artifacthub.io/changes";
+/// The annotation by which an author marks a version as breaking.
+const BREAKING: &str = "coldframe.dev/breaking";
+
+/// Only what [`found`] looks at.
+pub(super) fn trimmed(mut chart: Value) -> Value {
+    if let Some(map) = chart.as_object_mut() {
+        map.retain(|key, _| matches!(key.as_str(), "annotations" | "home" | "sources"));
+        if let Some(annotations) = map.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.retain(|key, _| matches!(key.as_str(), CHANGES | BREAKING));
+        }
+    }
+    chart
+}
+
+/// One version from the metadata of its chart (`Chart.yaml`, an entry of `index.yaml`).
+pub(super) fn found(version: Version, digest: Option<Digest>, chart: &Value) -> Found {
+    let annotation = |key: &str| chart.get("annotations").and_then(|annotations| annotations.get(key));
+    let changes = annotation(CHANGES).and_then(Value::as_str).map(Changes::read);
+    let marked = annotation(BREAKING).is_some_and(|mark| mark == true || mark == "true");
+    let home = chart.get("home").or_else(|| chart.get("sources")?.get(0)).and_then(Value::as_str);
+    Found {
+        version,
+        digest,
+        marked_breaking: marked || changes.as_ref().is_some_and(|changes| changes.breaking),
+        notes: changes.map(|changes| changes.notes).filter(|notes| !notes.is_empty()),
+        home: home.filter(|home| !home.is_empty() && home.len() <= MAX_HOME).map(ToString::to_string),
+    }
+}
+
+/// The annotation `artifacthub.io/changes`: a list of texts, or of `{kind, description}`, as YAML
+/// inside of a string.
+struct Changes {
+    notes: String,
+    breaking: bool,
+}
+
+impl Changes {
+    fn read(text: &str) -> Self {
+        let list = if text.len() <= MAX_CHANGES { list(text) } else { None };
+        // `- two: and a half` is a mapping to YAML; what was not understood is shown as it is.
+        let said = |change: &Value| change.as_str().or_else(|| change.get("description")?.as_str()).is_some();
+        let Some(list) = list.filter(|list| list.iter().all(said)) else {
+            return Self { notes: cut(text.trim(), MAX_NOTES), breaking: text.lines().any(is_breaking) };
+        };
+        let mut changes = Self { notes: String::new(), breaking: false };
+        for change in &list {
+            let field = |key: &str| change.get(key).and_then(Value::as_str);
+            let (kind, what) = match change.as_str() {
+                Some(what) => (None, what),
+                None => (field("kind"), field("description").unwrap_or_default()),
+            };
+            let what = what.trim();
+            changes.breaking |= matches!(kind, None | Some("removed" | "changed")) && is_breaking(what);
+            changes.notes.push_str("- ");
+            if let Some(kind) = kind {
+                changes.notes.push_str(&format!("{kind}: "));
+            }
+            changes.notes.push_str(what);
+            changes.notes.push('\n');
+        }
+        changes.notes = cut(changes.notes.trim_end(), MAX_NOTES);
+        changes
+    }
+}
+
+fn is_breaking(text: &str) -> bool {
+    text.trim_start_matches(['-', '*', ' ', '"', '\'']).starts_with("BREAKING")
+}
+
+fn list(text: &str) -> Option<Vec<Value>> {
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        with_snippet: false,
+        budget: serde_saphyr::budget! { max_nodes: 20_000, max_depth: 16 },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
+    };
+    match serde_saphyr::from_str_with_options::<Value>(text, options) {
+        Ok(Value::Array(list)) => Some(list),
+        Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) | Err(_) => None,
+    }
+}
+
+/// At most so many bytes, cut between characters.
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_string();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use serde_json::json;
+
+    fn describe(chart: &Value) -> Found {
+        found("1.2.0".parse().unwrap(), None, chart)
+    }
+
+    fn with(changes: &str) -> Found {
+        describe(&json!({"annotations": {"artifacthub.io/changes": changes}}))
+    }
+
+    #[test]
+    fn both_forms_of_changes_become_notes() {
+        let found = with(
+            "- kind: added\n  description: a knob\n  links: [{name: x, url: y}]\n- kind: fixed\n  description: |\n    the rest\n",
+        );
+        assert_eq!(found.notes.unwrap(), "- added: a knob\n- fixed: the rest");
+        assert_eq!(with("- one\n- two: and a half\n").notes.unwrap(), "- one\n- two: and a half");
+        assert_eq!(with("- - nested\n").notes.unwrap(), "- - nested");
+        assert_eq!(with("[unclosed").notes.unwrap(), "[unclosed");
+        assert_eq!(with("").notes, None);
+        assert_eq!(describe(&json!({})).notes, None);
+    }
+
+    #[test]
+    fn what_its_author_marks_as_breaking() {
+        for (changes, breaking) in [
+            ("- kind: changed\n  description: 'BREAKING: values moved'\n", true),
+            ("- kind: removed\n  description: BREAKING the old CRD\n", true),
+            ("- kind: added\n  description: BREAKING news page\n", false),
+            ("- kind: changed\n  description: nothing BREAKING\n", false),
+            ("- BREAKING another default\n", true),
+            ("- [unclosed\n- BREAKING x\n", true),
+        ] {
+            assert_eq!(with(changes).marked_breaking, breaking, "{changes}");
+        }
+        for (mark, breaking) in
+            [(json!("true"), true), (json!(true), true), (json!("false"), false), (json!("yes"), false)]
+        {
+            let chart = json!({"annotations": {"coldframe.dev/breaking": mark}});
+            assert_eq!(describe(&chart).marked_breaking, breaking, "{chart}");
+        }
+    }
+
+    #[test]
+    fn home_is_the_first_that_is_named() {
+        assert_eq!(describe(&json!({"home": "https://a", "sources": ["https://b"]})).home.unwrap(), "https://a");
+        assert_eq!(describe(&json!({"sources": ["https://b"]})).home.unwrap(), "https://b");
+        assert_eq!(describe(&json!({"home": "x".repeat(2000)})).home, None);
+    }
+
+    #[test]
+    fn text_is_bounded() {
+        let notes = with(&format!("- {}", "é".repeat(MAX_NOTES))).notes.unwrap();
+        assert!(notes.len() <= MAX_NOTES + 3 && notes.ends_with('…'));
+        let bomb = "- &a [x,x,x,x,x,x,x,x,x,x]\n- &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n- &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+            .repeat(50);
+        assert!(with(&bomb).notes.unwrap().len() <= MAX_NOTES + 3);
+        assert!(with(&"[".repeat(MAX_CHANGES + 1)).notes.unwrap().len() <= MAX_NOTES + 3);
+    }
+}

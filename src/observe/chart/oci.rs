@@ -1,0 +1,187 @@
+//! An OCI repository whose tags are versions: `_` in a tag is `+` in a version. Each answer is
+//! checked against its digest; a tag without a chart behind it is no release.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use decide::{Digest, Version};
+use http::StatusCode;
+use oci_client::manifest::OciImageManifest;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use url::Url;
+
+use super::registry::Registry;
+use super::{Answer, Found, Net, Source, SourceError, meta, plain, sha256, status};
+
+const MANIFESTS: &str =
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";
+const CHART: &str = "application/vnd.cncf.helm.config.v1+json";
+/// Tags in one page; registries may give fewer.
+const PAGE: usize = 1000;
+const MAX_PAGES: usize = 500;
+const MAX_TAGS: usize = 200_000;
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
+const MAX_MANIFEST: usize = 1024 * 1024;
+const MAX_CONFIG: usize = 1024 * 1024;
+/// Versions whose metadata is kept.
+const MAX_KEPT: usize = 512;
+
+pub(super) struct Artifacts {
+    registry: Registry,
+    name: String,
+    /// By the manifest's digest, which fixes all of it.
+    kept: Mutex<BTreeMap<Digest, Found>>,
+    newest: Mutex<Option<Version>>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    /// Some registries say null where there is none.
+    tags: Option<Vec<String>>,
+}
+
+impl Artifacts {
+    pub fn new(reference: &str, plain_http: bool, net: &Net) -> Result<Self, SourceError> {
+        Ok(Self {
+            registry: Registry::new(reference, plain_http, net)?,
+            name: reference.rsplit('/').next().unwrap_or(reference).to_string(),
+            kept: Mutex::new(BTreeMap::new()),
+            newest: Mutex::new(None),
+        })
+    }
+
+    /// Every tag. Pages are asked for by the last tag, because not every registry sends a link, and
+    /// because a link could lead elsewhere.
+    async fn tags(&self) -> Result<BTreeSet<String>, SourceError> {
+        let mut tags: BTreeSet<String> = BTreeSet::new();
+        let mut url = self.registry.url("tags/list")?;
+        for _ in 0..MAX_PAGES {
+            let page = self.page(&url).await?;
+            let Some(last) = page.last().cloned() else { return Ok(tags) };
+            let before = tags.len();
+            tags.extend(page);
+            // A registry that knows no pages sends the same again.
+            if tags.len() == before {
+                return Ok(tags);
+            }
+            if tags.len() > MAX_TAGS {
+                break;
+            }
+            url.query_pairs_mut().clear().append_pair("n", &PAGE.to_string()).append_pair("last", &last);
+        }
+        let why = format!("more than {MAX_TAGS} tags or {MAX_PAGES} pages");
+        Err(SourceError::Malformed { url: plain(&url), expected: "a list of tags", why })
+    }
+
+    async fn page(&self, url: &Url) -> Result<Vec<String>, SourceError> {
+        let mut url = url.clone();
+        if url.query().is_none() {
+            url.query_pairs_mut().append_pair("n", &PAGE.to_string());
+        }
+        let answer = self.registry.get(&url, "application/json", MAX_PAGE_BYTES).await?;
+        match answer.status {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => {
+                return Err(SourceError::NoSuchChart { url: plain(&url), name: self.name.clone() });
+            }
+            _ => return Err(status(&url, &answer)),
+        }
+        let page: Page =
+            serde_json::from_slice(&answer.body).map_err(|error| malformed(&url, "a list of tags", &error))?;
+        Ok(page.tags.unwrap_or_default())
+    }
+
+    async fn found(&self, version: &Version) -> Result<Option<Found>, SourceError> {
+        let url = self.registry.url(&format!("manifests/{}", version.as_str().replace('+', "_")))?;
+        let answer = self.registry.get(&url, MANIFESTS, MAX_MANIFEST).await?;
+        match answer.status {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => return Ok(None),
+            _ => return Err(status(&url, &answer)),
+        }
+        let digest = sha256(&answer.body);
+        let told = answer.headers.get("docker-content-digest").and_then(|value| value.to_str().ok());
+        if told.is_some_and(|told| told.starts_with("sha256:") && told != digest.as_str()) {
+            return Err(malformed(&url, "a manifest", &"its bytes have another digest than the registry says"));
+        }
+        if let Some(found) =
+            self.kept.lock().await.get(&digest).filter(|found| found.version.as_str() == version.as_str())
+        {
+            return Ok(Some(found.clone()));
+        }
+        let manifest: OciImageManifest =
+            serde_json::from_slice(&answer.body).map_err(|error| malformed(&url, "an OCI image manifest", &error))?;
+        if manifest.config.media_type != CHART {
+            let why = format!("its config is of type {:?}", manifest.config.media_type);
+            return Err(malformed(&url, "a Helm chart", &why));
+        }
+        let chart = self.chart(&manifest.config.digest).await?;
+        let written = chart.get("version").and_then(Value::as_str).unwrap_or_default();
+        if written.parse::<Version>().ok().is_none_or(|written| !written.proves(version)) {
+            let why = format!("its Chart.yaml says {written:?}");
+            return Err(malformed(&url, "the chart of this version", &why));
+        }
+        let found = meta::found(version.clone(), Some(digest.clone()), &chart);
+        let mut kept = self.kept.lock().await;
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(digest, found.clone());
+        Ok(Some(found))
+    }
+
+    /// The `Chart.yaml` of a chart, as JSON.
+    async fn chart(&self, digest: &str) -> Result<Value, SourceError> {
+        let valid = digest.strip_prefix("sha256:").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let url = self.registry.url(if valid { "blobs/" } else { "." })?;
+        if !valid {
+            return Err(malformed(&url, "a manifest with a SHA-256 digest", &format!("{digest:?}")));
+        }
+        let url = self.registry.url(&format!("blobs/{digest}"))?;
+        let answer = self.registry.get(&url, "*/*", MAX_CONFIG).await?;
+        if answer.status != StatusCode::OK {
+            return Err(status(&url, &answer));
+        }
+        parse(&url, &answer.body, digest)
+    }
+}
+
+fn parse(url: &Url, body: &Bytes, digest: &str) -> Result<Value, SourceError> {
+    if sha256(body).as_str() != digest {
+        return Err(malformed(url, "the blob of this digest", &"its bytes have another one"));
+    }
+    serde_json::from_slice(body).map_err(|error| malformed(url, "a Chart.yaml as JSON", &error))
+}
+
+fn malformed(url: &Url, expected: &'static str, why: &dyn std::fmt::Display) -> SourceError {
+    SourceError::Malformed { url: plain(url), expected, why: why.to_string().chars().take(200).collect() }
+}
+
+impl Source for Artifacts {
+    fn versions(&self) -> Answer<'_, Result<Vec<Version>, SourceError>> {
+        Box::pin(async {
+            let tags = self.tags().await?;
+            let versions: Vec<Version> = tags.iter().filter_map(|tag| tag.replacen('_', "+", 1).parse().ok()).collect();
+            if versions.len() < tags.len() {
+                let left_out = tags.len() - versions.len();
+                tracing::info!(chart = self.name, left_out, "tags that are no SemVer 2 version");
+            }
+            let mut newest = self.newest.lock().await;
+            let present = versions.iter().max().cloned();
+            if let Some(before) = newest.as_ref().filter(|before| present.as_ref() < Some(*before)) {
+                tracing::warn!(chart = self.name, version = %before, "the newest version is gone from the registry");
+            }
+            *newest = present;
+            Ok(versions)
+        })
+    }
+
+    fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>> {
+        Box::pin(self.found(version))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! The way out to hosts that a repository's file names: https and public addresses only, unless the
+//! operator allows a host by name. Answers are bounded in bytes and time. What is fetched is judged
+//! by who asks; the hub and the clusters have connections of their own.
+
+mod rules;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Url;
+
+use crate::secret::Secret;
+use rules::{Named, Rules, is_public};
+
+/// Redirects that are followed, each checked like the first address.
+const MAX_REDIRECTS: usize = 3;
+const CONNECT: Duration = Duration::from_secs(10);
+/// Without a byte for so long, an answer is given up.
+const SILENCE: Duration = Duration::from_secs(30);
+/// The longest that one answer may take in all.
+const WHOLE: Duration = Duration::from_secs(120);
+
+/// Who we are at one host.
+#[derive(Clone, Debug)]
+pub enum Login {
+    /// User and password.
+    Basic {
+        /// The user.
+        user: String,
+        /// The password.
+        password: Secret,
+    },
+    /// A token.
+    Bearer(Secret),
+}
+
+/// What the operator says about the way out.
+#[derive(Clone, Debug, Default)]
+pub struct NetSettings {
+    /// Hosts (`host` or `host:port`) that are allowed though their addresses are private, and that
+    /// may be asked over plain http.
+    pub allow: Vec<String>,
+    /// Credentials by host (`host` or `host:port`). They go to that host and nowhere else.
+    pub logins: BTreeMap<String, Login>,
+    /// A forward proxy. It, not we, then resolves names, so it must refuse private addresses.
+    pub proxy: Option<String>,
+}
+
+/// The way out; cheap to clone, connections are shared.
+#[derive(Clone, Debug)]
+pub struct Net {
+    rules: Arc<Rules>,
+    client: reqwest::Client,
+}
+
+/// An answer, whatever its status.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// Why there is no answer. No variant holds a query, which may carry a token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetError {
+    /// The address is not one that may be asked.
+    #[error("{url} is not asked: {why}")]
+    Refused {
+        /// The address.
+        url: String,
+        /// Why, and what the operator can do.
+        why: String,
+    },
+    /// It did not answer.
+    #[error("{url}: {why}")]
+    Failed {
+        /// The address.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+    /// It answered with too much.
+    #[error("{url} answered with more than {most} bytes")]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The limit.
+        most: usize,
+    },
+    /// The settings are wrong.
+    #[error("`{entry}` in the settings: {why}")]
+    Settings {
+        /// The entry.
+        entry: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl Net {
+    /// A way out that allows these hosts beside the public ones.
+    ///
+    /// # Errors
+    /// Where an entry is no host, or the system has no root certificates.
+    pub fn new(allow: Vec<String>) -> Result<Self, NetError> {
+        Self::open(NetSettings { allow, ..NetSettings::default() })
+    }
+
+    /// A way out by the operator's settings. Proxies of the environment are not looked at.
+    ///
+    /// # Errors
+    /// As [`Net::new`].
+    pub fn open(settings: NetSettings) -> Result<Self, NetError> {
+        let mut rules = Rules::default();
+        for entry in settings.allow {
+            rules.allow.push(Named::parse(&entry)?);
+        }
+        for (entry, login) in settings.logins {
+            rules.logins.push((Named::parse(&entry)?, login));
+        }
+        let proxy = settings.proxy.map(|entry| proxy(&entry, &mut rules)).transpose()?;
+        let rules = Arc::new(rules);
+        let (redirects, resolver) = (Arc::clone(&rules), Guard(Arc::clone(&rules)));
+        let builder = reqwest::Client::builder()
+            .user_agent(concat!("coldframe/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE)
+            .timeout(WHOLE)
+            .referer(false)
+            .no_proxy()
+            .dns_resolver(Arc::new(resolver))
+            .redirect(reqwest::redirect::Policy::custom(move |attempt| {
+                if attempt.previous().len() > MAX_REDIRECTS {
+                    return attempt.error("too many redirects");
+                }
+                match redirects.check(attempt.url()) {
+                    Ok(()) => attempt.follow(),
+                    Err(error) => attempt.error(error),
+                }
+            }));
+        let builder = match proxy {
+            Some(proxy) => builder.proxy(proxy),
+            None => builder,
+        };
+        let client =
+            builder.build().map_err(|error| NetError::Settings { entry: "TLS".into(), why: causes(&error) })?;
+        Ok(Self { rules, client })
+    }
+
+    /// Whether this address may be asked at all; a name's addresses are looked at when connecting.
+    ///
+    /// # Errors
+    /// Says why not, and what the operator can do.
+    pub fn check(&self, url: &Url) -> Result<(), NetError> {
+        self.rules.check(url)
+    }
+
+    /// The credentials for the host of this address.
+    pub fn login(&self, url: &Url) -> Option<&Login> {
+        self.rules.logins.iter().find(|(host, _)| host.is(url)).map(|(_, login)| login)
+    }
+
+    /// Gets an address. Redirects to another host lose the credentials among the headers.
+    ///
+    /// # Errors
+    /// Where the address is refused, does not answer in time, or answers with more than `most`
+    /// bytes. A status that is no success is an answer.
+    pub async fn get(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<Fetched, NetError> {
+        self.check(url)?;
+        let failed = |error: reqwest::Error| match refusal(&error) {
+            Some(refused) => refused,
+            None => NetError::Failed { url: plain(url), why: causes(&error.without_url()) },
+        };
+        let too_large = || NetError::TooLarge { url: plain(url), most };
+        let mut answer = self.client.get(url.clone()).headers(headers).send().await.map_err(failed)?;
+        let announced = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        if announced > most {
+            return Err(too_large());
+        }
+        let mut body = BytesMut::with_capacity(announced.min(1024 * 1024));
+        while let Some(chunk) = answer.chunk().await.map_err(failed)? {
+            if body.len() + chunk.len() > most {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Fetched { status: answer.status(), headers: answer.headers().clone(), body: body.freeze() })
+    }
+}
+
+/// An address without what may be secret in it.
+pub fn plain(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.to_string()
+}
+
+fn proxy(entry: &str, rules: &mut Rules) -> Result<reqwest::Proxy, NetError> {
+    // The entry may hold a password, so it is not repeated in the error.
+    let wrong = |why: String| NetError::Settings { entry: "proxy".to_string(), why };
+    let url = Url::parse(entry).map_err(|error| wrong(error.to_string()))?;
+    rules.proxy = url.host_str().map(ToString::to_string);
+    reqwest::Proxy::all(url.as_str()).map_err(|error| wrong(causes(&error.without_url())))
+}
+
+/// Resolves a name once, looks at every address, and connects to what it looked at.
+struct Guard(Arc<Rules>);
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let rules = Arc::clone(&self.0);
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            if !rules.may_be_private(name.as_str()) && !found.iter().all(|address| is_public(address.ip())) {
+                let why = "it resolves to a private address; let the operator allow it if it is meant";
+                return Err(NetError::Refused { url: name.as_str().to_string(), why: why.to_string() }.into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The refusal inside of a transport error.
+fn refusal(error: &reqwest::Error) -> Option<NetError> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(inner) = cause {
+        if let Some(refused) = inner.downcast_ref::<NetError>() {
+            return Some(refused.clone());
+        }
+        cause = inner.source();
+    }
+    None
+}
+
+/// An error with all its causes on one line; the outermost alone says little.
+pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,460 @@
+//! Each mistake alone in a file, and what is said about it.
+
+use super::{PLUGIN, problems};
+
+/// One mistake in a file, and how what is said about it begins.
+const MISTAKES: &[(&str, &str)] = &[
+    // the file itself
+    ("", "1:1: the file is empty"),
+    ("# nothing", "1:1: the file is empty"),
+    ("- a", "1:1: expected a mapping of `version`, `extends`"),
+    ("hello", "1:1: expected a mapping of"),
+    ("tiers: [", "1:8: this is not YAML"),
+    ("version: 1\n---\nversion: 1", "2:1: a second document begins here"),
+    ("version: 1\nversion: 1", "2:1: the key `version` stands here twice (the first is on line 1"),
+    ("version: 2", "1:10: `version`: this file is of format 2"),
+    ("version: ^1", "1:10: `version`: expected a whole number, found a text"),
+    ("tiers:", "1:1: `tiers`: nothing stands here"),
+    ("? [a]\n: b", "1:3: a key must be a text"),
+    ("<<: {version: 1}", "1:1: merge keys"),
+    ("version: *one", "1:10: no anchor `&one`"),
+    ("version: !!int 1", "1:10: a tag"),
+    // unknown, misplaced and later keys
+    ("tires: []", "1:1: unknown key `tires` at the top level (did you mean `tiers`?)"),
+    (
+        "soak: 24h",
+        "1:1: unknown key `soak` at the top level (`soak` belongs in a tier or an override; known here: `version`",
+    ),
+    ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
+    ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
+    ("group: []", "1:1: `group` is not supported by this version"),
+    ("tiers: [{name: gold, announce: 24h}]", "1:22: tier `gold`: `announce` is not supported by this version"),
+    ("tiers: [{name: gold, soak: {min: 1h, max: 2h}}]", "1:38: `soak` of tier `gold`: `max` is not supported"),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3}}}]",
+        "1:33: `strategy` of tier `gold`: `rollingUpdate` is not supported",
+    ),
+    ("tiers: [{name: gold, strategy: canary}]", "1:32: `strategy` of tier `gold`: `canary` is not supported"),
+    (
+        "tiers: [{name: gold, onFailure: {rollBack: {merge: automatic}}}]",
+        "1:34: `onFailure` of tier `gold`: `rollBack` is not supported",
+    ),
+    ("tiers: [{name: gold, merge: none}]", "1:29: `merge` of tier `gold`: `none` is not supported"),
+    (
+        "tiers: [{name: gold, approvals: {covers: [gold]}}]",
+        "1:34: `approvals` of tier `gold`: `covers` is not supported",
+    ),
+    ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
+    ("extends: [canary]", "1:11: `extends`: `canary` is not supported"),
+    ("people: {force: codeOwners}", "1:10: `people`: `force` is not supported"),
+    // words and types
+    ("extends: [bronze]", "1:11: `extends`: `bronze` is not known"),
+    ("extends: bronze-silver-gold", "1:10: `extends`: expected a list (`[…]`, also for one), found a text"),
+    (
+        "extends: [bronze-silver-gld]",
+        "1:11: `extends`: `bronze-silver-gld` is not known (did you mean `bronze-silver-gold`?)",
+    ),
+    (
+        "tiers: [{name: gold, merge: automatc}]",
+        "1:29: `merge` of tier `gold`: `automatc` is not known (did you mean `automatic`?)",
+    ),
+    (
+        "tiers: [{name: gold, merge: [patch]}]",
+        "1:29: `merge` of tier `gold`: expected one of `automatic`, `approved`, `manual`, found a list",
+    ),
+    ("tiers: [{name: gold, merge: {patch: yes}}]", "1:37: `patch` of `merge` of tier `gold`: `yes` is not known"),
+    (
+        "tiers: [{name: gold, approvals: {codeOwners: yes}}]",
+        "1:46: `codeOwners` of `approvals` of tier `gold`: `yes` is no boolean (write `true`",
+    ),
+    (
+        "tiers: [{name: gold, approvals: {atLeast: two}}]",
+        "1:43: `atLeast` of `approvals` of tier `gold`: expected a whole number, found a text",
+    ),
+    (
+        "tiers: [{name: gold, approvals: {atLeast: -1}}]",
+        "1:43: `atLeast` of `approvals` of tier `gold`: expected a whole number, found a number",
+    ),
+    ("limits: {openPulls: 0}", "1:21: `openPulls` of `limits`: 0 is not in 1 to 1000000"),
+    ("tiers: gold", "1:8: `tiers`: expected a list (`[…]`, also for one), found a text"),
+    ("tiers: [gold]", "1:9: `tiers`: expected a mapping of `name`"),
+    ("tiers: []", "1:8: `tiers` is an empty list"),
+    (
+        "people: {hold: owner}",
+        "1:16: `hold` of `people`: `owner` is not known (write one of `write`, `codeOwners`, `admin`)",
+    ),
+    // names
+    (
+        "tiers: [{name: Gold}]",
+        "1:16: `name` of tier `Gold`: `Gold` is not a name: lower-case letters, digits and inner hyphens, at most 63 (`gold` would be one)",
+    ),
+    (
+        "tiers: [{name: a_b}]",
+        "1:16: `name` of tier `a_b`: `a_b` is not a name: lower-case letters, digits and inner hyphens, at most 63 (`a-b` would be one)",
+    ),
+    ("tiers: [{name: -a}]", "1:16: `name` of tier `-a`: `-a` is not a name"),
+    ("tiers: [{soak: 1h}]", "1:9: a tier has no `name` (add `name:`)"),
+    ("tiers: [{name: a}]\nfreeze: [{why: x, tiers: [b]}]", "2:27: `freeze`: there is no tier `b`"),
+    ("freeze: [{why: x, plugins: [loki]}]", "1:29: `freeze`: there is no plugin `loki` (there is no plugin at all)"),
+    // durations
+    ("tiers: [{name: a, soak: 90}]", "1:25: `soak` of tier `a`: `90` has no unit (write `90s`, `90m`, `90h` or `90d`)"),
+    ("tiers: [{name: a, soak: 1.5}]", "1:25: `soak` of tier `a`: `1.5` has no unit"),
+    ("tiers: [{name: a, soak: soon}]", "1:25: `soak` of tier `a`: `soon` is not a duration"),
+    ("tiers: [{name: a, soak: -1h}]", "1:25: `soak` of tier `a`: `-1h` is negative"),
+    ("tiers: [{name: a, soak: 1mo}]", "1:25: `soak` of tier `a`: `1mo`: months and years have no fixed length"),
+    ("tiers: [{name: a, soak: 9999d}]", "1:25: `soak` of tier `a`: `9999d` is longer than ten years"),
+    ("tiers: [{name: a, soak: [1h]}]", "1:25: `soak` of tier `a`: expected a duration such as `24h`, found a list"),
+    ("tiers: [{name: a, soak: {}}]", "1:25: `soak` of tier `a` has no `min`"),
+    (
+        "tiers: [{name: a, health: {progressDeadline: 0s}}]",
+        "1:46: `progressDeadline` of `health` of tier `a`: no time at all",
+    ),
+    ("tiers: [{name: a, health: {maxAge: 0s}}]", "1:36: `maxAge` of `health` of tier `a`: no time at all"),
+    // force
+    ("tiers: [{name: a, force: {notice: [1d]}}]", "1:26: `force` of tier `a` has no `after`"),
+    (
+        "tiers: [{name: a, force: {after: 1d, notice: [2d]}}]",
+        "1:47: `force` of tier `a`: a notice 2 d before the deadline is longer than `after` (1 d)",
+    ),
+    (
+        "tiers: [{name: a, force: {after: 9d, notice: [1d, 24h]}}]",
+        "1:51: `force` of tier `a`: the notice of 1 d stands here twice",
+    ),
+    ("tiers: [{name: a, force: {after: 0s, notice: [0s]}}]", "1:34: `force` of tier `a`: `after` is no time at all"),
+    // windows and freezes
+    ("windows: {open: [\"08:00-16:00\"]}", "1:1: `windows`: a `zone` is missing"),
+    ("windows: {zone: Mars}", "1:17: `zone` of `windows`: `Mars` is not a time zone"),
+    ("windows: {zone: CEST}", "1:17: `zone` of `windows`: `CEST` is not a time zone"),
+    ("windows: {zone: UTC, open: [Mon]}", "1:29: `open` of `windows`: `Mon` names no hours"),
+    ("windows: {zone: UTC, open: ['Mon 8:00-16:00']}", "1:29: `open` of `windows`: `8:00` is not a time of day"),
+    ("windows: {zone: UTC, open: ['Mon 08:00-25:00']}", "1:29: `open` of `windows`: `25:00` is not a time of day"),
+    ("windows: {zone: UTC, open: ['Mon 08:60-09:00']}", "1:29: `open` of `windows`: `08:60` is not a time of day"),
+    ("windows: {zone: UTC, open: ['Mon 24:00-09:00']}", "1:29: `open` of `windows`: a window cannot begin at `24:00`"),
+    (
+        "windows: {zone: UTC, open: ['Mon 09:00-09:00']}",
+        "1:29: `open` of `windows`: `09:00-09:00` is empty (the whole day is `00:00-24:00`)",
+    ),
+    ("windows: {zone: UTC, open: ['Mo-Fr 09:00-10:00']}", "1:29: `open` of `windows`: `Mo` is not a weekday"),
+    (
+        "windows: {zone: UTC, open: ['Mon - Fri 09:00-10:00']}",
+        "1:29: `open` of `windows`: `Mon - Fri 09:00-10:00` is not a window",
+    ),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 8 * * *', for: 8h}]}",
+        "1:29: `open` of `windows`: expected a window such as",
+    ),
+    (
+        "windows: {zone: UTC, open: ['08:00-10:00'], room: 2h}",
+        "1:51: `windows`: `room` is as long as the longest window (2 h)",
+    ),
+    ("windows: {zone: UTC, closed: [{from: 2026-12-20}]}", "1:31: `closed` of `windows` has no `to`"),
+    (
+        "windows: {zone: UTC, closed: [{from: 2026-12-20, to: 2026-12-19}]}",
+        "1:54: `windows`: `to` (2026-12-19) is before `from` (2026-12-20)",
+    ),
+    (
+        "windows: {zone: UTC, closed: [{from: 20.12.2026, to: 2026-12-19}]}",
+        "1:38: `from` of `closed` of `windows`: `20.12.2026` is not a date",
+    ),
+    ("freeze: [{until: 2026-12-20T00:00:00Z}]", "1:10: `freeze` has no `why`"),
+    ("freeze: [{why: x, until: 2026-12-20}]", "1:26: `freeze`: a date needs a zone, and the file's windows name none"),
+    ("freeze: [{why: x, until: tomorrow}]", "1:26: `until` of `freeze`: `tomorrow` is neither a date nor an instant"),
+    ("freeze: [{why: '  '}]", "1:16: `why` of `freeze`: the text is empty"),
+    // selectors
+    (
+        "tiers: [{name: a, select: {matchExpressions: [{key: t, operator: in, values: [x]}]}}]",
+        "1:66: `operator` of `matchExpressions` of `select` of tier `a`: `in` is not known (did you mean `In`?)",
+    ),
+    ("tiers: [{name: a, select: {matchExpressions: [{key: t, operator: In}]}}]", "1:66: `In` compares with nothing"),
+    (
+        "tiers: [{name: a, select: {matchExpressions: [{key: t, operator: NotIn, values: []}]}}]",
+        "1:66: `NotIn` compares with nothing",
+    ),
+    (
+        "tiers: [{name: a, select: {matchExpressions: [{key: t, operator: Exists, values: [x]}]}}]",
+        "1:82: `Exists` takes no values",
+    ),
+    (
+        "tiers: [{name: a, select: {matchExpressions: [{operator: Exists}]}}]",
+        "1:47: `matchExpressions` of `select` of tier `a` has no `key`",
+    ),
+    (
+        "tiers: [{name: a, select: {matchLabels: {tier: [x]}}}]",
+        "1:48: `tier` of `matchLabels` of `select` of tier `a`: expected a label value such as `gold`, found a list",
+    ),
+    (
+        "tiers: [{name: a, select: {tier: gold}}]",
+        "1:28: unknown key `tier` in `select` of tier `a` (known here: `matchLabels`, `matchExpressions`)",
+    ),
+    ("tiers: [{name: a, select: {}}, {name: b}]", "1:39: tier `b` has no `select`, and there are other tiers"),
+    (
+        "tiers: [{name: a, select: {}}, {name: a, select: {}}]",
+        "1:39: two tiers are called `a` (the first is on line 1; keep one)",
+    ),
+    // versions
+    (
+        "tiers: [{name: a, constraint: latest}]",
+        "1:31: `constraint` of tier `a`: `latest` is not a version constraint: `latest`: `latest` is neither",
+    ),
+];
+
+#[test]
+fn every_mistake_of_the_file_and_its_tiers() {
+    for (text, expected) in MISTAKES {
+        let told = problems(text);
+        assert_eq!(told.len(), 1, "{text}\n{told:#?}");
+        assert!(told[0].starts_with(expected), "{text}\n  told     {}\n  expected {expected}", told[0]);
+    }
+}
+
+/// A key of a plugin, and how what is said about it begins (after line and column).
+const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
+    ("name", "Loki", "`name` of plugin `Loki`: `Loki` is not a name"),
+    ("chart", "{}", "`chart` of plugin `loki`: no address"),
+    (
+        "chart",
+        "oci://registry.example/loki",
+        "`chart` of plugin `loki`: expected a mapping of `oci`, `repository`, `name`, found a text",
+    ),
+    (
+        "chart",
+        "{oci: registry.example/loki}",
+        "`oci` of `chart` of plugin `loki`: `registry.example/loki` is not an OCI address",
+    ),
+    (
+        "chart",
+        "{oci: 'oci://registry.example/loki:1.2.3'}",
+        "`oci` of `chart` of plugin `loki`: the address names a version (`1.2.3`) (write `oci://registry.example/loki`",
+    ),
+    (
+        "chart",
+        "{oci: 'oci://registry.example/loki:^1'}",
+        "`oci` of `chart` of plugin `loki`: the address names a version (`^1`)",
+    ),
+    (
+        "chart",
+        "{oci: oci://registry.example}",
+        "`oci` of `chart` of plugin `loki`: `oci://registry.example` names no repository",
+    ),
+    ("chart", "{oci: oci://registry.example/a/../b}", "`oci` of `chart` of plugin `loki`: "),
+    (
+        "chart",
+        "{oci: oci://registry.example/Loki}",
+        "`oci` of `chart` of plugin `loki`: `oci://registry.example/Loki` names no repository",
+    ),
+    (
+        "chart",
+        "{oci: oci://bot:secret@registry.example/loki}",
+        "`oci` of `chart` of plugin `loki`: `oci://bot:secret@registry.example/loki` carries credentials",
+    ),
+    (
+        "chart",
+        "{oci: oci+http://registry.example/loki}",
+        "`oci` of `chart` of plugin `loki`: `oci+http://registry.example/loki`: plain HTTP is for loopback only",
+    ),
+    (
+        "chart",
+        "{repository: http://charts.example, name: loki}",
+        "`repository` of `chart` of plugin `loki`: `http://charts.example`: plain HTTP is for loopback only",
+    ),
+    (
+        "chart",
+        "{repository: http://127.0.0.1.example, name: loki}",
+        "`repository` of `chart` of plugin `loki`: `http://127.0.0.1.example`: plain HTTP is for loopback only",
+    ),
+    (
+        "chart",
+        "{repository: file:///charts, name: loki}",
+        "`repository` of `chart` of plugin `loki`: `file:///charts` is not an https address",
+    ),
+    (
+        "chart",
+        "{repository: 'https://u:p@charts.example', name: loki}",
+        "`repository` of `chart` of plugin `loki`: `https://u:p@charts.example` carries credentials",
+    ),
+    (
+        "chart",
+        "{repository: 'https://charts.example?token=x', name: loki}",
+        "`repository` of `chart` of plugin `loki`: `https://charts.example?token=x` carries a query",
+    ),
+    ("chart", "{repository: https://charts.example}", "`chart` of plugin `loki`: `name` is missing"),
+    (
+        "chart",
+        "{repository: https://charts.example, name: ../loki}",
+        "`name` of `chart` of plugin `loki`: `../loki` is not the name of a chart",
+    ),
+    (
+        "chart",
+        "{oci: oci://a/b, repository: https://charts.example, name: loki}",
+        "`chart` of plugin `loki`: a chart comes from one place",
+    ),
+    ("chart", "{oci: oci://a/b, name: loki}", "`chart` of plugin `loki`: an OCI address names the chart already"),
+    ("poll", "0s", "`poll` of plugin `loki`: asking more than once a second"),
+    ("versions", "^1.2", "`versions` of plugin `loki`: expected a mapping of `constraint`, found a text"),
+    ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
+    (
+        "versions",
+        "{constraint: '>= 1.2 <'}",
+        "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
+    ),
+    ("versions", "{block: []}", "`versions` of plugin `loki`: `block` is not supported by this version"),
+    ("pins", "[]", "plugin `loki`: `pins` is not supported by this version"),
+    ("after", "[x]", "plugin `loki`: `after` is not supported by this version"),
+    ("write", "[]", "`write` of plugin `loki`: an empty list"),
+    ("write", "[{file: a.yaml}]", "`write` of plugin `loki` has no `path`"),
+    (
+        "write",
+        "[{file: /a.yaml, path: $.x}]",
+        "`file` of `write` of plugin `loki`: `/a.yaml` is not a path from the repository's root",
+    ),
+    (
+        "write",
+        "[{file: a/../../b.yaml, path: $.x}]",
+        "`file` of `write` of plugin `loki`: `a/../../b.yaml` has an empty part, `.` or `..` in it",
+    ),
+    (
+        "write",
+        "[{file: .git/config, path: $.x}]",
+        "`file` of `write` of plugin `loki`: `.git/config` lies in git's own folder",
+    ),
+    (
+        "write",
+        "[{file: '{teir}/a.yaml', path: $.x}]",
+        "`file` of `write` of plugin `loki`: `{teir}` stands for nothing (did you mean `{tier}`?)",
+    ),
+    (
+        "write",
+        "[{file: '{plugin}/a.yaml', path: $.x}]",
+        "`file` of `write` of plugin `loki`: `{plugin}` stands for nothing (known here: `{tier}` and `{cluster}`)",
+    ),
+    (
+        "write",
+        "[{file: '{tier/a.yaml', path: $.x}]",
+        "`file` of `write` of plugin `loki`: `{tier/a.yaml` has a brace without its other half",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: spec.version}]",
+        "`path` of `write` of plugin `loki`: `spec.version` is not a JSONPath",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: $.a..b..c}]",
+        "`path` of `write` of plugin `loki`: `$.a..b..c` searches deep (`..`) 2 times",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: '$.a[?(@..b)]..c'}]",
+        "`path` of `write` of plugin `loki`: `$.a[?(@..b)]..c` searches deep (`..`) 2 times",
+    ),
+    ("write", "[{file: a.yaml, path: '$.*.*.*.*'}]", "`path` of `write` of plugin `loki`: `$.*.*.*.*` has 4 wildcards"),
+    (
+        "write",
+        "[{file: a.yaml, path: '$.a[?in(@.b, $.c)]'}]",
+        "`path` of `write` of plugin `loki`: `in()` is not a function of RFC 9535",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: $.x, value: '{plugin}/{version}'}]",
+        "`write` of plugin `loki`: `value` is not supported by this version",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: $.x}, {file: a.yaml, path: $.x}]",
+        "`write` of plugin `loki`: this spot stands here twice",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, document: {name: x}, path: $.x}]",
+        "`document` of `write` of plugin `loki` has no `kind`",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, document: {kind: helmRelease}, path: $.x}]",
+        "`kind` of `document` of `write` of plugin `loki`: `helmRelease` is not a kind",
+    ),
+    ("signals", "[]", "`signals` of plugin `loki`: an empty list"),
+    (
+        "signals",
+        "[{prometheus: {url: x}}]",
+        "`signals` of plugin `loki`: `prometheus` is not supported by this version",
+    ),
+    (
+        "signals",
+        "[{helmrelease: {namespace: a, name: b}}]",
+        "unknown key `helmrelease` in `signals` of plugin `loki` (did you mean `helmRelease`?)",
+    ),
+    ("signals", "[{}]", "`signals` of plugin `loki`: an empty entry"),
+    ("signals", "[{helmRelease: {namespace: a}}]", "`helmRelease` of `signals` of plugin `loki` has no `name`"),
+    (
+        "signals",
+        "[{helmRelease: {namespace: a, name: 'B{cluster}'}}]",
+        "`name` of `helmRelease` of `signals` of plugin `loki`: `B{cluster}` cannot be a name in a cluster",
+    ),
+    (
+        "signals",
+        "[{helmRelease: {namespace: a, name: '{clustr}'}}]",
+        "`name` of `helmRelease` of `signals` of plugin `loki`: `{clustr}` stands for nothing (did you mean `{cluster}`?)",
+    ),
+    (
+        "signals",
+        "[{helmRelease: {namespace: a, name: b}, application: {namespace: a, name: b}}]",
+        "`signals` of plugin `loki`: one kind of signal per entry",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: v1, kind: X, name: x, version: '>=1', state: {path: $.a, healthy: [a]}}}]",
+        "`version` of `resource` of `signals` of plugin `loki`: `>=1` is not a JSONPath",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: 1/2, kind: X, name: x, version: $.v, state: {path: $.a, healthy: [a]}}}]",
+        "`apiVersion` of `resource` of `signals` of plugin `loki`: `1/2` is not an API version",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: v1, kind: X, name: x, version: $.v, state: {path: $.a, healthy: [a], degraded: [b, a]}}}]",
+        "`resource` of `signals` of plugin `loki`: the value `a` stands here twice",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: v1, kind: X, name: x, version: $.v, state: {path: $.a, healthy: []}}}]",
+        "`resource` of `signals` of plugin `loki`: no value would mean healthy",
+    ),
+    ("tiers", "{golf: {soak: 1h}}", "`tiers` of plugin `loki`: there is no tier `golf` (did you mean `gold`?)"),
+    (
+        "tiers",
+        "{gold: {health: {}}}",
+        "unknown key `health` in `gold` of `tiers` of plugin `loki` (`health` belongs in a tier",
+    ),
+    ("tiers", "{gold: {force: {after: 1d, notice: [2d]}}}", "`force` of tier `gold`: a notice 2 d before"),
+];
+
+#[test]
+fn every_mistake_of_a_plugin() {
+    for (key, value, expected) in PLUGIN_MISTAKES {
+        let mut keys = vec![
+            ("name", "loki"),
+            ("chart", "{oci: oci://registry.example/loki}"),
+            ("write", "[{file: loki.yaml, path: $.version}]"),
+            ("signals", "[{helmRelease: {namespace: loki, name: loki}}]"),
+        ];
+        keys.retain(|(known, _)| known != key);
+        keys.push((*key, *value));
+        keys.sort_by_key(|(key, _)| *key != "name");
+        let body = keys.iter().map(|(key, value)| format!("    {key}: {value}\n")).collect::<String>();
+        let text = format!("tiers: [{{name: gold}}]\nplugins:\n  -\n{body}");
+        let told = problems(&text);
+        assert_eq!(told.len(), 1, "{text}\n{told:#?}");
+        let message = told[0].splitn(3, ':').nth(2).unwrap().trim_start();
+        assert!(message.starts_with(expected), "{text}\n  told     {message}\n  expected {expected}");
+    }
+    for missing in ["chart", "write", "signals"] {
+        let text: String = PLUGIN
+            .lines()
+            .filter(|line| !line.contains(&format!(" {missing}:")))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(problems(&text), [format!("3:5: plugin `loki` has no `{missing}` (add `{missing}:`)")]);
+    }
+}

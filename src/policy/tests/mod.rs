@@ -1,0 +1,497 @@
+//! The policy file as people write it: what it means, and what is said about each mistake.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule};
+use decide::selector::Operator;
+use decide::window::Range;
+use jiff::SignedDuration;
+
+use super::wiring::{Chart, Inventory, Right, SignalSpec, Write};
+use super::*;
+
+mod mistakes;
+
+fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_string(), text: text.to_string() }
+}
+
+fn of(text: &str) -> Loaded {
+    load(&[file("coldframe.yaml", text)]).unwrap_or_else(|problems| panic!("{text}\n{problems}"))
+}
+
+/// The problems of a main file, one line each, without its name.
+fn problems(text: &str) -> Vec<String> {
+    let problems = load(&[file("", text)]).map(|_| ()).expect_err(text);
+    problems.iter().map(|problem| problem.to_string().trim_start_matches(':').to_string()).collect()
+}
+
+const FULL: &str = r#"
+# yaml-language-server: $schema=./policies/schema.json
+version: 1
+clusters: {from: file, path: inventory/clusters.yaml}
+windows: {zone: Europe/Berlin, open: ["Mon-Thu 08:00-16:00"], closed: [{from: 2026-12-20, to: 2027-01-04, why: year-end freeze}], room: 2h}
+freeze:
+  - {why: migration of the registry, by: "@octo", tiers: [gold], plugins: [cert-manager], until: 2027-01-10}
+  - {why: audit, until: 2027-02-01T08:00:00+01:00}
+tiers:
+  - name: qa
+    select: {matchLabels: {tier: qa}}
+    merge: automatic
+  - name: bronze
+    select: {matchLabels: {tier: bronze}}
+    merge: {patch: automatic, minor: approved, major: manual}
+    soak: 24h
+  - name: silver
+    select: {matchLabels: {tier: silver}}
+    soak: {min: 2d}
+    health: {progressDeadline: 90m, degradedFor: 10m, maxFailures: 1, maxUnknown: 2, maxAge: 30s}
+    windows: {open: ["Sat,Sun 00:00-24:00", "22:00-04:00"]}
+    constraint: "<2"
+    onFailure: hold
+    strategy: allAtOnce
+  - name: gold
+    select: {matchExpressions: [{key: tier, operator: In, values: [gold, platinum]}, {key: paused, operator: DoesNotExist}]}
+    approvals: {codeOwners: true, atLeast: 2}
+    force: {after: 30d, notice: [1d, 14d, 3d]}
+plugins:
+  - name: cert-manager
+    chart: {oci: oci://registry.example/charts/cert-manager}
+    poll: 5m
+    versions: {constraint: "^1.14"}
+    write:
+      - file: clusters/{tier}/{cluster}/cert-manager.yaml
+        document: {kind: HelmRelease, name: cert-manager}
+        path: $.spec.chart.spec.version
+    signals:
+      - helmRelease: {namespace: cert-manager, name: cert-manager}
+      - application: {namespace: argocd, name: "{cluster}-cert-manager"}
+      - resource:
+          apiVersion: apps/v1
+          kind: Deployment
+          namespace: cert-manager
+          name: cert-manager
+          version: '{.metadata.labels.version}'
+          generation: .status.observedGeneration
+          state: {path: '$.status.conditions[?(@.type=="Available")].status', healthy: ["True"], degraded: ["False"]}
+          since: '$.status.conditions[?(@.type=="Available")].lastTransitionTime'
+    tiers: {gold: {soak: 3d, approvals: {atLeast: 1}}}
+  - name: loki
+    chart: {repository: https://charts.example/stable/, name: loki}
+    write: [{file: "clusters/{tier}/loki.yaml", path: $.spec.chart.spec.version}]
+    signals: [{helmRelease: {namespace: loki, name: loki}}]
+people: {hold: admin, acknowledge: codeOwners}
+limits: {openPulls: 10, clustersPerHour: 50}
+"#;
+
+#[test]
+fn the_whole_format() {
+    let loaded = of(FULL);
+    assert_eq!(loaded.warnings, []);
+    let policy = &loaded.policy;
+    let names: Vec<&str> = loaded.ladder.iter().map(|tier| tier.name.as_str()).collect();
+    assert_eq!(names, ["qa", "bronze", "silver", "gold"]);
+    let [qa, bronze, silver, gold] = &loaded.ladder[..] else { panic!("four tiers") };
+    assert_eq!((qa.merge, qa.soak.min), (MergeRule::all(Merge::Automatic), SignedDuration::ZERO));
+    assert_eq!(
+        (qa.approvals, qa.health, &qa.windows, &qa.force),
+        (Approvals::default(), HealthRule::default(), &None, &None)
+    );
+    assert_eq!(bronze.merge, MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual });
+    assert_eq!((bronze.soak.min, silver.soak.min), (SignedDuration::from_hours(24), SignedDuration::from_hours(48)));
+    assert_eq!(
+        silver.health,
+        HealthRule {
+            progress_deadline: SignedDuration::from_mins(90),
+            degraded_for: SignedDuration::from_mins(10),
+            max_failures: 1,
+            max_unknown: 2,
+            max_age: SignedDuration::from_secs(30),
+        }
+    );
+    let windows = silver.windows.as_ref().unwrap();
+    assert_eq!(windows.zone.iana_name(), Some("Europe/Berlin"), "the file's zone");
+    assert_eq!(windows.open[0], Range { days: vec![6, 7], from: 0, to: 1440 });
+    assert_eq!(windows.open[1], Range { days: vec![1, 2, 3, 4, 5, 6, 7], from: 1320, to: 240 });
+    assert_eq!(silver.constraint.as_ref().unwrap().as_str(), "<2");
+    assert_eq!(silver.merge, MergeRule::all(Merge::Approved), "the default");
+    assert_eq!(gold.select.match_expressions[1].operator, Operator::DoesNotExist);
+    let hours = SignedDuration::from_hours;
+    assert_eq!(
+        gold.force,
+        Some(Force { after: hours(720), notice: vec![hours(336), hours(72), hours(24)] }),
+        "longest first"
+    );
+
+    let file_windows = policy.windows.as_ref().unwrap();
+    assert_eq!(file_windows.open, [Range { days: vec![1, 2, 3, 4], from: 480, to: 960 }]);
+    assert_eq!((file_windows.room, file_windows.closed[0].why.as_str()), (hours(2), "year-end freeze"));
+    let until: Vec<String> = policy.freezes.iter().map(|freeze| freeze.until.unwrap().to_string()).collect();
+    assert_eq!(until, ["2027-01-10T23:00:00Z", "2027-02-01T07:00:00Z"], "a date ends with its day in Berlin");
+    assert_eq!(policy.freezes[0].by.as_ref().unwrap().as_str(), "@octo");
+    assert_eq!(policy.limits, Limits { open_pulls: Some(10), clusters_per_hour: Some(50) });
+
+    let cert = &policy.plugins[0];
+    assert_eq!(cert.constraint.as_ref().unwrap().as_str(), "^1.14");
+    assert_eq!(cert.tiers[..3], loaded.ladder[..3]);
+    assert_eq!(cert.tiers[3].soak.min, hours(72));
+    assert_eq!(cert.tiers[3].approvals, Approvals { code_owners: true, at_least: 1 });
+    assert_eq!(cert.tiers[3].force, gold.force, "what an override does not name stays");
+    assert_eq!(policy.plugins[1].tiers, loaded.ladder);
+
+    let wiring = &loaded.wiring;
+    assert_eq!(wiring.inventory, Inventory::File { path: "inventory/clusters.yaml".into() });
+    assert_eq!(
+        (wiring.people.hold, wiring.people.acknowledge, wiring.people.rebuild),
+        (Right::Admin, Right::CodeOwners, Right::Write)
+    );
+    let cert = &wiring.plugins[&"cert-manager".into()];
+    assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });
+    assert_eq!(cert.poll.as_secs(), 300);
+    assert!(cert.write[0].per_cluster());
+    let [
+        SignalSpec::HelmRelease { namespace, .. },
+        SignalSpec::Application { name, .. },
+        SignalSpec::Resource(resource),
+    ] = &cert.signals[..]
+    else {
+        panic!("three signals, in order: {:?}", cert.signals)
+    };
+    assert_eq!((namespace.as_str(), name.as_str()), ("cert-manager", "{cluster}-cert-manager"));
+    assert_eq!(resource.version, "$.metadata.labels.version", "the forms of kubectl become RFC 9535");
+    assert_eq!(resource.generation.as_deref(), Some("$.status.observedGeneration"));
+    let loki = &wiring.plugins[&"loki".into()];
+    assert_eq!(loki.chart, Chart::Http { repository: "https://charts.example/stable".into(), name: "loki".into() });
+    assert_eq!(loki.poll.as_secs(), 900, "the default");
+    let write =
+        Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
+    assert_eq!(loki.write, [write]);
+}
+
+const PLUGIN: &str = "
+plugins:
+  - name: loki
+    chart: {oci: oci://registry.example/loki}
+    write: [{file: loki.yaml, path: $.version}]
+    signals: [{helmRelease: {namespace: loki, name: loki}}]
+";
+
+#[test]
+fn the_shortest_file() {
+    let loaded = of(PLUGIN);
+    assert_eq!(loaded.ladder.len(), 1);
+    assert_eq!(loaded.ladder[0].name.as_str(), "all");
+    assert_eq!(loaded.ladder[0].merge, MergeRule::all(Merge::Approved));
+    assert_eq!(loaded.wiring.inventory, Inventory::File { path: "clusters.yaml".into() });
+    assert_eq!(loaded.policy.windows, None);
+    let quiet = of("version: 1");
+    assert!(quiet.warnings[0].message.contains("nothing is promoted"), "{:?}", quiet.warnings);
+    // A plugin may override the one tier by its name.
+    let loaded = of(&format!("{PLUGIN}    tiers: {{all: {{soak: 1h}}}}\n"));
+    assert_eq!(loaded.policy.plugins[0].tiers[0].soak.min, SignedDuration::from_hours(1));
+}
+
+#[test]
+fn five_mistakes_are_five_errors_with_their_places() {
+    let text = "\
+version: 1
+windows: {zone: Europe/Berln, open: [\"Mon-Thu 08:00-16:00\"]}
+tiers:
+  - name: bronze
+    select: {matchLabels: {tier: bronze}}
+    soka: 24h
+  - name: gold
+    select: {matchLabels: {tier: gold}}
+    soak: 90
+    force: {after: 7d, notice: [14d]}
+plugins:
+  - name: loki
+    chart: {oci: oci://registry.example/loki}
+    versions: {constraint: \"^1.x.3\"}
+    write: [{file: \"clusters/{tier}/loki.yaml\", path: $.version}]
+    signals: [{helmRelease: {namespace: loki, name: loki}}]
+";
+    let (told, good) = check(&[file("coldframe.yaml", text)]);
+    assert!(!good);
+    let expected = "\
+coldframe.yaml:2:17: `zone` of `windows`: `Europe/Berln` is not a time zone of the IANA database
+  |
+2 | windows: {zone: Europe/Berln, open: [\"Mon-Thu 08:00-16:00\"]}
+  |                 ^^^^^^^^^^^^ did you mean `Europe/Berlin`?
+
+coldframe.yaml:6:5: unknown key `soka` in tier `bronze`
+  |
+6 |     soka: 24h
+  |     ^^^^ did you mean `soak`?
+
+coldframe.yaml:9:11: `soak` of tier `gold`: `90` has no unit
+  |
+9 |     soak: 90
+  |           ^^ write `90s`, `90m`, `90h` or `90d`
+
+coldframe.yaml:10:33: `force` of tier `gold`: a notice 14 d before the deadline is longer than `after` (7 d)
+   |
+10 |     force: {after: 7d, notice: [14d]}
+   |                                 ^^^ make it shorter than `after`: the clock starts when the pull request is announced
+
+coldframe.yaml:14:28: `constraint` of `versions` of plugin `loki`: `^1.x.3` is not a version constraint: `1.x.3`: a number cannot follow a wildcard
+   |
+14 |     versions: {constraint: \"^1.x.3\"}
+   |                            ^^^^^^^^ write it as in Helm: `^1.14`, `~1.2`, `>=1.2.0 <2.0.0`, `1.x || 2.x`
+
+5 problems. Nothing is promoted by a policy with problems.
+";
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn loopback_may_speak_plain_http() {
+    for host in ["localhost", "127.0.0.1:5000", "[::1]:5000", "127.9.9.9"] {
+        let text = PLUGIN.replace("oci://registry.example", &format!("oci+http://{host}"));
+        let chart = of(&text.replace("oci: oci+", "oci: \"oci+").replace("/loki}", "/loki\"}")).wiring.plugins
+            [&"loki".into()]
+            .chart
+            .clone();
+        assert_eq!(chart, Chart::Oci { reference: format!("{host}/loki"), plain: true });
+        let text = PLUGIN
+            .replace("{oci: oci://registry.example/loki}", &format!("{{repository: \"http://{host}/x\", name: loki}}"));
+        let chart = of(&text).wiring.plugins[&"loki".into()].chart.clone();
+        assert_eq!(chart, Chart::Http { repository: format!("http://{host}/x"), name: "loki".into() });
+    }
+}
+
+#[test]
+fn spots_belong_to_one_tier_and_one_plugin() {
+    let two_tiers = "tiers: [{name: a, select: {matchLabels: {t: a}}}, {name: b, select: {matchLabels: {t: b}}}]";
+    let told = problems(&format!("{two_tiers}{PLUGIN}"));
+    assert!(told.len() == 1 && told[0].contains("every tier would share this spot"), "{told:?}");
+    of(&format!("{two_tiers}{}", PLUGIN.replace("loki.yaml", "\"{cluster}.yaml\"")));
+    let second = PLUGIN.replace("name: loki\n    chart", "name: other\n    chart").replace("plugins:\n", "");
+    let told = problems(&format!("{PLUGIN}{second}"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("plugin `other` writes the same spot as plugin `loki`"), "{told:?}");
+    let told = problems(&format!("{PLUGIN}{}", PLUGIN.replace("plugins:\n", "")));
+    assert!(told[0].contains("two plugins are called `loki`"), "{told:?}");
+}
+
+#[test]
+fn plugins_may_stand_in_files_of_their_own() {
+    let main = file(".github/coldframe.yaml", "version: 1\nfreeze: [{why: x, plugins: [loki]}]\n");
+    let loaded = load(&[main.clone(), file("coldframe.d/loki.yaml", PLUGIN)]).unwrap();
+    assert_eq!(loaded.policy.plugins[0].name.as_str(), "loki");
+
+    let cases = [
+        (
+            "coldframe.d/b.yaml",
+            "plugins: []\ntiers: []",
+            "coldframe.d/b.yaml:2:1: unknown key `tiers` at the top level (`tiers` belongs in the policy file's top level or `freeze` or a plugin; known here: `version`, `plugins`)",
+        ),
+        ("coldframe.d/b.yaml", "", "coldframe.d/b.yaml:1:1: the file is empty (begin with `plugins:`)"),
+        ("coldframe.d/b.yaml", "version: 1", "coldframe.d/b.yaml:1:1: the file has no `plugins` (add `plugins:`)"),
+        (
+            "coldframe.d/b.yaml",
+            PLUGIN,
+            "coldframe.d/b.yaml:3:11: two plugins are called `loki` (the first is in coldframe.d/a.yaml on line 3; keep one)",
+        ),
+        (
+            "coldframe.yaml",
+            "version: 1",
+            "coldframe.yaml:1:1: there are two policy files, .github/coldframe.yaml and this one (keep one)",
+        ),
+    ];
+    for (path, text, expected) in cases {
+        let files = [main.clone(), file("coldframe.d/a.yaml", PLUGIN), file(path, text)];
+        let problems = load(&files).unwrap_err();
+        assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    }
+    assert!(load(&[]).unwrap_err()[0].message.contains("no policy file"));
+}
+
+#[test]
+fn one_broken_file_does_not_hide_the_others() {
+    let files = [
+        file("coldframe.yaml", "version: 1\nfreeze: [{why: x, plugins: [later]}]\nsoka: 1\n"),
+        file("coldframe.d/a.yaml", "plugins: [{name: later"),
+        file("coldframe.d/b.yaml", "plugins: [{name: Loki}]"),
+    ];
+    let told: Vec<String> = load(&files).unwrap_err().iter().map(ToString::to_string).collect();
+    let starts = [
+        "coldframe.yaml:3:1: unknown key `soka`",
+        "coldframe.d/a.yaml:1:11: this is not YAML",
+        "coldframe.d/b.yaml:1:11:",
+        "coldframe.d/b.yaml:1:11:",
+        "coldframe.d/b.yaml:1:11:",
+        "coldframe.d/b.yaml:1:18:",
+    ];
+    assert_eq!(told.len(), starts.len(), "and nothing about `later`, which the broken file names: {told:#?}");
+    for (told, start) in told.iter().zip(starts) {
+        assert!(told.starts_with(start), "{told}\n{start}");
+    }
+}
+
+#[test]
+fn presets_lie_below_the_file() {
+    let names = |loaded: &Loaded| loaded.ladder.iter().map(|tier| tier.name.as_str().to_string()).collect::<Vec<_>>();
+    let plain = of("extends: [bronze-silver-gold]");
+    assert_eq!(names(&plain), ["bronze", "silver", "gold"]);
+    assert_eq!(
+        plain.ladder[0].merge,
+        MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Approved }
+    );
+    assert!(plain.ladder.iter().all(|tier| !tier.soak.min.is_zero() && tier.force.is_none()));
+    assert_eq!(names(&of("extends: [all-at-once]")), ["all"]);
+
+    let text = "
+extends: [bronze-silver-gold]
+tiers:
+  - {name: qa, select: {matchLabels: {tier: qa}}, merge: automatic}
+  - name: bronze
+    select: {matchLabels: {stage: bronze}}
+  - {name: gold, force: {after: 30d, notice: [1d]}}
+";
+    let own = of(text);
+    assert_eq!(names(&own), ["qa", "bronze", "silver", "gold"]);
+    let labels: Vec<&str> = own.ladder[1].select.match_labels.keys().map(String::as_str).collect();
+    assert_eq!(labels, ["stage"], "a key replaces the preset's as a whole");
+    assert_eq!(own.ladder[1].soak, plain.ladder[0].soak);
+    assert_eq!(own.ladder[2], plain.ladder[1]);
+    assert!(own.ladder[3].force.is_some() && own.ladder[3].soak == plain.ladder[2].soak);
+}
+
+#[test]
+fn a_new_tier_stands_beside_its_neighbours() {
+    let ladder = |names: &str| {
+        let tiers: String = names
+            .split(' ')
+            .map(|name| format!("  - {{name: {name}, select: {{matchLabels: {{t: {name}}}}}}}\n"))
+            .collect();
+        load(&[file("", &format!("extends: [bronze-silver-gold]\ntiers:\n{tiers}"))])
+            .map(|loaded| loaded.ladder.iter().map(|tier| tier.name.as_str().to_string()).collect::<Vec<_>>().join(" "))
+            .map_err(|problems| problems[0].message.clone())
+    };
+    for (own, expected) in [
+        ("gold", Ok("bronze silver gold")),
+        ("qa bronze", Ok("qa bronze silver gold")),
+        ("dev qa bronze", Ok("dev qa bronze silver gold")),
+        ("gold platinum", Ok("bronze silver gold platinum")),
+        ("bronze tin silver", Ok("bronze tin silver gold")),
+        ("qa", Err("where tier `qa` stands on the ladder is not clear")),
+        ("bronze platinum", Err("where tier `platinum` stands on the ladder is not clear")),
+        ("qa silver", Err("where tier `qa` stands on the ladder is not clear")),
+        ("gold bronze", Err("tier `bronze` stands after `gold` here, and before it in the preset")),
+    ] {
+        assert_eq!(ladder(own), expected.map(str::to_string).map_err(str::to_string), "{own}");
+    }
+}
+
+#[test]
+fn what_is_allowed_and_seldom_meant_is_a_warning() {
+    for (text, expected) in [
+        ("tiers: [{name: a, force: {after: 1d}}]", "nobody is told before"),
+        ("tiers: [{name: a, merge: automatic, force: {after: 1d, notice: [1h]}}]", "force has nothing to waive"),
+        ("tiers: [{name: a, approvals: {codeOwners: false, atLeast: 0}}]", "nobody's are needed"),
+    ] {
+        let loaded = of(&format!("{text}{PLUGIN}"));
+        assert!(loaded.warnings.len() == 1 && loaded.warnings[0].message.contains(expected), "{:?}", loaded.warnings);
+        assert!(check(&[file("x", &format!("{text}{PLUGIN}"))]).1, "a warning is no error");
+    }
+}
+
+#[test]
+fn anchors_serve_and_bombs_do_not_go_off() {
+    let text = "
+tiers:
+  - &one {name: a, select: {matchLabels: {t: a}}, soak: &day 24h}
+  - {name: b, select: {matchLabels: {t: b}}, soak: *day}
+";
+    assert_eq!(of(text).ladder[1].soak.min, SignedDuration::from_hours(24));
+    let mut bomb = String::from("a: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..9 {
+        let inner = format!("*a{}", level - 1);
+        bomb.push_str(&format!("a{level}: &a{level} [{}]\n", vec![inner; 10].join(", ")));
+    }
+    assert!(problems(&bomb).iter().any(|told| told.contains("more than 200000 values")));
+    assert!(problems("a: &a [*a]")[0].contains("stands inside what it stands for"));
+    assert!(problems(&"[".repeat(10_000))[0].contains("not YAML"));
+    assert!(problems(&format!("a: {}", "- ".repeat(100))).len() == 1);
+    assert!(problems(&" ".repeat(3 << 20))[0].contains("are read at most"));
+    let many: String = (0..5_000).map(|number| format!("unknown-{number}: 1\n")).collect();
+    assert_eq!(problems(&many).len(), 1_000, "who has that many mistakes mends the first ones");
+}
+
+#[test]
+fn a_good_file_is_summed_up() {
+    let (told, good) = check(&[file("coldframe.yaml", FULL)]);
+    assert!(good);
+    let expected = "\
+The policy is in order.
+
+Clusters are listed in inventory/clusters.yaml. A release climbs:
+  1. qa      clusters tier=qa; merged by the bot; done when healthy
+  2. bronze  clusters tier=bronze; patch merged by the bot, minor merged after a code owner's approval, major merged by a person; done after 1 d of health
+  3. silver  clusters tier=silver; merged after a code owner's approval; done after 2 d of health; versions <2; in its own windows (Europe/Berlin)
+  4. gold    clusters tier in (gold, platinum), without paused; merged after 2 approvals, code owners among them; done when healthy; by force after 30 d (notices 14 d, 3 d, 1 d before)
+
+Plugins:
+  cert-manager  oci://registry.example/charts/cert-manager; versions ^1.14; 1 spot; 3 signals; rules of its own on gold
+  loki          loki of https://charts.example/stable; every release; 1 spot; 1 signal
+
+Freezes: 2.
+";
+    assert_eq!(told, expected);
+}
+
+/// Half a file, and a file with a character too few, bring problems or a policy, and every problem
+/// stands inside its file.
+#[test]
+fn torn_files_are_no_panic() {
+    let cuts: Vec<usize> = FULL.char_indices().map(|(at, _)| at).step_by(7).collect();
+    for at in cuts {
+        let rest = FULL[at..].chars().next().map_or(0, char::len_utf8);
+        for text in [FULL[..at].to_string(), format!("{}{}", &FULL[..at], &FULL[at + rest..])] {
+            let files = [file("coldframe.yaml", &text)];
+            if let Err(problems) = load(&files) {
+                for problem in problems.iter().filter(|problem| problem.file == "coldframe.yaml") {
+                    let lines = text.lines().count() + 1;
+                    assert!((1..=lines).contains(&problem.line) && problem.column >= 1, "{text}\n{problem}");
+                    assert!(text.get(problem.span.clone()).is_some(), "{text}\n{problem}");
+                }
+                assert!(!render(&problems, &files).is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn places_count_characters_and_marks_cover_them() {
+    let text = "\u{feff}freeze: [{why: Jahresabschluß, tiers: [größe]}]\r\n";
+    let (told, _) = check(&[file("a.yaml", text)]);
+    let expected = "\
+a.yaml:1:40: `tiers` of `freeze`: `größe` is not a name: lower-case letters, digits and inner hyphens, at most 63
+  |
+1 | freeze: [{why: Jahresabschluß, tiers: [größe]}]
+  |                                        ^^^^^ `gr--e` would be one
+";
+    assert!(told.starts_with(expected), "{told}");
+    let problems = load(&[file("a.yaml", text)]).unwrap_err();
+    assert_eq!(&text[problems[0].span.clone()], "größe");
+}
+
+#[test]
+fn the_manual_is_right() {
+    let manual = include_str!("../../../docs/policy.md");
+    let mut examples = 0;
+    for block in manual.split("```yaml").skip(1) {
+        let (kind, rest) = block.split_once('\n').unwrap();
+        let text = rest.split_once("```").unwrap().0;
+        examples += 1;
+        if kind.trim() == "clusters" {
+            assert_eq!(crate::observe::inventory::file::parse("clusters.yaml", text).unwrap().len(), 2);
+        } else {
+            of(text);
+        }
+    }
+    assert!(examples >= 7, "only {examples} examples were found");
+    for key in super::file::SHAPES.iter().flat_map(|shape| shape.keys) {
+        assert!(manual.contains(key.name), "the manual does not name `{}`", key.name);
+    }
+}

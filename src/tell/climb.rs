@@ -1,0 +1,120 @@
+//! The climb of a release, tier by tier, and the evidence of a forced merge, as the pull request
+//! shows them.
+
+use decide::plan::{Climb, Rung, WaveReport, WaveState};
+use decide::reason::spell;
+use decide::{PluginName, TierName};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::page::PullFacts;
+use super::{Links, inert, words};
+
+/// One tier in the climb of the release.
+#[derive(Serialize)]
+pub(crate) struct Step {
+    tier: String,
+    emoji: &'static str,
+    text: String,
+    pull: Option<String>,
+    url: String,
+    since: String,
+}
+
+/// Why a merge without the missing approvals was allowed.
+#[derive(Serialize)]
+pub(crate) struct Forced {
+    deadline: String,
+    notices: Vec<String>,
+    held: Vec<String>,
+    waived: String,
+    policy: String,
+}
+
+/// A line per tier.
+pub(crate) fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
+    let rows = climb.rungs.iter().enumerate().map(|(index, rung)| {
+        let here = rung.tier == facts.wave.tier;
+        let zone = facts.links.zone(&climb.plugin, &rung.tier);
+        let look = if here { words::wave(facts.wave) } else { words::state(&rung.state) };
+        let pull = rung.pull.filter(|_| !here && !facts.links.repo.is_empty());
+        Step {
+            tier: rung.tier.to_string(),
+            emoji: look.emoji,
+            text: rung_text(
+                rung,
+                climb.rungs.get(..index).unwrap_or(&[]),
+                here.then_some(look.word),
+                facts.links,
+                &climb.plugin,
+            ),
+            pull: pull.map(|pull| pull.to_string()),
+            url: pull.map_or_else(String::new, |pull| facts.links.pull(pull)),
+            since: words::since(&rung.state).map_or_else(String::new, |at| words::when(at, &zone)),
+        }
+    });
+    rows.take(60).collect()
+}
+
+/// Where the release stands on a tier. `below` are the rungs under it; `here` is the word for the
+/// tier of this pull request.
+fn rung_text(rung: &Rung, below: &[Rung], here: Option<&str>, links: &Links, plugin: &PluginName) -> String {
+    let on = match rung.members {
+        0 => String::new(),
+        members => format!(", {}", words::count(members as usize, "cluster")),
+    };
+    match (&rung.state, here) {
+        (WaveState::Waiting | WaveState::Idle { .. }, _) => ahead(below, links, plugin),
+        (WaveState::Open { .. } | WaveState::Failed { .. } | WaveState::Rejected { .. }, Some(word)) => {
+            format!("{word}: this pull request")
+        }
+        (WaveState::Open { .. }, None) => "open".to_string(),
+        (WaveState::Converging { .. }, _) => format!("rolling out{on}"),
+        (WaveState::Soaking { of, paused: false, .. }, _) => format!("soaking for {}{on}", spell(*of)),
+        (WaveState::Soaking { of, paused: true, .. }, _) => format!("the soak of {} stands still{on}", spell(*of)),
+        (WaveState::Finished { .. }, _) => format!("finished{on}"),
+        (WaveState::Failed { why, .. }, None) => format!("held: {}", inert::cut(&why.to_string(), 200)),
+        (WaveState::Rejected { by: Some(by), .. }, None) => format!("rejected by {by}"),
+        (WaveState::Rejected { by: None, .. }, None) => "rejected".to_string(),
+        (WaveState::Superseded { by, .. }, _) => format!("superseded by {by}"),
+        (WaveState::Withdrawn { why, .. }, _) => format!("taken back: {}", inert::cut(&why.to_string(), 200)),
+    }
+}
+
+/// What has to happen below before the release comes to a tier.
+fn ahead(below: &[Rung], links: &Links, plugin: &PluginName) -> String {
+    let stopped = |rung: &&Rung| words::end(&rung.state).is_some();
+    if let Some(end) = below.iter().rev().find(stopped) {
+        return format!("does not get it: {} on {}", words::state(&end.state).word, end.tier);
+    }
+    match below.last().filter(|below| !matches!(below.state, WaveState::Finished { .. })) {
+        Some(below) => {
+            let soak = links.tier(plugin, &below.tier).map_or(SignedDuration::ZERO, |tier| tier.soak);
+            let then = if soak.is_zero() { String::new() } else { format!(", then {} of health", spell(soak)) };
+            format!("waits for {}{then}", below.tier)
+        }
+        None => "comes next".to_string(),
+    }
+}
+
+/// This tier and those above it: what a no to this release covers.
+pub(crate) fn above(climb: &Climb, tier: &TierName) -> String {
+    let tiers = climb.rungs.iter().skip_while(|rung| rung.tier != *tier);
+    words::and(&tiers.map(|rung| rung.tier.to_string()).collect::<Vec<_>>())
+}
+
+/// The evidence of a forced merge.
+pub(crate) fn forced(wave: &WaveReport, zone: &TimeZone) -> Option<Forced> {
+    let evidence = wave.forced.as_ref()?;
+    let notice = |notice: &decide::snapshot::SentNotice| {
+        format!("{} before the deadline, on {}", spell(notice.before), words::when(notice.at, zone))
+    };
+    Some(Forced {
+        deadline: words::when(evidence.deadline, zone),
+        notices: evidence.notices.iter().map(notice).collect(),
+        held: evidence.held.iter().take(40).map(|sentence| inert::line(sentence)).collect(),
+        waived: inert::line(&evidence.waived),
+        policy: evidence.policy.short().to_string(),
+    })
+}

@@ -1,0 +1,125 @@
+//! Starts worlds and bots, and waits for what should come.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use coldframe::demo::github::{PullStanding, PullView};
+use coldframe::demo::{Options, World};
+
+pub const REPOSITORY: &str = "acme/fleet";
+pub const BOT: &str = "coldframe[bot]";
+
+/// A world in a folder that vanishes with it.
+pub struct Stage {
+    pub world: World,
+    pub folder: tempfile::TempDir,
+}
+
+impl Stage {
+    pub async fn set() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::start(Options::new(folder.path().join("world"))).await.unwrap();
+        Self { world, folder }
+    }
+
+    /// Where a bot keeps its clones.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("bot")
+    }
+
+    /// A `coldframe` process with the settings of this world and nothing else in its environment.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let given = self.world.settings();
+        let text = |path: &Path| path.display().to_string();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coldframe"));
+        command.args(arguments).env_clear().stdin(Stdio::null());
+        command.envs([
+            ("COLDFRAME_HUB", given.hub.clone()),
+            ("COLDFRAME_APP_ID", given.app_id.to_string()),
+            ("COLDFRAME_APP_KEY", text(&given.app_key)),
+            ("COLDFRAME_BYPASS_APP_ID", given.bypass_app_id.to_string()),
+            ("COLDFRAME_BYPASS_APP_KEY", text(&given.bypass_app_key)),
+            ("COLDFRAME_REPOSITORY", given.repository.clone()),
+            ("COLDFRAME_CLUSTERS", text(&given.clusters)),
+            ("COLDFRAME_ALLOW_HOSTS", given.allow_hosts.join(",")),
+            ("COLDFRAME_DATA", text(&self.data())),
+            ("COLDFRAME_SWEEP", "2s".to_owned()),
+            ("COLDFRAME_POLL", "500ms".to_owned()),
+            ("COLDFRAME_WRITE_PACE", "0s".to_owned()),
+            ("COLDFRAME_LOG", "coldframe=info".to_owned()),
+            ("TMPDIR", text(self.folder.path())),
+        ]);
+        command
+    }
+
+    /// `coldframe serve`, where the world's webhooks go.
+    pub fn serve(&self) -> Bot {
+        let given = self.world.settings();
+        let mut command = self.command(&["serve"]);
+        command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
+        command.stdout(Stdio::null()).stderr(log);
+        Bot(command.spawn().unwrap())
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("bot.log")
+    }
+
+    /// The last lines that bots of this stage logged.
+    pub fn logged(&self) -> String {
+        let text = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
+    pub fn pulls(&self) -> Vec<PullView> {
+        self.world.github().pulls(REPOSITORY).unwrap()
+    }
+
+    /// The newest pull request of a plugin on a tier.
+    pub fn pull(&self, plugin: &str, tier: &str) -> Option<PullView> {
+        let branch = format!("coldframe/{plugin}/{tier}");
+        self.pulls().into_iter().filter(|pull| pull.head == branch).max_by_key(|pull| pull.number)
+    }
+
+    /// Waits until `look` shows something; says what was logged when it never does.
+    pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look(self) {
+                return found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(180), "never came: {what}\n{}", self.logged());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Watches for some time that something stays away.
+    pub async fn never(&self, seconds: u64, what: &str, mut look: impl FnMut(&Self) -> bool) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(seconds) {
+            assert!(!look(self), "{what}\n{}", self.logged());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+pub fn is_open(pull: &PullView) -> bool {
+    pull.standing == PullStanding::Open
+}
+
+pub fn is_merged(pull: &PullView) -> bool {
+    matches!(pull.standing, PullStanding::Merged { .. })
+}
+
+/// A running bot. Dropped, it is killed as `kill -9` does.
+pub struct Bot(Child);
+
+impl Drop for Bot {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
