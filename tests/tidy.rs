@@ -90,8 +90,12 @@ const RULES: &[Rule] = &[
 ];
 
 /// Files over the limit, with the reason; none is the aim.
-const LONG_FILES: &[(&str, &str)] =
-    &[("src/policy/file.rs", "one list of keys drives the parser and the schema; cut in two, they could drift")];
+const LONG_FILES: &[(&str, &str)] = &[
+    ("src/policy/file.rs", "one list of keys drives the parser and the schema; cut in two, they could drift"),
+    ("src/policy/tests/mistakes.rs", "a table: one mistake a line, with what is said about it"),
+    ("src/policy/tests/mod.rs", "a table: one file a case, with what is understood"),
+    ("src/tell/fixture.rs", "one world for every face of the tests"),
+];
 const LINES: usize = 450;
 const BOT_ROOMS: &[&str] = &["hub", "observe", "decide", "ledger", "act", "tell", "wake", "git", "policy", "tick"];
 
@@ -190,7 +194,8 @@ fn decide_is_pure(files: &[File]) -> Problems {
 }
 
 fn no_child_process(files: &[File]) -> Problems {
-    found_in_product(files, &["process::Command", "Command::new"], &["src/demo/"])
+    // The test helper of `git` runs the real one.
+    found_in_product(files, &["process::Command", "Command::new"], &["src/demo/", "src/git/testing.rs"])
 }
 
 fn one_clock(files: &[File]) -> Problems {
