@@ -1,6 +1,8 @@
 //! The story as people watch it in a terminal: a row per plugin, a column per tier, drawn from the
 //! world's own state. Where there is no terminal, plain lines. What happens is in `story`.
 
+mod ink;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -10,13 +12,18 @@ use super::clock::now;
 use super::story::Outcome;
 use super::story::chronicle::{Chronicle, Line, Tone};
 use super::story::fleet::{Fate, GRACE, PLUGINS, Plugin, TIERS};
-use super::story::scene::{PullSeen, Scene};
+use super::story::scene::PullSeen;
 use super::world::World;
+use ink::{Ink, Text, cut, padded, paint, wrap};
 
 /// How often the board is drawn.
 const FRAME: Duration = Duration::from_millis(200);
 /// Lines of events that are shown where the terminal is high enough.
-const EVENTS: usize = 12;
+const EVENTS: usize = 16;
+/// From this height on there is room for air, and for the addresses above the board.
+const HIGH: usize = 28;
+/// Lines of addresses above the board.
+const INTRODUCTION: usize = 3;
 /// Taken where the terminal does not say how large it is.
 const USUAL: (usize, usize) = (80, 24);
 
@@ -36,7 +43,7 @@ pub async fn show(world: &World, dashboard: &str, hands_on: bool) -> anyhow::Res
         }
     };
     screen.follow(&world.chronicle())?;
-    screen.print(&summary(&outcome))?;
+    screen.print(&summary(&outcome, screen.size().0))?;
     Ok(outcome)
 }
 
@@ -72,6 +79,15 @@ impl Screen {
         Self { terminal: stdout.is_terminal() && !dumb, colours, drawn: 0, told: 0 }
     }
 
+    /// Columns and lines; where there is no terminal a line is as long as it is.
+    fn size(&self) -> (usize, usize) {
+        match terminal_size::terminal_size() {
+            _ if !self.terminal => (usize::MAX, usize::MAX),
+            Some((width, height)) => (usize::from(width.0), usize::from(height.0)),
+            None => USUAL,
+        }
+    }
+
     fn print(&mut self, lines: &[Text]) -> anyhow::Result<()> {
         let mut text = String::new();
         for line in lines {
@@ -87,16 +103,14 @@ impl Screen {
     }
 
     fn redraw(&mut self, chronicle: &Chronicle) -> anyhow::Result<()> {
-        let (width, height) = match terminal_size::terminal_size() {
-            Some((width, height)) => (usize::from(width.0), usize::from(height.0)),
-            None => USUAL,
-        };
+        let (width, height) = self.size();
         let mut frame = String::new();
         if self.drawn > 0 {
             frame.push_str(&format!("\x1b[{}F", self.drawn));
         }
         // A line that wraps, or a board that scrolls, cannot be drawn over.
-        let board = board(chronicle, now(), width, height.saturating_sub(1));
+        let above = if height >= HIGH { INTRODUCTION + 1 } else { 1 };
+        let board = board(chronicle, now(), width, height.saturating_sub(above));
         for line in &board {
             frame.push_str(&paint(&cut(line, width), self.colours));
             frame.push_str("\x1b[K\n");
@@ -124,79 +138,9 @@ fn write(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How a piece of text looks. Colour never stands alone: a mark or a word says the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ink {
-    Plain,
-    Bold,
-    Dim,
-    Green,
-    Red,
-    Yellow,
-    Blue,
-}
-
-impl Ink {
-    fn on(self, text: &str) -> (Self, String) {
-        (self, text.to_owned())
-    }
-
-    fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "\x1b[1m",
-            Self::Dim => "\x1b[2m",
-            Self::Green => "\x1b[32m",
-            Self::Red => "\x1b[31m",
-            Self::Yellow => "\x1b[33m",
-            Self::Blue => "\x1b[34m",
-        }
-    }
-}
-
-/// One line in pieces.
-type Text = Vec<(Ink, String)>;
-
-fn paint(line: &Text, colours: bool) -> String {
-    let piece = |(ink, text): &(Ink, String)| match colours && *ink != Ink::Plain && !text.trim().is_empty() {
-        true => format!("{}{text}\x1b[0m", ink.code()),
-        false => text.clone(),
-    };
-    line.iter().map(piece).collect::<String>().trim_end().to_owned()
-}
-
-/// The line as far as it fits; every sign that is used here is one column wide.
-fn cut(line: &Text, width: usize) -> Text {
-    let mut left = width;
-    let mut kept = Vec::new();
-    for (ink, text) in line {
-        let length = text.chars().count();
-        if length <= left {
-            kept.push((*ink, text.clone()));
-            left -= length;
-        } else {
-            kept.push((*ink, fit(text, left)));
-            break;
-        }
-    }
-    kept
-}
-
-/// The text in exactly or at most so many columns, with a mark where something is missing.
-fn fit(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    if width > 0 {
-        short.push('…');
-    }
-    short
-}
-
-fn padded(ink: Ink, text: &str, width: usize) -> (Ink, String) {
-    // One column stays free, so that neighbours never touch.
-    (ink, format!("{:<width$}", fit(text, width.saturating_sub(1))))
+/// The longer text if it fits into a padded column, else the shorter.
+fn longest([long, short]: &[String; 2], width: usize) -> &str {
+    if long.chars().count() < width { long } else { short }
 }
 
 /// The whole board in at most `height` lines.
@@ -205,16 +149,21 @@ fn board(chronicle: &Chronicle, now: Timestamp, width: usize, height: usize) -> 
     let column = (width.saturating_sub(name) / TIERS.len()).clamp(12, 30);
     let mut lines = vec![head(name, column)];
     for plugin in PLUGINS {
-        let cells = TIERS.map(|(tier, _)| cell(&chronicle.scene, &plugin, tier, now));
+        let cells = TIERS.map(|(tier, _)| cell(chronicle, &plugin, tier, now));
+        if height >= HIGH - INTRODUCTION - 1 {
+            lines.push(Vec::new());
+        }
         let mut upper = vec![padded(Ink::Bold, plugin.name, name)];
         let mut lower = vec![padded(Ink::Dim, "", name)];
         for Cell { ink, what, why } in &cells {
-            upper.push(padded(*ink, what, column));
-            lower.push(padded(Ink::Dim, why, column));
+            upper.push(padded(*ink, longest(what, column), column));
+            lower.push(padded(Ink::Dim, longest(why, column), column));
         }
         lines.extend([upper, lower]);
     }
-    lines.push(vec![Ink::Dim.on(&"─".repeat((name + column * TIERS.len()).min(width)))]);
+    let title = "── what happened (UTC) ";
+    let rule = (name + column * TIERS.len()).min(width).saturating_sub(title.chars().count());
+    lines.push(vec![Ink::Dim.on(&format!("{title}{}", "─".repeat(rule)))]);
     let room = height.saturating_sub(lines.len()).min(EVENTS);
     let from = chronicle.lines.len().saturating_sub(room);
     lines.extend(chronicle.lines.iter().skip(from).map(event));
@@ -230,32 +179,40 @@ fn head(name: usize, column: usize) -> Text {
     line
 }
 
-/// One plugin on one tier.
+/// One plugin on one tier: for each line what to say where there is room, and shorter.
 struct Cell {
     ink: Ink,
-    what: String,
-    why: String,
+    what: [String; 2],
+    why: [String; 2],
 }
 
 impl Cell {
-    fn new(ink: Ink, what: String, why: impl Into<String>) -> Self {
-        Self { ink, what, why: why.into() }
+    fn new(ink: Ink, what: impl Into<String>, why: impl Into<String>) -> Self {
+        let (what, why) = (what.into(), why.into());
+        Self { ink, what: [what.clone(), what], why: [why.clone(), why] }
     }
 }
 
-fn cell(scene: &Scene, plugin: &Plugin, tier: &str, now: Timestamp) -> Cell {
+fn cell(chronicle: &Chronicle, plugin: &Plugin, tier: &str, now: Timestamp) -> Cell {
+    let scene = &chronicle.scene;
     let Some(together) = scene.together(plugin.name, tier) else {
-        return Cell::new(Ink::Dim, "· not installed".to_owned(), "");
+        return Cell::new(Ink::Dim, "· not installed", "");
     };
     let open = scene.open(plugin.name, tier);
     let version = &together.wanted;
     if let Some(ill) = together.ill.first() {
-        let why = open.map_or_else(|| format!("{ill} failed"), |pull| waits(pull, plugin, now));
-        return Cell::new(Ink::Red, format!("✖ {version} {ill}"), why);
+        let what = [format!("✖ {version} failed"), format!("✖ {version}")];
+        let why = match (open, chronicle.blamed(plugin.name, tier)) {
+            (Some(pull), _) => waits(pull, plugin, now),
+            (None, Some(number)) => [format!("{ill}, see #{number}"), format!("{ill}, #{number}")],
+            (None, None) => [ill.clone(), ill.clone()],
+        };
+        return Cell { ink: Ink::Red, what, why };
     }
     if let Some(pull) = open {
         let to = pull.version.as_deref().unwrap_or("?");
-        return Cell::new(Ink::Blue, format!("● {version} → {to}"), waits(pull, plugin, now));
+        let what = [format!("● {version} → {to}"), format!("● → {to}")];
+        return Cell { ink: Ink::Blue, what, why: waits(pull, plugin, now) };
     }
     let healthy = format!("{} of {} healthy", together.well, together.members);
     if together.well < together.members {
@@ -267,18 +224,22 @@ fn cell(scene: &Scene, plugin: &Plugin, tier: &str, now: Timestamp) -> Cell {
     Cell::new(Ink::Green, format!("✔ {version}"), healthy)
 }
 
-fn waits(pull: &PullSeen, plugin: &Plugin, now: Timestamp) -> String {
+fn waits(pull: &PullSeen, plugin: &Plugin, now: Timestamp) -> [String; 2] {
     let number = pull.number;
     let gold = pull.rung.as_ref().is_some_and(|rung| rung.tier == "gold");
     if plugin.fate == Fate::Forced && gold && pull.wants_review {
-        let left = SignedDuration::from_secs(GRACE) - now.duration_since(pull.opened_at);
-        return if left.is_positive() {
-            format!("#{number}, force in {} s", left.as_secs() + 1)
+        let left = (SignedDuration::from_secs(GRACE) - now.duration_since(pull.opened_at)).as_secs() + 1;
+        return if left > 0 {
+            [format!("#{number}, force in {left} s"), format!("#{number}, in {left} s")]
         } else {
-            format!("#{number}, force is due")
+            [format!("#{number}, force is due"), format!("#{number}, force")]
         };
     }
-    if pull.wants_review { format!("#{number} wants review") } else { format!("#{number} is open") }
+    if pull.wants_review {
+        [format!("#{number} waits for review"), format!("#{number}, review")]
+    } else {
+        [format!("#{number} is open"), format!("#{number}")]
+    }
 }
 
 fn event(line: &Line) -> Text {
@@ -292,16 +253,21 @@ fn event(line: &Line) -> Text {
 }
 
 /// What is printed when the story is over.
-fn summary(outcome: &Outcome) -> Vec<Text> {
-    let mut lines = vec![Vec::new(), vec![Ink::Bold.on(&outcome.headline())], Vec::new()];
+fn summary(outcome: &Outcome, width: usize) -> Vec<Text> {
+    let mut lines = vec![Vec::new()];
+    lines.extend(wrap(&outcome.headline(), width).into_iter().map(|line| vec![(Ink::Bold, line)]));
+    lines.push(Vec::new());
+    let inner = width.saturating_sub(4);
     for expectation in &outcome.expectations {
-        let (ink, mark, why) = match &expectation.held {
-            Ok(proof) => (Ink::Green, "✔", proof),
-            Err(why) => (Ink::Red, "✖", why),
+        let (ink, mark, why_ink, why) = match &expectation.held {
+            Ok(proof) => (Ink::Green, "  ✔ ", Ink::Dim, proof),
+            Err(why) => (Ink::Red, "  ✖ ", Ink::Red, why),
         };
-        lines.push(vec![ink.on(&format!("  {mark} ")), Ink::Plain.on(&expectation.sentence)]);
-        let ink = if expectation.held.is_ok() { Ink::Dim } else { Ink::Red };
-        lines.push(vec![ink.on(&format!("    {why}"))]);
+        let sentence = wrap(&expectation.sentence, inner).into_iter().map(|line| (Ink::Plain, line));
+        let proof = wrap(why, inner).into_iter().map(|line| (why_ink, line));
+        for (number, piece) in sentence.chain(proof).enumerate() {
+            lines.push(vec![ink.on(if number == 0 { mark } else { "    " }), piece]);
+        }
     }
     lines.push(Vec::new());
     lines
@@ -309,9 +275,12 @@ fn summary(outcome: &Outcome) -> Vec<Text> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::field_reassign_with_default)]
 
     use super::super::clusters::{Seen, State};
+    use super::super::story::Summary;
+    use super::super::story::expectations::Expectation;
+    use super::super::story::scene::Scene;
     use super::super::story::scene::tests::pull;
     use super::*;
 
@@ -340,7 +309,8 @@ mod tests {
 
     #[test]
     fn the_board_shows_each_state_with_mark_and_word() {
-        let mut chronicle = Chronicle { scene: scene(), ..Chronicle::default() };
+        let mut chronicle = Chronicle::default();
+        chronicle.scene = scene();
         let scene = &mut chronicle.scene;
         set(scene, "cert-manager", "qa-1", "1.15.0", State::Healthy);
         set(scene, "cert-manager", "qa-2", "1.15.0", State::Healthy);
@@ -355,20 +325,49 @@ mod tests {
             [
                 "                    qa (2)              bronze (3)          silver (4)          gold (3)",
                 "cert-manager        ✔ 1.15.0            ◐ 1.15.0            ● 1.14.7 → 1.15.0   · 1.14.7",
-                "                    2 of 2 healthy      0 of 3 healthy      #7 wants review",
-                "ingress-nginx       · 4.11.2            · 4.11.2            ✖ 4.11.3 silver-us  · 4.11.2",
-                "                                                            silver-us failed",
+                "                    2 of 2 healthy      0 of 3 healthy      #7 waits for review",
+                "ingress-nginx       · 4.11.2            · 4.11.2            ✖ 4.11.3 failed     · 4.11.2",
+                "                                                            silver-us",
                 "kube-state-metrics  · 5.25.0            · 5.25.0            · 5.25.0            ● 5.25.0 → 5.25.1",
                 "                                                                                #8, force in 13 s",
-                "────────────────────────────────────────────────────────────────────────────────────────────────────",
+                "── what happened (UTC) ─────────────────────────────────────────────────────────────────────────────",
                 "00:00:04 ✔ merged #1 cert-manager 1.15.0 → qa",
             ]
         );
     }
 
     #[test]
+    fn the_summary_says_what_held_and_what_did_not() {
+        let expectation = |sentence: &str, held| Expectation { sentence: sentence.to_owned(), held };
+        let summary = Summary { took: SignedDuration::from_secs(47), pulls: 3, merged: 2, forced: 1, closed: 1 };
+        let expectations = vec![
+            expectation("All is well that ends well", Ok("seen".to_owned())),
+            expectation("Nothing breaks", Err("it broke".to_owned())),
+        ];
+        let outcome = Outcome { expectations, summary };
+        assert_eq!(
+            plain(&super::summary(&outcome, 30)),
+            [
+                "",
+                "The story took 47 s: 3 pull",
+                "requests, 2 merged (1 by",
+                "force), 1 closed. 1 of 2",
+                "expectations held.",
+                "",
+                "  ✔ All is well that ends well",
+                "    seen",
+                "  ✖ Nothing breaks",
+                "    it broke",
+                "",
+            ]
+        );
+        assert!(!outcome.held());
+    }
+
+    #[test]
     fn a_small_terminal_gets_a_smaller_board() {
-        let mut chronicle = Chronicle { scene: scene(), ..Chronicle::default() };
+        let mut chronicle = Chronicle::default();
+        chronicle.scene = scene();
         for second in 0..30 {
             chronicle.say(at(second), Tone::Plain, "something with quite a long text happened somewhere in this fleet");
         }

@@ -6,6 +6,8 @@ pub mod clock;
 pub mod clusters;
 pub mod github;
 mod loopback;
+#[cfg(test)]
+mod puppet;
 pub mod story;
 mod world;
 

@@ -4,46 +4,34 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use anyhow::Context as _;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::charts::Charts;
 use super::clock::now;
 use super::clusters::{Clusters, GitSource};
 use super::github::{self, Access, AppSettings, GitHub, Protection, Role, Rule};
 use super::loopback::{locked, random_hex, write_private};
-use super::story::chronicle::{Chronicle, Tone};
-use super::story::expectations::{Expectation, Facts, check};
+use super::story::chronicle::Chronicle;
 use super::story::fleet::{self, NAME, OWNER, PLUGINS, TEAM};
-use super::story::history::History;
-use super::story::people::{self, CodeOwner};
-use super::story::{Outcome, Summary, stage};
+use super::story::people;
 
 /// The ordinary App.
-const APP: &str = "coldframe";
+pub(super) const APP: &str = "coldframe";
 /// The App that may pass the rule of reviews.
-const BYPASS: &str = "coldframe-force";
+pub(super) const BYPASS: &str = "coldframe-force";
 /// A member of the team who is not scripted; the token is hers.
 const VISITOR: &str = "vera";
 /// Who reads the config repo for the clusters.
 const PULLER: &str = "fleet-controllers";
 /// The branch that the story protects for the bots.
 const LEDGER: &str = "coldframe-ledger";
-/// Between two looks at the world.
-const LOOK: Duration = Duration::from_millis(200);
-/// The code owner looks at every so many of them.
-const OWNER_LOOKS: u32 = 3;
-/// Looks after the last rollout, so that the last words can be written.
-const EPILOGUE: u32 = 20;
-/// A story that takes longer has gone wrong.
-const LONGEST: SignedDuration = SignedDuration::from_secs(150);
 
 /// How to start a world.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// A folder of its own: repositories, keys and kubeconfigs go there.
+    /// An empty folder of its own: repositories, keys and kubeconfigs go there.
     pub dir: PathBuf,
     /// Where the GitHub listens; port 0 takes a free one.
     pub hub_port: u16,
@@ -75,7 +63,8 @@ pub struct Settings {
     pub repository: String,
     /// A folder with one kubeconfig per cluster, `<credential>.yaml`.
     pub clusters: PathBuf,
-    /// `host:port` of the servers that speak plain HTTP and may be asked for charts.
+    /// `host:port` of the servers that may be asked though they are on loopback and speak plain HTTP:
+    /// the chart registry, then the clusters.
     pub allow_hosts: Vec<String>,
     /// A free address for the bot; webhooks go there until [`World::set_webhook`] says otherwise.
     pub listen: String,
@@ -85,13 +74,14 @@ pub struct Settings {
 
 /// A running world. It ends when this is dropped; its folder stays.
 pub struct World {
-    settings: Settings,
-    github: GitHub,
-    charts: Charts,
-    clusters: Clusters,
-    source: GitSource,
-    dir: PathBuf,
-    chronicle: Mutex<Chronicle>,
+    pub(super) settings: Settings,
+    pub(super) github: GitHub,
+    pub(super) charts: Charts,
+    pub(super) clusters: Clusters,
+    /// The config repo as the clusters read it.
+    pub(super) source: GitSource,
+    pub(super) dir: PathBuf,
+    pub(super) chronicle: Mutex<Chronicle>,
 }
 
 impl World {
@@ -102,6 +92,8 @@ impl World {
     pub async fn start(options: Options) -> anyhow::Result<Self> {
         let dir = options.dir;
         std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let old = std::fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))?.count();
+        anyhow::ensure!(old == 0, "{} holds files already; give the sandbox an empty folder", dir.display());
         let charts = Charts::start().await?;
         publish(&charts)?;
         let mut hub = github::Options::new(dir.join("github"));
@@ -125,7 +117,7 @@ impl World {
             webhook_secret: random_hex()?,
             repository,
             clusters: dir.join("clusters"),
-            allow_hosts: vec![charts.host()],
+            allow_hosts: plain_hosts(&charts, &clusters),
             listen: free_address()?,
             user_token: github.add_token(VISITOR),
         };
@@ -197,72 +189,6 @@ impl World {
         ));
         lines
     }
-
-    /// Tells the story to its end. With `hands_on` nobody is scripted but the authors of charts, and
-    /// it takes as long as people take.
-    pub async fn run_story(&self, hands_on: bool) -> Outcome {
-        let began = now();
-        let trouble = self.direct(began, hands_on).await.err();
-        let chronicle = self.chronicle();
-        let mut expectations = match self.history().await {
-            Ok(history) => {
-                let (bot, bypass) = (format!("{APP}[bot]"), format!("{BYPASS}[bot]"));
-                check(&Facts { chronicle: &chronicle, history: &history, bot: &bot, bypass: &bypass }, hands_on)
-            }
-            Err(error) => vec![broken("The history of the config repo can be read", &error)],
-        };
-        expectations.extend(trouble.map(|error| broken("The world goes on to the end of the story", &error)));
-        Outcome { expectations, summary: Summary::of(&chronicle, now().duration_since(began)) }
-    }
-
-    async fn direct(&self, began: Timestamp, hands_on: bool) -> anyhow::Result<()> {
-        for plugin in PLUGINS {
-            if let fleet::Fate::Broken { .. } = plugin.fate {
-                self.clusters.break_version(fleet::TROUBLED, plugin.name, plugin.climbs)?;
-            }
-        }
-        let mut owner = CodeOwner::default();
-        let (mut stage, mut looks, mut quiet) = (stage::Stage::default(), 0_u32, 0);
-        loop {
-            let (news, scene);
-            (stage, scene) = stage.look(&self.github, &self.settings.repository, self.clusters.look()).await?;
-            news = self.clusters.sightings(locked(&self.chronicle).sightings.len());
-            locked(&self.chronicle).note(scene.clone(), news);
-            looks += 1;
-            if !hands_on && looks.is_multiple_of(OWNER_LOOKS) {
-                for number in owner.look(&scene) {
-                    // The pull request may have turned since the look; then there is nothing to approve.
-                    if let Err(error) = self.github.approve(&self.settings.repository, number, people::OWNER) {
-                        tracing::info!(number, %error, "the code owner of the sandbox came too late");
-                    }
-                }
-            }
-            let due = people::fix_due(&locked(&self.chronicle), now());
-            if let Some(fix) = due.filter(|fix| !self.charts.versions(fix.plugin).iter().any(|v| v == fix.version)) {
-                self.charts.publish(fix.plugin, fix.version, fix.notes)?;
-                let text = format!("the author published {} {}", fix.plugin, fix.version);
-                locked(&self.chronicle).say(now(), Tone::Plain, text);
-            }
-            let settled = scene.pulls.values().all(|pull| pull.rung.is_none() || !pull.is_open());
-            let arrived = PLUGINS.iter().all(|plugin| scene.everywhere(plugin.name, plugin.ends_at()));
-            quiet = if settled && arrived { quiet + 1 } else { 0 };
-            if quiet > EPILOGUE || (!hands_on && now().duration_since(began) > LONGEST) {
-                return Ok(());
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-
-    async fn history(&self) -> anyhow::Result<History> {
-        let folder = self.dir.join(format!("history-{}", now().as_millisecond()));
-        let history = History::read(&self.source, &folder).await;
-        tokio::fs::remove_dir_all(&folder).await.ok();
-        history
-    }
-}
-
-fn broken(sentence: &str, error: &anyhow::Error) -> Expectation {
-    Expectation { sentence: sentence.to_owned(), held: Err(format!("{error:#}")) }
 }
 
 /// The old versions were published a month ago, the new ones an hour ago.
@@ -325,6 +251,12 @@ fn write_key(dir: &Path, app: &AppSettings) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+fn plain_hosts(charts: &Charts, clusters: &Clusters) -> Vec<String> {
+    let clusters = clusters.urls();
+    let hosts = clusters.values().map(|url| url.trim_start_matches("http://").to_owned());
+    std::iter::once(charts.host()).chain(hosts).collect()
+}
+
 /// A port that was free a moment ago.
 fn free_address() -> anyhow::Result<String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no loopback port is free")?;
@@ -335,4 +267,42 @@ fn free_address() -> anyhow::Result<String> {
 fn quoted(value: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:,".contains(letter);
     if value.chars().all(plain) { value.to_owned() } else { format!("'{}'", value.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_world_says_how_to_reach_it_and_keeps_its_rules() {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::start(Options::new(folder.path())).await.unwrap();
+        let settings = world.settings();
+        for file in
+            [settings.app_key.clone(), settings.bypass_app_key.clone(), settings.clusters.join("gold-eu-reader.yaml")]
+        {
+            assert!(!std::fs::read_to_string(&file).unwrap().is_empty(), "{}", file.display());
+        }
+        let lines = world.env_lines();
+        for name in ["HUB", "APP_ID", "APP_KEY", "BYPASS_APP_ID", "BYPASS_APP_KEY", "WEBHOOK_SECRET", "REPOSITORY"] {
+            assert!(lines.iter().any(|line| line.starts_with(&format!("export COLDFRAME_{name}="))), "{name}");
+        }
+        assert_eq!(world.clusters().look().len(), 12);
+        let hub = world.github();
+        for branch in ["main", LEDGER] {
+            let pushed = hub.push_file(&settings.repository, branch, VISITOR, "x.txt", "x", "by hand");
+            assert!(pushed.is_err(), "nobody pushes to {branch} by hand");
+        }
+        hub.push_file(&settings.repository, "mine", VISITOR, "x.txt", "x", "by hand").unwrap();
+        let again = World::start(Options::new(folder.path())).await.err().unwrap();
+        assert!(again.to_string().contains("give the sandbox an empty folder"), "{again}");
+    }
+
+    #[test]
+    fn values_are_quoted_for_a_shell() {
+        assert_eq!(quoted("/tmp/a-b.pem"), "/tmp/a-b.pem");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
 }

@@ -1,12 +1,15 @@
 //! RFC 9535 JSONPath with bounds, so that a path from a policy file can cost no more than a few
 //! walks over the document. What a path points at is judged by whoever asks.
 
-use jsonpath_rust::parser::model::{
-    Comparable, Comparison, Filter, FilterAtom, FnArg, JpQuery, Segment, Selector, SingularQuery, Test, TestFunction,
-};
+mod cost;
+mod kubectl;
+
+use jsonpath_rust::parser::model::JpQuery;
 use jsonpath_rust::parser::parse_json_path;
 use jsonpath_rust::query::js_path_process;
 use serde_json::Value;
+
+use cost::Cost;
 
 /// The longest path, in bytes.
 pub const MAX_PATH: usize = 1024;
@@ -98,7 +101,7 @@ impl Path {
         let trimmed = text.trim();
         let inner = trimmed.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(trimmed).trim();
         if inner.starts_with('.') && !inner.starts_with("..") {
-            Self::parse(&from_kubectl(inner))
+            Self::parse(&kubectl::to_rfc(inner))
         } else {
             Self::parse(inner)
         }
@@ -178,180 +181,6 @@ fn fits(node: &Value, left: &mut usize) -> bool {
 fn one_line(message: &str) -> String {
     let line = message.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not parse");
     line.trim_start_matches("= ").chars().take(200).collect()
-}
-
-/// `.a.b\.c[0]` becomes `$['a']['b.c'][0]`; what stands in brackets is left as it is.
-fn from_kubectl(path: &str) -> String {
-    let mut out = String::from("$");
-    let mut characters = path.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '.' if characters.peek() == Some(&'.') => {
-                characters.next();
-                out.push_str("..");
-                let name = kubectl_name(&mut characters);
-                if !name.is_empty() {
-                    out.push_str(&format!("['{name}']"));
-                }
-            }
-            '.' => match kubectl_name(&mut characters).as_str() {
-                "" => {}
-                "*" => out.push_str("[*]"),
-                name => out.push_str(&format!("['{name}']")),
-            },
-            '[' => {
-                out.push('[');
-                copy_bracket(&mut characters, &mut out);
-            }
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-fn kubectl_name(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
-    let mut name = String::new();
-    while let Some(&character) = characters.peek() {
-        match character {
-            '.' | '[' => break,
-            '\\' => {
-                characters.next();
-                name.extend(characters.next());
-            }
-            '\'' => {
-                characters.next();
-                name.push_str("\\'");
-            }
-            other => {
-                characters.next();
-                name.push(other);
-            }
-        }
-    }
-    name
-}
-
-fn copy_bracket(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
-    let (mut depth, mut quote) = (1, None);
-    for character in characters.by_ref() {
-        out.push(character);
-        match (quote, character) {
-            (Some(open), close) if open == close => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(character),
-            (None, '[') => depth += 1,
-            (None, ']') => depth -= 1,
-            (None, _) => {}
-        }
-        if depth == 0 {
-            return;
-        }
-    }
-}
-
-/// Counts what multiplies the work of a query (design: crates, section 5).
-#[derive(Default)]
-struct Cost {
-    descents: usize,
-    unions: usize,
-    widest: usize,
-    roots: usize,
-}
-
-impl Cost {
-    fn segments(&mut self, segments: &[Segment]) {
-        for segment in segments {
-            self.segment(segment);
-        }
-    }
-
-    fn segment(&mut self, segment: &Segment) {
-        match segment {
-            Segment::Descendant(inner) => {
-                self.descents += 1;
-                self.segment(inner);
-            }
-            Segment::Selector(selector) => self.selector(selector),
-            Segment::Selectors(selectors) => {
-                self.unions += 1;
-                self.widest = self.widest.max(selectors.len());
-                for selector in selectors {
-                    self.selector(selector);
-                }
-            }
-        }
-    }
-
-    fn selector(&mut self, selector: &Selector) {
-        match selector {
-            Selector::Filter(filter) => self.filter(filter),
-            Selector::Name(_) | Selector::Wildcard | Selector::Index(_) | Selector::Slice(..) => {}
-        }
-    }
-
-    fn filter(&mut self, filter: &Filter) {
-        match filter {
-            Filter::Or(filters) | Filter::And(filters) => {
-                for filter in filters {
-                    self.filter(filter);
-                }
-            }
-            Filter::Atom(FilterAtom::Filter { expr, .. }) => self.filter(expr),
-            Filter::Atom(FilterAtom::Test { expr, .. }) => self.test(expr),
-            Filter::Atom(FilterAtom::Comparison(comparison)) => {
-                let (Comparison::Eq(left, right)
-                | Comparison::Ne(left, right)
-                | Comparison::Gt(left, right)
-                | Comparison::Gte(left, right)
-                | Comparison::Lt(left, right)
-                | Comparison::Lte(left, right)) = comparison.as_ref();
-                self.comparable(left);
-                self.comparable(right);
-            }
-        }
-    }
-
-    fn comparable(&mut self, comparable: &Comparable) {
-        match comparable {
-            Comparable::Function(function) => self.function(function),
-            Comparable::Literal(_) | Comparable::SingularQuery(SingularQuery::Current(_) | SingularQuery::Root(_)) => {}
-        }
-    }
-
-    fn test(&mut self, test: &Test) {
-        match test {
-            Test::RelQuery(segments) => self.segments(segments),
-            Test::AbsQuery(query) => {
-                self.roots += 1;
-                self.segments(&query.segments);
-            }
-            Test::Function(function) => self.function(function),
-        }
-    }
-
-    fn function(&mut self, function: &TestFunction) {
-        match function {
-            TestFunction::Custom(_, arguments) => {
-                for argument in arguments {
-                    self.argument(argument);
-                }
-            }
-            TestFunction::Length(argument) => self.argument(argument),
-            TestFunction::Value(argument) | TestFunction::Count(argument) => self.argument(argument),
-            TestFunction::Search(left, right) | TestFunction::Match(left, right) => {
-                self.argument(left);
-                self.argument(right);
-            }
-        }
-    }
-
-    fn argument(&mut self, argument: &FnArg) {
-        match argument {
-            FnArg::Literal(_) => {}
-            FnArg::Test(test) => self.test(test),
-            FnArg::Filter(filter) => self.filter(filter),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -82,6 +82,12 @@ impl Answer {
         Self { status, body: Some(Body::Json(body)), headers: Vec::new() }
     }
 
+    /// 200 with a unified diff.
+    pub fn diff(text: String) -> Self {
+        let body = Body::Raw("application/vnd.github.diff; charset=utf-8", format!("{text}\n").into_bytes());
+        Self { body: Some(body), ..Self::ok(Value::Null) }
+    }
+
     /// An error as GitHub words it.
     pub fn error(status: u16, message: &str) -> Self {
         Self::with(

@@ -77,7 +77,7 @@ impl World {
                 ));
             }
         }
-        if !time("iat").is_some_and(|iat| iat <= now + 5) {
+        if time("iat").is_none_or(|iat| iat > now + 5) {
             return Err(Answer::error(
                 401,
                 "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",

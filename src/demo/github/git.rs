@@ -105,11 +105,6 @@ impl Git {
         Ok(git)
     }
 
-    /// Where it lies.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     fn output(&self, arguments: &[&str], stdin: &[u8], environment: &[(&str, String)]) -> anyhow::Result<Output> {
         let mut child = command("git", &self.dir)
             .args(arguments)
@@ -254,7 +249,7 @@ impl Git {
         for parent in parents {
             arguments.extend(["-p", parent]);
         }
-        let date = format!("{} +0000", at.as_second());
+        let date = format!("@{} +0000", at.as_second());
         let environment = [
             ("GIT_AUTHOR_NAME", author.name.clone()),
             ("GIT_AUTHOR_EMAIL", author.email.clone()),

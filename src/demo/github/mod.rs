@@ -19,6 +19,7 @@ mod pages;
 mod rest;
 mod rules;
 mod setup;
+mod standing;
 mod state;
 #[cfg(test)]
 mod tests;

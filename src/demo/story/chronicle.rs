@@ -77,6 +77,15 @@ impl Chronicle {
         self.lines.push(Line { at, text: text.into(), tone });
     }
 
+    /// The newest pull request for a plugin on a tier that blames the troubled cluster.
+    pub fn blamed(&self, plugin: &str, tier: &str) -> Option<u64> {
+        let here = |number: &&u64| {
+            let rung = self.scene.pulls.get(number).and_then(|pull| pull.rung.as_ref());
+            rung.is_some_and(|rung| rung.plugin == plugin && rung.tier == tier)
+        };
+        self.blames.keys().rev().find(here).copied()
+    }
+
     fn note_pull(&mut self, pull: &PullSeen, now: Timestamp) {
         let before = self.scene.pulls.get(&pull.number).cloned();
         let (number, what) = (pull.number, pull.what());
@@ -99,27 +108,40 @@ impl Chronicle {
         for person in pull.approved_by.iter().filter(|person| !was_approved.contains(person)) {
             self.say(now, Tone::Plain, format!("{person} approved #{number} {what}"));
         }
-        if !before.is_some_and(|before| !before.is_open()) {
+        if before.is_none_or(|before| before.is_open()) {
             self.note_end(pull);
         }
-        if let Some(sentence) = pull.blames(TROUBLED)
-            && !self.blames.contains_key(&number)
+        // Before it failed, its name on a pull request blames nobody.
+        if !self.blames.contains_key(&number)
+            && self.failed_as_proposed(pull)
+            && let Some(sentence) = pull.blames(TROUBLED)
         {
             self.say(now, Tone::Bad, format!("#{number} says: {sentence}"));
             self.blames.insert(number, sentence);
         }
     }
 
+    /// Whether what this pull request proposed failed on the troubled cluster.
+    fn failed_as_proposed(&self, pull: &PullSeen) -> bool {
+        let (Some(rung), Some(version)) = (&pull.rung, &pull.version) else { return false };
+        self.sightings.iter().any(|sighting| {
+            sighting.cluster == TROUBLED
+                && sighting.plugin == rung.plugin
+                && sighting.seen.wanted == *version
+                && sighting.seen.state == State::Failed
+        })
+    }
+
     fn note_end(&mut self, pull: &PullSeen) {
         let (number, what) = (pull.number, pull.what());
         match (&pull.merged, pull.closed_at) {
-            (Some((at, by)), _) => {
+            (Some((at, _)), _) => {
                 let needed =
                     pull.rung.as_ref().is_some_and(|rung| TIERS.first().is_none_or(|(tier, _)| rung.tier != *tier));
                 let (tone, how) = if !pull.approved_by.is_empty() {
                     (Tone::Good, format!(", approved by {}", pull.approved_by.join(", ")))
                 } else if needed {
-                    (Tone::Forced, format!(" by force: nobody had approved; {by} may pass the rule"))
+                    (Tone::Forced, " by force, nobody approved".to_owned())
                 } else {
                     (Tone::Good, String::new())
                 };
@@ -140,7 +162,7 @@ impl Chronicle {
             };
             self.say(*at, Tone::Bad, what);
         }
-        let plugins: BTreeSet<&String> = news.iter().map(|sighting| &sighting.plugin).collect();
+        let plugins: BTreeSet<&String> = scene.releases.values().flat_map(BTreeMap::keys).collect();
         for plugin in plugins {
             for (tier, _) in TIERS {
                 let Some(together) = scene.together(plugin, tier) else { continue };
@@ -207,7 +229,7 @@ mod tests {
                 "maria approved #7 cert-manager 1.15.1 → bronze",
                 "merged #7 cert-manager 1.15.1 → bronze, approved by maria",
                 "opened #9 x 1.0.0 → gold",
-                "merged #9 x 1.0.0 → gold by force: nobody had approved; coldframe-force[bot] may pass the rule",
+                "merged #9 x 1.0.0 → gold by force, nobody approved",
                 "opened #10 x 1.0.0 → qa",
                 "closed #10 x 1.0.0 → qa, not merged",
             ]

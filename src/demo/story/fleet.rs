@@ -113,7 +113,7 @@ pub fn manifest_path(tier: &str, cluster: &str, plugin: &str) -> String {
 pub fn files(charts: &Charts) -> BTreeMap<String, String> {
     let mut files = BTreeMap::from([
         ("README.md".to_owned(), README.to_owned()),
-        ("CODEOWNERS".to_owned(), CODEOWNERS.to_owned()),
+        (".github/CODEOWNERS".to_owned(), CODEOWNERS.to_owned()),
         ("coldframe.yaml".to_owned(), policy(charts)),
         ("clusters.yaml".to_owned(), inventory()),
     ]);
@@ -182,7 +182,7 @@ const CODEOWNERS: &str = "\
 # The last match decides. qa has no owners: it moves without a review.
 /coldframe.yaml    @acme/platform
 /clusters.yaml     @acme/platform
-/CODEOWNERS        @acme/platform
+/.github/          @acme/platform
 /clusters/bronze/  @acme/platform
 /clusters/silver/  @acme/platform
 /clusters/gold/    @acme/platform
@@ -326,7 +326,7 @@ mod tests {
             }
             for blank in ["NAME", "VERSION", "CLUSTER", "TIER", "SOURCE", "REPLICAS", "REPOSITORY", "OCI", "GRACE"] {
                 let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| *word == blank);
-                assert_eq!(words.filter(|_| path != "CODEOWNERS").count(), 0, "{path} keeps {blank}");
+                assert_eq!(words.filter(|_| path != ".github/CODEOWNERS").count(), 0, "{path} keeps {blank}");
             }
         }
         let gold = &files["clusters/gold/gold-eu/ingress-nginx.yaml"];

@@ -2,6 +2,7 @@
 //! fire on states of the world, never on seconds.
 
 pub mod chronicle;
+mod director;
 pub mod expectations;
 pub mod fleet;
 pub mod history;

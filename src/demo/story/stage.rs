@@ -11,9 +11,15 @@ use crate::demo::clock::now;
 use crate::demo::clusters::Seen;
 use crate::demo::github::{GitHub, PullStanding, PullView};
 
-/// What was read once and cannot change: the version at a commit.
+/// Closed pull requests are read again at every so many looks: their text may still change.
+const CLOSED: u32 = 5;
+
+/// What was seen before, so that a look costs little.
 #[derive(Debug, Default)]
 pub struct Stage {
+    looks: u32,
+    pulls: BTreeMap<u64, PullSeen>,
+    /// The version at a commit, which cannot change.
     versions: BTreeMap<(String, Rung), Option<String>>,
 }
 
@@ -31,16 +37,31 @@ impl Stage {
         let (github, repository) = (github.clone(), repository.to_owned());
         // The hub asks git on the way, which blocks.
         let looked = tokio::task::spawn_blocking(move || {
-            let views = github.pulls(&repository)?;
-            let mut pulls = BTreeMap::new();
-            for view in views {
-                let seen = self.pull(&github, &repository, view)?;
-                pulls.insert(seen.number, seen);
-            }
-            anyhow::Ok((self, pulls))
+            self.read(&github, &repository)?;
+            anyhow::Ok(self)
         });
-        let (stage, pulls) = looked.await.context("a look at the hub broke off")??;
+        let stage = looked.await.context("a look at the hub broke off")??;
+        let pulls = stage.pulls.clone();
         Ok((stage, Scene { at: now(), pulls, releases }))
+    }
+
+    fn read(&mut self, github: &GitHub, repository: &str) -> anyhow::Result<()> {
+        let all = self.looks.is_multiple_of(CLOSED);
+        self.looks += 1;
+        let views = if all {
+            github.pulls(repository)?
+        } else {
+            let open = self.pulls.values().filter(|pull| pull.is_open()).map(|pull| pull.number);
+            let newest = self.pulls.keys().last().copied().unwrap_or_default();
+            // Numbers have no gaps; what is not there yet is an error.
+            let new = (newest + 1..).map_while(|number| github.pull(repository, number).ok());
+            open.map(|number| github.pull(repository, number)).chain(new.map(Ok)).collect::<anyhow::Result<_>>()?
+        };
+        for view in views {
+            let seen = self.pull(github, repository, view)?;
+            self.pulls.insert(seen.number, seen);
+        }
+        Ok(())
     }
 
     fn pull(&mut self, github: &GitHub, repository: &str, view: PullView) -> anyhow::Result<PullSeen> {

@@ -44,6 +44,15 @@ impl Repository {
         Ok(Self { index, chart: chart.to_string(), net: net.clone(), kept: Mutex::new(None) })
     }
 
+    /// The releases as the index had them when it was last asked.
+    async fn known(&self) -> Result<Arc<BTreeMap<String, Entry>>, SourceError> {
+        let known = self.kept.lock().await.as_ref().map(|kept| Arc::clone(&kept.releases));
+        match known {
+            Some(releases) => Ok(releases),
+            None => self.releases().await,
+        }
+    }
+
     /// The releases as the index has them now.
     async fn releases(&self) -> Result<Arc<BTreeMap<String, Entry>>, SourceError> {
         // Held while asking: whoever comes in between wants the same answer.
@@ -107,7 +116,8 @@ impl Source for Repository {
 
     fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>> {
         Box::pin(async {
-            let releases = self.releases().await?;
+            // Asking for the versions looks at the index again; one request answers for all of them.
+            let releases = self.known().await?;
             let same = || releases.values().find(|entry| entry.version.proves(version));
             Ok(releases.get(version.as_str()).or_else(same).map(Entry::found))
         })
@@ -186,10 +196,17 @@ mod tests {
         let found = source.describe(&"1.1.0".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(found.version.as_str(), "v1.1.0", "written with and without its v, it is the same");
         assert_eq!(source.describe(&"2.0.0".parse().unwrap()).await.unwrap(), None);
-        assert_eq!(shelf.counts(), (1, 2));
+        assert_eq!(shelf.counts(), (1, 0), "one request tells of all versions");
+        source.versions().await.unwrap();
+        assert_eq!(shelf.counts(), (1, 1));
         shelf.0.lock().unwrap().index.push_str("  - version: 2.0.0\n");
+        source.versions().await.unwrap();
         assert!(source.describe(&"2.0.0".parse().unwrap()).await.unwrap().is_some());
-        assert_eq!(shelf.counts(), (2, 2));
+        assert_eq!(shelf.counts(), (2, 1));
+        assert_eq!(
+            repository(&host).describe(&"2.0.0".parse().unwrap()).await.unwrap().unwrap().version.as_str(),
+            "2.0.0"
+        );
     }
 
     #[tokio::test]

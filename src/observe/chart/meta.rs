@@ -53,7 +53,9 @@ struct Changes {
 impl Changes {
     fn read(text: &str) -> Self {
         let list = if text.len() <= MAX_CHANGES { list(text) } else { None };
-        let Some(list) = list else {
+        // `- two: and a half` is a mapping to YAML; what was not understood is shown as it is.
+        let said = |change: &Value| change.as_str().or_else(|| change.get("description")?.as_str()).is_some();
+        let Some(list) = list.filter(|list| list.iter().all(said)) else {
             return Self { notes: cut(text.trim(), MAX_NOTES), breaking: text.lines().any(is_breaking) };
         };
         let mut changes = Self { notes: String::new(), breaking: false };
@@ -123,7 +125,8 @@ mod tests {
             "- kind: added\n  description: a knob\n  links: [{name: x, url: y}]\n- kind: fixed\n  description: |\n    the rest\n",
         );
         assert_eq!(found.notes.unwrap(), "- added: a knob\n- fixed: the rest");
-        assert_eq!(with("- one\n- two: and a half\n").notes.unwrap(), "- one\n-");
+        assert_eq!(with("- one\n- two: and a half\n").notes.unwrap(), "- one\n- two: and a half");
+        assert_eq!(with("- - nested\n").notes.unwrap(), "- - nested");
         assert_eq!(with("[unclosed").notes.unwrap(), "[unclosed");
         assert_eq!(with("").notes, None);
         assert_eq!(describe(&json!({})).notes, None);

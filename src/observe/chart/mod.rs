@@ -41,7 +41,8 @@ pub trait Source: Send + Sync {
     /// in a log line.
     fn versions(&self) -> Answer<'_, Result<Vec<Version>, SourceError>>;
 
-    /// Digest and notes of one version; `None` when the artefact is not there.
+    /// Digest and notes of one version; `None` when the artefact is not there. What a source reads as
+    /// a whole is as old as the last call of [`Source::versions`].
     fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>>;
 }
 

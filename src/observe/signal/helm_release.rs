@@ -67,8 +67,8 @@ fn state(object: Object<'_>) -> Verdict {
     let held = |kind| object.condition(kind).filter(|condition| condition.is_true());
     if let Some(stalled) = held("Stalled").filter(fresh) {
         let ready = object.condition("Ready").filter(|ready| ready.is_false()).unwrap_or(stalled);
-        return Verdict::new(Health::Degraded, format!("{}; given up ({})", ready.words(), stalled.reason()))
-            .since(stalled.since());
+        let evidence = format!("{}{}; given up ({})", ready.words(), tried(object), stalled.reason());
+        return Verdict::new(Health::Degraded, evidence).since(stalled.since());
     }
     let Some(ready) = object.condition("Ready") else {
         return Verdict::new(Health::Progressing, "no condition Ready yet");
@@ -77,7 +77,7 @@ fn state(object: Object<'_>) -> Verdict {
     if ready.is_false() && fresh(&ready) {
         let retried = reconciling.is_some() && !past_patience(object);
         let health = if retried || WAITING.contains(&ready.reason()) { Health::Progressing } else { Health::Degraded };
-        return Verdict::new(health, ready.words()).since(ready.since());
+        return Verdict::new(health, format!("{}{}", ready.words(), tried(object))).since(ready.since());
     }
     if observed != Some(generation) {
         return Verdict::new(Health::Progressing, behind("status.observedGeneration", observed, generation));
@@ -112,6 +112,11 @@ fn ready_state(object: Object<'_>, ready: Condition<'_>) -> Verdict {
     Verdict::new(Health::Healthy, evidence).since(later(ready.since(), newest.time("/lastDeployed")))
 }
 
+/// The version that a failure is about, which is not the one that runs.
+fn tried(object: Object<'_>) -> String {
+    object.text("/status/lastAttemptedRevision").map(|version| format!("; tried {version}")).unwrap_or_default()
+}
+
 /// Whether more attempts at this spec failed than anybody asked to retry.
 fn past_patience(object: Object<'_>) -> bool {
     let count = |pointer| object.number(pointer).unwrap_or(0);
@@ -130,7 +135,7 @@ fn behind(what: &str, found: Option<i64>, generation: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use serde_json::json;
 
@@ -239,13 +244,14 @@ mod tests {
             ready("False", "UpgradeFailed", 4),
             &[
                 ("/status/history/0/chartVersion", json!("1.1.0")),
+                ("/status/lastAttemptedRevision", json!("1.2.0")),
                 ("/status/conditions/-", condition("Remediated", "True", "RollbackSucceeded")),
             ],
         );
         let reading = judge(&rolled_back);
         assert_eq!((reading.health, reading.running), (Health::Degraded, Some("1.1.0".parse().unwrap())));
         assert_eq!(reading.since, time("2026-11-21T11:00:00Z"));
-        assert_eq!(reading.evidence, "Ready=False UpgradeFailed: timed out waiting for the condition");
+        assert_eq!(reading.evidence, "Ready=False UpgradeFailed: timed out waiting for the condition; tried 1.2.0");
     }
 
     #[test]

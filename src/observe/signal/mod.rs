@@ -15,7 +15,7 @@ use kube::core::GroupVersionKind;
 use crate::act::edit::path::BadPath;
 use crate::policy::wiring::SignalSpec;
 
-pub(crate) use object::one_line;
+pub(crate) use object::{one_line, title};
 
 /// Which object a signal looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]

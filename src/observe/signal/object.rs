@@ -153,7 +153,7 @@ pub(super) fn later(one: Option<Timestamp>, two: Option<Timestamp>) -> Option<Ti
 }
 
 /// `HelmRelease cert-manager/cert-manager`.
-pub(super) fn title(target: &Target) -> String {
+pub(crate) fn title(target: &Target) -> String {
     match &target.namespace {
         Some(namespace) => format!("{} {namespace}/{}", target.gvk.kind, target.name),
         None => format!("{} {}", target.gvk.kind, target.name),

@@ -9,7 +9,7 @@ use super::Argument;
 use super::schema::SCHEMA;
 use super::value::{Object, Resolved, null};
 use crate::demo::github::answer::{Answer, Body};
-use crate::demo::github::merge::Standing;
+use crate::demo::github::standing::Standing;
 use crate::demo::github::state::{Actor, World};
 
 /// Fragments of the document by name.
@@ -20,6 +20,8 @@ type Set = SelectionSet<'static, String>;
 pub struct Arguments {
     /// The field's name, for error messages.
     pub field: String,
+    /// Whether only counts are asked of a connection: then it needs no page size.
+    pub counts_only: bool,
     values: BTreeMap<String, Value>,
 }
 
@@ -38,7 +40,8 @@ impl Arguments {
     pub fn texts(&self, name: &str) -> Option<Vec<&str>> {
         match self.get(name)? {
             Value::Array(items) => Some(items.iter().filter_map(Value::as_str).collect()),
-            other => other.as_str().map(|text| vec![text]),
+            Value::String(text) => Some(vec![text]),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
         }
     }
 }
@@ -210,7 +213,11 @@ impl<'a> Executor<'a> {
     fn resolve(&mut self, object: &Object, field: &Field<'static, String>) -> Result<Resolved, Fault> {
         let values =
             field.arguments.iter().map(|(name, value)| (name.clone(), literal(value, &self.variables))).collect();
-        let arguments = Arguments { field: field.name.clone(), values };
+        let counts_only = field.selection_set.items.iter().all(|selection| match selection {
+            Selection::Field(field) => !matches!(field.name.as_str(), "nodes" | "edges" | "pageInfo"),
+            Selection::InlineFragment(_) | Selection::FragmentSpread(_) => false,
+        });
+        let arguments = Arguments { field: field.name.clone(), counts_only, values };
         let name = field.name.as_str();
         match object {
             Object::Query => self.root(name, &arguments),

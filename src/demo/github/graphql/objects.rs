@@ -7,7 +7,7 @@ use super::schema::SCHEMA;
 use super::value::{Object, Resolved, connection, null, ready};
 use crate::demo::github::git;
 use crate::demo::github::http::budget;
-use crate::demo::github::rest::render;
+use crate::demo::github::rest::{render, render_git};
 use crate::demo::github::state::{Access, Actor, Kind, Role, World, stamp};
 
 /// An account as GraphQL shows it. An App's own login has no `[bot]` here, as at the hub.
@@ -38,7 +38,7 @@ fn viewer(world: &World, who: &Actor) -> Resolved {
             fields.insert("login", login.into());
             Resolved::Object(Object::Ready("User", fields))
         }
-        other => other,
+        other @ (Resolved::Leaf(_) | Resolved::Object(_) | Resolved::List(_)) => other,
     }
 }
 
@@ -211,7 +211,7 @@ impl Executor<'_> {
         let commit = repo.git.commit(sha)?;
         let first = commit.parents.first().map_or(git::EMPTY_TREE, String::as_str);
         let person = |(name, email, at): &(String, String, jiff::Timestamp)| {
-            let user = render::login_of(world, email).map_or_else(null, |login| actor(world, &login));
+            let user = render_git::login_of(world, email).map_or_else(null, |login| actor(world, &login));
             ready(
                 "GitActor",
                 [
@@ -275,7 +275,7 @@ pub fn organization(world: &World, login: &str) -> Resolved {
             fields.insert("__org", login.into());
             Resolved::Object(Object::Ready("Organization", fields))
         }
-        other => other,
+        other @ (Resolved::Leaf(_) | Resolved::Object(_) | Resolved::List(_)) => other,
     }
 }
 

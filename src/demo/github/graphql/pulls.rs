@@ -7,8 +7,8 @@ use super::objects::{actor, organization};
 use super::repository::label;
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::demo::github::markdown;
-use crate::demo::github::merge::latest;
 use crate::demo::github::rest::render;
+use crate::demo::github::standing::latest;
 use crate::demo::github::state::{Comment, Pull, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp};
 
 impl Executor<'_> {

@@ -96,7 +96,7 @@ pub fn connection_with(
     let field = &arguments.field;
     let number = |key: &str| arguments.get(key).and_then(Value::as_i64);
     let (first, last) = (number("first"), number("last"));
-    let Some(size) = first.or(last) else {
+    let Some(size) = first.or(last).or(arguments.counts_only.then_some(0)) else {
         return Err(Fault::new(
             "MISSING_PAGINATION_BOUNDARIES",
             format!("You must provide a `first` or `last` value to properly paginate the `{field}` connection."),

@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Call, Route, objects, render, required};
+use super::{Call, Route, objects, render, render_git, required};
 use crate::demo::github::answer::{Answer, Body, Outcome};
 use crate::demo::github::state::{Access, Actor, Repository, Role, World};
 
@@ -84,7 +84,7 @@ fn put(world: &mut World, call: &Call<'_>) -> Outcome {
     let sha = world.write_file(id, &branch, call.actor(), &[(&path, Some(&bytes))], &message)?;
     let repo = world.repo(id)?;
     let blob = repo.git.object(&format!("{sha}:{path}")).map(|(_, sha)| sha).unwrap_or_default();
-    let commit = render::git_commit(world, repo, &repo.git.commit(&sha)?);
+    let commit = render_git::git_commit(world, repo, &repo.git.commit(&sha)?);
     let content = item(world, repo, &sha, &path, &blob, "file", bytes.len() as u64);
     let body = json!({"content": content, "commit": commit});
     Ok(if now.is_some() { Answer::ok(body) } else { Answer::created(body) })

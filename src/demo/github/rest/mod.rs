@@ -15,6 +15,7 @@ mod reviews;
 mod rules;
 
 pub mod render;
+pub mod render_git;
 
 pub use comments::issue;
 

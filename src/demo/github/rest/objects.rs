@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Call, Route, render};
+use super::{Call, Route, render, render_git};
 use crate::demo::github::answer::{Answer, Body, Outcome};
 use crate::demo::github::git;
 use crate::demo::github::state::{Access, Repository, Role, World};
@@ -44,7 +44,7 @@ fn commits(world: &mut World, call: &Call<'_>) -> Outcome {
             changes.iter().any(|change| change.path == *path || change.path.starts_with(&format!("{path}/")))
         });
     }
-    let items = log.iter().map(|commit| render::commit(world, repo, commit)).collect();
+    let items = log.iter().map(|commit| render_git::commit(world, repo, commit)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
 
@@ -57,13 +57,17 @@ fn commit(world: &mut World, call: &Call<'_>) -> Outcome {
         return Ok(Answer { body: Some(Body::Raw(kind, sha.into_bytes())), ..Answer::ok(Value::Null) });
     }
     let commit = repo.git.commit(&sha)?;
-    let mut value = render::commit(world, repo, &commit);
+    if call.request.accept.contains("diff") {
+        let first = commit.parents.first().map_or(git::EMPTY_TREE, String::as_str);
+        return Ok(Answer::diff(repo.git.diff(first, &sha, None)?));
+    }
+    let mut value = render_git::commit(world, repo, &commit);
     let parent = commit.parents.first().map_or(git::EMPTY_TREE, String::as_str);
     let changes = repo.git.changes(parent, &sha)?;
     let (plus, minus) =
         (changes.iter().map(|c| c.additions).sum::<u64>(), changes.iter().map(|c| c.deletions).sum::<u64>());
     value["stats"] = json!({"total": plus + minus, "additions": plus, "deletions": minus});
-    let files: Vec<Value> = changes.iter().map(|change| render::file(world, repo, change, parent, &sha)).collect();
+    let files: Vec<Value> = changes.iter().map(|change| render_git::file(world, repo, change, parent, &sha)).collect();
     value["files"] = files.into();
     Ok(Answer::ok(value))
 }
@@ -72,7 +76,7 @@ fn git_commit(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = call.repository(world, "contents", Access::Read, Role::Read)?;
     let repo = world.repo(id)?;
     let sha = repo.git.commit_id(call.value("sha")).ok_or_else(Answer::not_found)?;
-    Ok(Answer::ok(render::git_commit(world, repo, &repo.git.commit(&sha)?)))
+    Ok(Answer::ok(render_git::git_commit(world, repo, &repo.git.commit(&sha)?)))
 }
 
 fn tree(world: &mut World, call: &Call<'_>) -> Outcome {
@@ -122,6 +126,9 @@ fn compare(world: &mut World, call: &Call<'_>) -> Outcome {
     if repo.git.merge_base(&base, &head).is_none() {
         return Err(Answer::error(404, "No common ancestor between the two commits."));
     }
+    if call.request.accept.contains("diff") {
+        return Ok(Answer::diff(repo.git.diff(&ahead.ancestor, &head, None)?));
+    }
     let status = match (ahead.commits, behind) {
         (0, 0) => "identical",
         (_, 0) => "ahead",
@@ -130,15 +137,15 @@ fn compare(world: &mut World, call: &Call<'_>) -> Outcome {
     };
     let mut log = repo.git.log(&[&format!("{base}..{head}"), "-250"])?;
     log.reverse();
-    let one = |sha: &str| anyhow::Ok(render::commit(world, repo, &repo.git.commit(sha)?));
+    let one = |sha: &str| anyhow::Ok(render_git::commit(world, repo, &repo.git.commit(sha)?));
     let api = format!("{}/compare/{base}...{head}", render::repository_url(world, repo));
     let page = format!("{}/compare/{base}...{head}", render::page_url(world, repo));
     let files: Vec<Value> =
-        ahead.changes.iter().map(|change| render::file(world, repo, change, &ahead.ancestor, &head)).collect();
+        ahead.changes.iter().map(|change| render_git::file(world, repo, change, &ahead.ancestor, &head)).collect();
     Ok(Answer::ok(json!({
         "url": api, "html_url": page, "permalink_url": page, "diff_url": format!("{page}.diff"),
         "patch_url": format!("{page}.patch"), "base_commit": one(&base)?, "merge_base_commit": one(&ahead.ancestor)?,
         "status": status, "ahead_by": ahead.commits, "behind_by": behind, "total_commits": ahead.commits,
-        "commits": log.iter().map(|commit| render::commit(world, repo, commit)).collect::<Vec<_>>(), "files": files,
+        "commits": log.iter().map(|commit| render_git::commit(world, repo, commit)).collect::<Vec<_>>(), "files": files,
     })))
 }

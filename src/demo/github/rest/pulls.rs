@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, create, render, required};
+use super::{Call, Route, create, render, render_git, required};
 use crate::demo::github::answer::{Answer, Outcome};
 use crate::demo::github::state::{Access, Actor, Pull, Repository, Role, World};
 use crate::demo::github::webhooks;
@@ -176,6 +176,10 @@ fn get(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = call.repository(world, "pull_requests", Access::Read, Role::Read)?;
     let number = number(world, call, id)?;
     let standing = world.standing_read(id, number)?;
+    if call.request.accept.contains("diff") {
+        let diff = world.repo(id)?.git.diff(&standing.ancestor, &world.pull_of(id, number)?.head_sha, None)?;
+        return Ok(Answer::diff(diff));
+    }
     Ok(Answer::ok(render::pull_full(world, world.repo(id)?, world.pull_of(id, number)?, &standing)))
 }
 
@@ -254,7 +258,8 @@ fn files(world: &mut World, call: &Call<'_>) -> Outcome {
     let standing = world.standing(id, number)?;
     let (repo, pull) = (world.repo(id)?, world.pull_of(id, number)?);
     let from = &standing.ancestor;
-    let items = standing.changes.iter().map(|change| render::file(world, repo, change, from, &pull.head_sha)).collect();
+    let items =
+        standing.changes.iter().map(|change| render_git::file(world, repo, change, from, &pull.head_sha)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
 
@@ -265,7 +270,7 @@ fn commits(world: &mut World, call: &Call<'_>) -> Outcome {
     let (repo, pull) = (world.repo(id)?, world.pull_of(id, number)?);
     let mut log = repo.git.log(&[&format!("{}..{}", standing.ancestor, pull.head_sha)])?;
     log.reverse();
-    let items = log.iter().map(|commit| render::commit(world, repo, commit)).collect();
+    let items = log.iter().map(|commit| render_git::commit(world, repo, commit)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
 

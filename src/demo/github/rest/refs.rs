@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::Value;
 
-use super::{Call, Route, create, render, required};
+use super::{Call, Route, create, render_git, required};
 use crate::demo::github::answer::{Answer, Outcome};
 use crate::demo::github::git::ZERO;
 use crate::demo::github::state::{Access, Role, World};
@@ -28,7 +28,7 @@ fn get(world: &mut World, call: &Call<'_>) -> Outcome {
         None if name.starts_with("refs/pull/") => repo.git.commit_id(&name).ok_or_else(Answer::not_found)?,
         None => return Err(Answer::not_found()),
     };
-    Ok(Answer::ok(render::git_ref(world, repo, &name, &sha)))
+    Ok(Answer::ok(render_git::git_ref(world, repo, &name, &sha)))
 }
 
 fn matching(world: &mut World, call: &Call<'_>) -> Outcome {
@@ -39,7 +39,7 @@ fn matching(world: &mut World, call: &Call<'_>) -> Outcome {
     Ok(Answer::page(
         call.request,
         &world.api(),
-        found.map(|(name, sha)| render::git_ref(world, repo, name, sha)).collect(),
+        found.map(|(name, sha)| render_git::git_ref(world, repo, name, sha)).collect(),
     ))
 }
 
@@ -62,7 +62,7 @@ fn make(world: &mut World, call: &Call<'_>) -> Outcome {
     create(world, |world| {
         world.repo(id)?.git.update_ref(&name, &sha, ZERO)?;
         world.sync(id, call.actor())?;
-        Ok(Answer::created(render::git_ref(world, world.repo(id)?, &name, &sha)))
+        Ok(Answer::created(render_git::git_ref(world, world.repo(id)?, &name, &sha)))
     })
 }
 
@@ -99,7 +99,7 @@ fn update(world: &mut World, call: &Call<'_>) -> Outcome {
     refuse(world, call, id, &name, Some(&old), Some(&new))?;
     world.repo(id)?.git.update_ref(&name, &new, &old)?;
     world.sync(id, call.actor())?;
-    Ok(Answer::ok(render::git_ref(world, world.repo(id)?, &name, &new)))
+    Ok(Answer::ok(render_git::git_ref(world, world.repo(id)?, &name, &new)))
 }
 
 fn delete(world: &mut World, call: &Call<'_>) -> Outcome {

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, people, render};
+use super::{Call, Route, people, render, render_git};
 use crate::demo::github::answer::{Answer, Outcome};
 use crate::demo::github::state::{Access, Actor, Protection, Repository, Role, World};
 
@@ -67,7 +67,7 @@ fn branch(world: &mut World, call: &Call<'_>) -> Outcome {
     let (repo, name) = (world.repo(id)?, call.value("branch"));
     let sha = repo.head(name).ok_or_else(|| Answer::error(404, "Branch not found"))?;
     let mut value = short(world, repo, name, sha);
-    value["commit"] = render::commit(world, repo, &repo.git.commit(sha)?);
+    value["commit"] = render_git::commit(world, repo, &repo.git.commit(sha)?);
     let api = format!("{}/branches/{name}", render::repository_url(world, repo));
     let rule = repo.protections.get(name);
     let contexts = rule.map(|rule| rule.required_checks.clone()).unwrap_or_default();

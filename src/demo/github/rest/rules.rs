@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, objects, render};
+use super::{Call, Route, objects, render_git};
 use crate::demo::github::answer::{Answer, Outcome};
 use crate::demo::github::owners::PLACES;
 use crate::demo::github::rules::{bypasses, covers};
@@ -40,7 +40,7 @@ fn branch_rules(world: &mut World, call: &Call<'_>) -> Outcome {
 fn list(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = call.repository(world, "metadata", Access::Read, Role::Read)?;
     let repo = world.repo(id)?;
-    let items = repo.rulesets.iter().map(|set| render::ruleset(world, repo, set, None, false)).collect();
+    let items = repo.rulesets.iter().map(|set| render_git::ruleset(world, repo, set, None, false)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
 
@@ -51,7 +51,7 @@ fn get(world: &mut World, call: &Call<'_>) -> Outcome {
     let set = repo.rulesets.iter().find(|set| set.id == wanted).ok_or_else(Answer::not_found)?;
     let bypass = if bypasses(call.actor(), &set.bypass_apps) { "always" } else { "never" };
     let actors = world.may(call.actor(), id, "administration", Access::Write, Role::Admin);
-    Ok(Answer::ok(render::ruleset(world, repo, set, Some(bypass), actors)))
+    Ok(Answer::ok(render_git::ruleset(world, repo, set, Some(bypass), actors)))
 }
 
 fn owner_errors(world: &mut World, call: &Call<'_>) -> Outcome {

@@ -1,0 +1,114 @@
+//! What a query may cost, by its form alone.
+
+use jsonpath_rust::parser::model::{
+    Comparable, Comparison, Filter, FilterAtom, FnArg, Segment, Selector, SingularQuery, Test, TestFunction,
+};
+
+/// Counts what multiplies the work of a query (design: crates, section 5).
+#[derive(Default)]
+pub(super) struct Cost {
+    /// `..`, anywhere.
+    pub descents: usize,
+    /// Brackets with several selectors.
+    pub unions: usize,
+    /// The most selectors in one of them.
+    pub widest: usize,
+    /// Searches of the whole document from inside of a filter.
+    pub roots: usize,
+}
+
+impl Cost {
+    pub fn segments(&mut self, segments: &[Segment]) {
+        for segment in segments {
+            self.segment(segment);
+        }
+    }
+
+    fn segment(&mut self, segment: &Segment) {
+        match segment {
+            Segment::Descendant(inner) => {
+                self.descents += 1;
+                self.segment(inner);
+            }
+            Segment::Selector(selector) => self.selector(selector),
+            Segment::Selectors(selectors) => {
+                self.unions += 1;
+                self.widest = self.widest.max(selectors.len());
+                for selector in selectors {
+                    self.selector(selector);
+                }
+            }
+        }
+    }
+
+    fn selector(&mut self, selector: &Selector) {
+        match selector {
+            Selector::Filter(filter) => self.filter(filter),
+            Selector::Name(_) | Selector::Wildcard | Selector::Index(_) | Selector::Slice(..) => {}
+        }
+    }
+
+    fn filter(&mut self, filter: &Filter) {
+        match filter {
+            Filter::Or(filters) | Filter::And(filters) => {
+                for filter in filters {
+                    self.filter(filter);
+                }
+            }
+            Filter::Atom(FilterAtom::Filter { expr, .. }) => self.filter(expr),
+            Filter::Atom(FilterAtom::Test { expr, .. }) => self.test(expr),
+            Filter::Atom(FilterAtom::Comparison(comparison)) => {
+                let (Comparison::Eq(left, right)
+                | Comparison::Ne(left, right)
+                | Comparison::Gt(left, right)
+                | Comparison::Gte(left, right)
+                | Comparison::Lt(left, right)
+                | Comparison::Lte(left, right)) = comparison.as_ref();
+                self.comparable(left);
+                self.comparable(right);
+            }
+        }
+    }
+
+    fn comparable(&mut self, comparable: &Comparable) {
+        match comparable {
+            Comparable::Function(function) => self.function(function),
+            Comparable::Literal(_) | Comparable::SingularQuery(SingularQuery::Current(_) | SingularQuery::Root(_)) => {}
+        }
+    }
+
+    fn test(&mut self, test: &Test) {
+        match test {
+            Test::RelQuery(segments) => self.segments(segments),
+            Test::AbsQuery(query) => {
+                self.roots += 1;
+                self.segments(&query.segments);
+            }
+            Test::Function(function) => self.function(function),
+        }
+    }
+
+    fn function(&mut self, function: &TestFunction) {
+        match function {
+            TestFunction::Custom(_, arguments) => {
+                for argument in arguments {
+                    self.argument(argument);
+                }
+            }
+            TestFunction::Length(argument) => self.argument(argument),
+            TestFunction::Value(argument) | TestFunction::Count(argument) => self.argument(argument),
+            TestFunction::Search(left, right) | TestFunction::Match(left, right) => {
+                self.argument(left);
+                self.argument(right);
+            }
+        }
+    }
+
+    fn argument(&mut self, argument: &FnArg) {
+        match argument {
+            FnArg::Literal(_) => {}
+            FnArg::Test(test) => self.test(test),
+            FnArg::Filter(filter) => self.filter(filter),
+        }
+    }
+}

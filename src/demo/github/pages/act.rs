@@ -1,0 +1,105 @@
+//! The forms: choosing who one is, and the buttons of a pull request. A form counts only when it comes
+//! from a page of this server: `SameSite=Strict` cookie, and the `Origin` and `Sec-Fetch-Site` headers
+//! that browsers send with it.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode};
+
+use super::{COOKIE, Page, Visit, pull, show, visible, words};
+use crate::demo::github::acts::Act;
+use crate::demo::github::answer::Answer;
+use crate::demo::github::http::{Incoming, plain};
+use crate::demo::github::state::World;
+
+/// Answers a form.
+pub fn post(world: &mut World, visit: &Visit<'_>) -> Response<Body> {
+    if !same_site(visit.incoming) {
+        return plain(StatusCode::FORBIDDEN, "This form was sent from another site.");
+    }
+    let form: std::collections::BTreeMap<String, String> =
+        url::form_urlencoded::parse(&visit.incoming.body).into_owned().collect();
+    let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+    let parts: Vec<&str> = visit.path.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["who"] => choose(field("login"), field("next")),
+        [owner, name, "pull", number, "act"] => {
+            let done = visible(world, visit, owner, name)
+                .and_then(|id| Ok((id, number.parse().map_err(|_| Page::not_found())?)))
+                .and_then(|(id, number)| act(world, visit, id, number, &field));
+            match done {
+                Ok(()) => to(&format!("/{owner}/{name}/pull/{number}")),
+                Err(page) => show(world, visit, page),
+            }
+        }
+        _ => show(world, visit, Page::not_found()),
+    }
+}
+
+/// Whether a form comes from a page of this very server. What is no browser sends neither header; it
+/// has no cookie that somebody else could use either.
+fn same_site(incoming: &Incoming) -> bool {
+    let host = incoming.header("host").unwrap_or_default();
+    // Another name that leads here (DNS rebinding) would make a stranger's page the same origin.
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
+    if name != "localhost" && name.parse::<std::net::IpAddr>().is_err() {
+        return false;
+    }
+    let origin = incoming.header("origin").is_none_or(|origin| origin == format!("http://{host}"));
+    origin && incoming.header("sec-fetch-site").is_none_or(|site| site == "same-origin")
+}
+
+fn to(path: &str) -> Response<Body> {
+    // Only a path of this server: `//elsewhere` would leave it.
+    let safe = path.starts_with('/') && !path.starts_with("//") && !path.contains('\\');
+    let mut response = plain(StatusCode::SEE_OTHER, "");
+    let target = HeaderValue::from_str(if safe { path } else { "/" });
+    response.headers_mut().insert("location", target.unwrap_or(HeaderValue::from_static("/")));
+    response
+}
+
+fn choose(login: &str, next: &str) -> Response<Body> {
+    let mut response = to(next);
+    let login: String = url::form_urlencoded::byte_serialize(login.as_bytes()).collect();
+    let life = if login.is_empty() { "; Max-Age=0" } else { "" };
+    let cookie = format!("{COOKIE}={login}; Path=/; HttpOnly; SameSite=Strict{life}");
+    if let Ok(value) = HeaderValue::from_str(&cookie) {
+        response.headers_mut().insert("set-cookie", value);
+    }
+    response
+}
+
+fn act<'f>(
+    world: &mut World,
+    visit: &Visit<'_>,
+    id: u64,
+    number: u64,
+    field: &impl Fn(&str) -> &'f str,
+) -> Result<(), Page> {
+    let Some(who) = visit.who.clone() else {
+        return Err(Answer::error(401, "Choose who you are first.").into());
+    };
+    let text = field("text").replace("\r\n", "\n");
+    let act = match field("act") {
+        "approve" => Act::Approve(text),
+        "request_changes" => Act::RequestChanges(text),
+        "comment" => Act::Comment(text),
+        "close" => Act::Close,
+        "reopen" => Act::Reopen,
+        "merge" => Act::Merge,
+        "delete_branch" => Act::DeleteBranch,
+        _ => return Err(Answer::error(400, "There is no such button.").into()),
+    };
+    // What was seen is what is approved or merged, nothing newer.
+    let (seen, head) = (field("head"), world.pull_of(id, number)?.head_sha.clone());
+    let done = if matches!(act, Act::Approve(_) | Act::Merge) && !seen.is_empty() && seen != head {
+        Err(Answer::error(409, "The head moved while you looked. Look again, then decide."))
+    } else {
+        world.act(id, number, &who, act)
+    };
+    done.or_else(|refused| {
+        let mut page = pull::show(world, id, number, visit)?;
+        page.status = refused.status;
+        page.data["problem"] = words(&refused).into();
+        Err(page)
+    })
+}

@@ -1,0 +1,134 @@
+//! What this world remembers beside its git objects: people, Apps, repositories, pull requests.
+//! Types and look-ups only; what may happen to them is in the modules beside.
+
+mod people;
+mod pull;
+mod repository;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::faults::Faults;
+use super::webhooks::{Delivered, Delivery};
+use crate::demo::clock::Clock;
+
+pub use people::{Access, Account, Actor, App, Hook, Kind, Role, Token};
+pub use pull::{CheckRun, Comment, Merged, Pull, Review, ReviewState, Status, Turn, Turned};
+pub use repository::{Protection, Repository, Rule, Ruleset};
+
+/// Everything, behind one lock: each request sees and leaves a whole world.
+pub struct World {
+    /// Where the bare repositories lie.
+    pub dir: PathBuf,
+    /// `http://127.0.0.1:port`, without a slash at its end.
+    pub url: String,
+    /// The hub's clock.
+    pub clock: Clock,
+    /// Where signed webhooks leave.
+    pub outbox: UnboundedSender<Delivery>,
+    /// The last id given out.
+    pub last_id: u64,
+    /// Accounts by login, in their own spelling.
+    pub accounts: BTreeMap<String, Account>,
+    /// Members by organization and team slug.
+    pub teams: BTreeMap<(String, String), BTreeSet<String>>,
+    /// Apps by id.
+    pub apps: BTreeMap<u64, App>,
+    /// Tokens by their text.
+    pub tokens: BTreeMap<String, Token>,
+    /// Repositories by id.
+    pub repositories: BTreeMap<u64, Repository>,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// How often each method and route was asked.
+    pub requests: BTreeMap<String, u64>,
+    /// Requests left per actor in the present hour.
+    pub limits: BTreeMap<String, Limit>,
+    /// What goes wrong on purpose.
+    pub faults: Faults,
+    /// Webhooks that left, with the answer.
+    pub delivered: Vec<Delivered>,
+}
+
+/// Requests of one actor in one hour.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Used.
+    pub used: u64,
+    /// When it starts anew.
+    pub reset: Timestamp,
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// In which repository.
+    pub repository: u64,
+    /// `merged #3 by coldframe[bot]`.
+    pub text: String,
+}
+
+impl World {
+    /// A new id, unique in this world.
+    pub fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// The present by the hub's clock.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A repository by owner and name, in any case.
+    pub fn find(&self, owner: &str, name: &str) -> Option<u64> {
+        let found = |r: &&Repository| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name);
+        self.repositories.values().find(found).map(|repository| repository.id)
+    }
+
+    /// An account in any case.
+    pub fn account(&self, login: &str) -> Option<&Account> {
+        self.accounts.get(login).or_else(|| self.accounts.values().find(|a| a.login.eq_ignore_ascii_case(login)))
+    }
+
+    /// The login that an actor acts under; an installation acts as its App.
+    pub fn login(&self, actor: &Actor) -> String {
+        match actor {
+            Actor::Anonymous => "ghost".to_owned(),
+            Actor::User(login) => login.clone(),
+            Actor::Installation { app, .. } | Actor::App(app) => {
+                self.apps.get(app).map_or_else(|| "ghost".to_owned(), App::login)
+            }
+        }
+    }
+
+    /// What a person may do in a repository. Apps have no role; their permissions count.
+    pub fn role(&self, repository: &Repository, login: &str) -> Role {
+        let public = if repository.private { Role::None } else { Role::Read };
+        if repository.owner.eq_ignore_ascii_case(login) {
+            return Role::Admin;
+        }
+        let own = repository.roles.iter().find(|(name, _)| name.eq_ignore_ascii_case(login)).map(|(_, role)| *role);
+        let teams = self.teams.iter().filter(|((org, _), members)| {
+            org.eq_ignore_ascii_case(&repository.owner) && members.iter().any(|m| m.eq_ignore_ascii_case(login))
+        });
+        let by_team = teams.filter_map(|((org, slug), _)| repository.roles.get(&format!("{org}/{slug}")).copied());
+        own.into_iter().chain(by_team).fold(public, Role::max)
+    }
+
+    /// Writes a line of the log.
+    pub fn note(&mut self, repository: u64, text: String) {
+        let at = self.now();
+        self.events.push(Event { at, repository, text });
+    }
+}
+
+/// GitHub prints whole seconds.
+pub fn stamp(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

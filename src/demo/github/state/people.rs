@@ -1,0 +1,166 @@
+//! People, Apps, tokens, and what each may do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+/// A person, an organization or an App's own account.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Its id.
+    pub id: u64,
+    /// `alice`, `acme`, `coldframe[bot]`.
+    pub login: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an account is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A person.
+    User,
+    /// An App.
+    Bot,
+    /// An organization.
+    Organization,
+}
+
+impl Kind {
+    /// GitHub's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "User",
+            Self::Bot => "Bot",
+            Self::Organization => "Organization",
+        }
+    }
+}
+
+/// A GitHub App with its one installation.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// Its id, which signs as `iss`.
+    pub id: u64,
+    /// Its slug.
+    pub slug: String,
+    /// The public half of its key, PKCS#1 DER.
+    pub public_key: Vec<u8>,
+    /// What it may do: `contents` → write.
+    pub permissions: BTreeMap<String, Access>,
+    /// Where its webhooks go.
+    pub hook: Option<Hook>,
+    /// The id of its installation.
+    pub installation: u64,
+    /// The account it is installed on; empty until it is.
+    pub account: String,
+    /// Repositories it is installed in.
+    pub repositories: BTreeSet<u64>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl App {
+    /// The login of its own account.
+    pub fn login(&self) -> String {
+        format!("{}[bot]", self.slug)
+    }
+}
+
+/// Where webhooks of an App go, and the secret that signs them.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// The receiver.
+    pub url: String,
+    /// Signs `X-Hub-Signature-256`.
+    pub secret: String,
+}
+
+/// What an App may do with one kind of thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Look.
+    Read,
+    /// Change.
+    Write,
+}
+
+impl Access {
+    /// `read` or `write`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// What a person may do in a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Nothing.
+    None,
+    /// Look; everybody has it in a public repository.
+    Read,
+    /// Manage issues and pull requests without write.
+    Triage,
+    /// Push and merge.
+    Write,
+    /// Write and some settings.
+    Maintain,
+    /// Everything.
+    Admin,
+}
+
+impl Role {
+    /// GitHub's `role_name`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Triage => "triage",
+            Self::Write => "write",
+            Self::Maintain => "maintain",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The older `permission`, which knows four words only.
+    pub fn permission(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read | Self::Triage => "read",
+            Self::Write | Self::Maintain => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A token and whom it speaks for.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// Whom.
+    pub actor: Actor,
+    /// Until when; none = for ever.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// Nobody known.
+    Anonymous,
+    /// A person, by login.
+    User(String),
+    /// An installation of an App, narrowed to some repositories and permissions.
+    Installation {
+        /// The App.
+        app: u64,
+        /// What its token reaches.
+        repositories: BTreeSet<u64>,
+        /// What its token may do.
+        permissions: BTreeMap<String, Access>,
+    },
+    /// An App as itself, by its signed JWT.
+    App(u64),
+}

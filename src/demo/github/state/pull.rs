@@ -1,0 +1,211 @@
+//! Pull requests, what is said on them, and what is said about commits.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+/// One pull request.
+#[derive(Clone, Debug)]
+pub struct Pull {
+    /// Its id.
+    pub id: u64,
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Login of who opened it.
+    pub author: String,
+    /// Head branch, of the same repository.
+    pub head: String,
+    /// Head commit; stays when the branch is deleted.
+    pub head_sha: String,
+    /// Base branch.
+    pub base: String,
+    /// Tip of the base when the head moved last.
+    pub base_sha: String,
+    /// Not ready for review.
+    pub draft: bool,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When anything changed last.
+    pub updated_at: Timestamp,
+    /// When it was closed (merged or not), and by whom.
+    pub closed: Option<(Timestamp, String)>,
+    /// How it was merged.
+    pub merged: Option<Merged>,
+    /// Names of labels.
+    pub labels: BTreeSet<String>,
+    /// Logins asked to review.
+    pub requested: BTreeSet<String>,
+    /// Reviews, oldest first.
+    pub reviews: Vec<Review>,
+    /// Closings, reopenings and merges, oldest first.
+    pub timeline: Vec<Turn>,
+    /// The hub lost track of it: its merge is on the base, yet it stays open (a fault).
+    pub stuck: bool,
+}
+
+impl Pull {
+    /// Neither closed nor merged.
+    pub fn is_open(&self) -> bool {
+        self.closed.is_none()
+    }
+}
+
+/// How a pull request was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// The commit on the base.
+    pub sha: String,
+}
+
+/// A turn in the life of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its id.
+    pub id: u64,
+    /// What happened.
+    pub what: Turned,
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub by: String,
+    /// The merge commit, or the new head.
+    pub commit: Option<String>,
+}
+
+/// What happened in a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turned {
+    /// Closed, merged or not.
+    Closed,
+    /// Opened again.
+    Reopened,
+    /// Merged.
+    Merged,
+    /// Head replaced by one that does not contain the old.
+    ForcePushed,
+    /// Head branch deleted.
+    HeadDeleted,
+    /// Marked as a draft.
+    ConvertedToDraft,
+    /// No draft any more.
+    ReadyForReview,
+}
+
+/// One review.
+#[derive(Clone, Debug)]
+pub struct Review {
+    /// Its id.
+    pub id: u64,
+    /// Who.
+    pub author: String,
+    /// What they said.
+    pub state: ReviewState,
+    /// In words.
+    pub body: String,
+    /// The head they saw.
+    pub commit: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What a review says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewState {
+    /// Yes.
+    Approved,
+    /// No.
+    ChangesRequested,
+    /// Neither.
+    Commented,
+    /// Taken back.
+    Dismissed,
+}
+
+impl ReviewState {
+    /// GitHub's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Approved => "APPROVED",
+            Self::ChangesRequested => "CHANGES_REQUESTED",
+            Self::Commented => "COMMENTED",
+            Self::Dismissed => "DISMISSED",
+        }
+    }
+}
+
+/// A comment on a pull request.
+#[derive(Clone, Debug)]
+pub struct Comment {
+    /// Its id.
+    pub id: u64,
+    /// The pull request.
+    pub number: u64,
+    /// Who.
+    pub author: String,
+    /// What.
+    pub body: String,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+/// A check run.
+#[derive(Clone, Debug)]
+pub struct CheckRun {
+    /// Its id.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// The commit it speaks of.
+    pub head_sha: String,
+    /// The App that wrote it.
+    pub app: u64,
+    /// `queued`, `in_progress` or `completed`.
+    pub status: String,
+    /// Set when completed.
+    pub conclusion: Option<String>,
+    /// Headline of the output.
+    pub title: Option<String>,
+    /// Markdown of the output.
+    pub summary: Option<String>,
+    /// More Markdown.
+    pub text: Option<String>,
+    /// Where more stands.
+    pub details_url: Option<String>,
+    /// The App's own name for it.
+    pub external_id: Option<String>,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it was completed.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// A commit status.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Its id.
+    pub id: u64,
+    /// The commit.
+    pub sha: String,
+    /// Its name.
+    pub context: String,
+    /// `error`, `failure`, `pending` or `success`.
+    pub state: String,
+    /// One line.
+    pub description: Option<String>,
+    /// Where more stands.
+    pub target_url: Option<String>,
+    /// Who wrote it.
+    pub creator: String,
+    /// When.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,134 @@
+//! A repository and the rules of its branches.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::people::Role;
+use super::pull::{CheckRun, Comment, Pull, Status};
+use crate::demo::github::git::Git;
+use crate::demo::github::standing::Compared;
+
+/// One repository.
+pub struct Repository {
+    /// Its id, which survives renames.
+    pub id: u64,
+    /// Login of its owner.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+    /// Only seen by those who have a role in it.
+    pub private: bool,
+    /// `main`.
+    pub default_branch: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When something was pushed last.
+    pub pushed_at: Timestamp,
+    /// Whether merging deletes the head branch.
+    pub delete_branch_on_merge: bool,
+    /// Its objects.
+    pub git: Git,
+    /// Refs as last seen; git itself is the truth, this finds what a push changed.
+    pub refs: BTreeMap<String, String>,
+    /// Roles by login.
+    pub roles: BTreeMap<String, Role>,
+    /// Classic protection by branch.
+    pub protections: BTreeMap<String, Protection>,
+    /// Rulesets.
+    pub rulesets: Vec<Ruleset>,
+    /// The last number given to a pull request.
+    pub last_number: u64,
+    /// Pull requests by number.
+    pub pulls: BTreeMap<u64, Pull>,
+    /// Comments on pull requests, by id.
+    pub comments: BTreeMap<u64, Comment>,
+    /// Check runs, by id.
+    pub checks: BTreeMap<u64, CheckRun>,
+    /// Commit statuses, oldest first.
+    pub statuses: Vec<Status>,
+    /// Merged trees by base and head commit; none = conflict.
+    pub merges: BTreeMap<(String, String), Option<String>>,
+    /// What a head changes against a base, by both commits.
+    pub compared: BTreeMap<(String, String), Compared>,
+}
+
+impl Repository {
+    /// `owner/name`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
+    /// The commit at a branch.
+    pub fn head(&self, branch: &str) -> Option<&str> {
+        self.refs.get(&format!("refs/heads/{branch}")).map(String::as_str)
+    }
+}
+
+/// Classic branch protection, as far as it is modelled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protection {
+    /// Each changed path that has owners needs one of them.
+    pub require_code_owner_reviews: bool,
+    /// How many approvals by people with write access.
+    pub required_approving_review_count: u32,
+    /// Names of checks or statuses that must be green on the head.
+    pub required_checks: Vec<String>,
+    /// Approvals are dismissed when the head moves.
+    pub dismiss_stale: bool,
+    /// Ids of Apps that need no review.
+    pub bypass_apps: Vec<u64>,
+    /// Whether administrators must obey too.
+    pub enforce_admins: bool,
+    /// The head must contain the base.
+    pub strict: bool,
+}
+
+impl Protection {
+    /// Whether changes must come by pull request.
+    pub fn reviews(&self) -> bool {
+        self.require_code_owner_reviews || self.required_approving_review_count > 0
+    }
+}
+
+/// A rule of a ruleset, as far as modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Nobody creates matching branches.
+    Creation,
+    /// Nobody moves matching branches.
+    Update,
+    /// Nobody deletes them.
+    Deletion,
+    /// They only move forward.
+    NonFastForward,
+}
+
+impl Rule {
+    /// GitHub's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Creation => "creation",
+            Self::Update => "update",
+            Self::Deletion => "deletion",
+            Self::NonFastForward => "non_fast_forward",
+        }
+    }
+}
+
+/// A ruleset on branches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruleset {
+    /// Its id.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// Branch pattern, `*` within and `**` across slashes.
+    pub pattern: String,
+    /// What it forbids.
+    pub rules: Vec<Rule>,
+    /// Ids of Apps it does not bind.
+    pub bypass_apps: Vec<u64>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,120 @@
+//! Tells the story in a world: looks, lets people act, ends when all is done. What came of it is
+//! judged in `expectations`.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::chronicle::Tone;
+use super::expectations::{Expectation, Facts, check};
+use super::fleet::{Fate, PLUGINS, TROUBLED};
+use super::history::History;
+use super::people::{self, CodeOwner};
+use super::scene::Scene;
+use super::stage::Stage;
+use super::{Outcome, Summary};
+use crate::demo::clock::now;
+use crate::demo::loopback::locked;
+use crate::demo::world::{APP, BYPASS, World};
+
+/// Between two looks at the world.
+const LOOK: Duration = Duration::from_millis(200);
+/// Between two looks of the code owner at the open pull requests.
+const OWNER_LOOK: SignedDuration = SignedDuration::from_millis(500);
+/// Looks after the last rollout, so that the last words can be written.
+const EPILOGUE: u32 = 20;
+/// Looks in a row that may fail.
+const BLIND: u32 = 20;
+/// A story that takes longer has gone wrong.
+const LONGEST: SignedDuration = SignedDuration::from_secs(150);
+
+impl World {
+    /// Tells the story to its end. With `hands_on` nobody is scripted but the authors of charts, and
+    /// it takes as long as people take.
+    pub async fn run_story(&self, hands_on: bool) -> Outcome {
+        let began = now();
+        let trouble = self.direct(began, hands_on).await.err();
+        let took = now().duration_since(began);
+        let chronicle = self.chronicle();
+        let mut expectations = match self.history().await {
+            Ok(history) => {
+                let (bot, bypass) = (format!("{APP}[bot]"), format!("{BYPASS}[bot]"));
+                check(&Facts { chronicle: &chronicle, history: &history, bot: &bot, bypass: &bypass }, hands_on)
+            }
+            Err(error) => vec![broken("The history of the config repo can be read", &error)],
+        };
+        expectations.extend(trouble.map(|error| broken("The world goes on to the end of the story", &error)));
+        Outcome { expectations, summary: Summary::of(&chronicle, took) }
+    }
+
+    async fn direct(&self, began: Timestamp, hands_on: bool) -> anyhow::Result<()> {
+        for plugin in PLUGINS.iter().filter(|plugin| matches!(plugin.fate, Fate::Broken { .. })) {
+            self.clusters.break_version(TROUBLED, plugin.name, plugin.climbs)?;
+        }
+        let (mut stage, mut owner, mut owner_looked) = (Stage::default(), CodeOwner::default(), began);
+        let (mut quiet, mut blind) = (0, 0);
+        while quiet <= EPILOGUE {
+            // In this order, so that the scene is never older than the news.
+            let news = self.clusters.sightings(locked(&self.chronicle).sightings.len());
+            match stage.look(&self.github, &self.settings.repository, self.clusters.look()).await {
+                Ok((looked, scene)) => {
+                    (stage, blind) = (looked, 0);
+                    locked(&self.chronicle).note(scene.clone(), news);
+                    if !hands_on && scene.at.duration_since(owner_looked) >= OWNER_LOOK {
+                        owner_looked = scene.at;
+                        self.approve(&owner.look(&scene));
+                    }
+                    self.publish_fix()?;
+                    quiet = if is_over(&scene) { quiet + 1 } else { 0 };
+                }
+                Err(error) if blind < BLIND => {
+                    tracing::warn!(%error, "the sandbox's story cannot look at its own hub; it looks again");
+                    (stage, blind) = (Stage::default(), blind + 1);
+                }
+                Err(error) => return Err(error.context("the hub cannot be looked at any more")),
+            }
+            let took = now().duration_since(began);
+            anyhow::ensure!(hands_on || took <= LONGEST, "it was not over after {} s", took.as_secs());
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    fn approve(&self, numbers: &[u64]) {
+        for number in numbers {
+            // The pull request may have turned since the look; then there is nothing to approve.
+            if let Err(error) = self.github.approve(&self.settings.repository, *number, people::OWNER) {
+                tracing::info!(number, %error, "the code owner of the sandbox came too late");
+            }
+        }
+    }
+
+    fn publish_fix(&self) -> anyhow::Result<()> {
+        let due = people::fix_due(&locked(&self.chronicle), now());
+        let Some(fix) = due else { return Ok(()) };
+        if self.charts.versions(fix.plugin).iter().all(|version| version != fix.version) {
+            self.charts.publish(fix.plugin, fix.version, fix.notes)?;
+            let text = format!("the author published {} {}", fix.plugin, fix.version);
+            locked(&self.chronicle).say(now(), Tone::Plain, text);
+        }
+        Ok(())
+    }
+
+    async fn history(&self) -> anyhow::Result<History> {
+        let folder = self.dir.join(format!("history-{}", now().as_millisecond()));
+        let history = History::read(&self.source, &folder).await;
+        // What is left over is scratch; the folder of the world goes as a whole.
+        tokio::fs::remove_dir_all(&folder).await.ok();
+        history
+    }
+}
+
+/// Every pull request is done with, and every cluster runs what it should.
+fn is_over(scene: &Scene) -> bool {
+    scene.pulls.values().all(|pull| pull.rung.is_none() || !pull.is_open())
+        && PLUGINS.iter().all(|plugin| scene.everywhere(plugin.name, plugin.ends_at()))
+}
+
+fn broken(sentence: &str, error: &anyhow::Error) -> Expectation {
+    Expectation { sentence: sentence.to_owned(), held: Err(format!("{error:#}")) }
+}

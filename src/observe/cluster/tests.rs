@@ -1,0 +1,216 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::sync::atomic::AtomicUsize;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::{IntoResponse, Redirect, Response};
+use decide::{ClusterName, TierName};
+use serde_json::json;
+
+use super::*;
+use crate::observe::signal::signal;
+use crate::policy::wiring::SignalSpec;
+
+/// What a fake API server does with every request.
+#[derive(Clone)]
+enum Mood {
+    Json(StatusCode, Value),
+    Text(&'static str),
+    Redirect,
+    Endless,
+    Silent,
+}
+
+#[derive(Clone)]
+struct World {
+    mood: Mood,
+    seen: Arc<std::sync::Mutex<Vec<(String, String)>>>,
+    together: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+async fn serve(State(world): State<World>, uri: Uri, headers: HeaderMap) -> Response {
+    let token = headers.get("authorization").map(|value| value.to_str().unwrap().to_string()).unwrap_or_default();
+    world.seen.lock().unwrap().push((uri.path().to_string(), token));
+    let now = world.together.fetch_add(1, Ordering::SeqCst) + 1;
+    world.most.fetch_max(now, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    world.together.fetch_sub(1, Ordering::SeqCst);
+    match world.mood {
+        Mood::Json(status, body) => (status, body.to_string()).into_response(),
+        Mood::Text(text) => text.into_response(),
+        Mood::Redirect => Redirect::temporary("http://127.0.0.1:1/elsewhere").into_response(),
+        Mood::Endless => {
+            let chunks = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from(vec![b' '; 65536])));
+            axum::body::Body::from_stream(chunks).into_response()
+        }
+        Mood::Silent => std::future::pending().await,
+    }
+}
+
+async fn start(mood: Mood) -> (World, String) {
+    let world = World { mood, seen: Arc::default(), together: Arc::default(), most: Arc::default() };
+    let router = Router::new().fallback(serve).with_state(world.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    (world, host)
+}
+
+/// A folder of kubeconfigs.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn write(&self, credential: &str, host: &str, token: &str) {
+        let text = format!(
+            "current-context: c\nclusters: [{{name: k, cluster: {{server: 'http://{host}/base'}}}}]\n\
+             users: [{{name: u, user: {{token: '{token}'}}}}]\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n"
+        );
+        std::fs::write(self.0.path().join(format!("{credential}.yaml")), text).unwrap();
+    }
+
+    fn clusters(&self) -> Clusters {
+        Clusters::build(Some(self.0.path().to_path_buf()), &["127.0.0.1".into()], Duration::from_millis(400))
+    }
+}
+
+fn listed(name: &str) -> ListedCluster {
+    ListedCluster { name: ClusterName::from(name), labels: BTreeMap::default(), credential: name.to_string() }
+}
+
+fn helm_release(name: &str) -> Box<dyn Signal> {
+    let spec = SignalSpec::HelmRelease { namespace: "apps".to_string(), name: name.to_string() };
+    signal(&spec, &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap()
+}
+
+fn release() -> Value {
+    json!({"kind": "HelmRelease", "metadata": {"generation": 1}, "spec": {"suspend": true}})
+}
+
+fn missing(name: &str) -> Value {
+    json!({"kind": "Status", "reason": "NotFound", "details": {"name": name, "kind": "helmreleases"}})
+}
+
+async fn read(mood: Mood) -> Result<Option<Value>, ReadError> {
+    let (_, host) = start(mood).await;
+    let folder = Folder::new();
+    folder.write("eu-1", &host, "t");
+    folder.clusters().read(&listed("eu-1"), &helm_release("loki").target()).await
+}
+
+#[tokio::test]
+async fn one_object_is_got_with_the_token_of_its_file() {
+    let (world, host) = start(Mood::Json(StatusCode::OK, release())).await;
+    let folder = Folder::new();
+    folder.write("eu-1", &host, "first");
+    let clusters = folder.clusters();
+    let target = helm_release("loki").target();
+    assert_eq!(clusters.read(&listed("eu-1"), &target).await, Ok(Some(release())));
+    folder.write("eu-1", &host, "second");
+    clusters.read(&listed("eu-1"), &target).await.unwrap();
+    let path = "/base/apis/helm.toolkit.fluxcd.io/v2/namespaces/apps/helmreleases/loki".to_string();
+    let expected = [(path.clone(), "Bearer first".to_string()), (path, "Bearer second".to_string())];
+    assert_eq!(*world.seen.lock().unwrap(), expected, "a rotated token is used at once");
+}
+
+#[tokio::test]
+async fn only_the_api_server_can_say_that_there_is_none() {
+    assert_eq!(read(Mood::Json(StatusCode::NOT_FOUND, missing("loki"))).await, Ok(None));
+    for other in [missing("tempo"), json!({"kind": "Status"}), json!({}), json!("404 page not found")] {
+        let error = read(Mood::Json(StatusCode::NOT_FOUND, other)).await.unwrap_err();
+        assert!(error.to_string().contains("is helm.toolkit.fluxcd.io/v2 installed there?"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn errors_name_verb_and_resource() {
+    let resource = "helmreleases.helm.toolkit.fluxcd.io apps/loki";
+    for status in [401, 403] {
+        let denied = ReadError::Denied { resource: resource.to_string(), status };
+        assert_eq!(read(Mood::Json(StatusCode::from_u16(status).unwrap(), json!({}))).await, Err(denied.clone()));
+        assert!(denied.to_string().contains(&format!("not allowed to get {resource}")));
+    }
+    for (mood, part) in [
+        (Mood::Silent, "no answer within"),
+        (Mood::Endless, "more than 4194304 bytes"),
+        (Mood::Redirect, "which is not followed"),
+        (Mood::Text("<html>"), "not JSON"),
+        (Mood::Json(StatusCode::OK, json!({"kind": "Secret"})), "it is no HelmRelease"),
+        (Mood::Json(StatusCode::SERVICE_UNAVAILABLE, json!({})), "503"),
+    ] {
+        let error = read(mood).await.unwrap_err().to_string();
+        assert!(error.starts_with(&format!("get {resource}: ")) && error.contains(part), "{part}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn connections_come_from_the_folder_and_nowhere_else() {
+    let folder = Folder::new();
+    std::fs::write(folder.0.path().join("bad.yaml"), "users: [{name: u, user: {exec: {command: sh}}}]\n").unwrap();
+    std::fs::write(folder.0.path().join("large.yaml"), vec![b'#'; 1024 * 1024 + 1]).unwrap();
+    let target = helm_release("loki").target();
+    for (credential, part) in [
+        ("absent", "no absent.yaml"),
+        ("bad", "current-context"),
+        ("large", "more than"),
+        ("../bad", "letters, digits"),
+        ("org/eu-1", "`credential:`"),
+        ("", "letters, digits"),
+        (".hidden", "letters, digits"),
+    ] {
+        let error = folder.clusters().read(&listed(credential), &target).await.unwrap_err();
+        assert!(matches!(error, ReadError::NoConnection { .. }) && error.to_string().contains(part), "{error}");
+    }
+}
+
+fn ask(cluster: &str, name: &str) -> Ask {
+    Ask { cluster: listed(cluster), signal: helm_release(name) }
+}
+
+#[tokio::test]
+async fn every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
+    let (good, host) = start(Mood::Json(StatusCode::OK, release())).await;
+    let (dead, dead_host) = start(Mood::Silent).await;
+    let (_, empty_host) = start(Mood::Json(StatusCode::NOT_FOUND, missing("r0"))).await;
+    let folder = Folder::new();
+    folder.write("good", &host, "t");
+    folder.write("dead", &dead_host, "t");
+    folder.write("empty", &empty_host, "t");
+    let mut asks = vec![ask("empty", "r0"), ask("nowhere", "r0")];
+    for index in 0..40 {
+        asks.push(ask("dead", &format!("r{index}")));
+        asks.push(ask("good", &format!("r{index}")));
+    }
+    let begun = std::time::Instant::now();
+    let readings = folder.clusters().readings(asks).await;
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert_eq!(readings.len(), 82);
+    assert_eq!(readings[0].health, Health::NotFound);
+    assert_eq!(readings[1].evidence, "no connection `nowhere`: there is no nowhere.yaml in the operator's folder");
+    assert_eq!(readings[1].health, Health::Unknown);
+    for (index, pair) in readings[2..].chunks(2).enumerate() {
+        assert_eq!((pair[0].health, pair[1].health), (Health::Unknown, Health::Suspended), "{index}");
+        assert_eq!(pair[1].signal, format!("HelmRelease apps/r{index}"));
+    }
+    let last = &readings[80].evidence;
+    assert!(last.contains("did not answer just now"), "{last}");
+    assert!(dead.seen.lock().unwrap().len() <= 2 * PER_CLUSTER, "it is not asked forty times");
+    assert!(good.most.load(Ordering::SeqCst) <= PER_CLUSTER);
+}
+
+#[tokio::test]
+async fn without_a_folder_nothing_is_known() {
+    let readings = Clusters::none().readings(vec![ask("eu-1", "r")]).await;
+    assert_eq!(readings[0].health, Health::Unknown);
+    assert!(readings[0].evidence.contains("gave no folder"), "{}", readings[0].evidence);
+    let folder = Folder::new();
+    assert!(Clusters::open(folder.0.path(), &[]).is_ok());
+    let error = Clusters::open(&folder.0.path().join("x"), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("the folder of connections to clusters, "), "{error}");
+}
