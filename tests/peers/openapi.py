@@ -8,8 +8,8 @@ import sys
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-# Placeholders that GitHub lets span several segments.
-WIDE = {"ref", "path", "basehead", "branch"}
+# Placeholders that GitHub lets span several segments; a path may also be the root.
+WIDE = {"ref": ".+", "path": ".*", "basehead": ".+", "branch": ".+"}
 COMPONENTS = "#/components/schemas/"
 
 
@@ -93,7 +93,7 @@ class Description:
         for template, methods in self.raw["paths"].items():
             parts = re.split(r"\{([^}]+)\}", template)
             pattern = "".join(
-                re.escape(part) if at % 2 == 0 else (".+" if part in WIDE else "[^/]+") for at, part in enumerate(parts)
+                re.escape(part) if at % 2 == 0 else WIDE.get(part, "[^/]+") for at, part in enumerate(parts)
             )
             literal = sum(1 for part in template.split("/") if "{" not in part)
             wide = sum(1 for part in parts[1::2] if part in WIDE)
