@@ -9,6 +9,10 @@ mod charts;
 mod graphql;
 mod openapi;
 mod peers;
-//mod requests;
+mod recorder;
+mod requests;
+#[allow(dead_code)] // the bot's own tests use all of it
+#[path = "../bot/support.rs"]
+mod support;
 mod town;
 mod webhooks;
