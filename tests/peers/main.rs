@@ -5,7 +5,7 @@
 
 mod answers;
 mod charts;
-//mod gh;
+mod gh;
 mod graphql;
 mod openapi;
 mod peers;
