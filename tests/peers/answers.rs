@@ -26,13 +26,16 @@ async fn the_sandbox_answers_as_github_says_it_does() {
     let idle: Vec<&String> = routes.difference(&town.driven).collect();
     assert!(idle.is_empty(), "not driven: {idle:#?}");
     let exchanges = std::mem::take(&mut town.exchanges);
-    let found: BTreeSet<Difference> =
-        tokio::task::spawn_blocking(move || differences(Half::Answers, &exchanges)).await.unwrap().into_iter().flatten().collect();
+    let found: BTreeSet<Difference> = tokio::task::spawn_blocking(move || differences(Half::Answers, &exchanges))
+        .await
+        .unwrap()
+        .into_iter()
+        .flatten()
+        .collect();
     let found: BTreeSet<Difference> = found.into_iter().map(|one| without_numbers(one)).collect();
     let known: BTreeSet<Difference> = known();
-    let list = |differences: Vec<&Difference>| {
-        differences.iter().map(|one| format!("{one} | why\n")).collect::<String>()
-    };
+    let list =
+        |differences: Vec<&Difference>| differences.iter().map(|one| format!("{one} | why\n")).collect::<String>();
     let (new, gone) = (list(found.difference(&known).collect()), list(known.difference(&found).collect()));
     assert!(new.is_empty(), "not in known-differences.txt:\n{new}");
     assert!(gone.is_empty(), "in known-differences.txt, but no longer so; take them out:\n{gone}");
@@ -153,13 +156,17 @@ async fn checks(town: &mut Town, head: &str) {
 }
 
 async fn pulls(town: &mut Town, head: &str) {
-    let open = |head: &str, draft: bool| {
-        json!({"title": format!("Bump on {head}"), "head": head, "base": "main", "body": "**why**", "draft": draft})
-    };
+    let open = |head: &str, draft: bool| json!({"title": format!("Bump on {head}"), "head": head, "base": "main", "body": "**why**", "draft": draft});
     town.does("bot", "POST", "~/pulls", open("feature/one", false)).await;
     town.does("bot", "POST", "~/pulls", open("feature/two", true)).await;
     town.does("bot", "PATCH", "~/pulls/1", json!({"title": "Bump", "body": "why"})).await;
-    town.does("bot", "POST", "~/pulls/1/requested_reviewers", json!({"reviewers": ["bob"], "team_reviewers": ["platform"]})).await;
+    town.does(
+        "bot",
+        "POST",
+        "~/pulls/1/requested_reviewers",
+        json!({"reviewers": ["bob"], "team_reviewers": ["platform"]}),
+    )
+    .await;
     town.does("bot", "POST", "~/issues/1/labels", json!({"labels": ["gold", "silver"]})).await;
     town.does("bot", "DELETE", "~/issues/1/labels/gold", Value::Null).await;
     let comment = town.does("bot", "POST", "~/issues/1/comments", json!({"body": "first"})).await["id"].clone();
@@ -173,7 +180,9 @@ async fn pulls(town: &mut Town, head: &str) {
     town.reads("bot", &format!("~/pulls/1/reviews/{review}")).await;
     let dismissed = json!({"message": "it is right", "event": "DISMISS"});
     town.does("carol", "PUT", &format!("~/pulls/1/reviews/{review}/dismissals"), dismissed).await;
-    for path in ["~/pulls/1", "~/pulls/2", "~/pulls", "~/pulls/1/files", "~/pulls/1/commits", "~/pulls/1/reviews", "~/issues/1"] {
+    for path in
+        ["~/pulls/1", "~/pulls/2", "~/pulls", "~/pulls/1/files", "~/pulls/1/commits", "~/pulls/1/reviews", "~/issues/1"]
+    {
         town.reads("bot", path).await;
     }
     town.does("bot", "PUT", "~/pulls/1/merge", json!({"sha": head, "merge_method": "squash"})).await;

@@ -167,7 +167,8 @@ async fn pushed_and_read(shed: &Shed, host: &str, net: &Net) {
     let tag = |version: &str| format!("{reference}:{}", version.replace('+', "_"));
     let push = |shelves: u8| {
         let archives = VERSIONS.map(|version| shed.package(version, shelves).0);
-        let push = |archive: &PathBuf| json!({"do": "push", "archive": archive, "remote": format!("oci://{host}/charts")});
+        let push =
+            |archive: &PathBuf| json!({"do": "push", "archive": archive, "remote": format!("oci://{host}/charts")});
         let resolve = |version: &str| json!({"do": "resolve", "reference": tag(version)});
         let steps: Vec<Value> = archives.iter().map(push).chain(VERSIONS.map(resolve)).collect();
         let done = shed.helm(&json!(steps));

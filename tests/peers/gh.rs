@@ -35,7 +35,11 @@ impl Gh {
     fn new(town: &Town, login: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hub.sock");
-        std::fs::write(folder.path().join("config.yml"), format!("version: \"1\"\nhttp_unix_socket: {}\n", path.display())).unwrap();
+        std::fs::write(
+            folder.path().join("config.yml"),
+            format!("version: \"1\"\nhttp_unix_socket: {}\n", path.display()),
+        )
+        .unwrap();
         socket(&path, town.hub.url());
         Self { folder, token: town.hub.add_token(login) }
     }
@@ -73,7 +77,9 @@ impl Gh {
 async fn people_see_and_merge_pull_requests_with_gh() {
     let mut town = Town::build().await;
     for (branch, version) in [("one", "1.1.0"), ("two", "1.2.0")] {
-        town.hub.push_file(REPO, branch, "bob", "clusters/qa/app.yaml", &format!("version: {version}\n"), "Bump").unwrap();
+        town.hub
+            .push_file(REPO, branch, "bob", "clusters/qa/app.yaml", &format!("version: {version}\n"), "Bump")
+            .unwrap();
         let open = json!({"title": format!("Bump to {version}"), "head": branch, "base": "main", "body": "**why**"});
         town.does("bot", "POST", "~/pulls", open).await;
     }
@@ -105,13 +111,20 @@ async fn people_see_and_merge_pull_requests_with_gh() {
     assert!(diff.contains("+version: 1.1.0"), "{diff}");
     assert_eq!(gh.run(&["api", "repos/acme/config/pulls/2", "--jq", ".head.ref"]).await.trim(), "two");
 
-    gh.run(&["pr", "comment", "2", "--body", "not this one"]).await;
-    gh.run(&["pr", "close", "2"]).await;
-    gh.run(&["pr", "merge", "1", "--squash"]).await;
+    // `gh pr merge` and its like are GraphQL mutations, which the sandbox leaves out and says so.
+    let mutation = gh.try_run(&["pr", "comment", "2", "--body", "not this one"]).await;
+    assert!(String::from_utf8_lossy(&mutation.stderr).contains("write by REST"), "{mutation:?}");
+    gh.run(&["api", "repos/{owner}/{repo}/issues/2/comments", "-f", "body=not this one"]).await;
+    gh.run(&["api", "-X", "PATCH", "repos/{owner}/{repo}/pulls/2", "-f", "state=closed"]).await;
+    gh.run(&["api", "-X", "PUT", "repos/{owner}/{repo}/pulls/1/merge", "-f", "merge_method=squash"]).await;
     assert_eq!(gh.json(&["pr", "view", "1"], "state").await["state"], "MERGED");
     assert_eq!(gh.json(&["pr", "view", "2"], "state").await["state"], "CLOSED");
     let merged = town.hub.file(REPO, "main", "clusters/qa/app.yaml").unwrap().unwrap();
     assert_eq!(merged, "version: 1.1.0\n");
     let refused = gh.try_run(&["pr", "view", "99"]).await;
-    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("Could not resolve to a PullRequest"), "{refused:?}");
+    let pages: Value =
+        serde_json::from_str(&gh.run(&["api", "--paginate", "repos/{owner}/{repo}/pulls?state=all&per_page=1"]).await)
+            .unwrap();
+    assert_eq!(pages.as_array().unwrap().len(), 2, "it follows the links");
 }

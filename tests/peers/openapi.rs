@@ -95,9 +95,8 @@ fn requests_are_held_against_it_strictly() {
 
 #[test]
 fn branches_with_slashes_are_found() {
-    let get = |path: &str| {
-        Exchange { method: "GET".into(), path: path.to_owned(), answer: json!([]), ..update(Value::Null) }
-    };
+    let get =
+        |path: &str| Exchange { method: "GET".into(), path: path.to_owned(), answer: json!([]), ..update(Value::Null) };
     let cases = [
         ("/repos/a/b/git/ref/heads/x/y", "git/get-ref"),
         ("/repos/a/b/commits/x/y", "repos/get-commit"),

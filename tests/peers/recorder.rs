@@ -79,7 +79,8 @@ impl Recorder {
         let (status, told) = (answer.status(), answer.headers().clone());
         let bytes = answer.bytes().await?;
         let own = self.own.lock().unwrap().clone();
-        let is_json = told.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        let is_json =
+            told.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
         let bytes = match std::str::from_utf8(&bytes) {
             Ok(text) if is_json => Bytes::from(text.replace(&self.hub, &own)),
             Ok(_) | Err(_) => bytes,

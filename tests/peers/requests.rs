@@ -89,8 +89,7 @@ async fn what_an_app_sends_is_what_github_takes() {
 }
 
 /// What the bot does with the token of a person, who may not write check runs.
-const OF_A_PERSON: [&str; 3] =
-    ["GET /user", "POST /repos/acme/fleet/pulls", "POST /repos/acme/fleet/statuses/N"];
+const OF_A_PERSON: [&str; 3] = ["GET /user", "POST /repos/acme/fleet/pulls", "POST /repos/acme/fleet/statuses/N"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_token_of_a_person_sends_is_what_github_takes() {

@@ -49,7 +49,8 @@ impl Town {
         hub.install_app(bot.id, REPO).unwrap();
         let protection = Protection { require_code_owner_reviews: true, ..Protection::default() };
         hub.protect(REPO, "main", protection).unwrap();
-        hub.add_ruleset(REPO, "coldframe-ledger", &[Rule::Update, Rule::Deletion, Rule::NonFastForward], &[bot.id]).unwrap();
+        hub.add_ruleset(REPO, "coldframe-ledger", &[Rule::Update, Rule::Deletion, Rule::NonFastForward], &[bot.id])
+            .unwrap();
         let mut tokens = BTreeMap::from(["alice", "bob", "carol"].map(|login| (login, hub.add_token(login))));
         tokens.insert("app", jwt(&bot));
         let http = reqwest::Client::new();
@@ -78,7 +79,8 @@ impl Town {
         let answer = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() };
         if status < 300 {
             let asked = self.hub.requests();
-            self.driven.extend(asked.into_iter().filter(|(route, count)| before.get(route) != Some(count)).map(|one| one.0));
+            self.driven
+                .extend(asked.into_iter().filter(|(route, count)| before.get(route) != Some(count)).map(|one| one.0));
         }
         let path = path.split('?').next().unwrap_or_default().to_owned();
         let exchange = Exchange { method: method.to_owned(), path, status, request: body, answer: answer.clone() };
