@@ -1,7 +1,7 @@
 //! Coldframe against what others made: Helm, a Docker registry, GitHub's own description of its API,
 //! its example webhooks and its GraphQL schema, the `gh` program. `tests/peers/install.sh` brings them;
 //! nothing here is skipped where one is missing. All listen on loopback.
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
 
 mod answers;
 mod charts;
@@ -11,6 +11,7 @@ mod openapi;
 mod peers;
 mod recorder;
 mod requests;
+mod started;
 #[allow(dead_code)] // the bot's own tests use all of it
 #[path = "../bot/support.rs"]
 mod support;

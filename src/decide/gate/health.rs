@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_fails_a_wave() {
         type Case = (&'static str, fn() -> Snapshot, bool);
-        let cases: [Case; 7] = [
+        let cases: [Case; 8] = [
             ("given up by its controller", || reading(|r| r.health = Health::Failed), true),
             (
                 "degraded for five minutes",
@@ -160,6 +160,7 @@ mod tests {
                     reading(|r| {
                         r.health = Health::Degraded;
                         r.running = Some(version("1.0.0"));
+                        r.attempted = Some(version("1.1.0"));
                         r.since = Some(ago(5));
                     })
                 },
@@ -183,6 +184,16 @@ mod tests {
                     w
                 },
                 false,
+            ),
+            (
+                "nobody healthy at the deadline, though one failure is tolerated",
+                || {
+                    let mut w = reading(|r| r.health = Health::Progressing);
+                    bronze(&mut w).health.max_failures = 1;
+                    bronze(&mut w).health.progress_deadline = SignedDuration::from_mins(30);
+                    w
+                },
+                true,
             ),
             (
                 "past the progress deadline",
@@ -225,6 +236,22 @@ mod tests {
             _ => None,
         });
         records.max().unwrap_or(SignedDuration::ZERO)
+    }
+
+    /// A fix has landed, and the controller still reports the failure that it mends.
+    #[test]
+    fn a_fix_does_not_fail_for_its_predecessors_fault() {
+        for health in [Health::Failed, Health::Degraded] {
+            let world = reading(|r| {
+                r.health = health;
+                r.running = Some(version("1.0.0"));
+                r.attempted = Some(version("1.0.9"));
+                r.since = Some(ago(900));
+            });
+            let finding = says(&world, Gate::Health);
+            assert_eq!(finding.verdict, WAIT, "{finding:?}");
+            assert_eq!(finding.because.to_string(), "bronze-1 is on 1.0.0, still failing");
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn meta(_world: &mut World, _call: &Call<'_>) -> Outcome {
 
 fn me(world: &mut World, call: &Call<'_>) -> Outcome {
     match call.actor() {
-        Actor::User(login) => Ok(Answer::ok(profile(world, login))),
+        Actor::User(login) => Ok(Answer::ok(render::user_full(world, login))),
         Actor::Installation { .. } | Actor::App(_) => Err(Answer::error(403, "Resource not accessible by integration")),
         Actor::Anonymous => Err(Answer::error(401, "Requires authentication")),
     }
@@ -43,23 +43,7 @@ fn me(world: &mut World, call: &Call<'_>) -> Outcome {
 
 fn account(world: &mut World, call: &Call<'_>) -> Outcome {
     let found = world.account(call.value("login")).ok_or_else(Answer::not_found)?;
-    Ok(Answer::ok(profile(world, &found.login)))
-}
-
-/// An account as its own page of the API shows it: longer than where it stands in other answers.
-fn profile(world: &World, login: &str) -> Value {
-    let mut user = render::user(world, login);
-    let public = world.repositories.values().filter(|repo| repo.owner == login && !repo.private).count();
-    if let (Some(user), Value::Object(more)) = (
-        user.as_object_mut(),
-        json!({
-            "name": null, "company": null, "blog": "", "location": null, "email": null, "hireable": null, "bio": null,
-            "public_repos": public, "public_gists": 0, "followers": 0, "following": 0,
-        }),
-    ) {
-        user.extend(more);
-    }
-    user
+    Ok(Answer::ok(render::user_full(world, &found.login)))
 }
 
 /// The members of a team, when the actor may see them: members of the organization, and Apps with
