@@ -26,7 +26,7 @@ await browse(async ({ page, shot }) => {
   // Colour never alone: each cell has a mark and a word.
   for (const state of await texts(page, ".rungs .state")) must(/\S+\s+\S+/.test(state), `a state without a word: ${state}`);
   const tiles = Object.fromEntries(
-    (await texts(page, ".tile")).map((text) => [text.split("\n")[0].toLowerCase(), text.split("\n")[1] ?? ""]),
+    (await texts(page, ".tile")).map((text) => text.toLowerCase().split(/\n+/)).map(([name, value]) => [name, value]),
   );
   must(Number(tiles["open approvals"]) >= 1, `open approvals: ${JSON.stringify(tiles)}`);
   must(Number(tiles.held) >= 1, `held: ${JSON.stringify(tiles)}`);
