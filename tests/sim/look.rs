@@ -1,0 +1,141 @@
+//! What the bot is shown of the world: every fact dated, some of them old, some of them missing.
+
+use std::collections::BTreeMap;
+
+use decide::ledger::Ledger;
+use decide::snapshot::{
+    Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Pull, Read, Reading, Release, Snapshot,
+};
+use decide::{ClusterName, Person, PluginName, Sha, TierName};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::fleet::Condition;
+use crate::pulls::BOT;
+use crate::world::World;
+
+impl World {
+    pub fn show(&self, ledger: Ledger) -> Snapshot {
+        let down = self.lasts(self.outage);
+        let unread = |what: &str| format!("{what} does not answer");
+        let guarded = match self.scenario.guarded {
+            true => LedgerGuard::BotsOnly,
+            false => LedgerGuard::Open("no ruleset".to_string()),
+        };
+        let max_age = self.scenario.tiers()[0].health.max_age;
+        Snapshot {
+            policy: self.policy.clone(),
+            policy_commit: Sha::new(format!("{:040x}", self.policy_commit)),
+            policy_problem: self.policy_broken.then(|| "coldframe.yaml:3:1: unknown key".to_string()),
+            clusters: match down || self.lasts(self.no_inventory) {
+                true => Read::Unread(unread("the inventory")),
+                false => Read::Known(self.scenario.clusters.clone()),
+            },
+            hub: HubFacts {
+                bot: Person::from(BOT),
+                bypass: self.scenario.bypass,
+                skew: SignedDuration::from_secs(if self.lasts(self.skew) { 45 } else { 0 }),
+            },
+            ledger,
+            ledger_state: match down {
+                true => LedgerState::Unread(unread("the hub")),
+                false => LedgerState::Intact { guarded },
+            },
+            look_again: max_age / 2,
+            plugins: self
+                .policy
+                .plugins
+                .iter()
+                .map(|plugin| (plugin.name.clone(), self.facts(&plugin.name, down)))
+                .collect(),
+        }
+    }
+
+    fn facts(&self, plugin: &PluginName, down: bool) -> PluginFacts {
+        let unread = |what: &str| format!("{what} does not answer");
+        PluginFacts {
+            releases: match self.lasts(self.no_registry) {
+                true => Read::Unread(unread("the registry")),
+                false => Read::Known(self.shown_releases(plugin)),
+            },
+            base: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_base(plugin)) },
+            pulls: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_pulls(plugin)) },
+            readings: self.readings(plugin),
+        }
+    }
+
+    fn shown_releases(&self, plugin: &PluginName) -> Vec<Release> {
+        self.releases[plugin].values().map(|release| release.shown.clone()).collect()
+    }
+
+    fn shown_base(&self, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {
+        let of_plugin = self.base.iter().filter(|((name, _), _)| name == plugin);
+        of_plugin
+            .map(|((_, tier), places)| {
+                let place = |place: &crate::world::Place| Place {
+                    file: place.file.clone(),
+                    cluster: place.cluster.clone(),
+                    version: Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
+                };
+                (tier.clone(), places.iter().map(place).collect())
+            })
+            .collect()
+    }
+
+    fn shown_pulls(&self, plugin: &PluginName) -> Vec<Pull> {
+        let at = match self.lag.filter(|(until, _)| self.now < *until) {
+            Some((_, lag)) => self.now - lag,
+            None => self.now,
+        };
+        let of_plugin = self.pulls.iter().filter(|pull| pull.spot.0 == *plugin);
+        of_plugin.filter_map(|pull| pull.at(at)).map(|pull| pull.shown(self)).collect()
+    }
+
+    fn readings(&self, plugin: &PluginName) -> BTreeMap<ClusterName, Vec<Reading>> {
+        let of_plugin = self.running.iter().filter(|((_, name), _)| name == plugin);
+        of_plugin
+            .map(|((cluster, _), _)| (cluster.clone(), self.reading(cluster, plugin).into_iter().collect()))
+            .collect()
+    }
+
+    /// What a cluster answers; a vanished one nothing, or what it answered before.
+    fn reading(&self, cluster: &ClusterName, plugin: &PluginName) -> Option<Reading> {
+        let running = &self.running[&(cluster.clone(), plugin.clone())];
+        let mut at = self.now;
+        if let Some(absence) = self.vanished.get(cluster).filter(|absence| self.now < absence.until) {
+            match absence.stale_since {
+                Some(since) => at = since,
+                None if absence.until.as_second() % 2 == 0 => return None,
+                None => return Some(silence(self.now)),
+            }
+        }
+        let (since, version, condition) = running.past.iter().rfind(|(since, _, _)| *since <= at)?;
+        let release = self.release(plugin, version)?;
+        Some(Reading {
+            signal: format!("HelmRelease {plugin}"),
+            health: match condition {
+                Condition::Healthy => Health::Healthy,
+                Condition::Progressing => Health::Progressing,
+                Condition::Suspended => Health::Suspended,
+                Condition::Degraded => Health::Degraded,
+                Condition::Failed => Health::Failed,
+            },
+            running: Some(release.shown.version.clone()),
+            digest: release.shown.digest.clone().filter(|_| plugin.as_str() == "logs" && !release.retagged),
+            observed_at: at,
+            since: self.scenario.since_known.then_some(*since),
+            evidence: format!("{condition:?}"),
+        })
+    }
+}
+
+fn silence(at: Timestamp) -> Reading {
+    Reading {
+        signal: "HelmRelease".to_string(),
+        health: Health::Unknown,
+        running: None,
+        digest: None,
+        observed_at: at,
+        since: None,
+        evidence: "timed out".to_string(),
+    }
+}

@@ -1,0 +1,280 @@
+//! Pull requests as the hub keeps them, and what it answers to those who want to change them.
+
+use decide::snapshot::{
+    Command, CommandKind, Mergeable, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision,
+    ReviewVerdict, SentNotice,
+};
+use decide::{Person, PullNumber, Sha};
+use jiff::{SignedDuration, Timestamp};
+use semver::Version;
+
+use crate::scenario::BranchRules;
+use crate::world::{Due, Spot, World};
+
+/// Who wrote the policy's CODEOWNERS lines, and who else has opinions.
+pub const OWNERS: [&str; 2] = ["olga", "omar"];
+pub const WRITER: &str = "wim";
+pub const STRANGER: &str = "sam";
+pub const OTHER_BOT: &str = "helper[bot]";
+pub const BOT: &str = "coldframe[bot]";
+
+/// A pull request of the bot.
+#[derive(Clone, Debug)]
+pub struct PullRequest {
+    pub number: u64,
+    pub spot: Spot,
+    pub head: String,
+    /// What a merge of the head writes.
+    pub version: Version,
+    /// Whether the bot wrote the head.
+    pub ours: bool,
+    /// Every head that the bot wrote, and what the last of them holds.
+    pub bot_heads: Vec<String>,
+    pub bot_version: Version,
+    pub bot_wrote_at: Timestamp,
+    /// The versions on the base branch when the head was written.
+    pub built_on: Vec<Version>,
+    pub head_at: Timestamp,
+    pub opened_at: Timestamp,
+    pub closed: Option<Closed>,
+    pub draft: bool,
+    pub reviews: Vec<Review>,
+    pub commands: Vec<Command>,
+    pub notices: Vec<SentNotice>,
+    /// The required check on the head: none = it runs.
+    pub check: Option<bool>,
+    /// What it was at earlier moments, for lists that lag.
+    pub past: Vec<(Timestamp, Box<PullRequest>)>,
+}
+
+/// How a pull request ended.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    pub at: Timestamp,
+    pub by: String,
+    pub merged: Option<String>,
+}
+
+/// Why the hub does not do what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// 409: the head is another one.
+    HeadMoved,
+    /// 405: not open, a conflict, or branch rules.
+    Forbidden,
+}
+
+impl PullRequest {
+    pub fn is_open(&self) -> bool {
+        self.closed.is_none()
+    }
+
+    /// Keeps what it was until now, for lists that lag.
+    pub fn remember(&mut self, now: Timestamp) {
+        let mut past = std::mem::take(&mut self.past);
+        past.push((now, Box::new(self.clone())));
+        self.past = past;
+    }
+
+    /// What it was at `at`; none before it was opened.
+    pub fn at(&self, at: Timestamp) -> Option<&PullRequest> {
+        let older = self.past.iter().find(|(until, _)| at < *until);
+        (self.opened_at <= at).then(|| older.map_or(self, |(_, pull)| pull))
+    }
+
+    pub fn conflicts(&self, world: &World) -> bool {
+        world.base[&self.spot].iter().map(|place| &place.version).ne(self.built_on.iter())
+    }
+
+    /// People whose last word is a yes, as the hub counts it.
+    fn approvers(&self, rules: BranchRules) -> Vec<&str> {
+        let last = |by: &Person| {
+            self.reviews.iter().rfind(|review| review.by == *by && review.verdict != ReviewVerdict::Commented)
+        };
+        let mut people: Vec<&str> = Vec::new();
+        for review in &self.reviews {
+            let word = last(&review.by);
+            let yes = word.is_some_and(|word| {
+                word.verdict == ReviewVerdict::Approved
+                    && word.may_write == Read::Known(true)
+                    && (!rules.dismiss_stale || word.commit.as_str() == self.head)
+            });
+            if yes && !people.contains(&review.by.as_str()) {
+                people.push(review.by.as_str());
+            }
+        }
+        people
+    }
+
+    pub fn decision(&self, rules: BranchRules) -> ReviewDecision {
+        if !rules.review {
+            return ReviewDecision::NotRequired;
+        }
+        let last_of = |owner: &str| {
+            self.reviews
+                .iter()
+                .rfind(|review| review.by.as_str() == owner && review.verdict != ReviewVerdict::Commented)
+        };
+        if OWNERS.iter().any(|owner| last_of(owner).is_some_and(|word| word.verdict == ReviewVerdict::ChangesRequested))
+        {
+            return ReviewDecision::ChangesRequested;
+        }
+        let owners = self.approvers(rules).iter().any(|by| OWNERS.contains(by));
+        if owners { ReviewDecision::Approved } else { ReviewDecision::Required }
+    }
+
+    /// What the hub says to a merge of `head`.
+    pub fn may_merge(&self, world: &World, head: &str, bypass: bool) -> Result<(), Refusal> {
+        if self.head != head {
+            return Err(Refusal::HeadMoved);
+        }
+        let rules = world.scenario.rules;
+        let reviewed = matches!(self.decision(rules), ReviewDecision::NotRequired | ReviewDecision::Approved);
+        let green = !rules.check || self.check == Some(true);
+        let ruled = bypass || (reviewed && green);
+        if self.is_open() && !self.draft && !self.conflicts(world) && ruled { Ok(()) } else { Err(Refusal::Forbidden) }
+    }
+
+    /// The pull request as the bot's reader would hand it on.
+    pub fn shown(&self, world: &World) -> Pull {
+        let state = match &self.closed {
+            None => PullState::Open,
+            Some(Closed { at, by, merged: None }) => PullState::Closed { at: *at, by: Some(Person::new(by.as_str())) },
+            Some(Closed { at, by, merged: Some(commit) }) => {
+                PullState::Merged { at: *at, by: Person::new(by.as_str()), commit: Sha::new(commit.as_str()) }
+            }
+        };
+        let young = world.now < self.head_at + SignedDuration::from_secs(20);
+        let mergeable = match (young && !world.is_calm(), self.conflicts(world)) {
+            (true, _) => Mergeable::Unknown,
+            (false, true) => Mergeable::Conflict,
+            (false, false) => Mergeable::Yes,
+        };
+        let check = || RequiredCheck {
+            name: "e2e".to_string(),
+            state: match self.check {
+                None => decide::snapshot::CheckState::Pending,
+                Some(true) => decide::snapshot::CheckState::Success,
+                Some(false) => decide::snapshot::CheckState::Failure,
+            },
+        };
+        Pull {
+            number: PullNumber(self.number),
+            tier: self.spot.1.clone(),
+            version: self.ours.then(|| self.version.to_string().parse().unwrap()),
+            state,
+            head: Sha::new(self.head.as_str()),
+            opened_at: self.opened_at,
+            draft: self.draft,
+            mergeable,
+            review_decision: self.decision(world.scenario.rules),
+            reviews: self.reviews.clone(),
+            owned: Read::Known(
+                world.base[&self.spot]
+                    .iter()
+                    .map(|place| OwnedPath {
+                        path: place.file.clone(),
+                        owners: vec!["@acme/platform".to_string()],
+                        people: OWNERS.iter().map(|owner| Person::from(*owner)).collect(),
+                    })
+                    .collect(),
+            ),
+            checks: Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() }),
+            commands: self.commands.clone(),
+            notices: self.notices.clone(),
+        }
+    }
+
+    pub fn review(&mut self, now: Timestamp, by: &str, verdict: ReviewVerdict) {
+        self.remember(now);
+        self.reviews.push(Review {
+            by: Person::from(by),
+            verdict,
+            at: now,
+            commit: Sha::new(self.head.as_str()),
+            human: by != OTHER_BOT,
+            may_write: Read::Known(by != STRANGER),
+        });
+    }
+
+    pub fn command(&mut self, now: Timestamp, by: &str, what: CommandKind) {
+        self.remember(now);
+        self.commands.push(Command { by: Person::from(by), at: now, what, allowed: Read::Known(by != STRANGER) });
+    }
+}
+
+impl World {
+    /// Opens a pull request for a commit that was pushed.
+    pub fn open(&mut self, spot: &Spot, head: String, version: Version, built_on: Vec<Version>) {
+        let number = self.pulls.len() as u64 + 1;
+        self.note(format!("#{number} is opened: {} {version} on {}", spot.0, spot.1));
+        self.pulls.push(PullRequest {
+            number,
+            spot: spot.clone(),
+            head: head.clone(),
+            bot_heads: vec![head.clone()],
+            bot_version: version.clone(),
+            bot_wrote_at: self.now,
+            version,
+            ours: true,
+            built_on,
+            head_at: self.now,
+            opened_at: self.now,
+            closed: None,
+            draft: false,
+            reviews: Vec::new(),
+            commands: Vec::new(),
+            notices: Vec::new(),
+            check: None,
+            past: Vec::new(),
+        });
+        self.new_head(number, head);
+    }
+
+    /// A branch has a new head: the check starts anew, reviewers are asked again.
+    pub fn new_head(&mut self, number: u64, head: String) {
+        let calm = self.is_calm();
+        let mut luck = self.luck(&["head", &number.to_string(), &head]);
+        let (green, ends) = (calm || luck.chance(90), luck.minutes(0, 30));
+        let reviews = calm || luck.chance(60);
+        let (noise, soon) = (luck.chance(30), luck.minutes(1, 24 * 60));
+        let looks = luck.minutes(1, 3 * 24 * 60);
+        let now = self.now;
+        if let Some(pull) = self.pull_mut(number) {
+            pull.check = calm.then_some(true);
+        }
+        if calm {
+            crate::people::answer_at_once(self, number);
+            return;
+        }
+        self.schedule(now + ends, Due::Check { pull: number, head: head.clone(), green });
+        if noise {
+            self.schedule(now + soon, Due::Noise { pull: number, head: head.clone() });
+        }
+        if reviews {
+            self.schedule(now + looks, Due::Review { pull: number, head });
+        }
+    }
+
+    /// Merges a pull request: what its head says is on the base branch now.
+    pub fn merge(&mut self, number: u64, by: &str) {
+        let commit = self.new_commit();
+        let now = self.now;
+        let Some(pull) = self.pull_mut(number) else { return };
+        pull.remember(now);
+        pull.closed = Some(Closed { at: now, by: by.to_string(), merged: Some(commit) });
+        let (spot, version) = (pull.spot.clone(), pull.version.clone());
+        self.note(format!("#{number} is merged by {by}: {} {version} on {}", spot.0, spot.1));
+        let places = self.base[&spot].len();
+        self.commit(&spot, &vec![version; places], by == BOT);
+    }
+
+    pub fn close(&mut self, number: u64, by: &str) {
+        let now = self.now;
+        if let Some(pull) = self.pull_mut(number).filter(|pull| pull.is_open()) {
+            pull.remember(now);
+            pull.closed = Some(Closed { at: now, by: by.to_string(), merged: None });
+            self.note(format!("#{number} is closed by {by}"));
+        }
+    }
+}

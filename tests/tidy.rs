@@ -1,0 +1,362 @@
+//! House rules that neither the compiler nor clippy can see, each with its reason. A rule that
+//! finds something prints every place at once.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "tidy/source.rs"]
+mod source;
+
+use source::{File, has_word, repository};
+
+type Problems = Vec<String>;
+
+/// What a rule is called, why it exists, and what it finds.
+struct Rule {
+    name: &'static str,
+    why: &'static str,
+    find: fn(&[File]) -> Problems,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        name: "modules say what they are for",
+        why: "a newcomer reads the first three lines of each file and knows where to go",
+        find: opening_lines,
+    },
+    Rule {
+        name: "files are short",
+        why: "a file that fits in a head can be changed without fear; split it by meaning",
+        find: file_length,
+    },
+    Rule {
+        name: "white space is plain",
+        why: "diffs show meaning only; a tab or a trailing space is never meant",
+        find: white_space,
+    },
+    Rule {
+        name: "the sandbox knows nothing of the bot",
+        why: "two sides that share code agree with each other and not with GitHub",
+        find: demo_is_apart,
+    },
+    Rule {
+        name: "the planner is pure",
+        why: "the same facts must always give the same plan, in the simulator as in production",
+        find: decide_is_pure,
+    },
+    Rule {
+        name: "the bot starts no child process",
+        why: "there is no shell to inject into and no kubeconfig exec plugin to run",
+        find: no_child_process,
+    },
+    Rule {
+        name: "one clock",
+        why: "`now` enters once per tick; a second look at the clock can contradict the first",
+        find: one_clock,
+    },
+    Rule {
+        name: "no unwrap outside tests",
+        why: "a panic in one repository's loop must not be the answer to a surprising byte",
+        find: no_unwrap,
+    },
+    Rule {
+        name: "the search API is not asked",
+        why: "its index lags and was stale for hours; a gate that reads it opens by mistake",
+        find: no_search,
+    },
+    Rule {
+        name: "nothing is left for later in a comment",
+        why: "what is not done belongs into an issue, where somebody sees it",
+        find: no_leftovers,
+    },
+    Rule {
+        name: "no path of one machine",
+        why: "what works in one home folder only is broken everywhere else",
+        find: no_home_paths,
+    },
+    Rule {
+        name: "workflows pin what they run and own nothing",
+        why: "a moved tag runs somebody else's code with our token",
+        find: workflows,
+    },
+    Rule {
+        name: "dependencies say why",
+        why: "each one is code that we answer for; a line that cannot be justified goes",
+        find: dependencies,
+    },
+    Rule {
+        name: "every member of an open set has its page",
+        why: "a signal or a source that no page explains is found by nobody",
+        find: pages,
+    },
+];
+
+/// Files over the limit, with the reason; none is the aim.
+const LONG_FILES: &[(&str, &str)] = &[];
+const LINES: usize = 450;
+const BOT_ROOMS: &[&str] = &["hub", "observe", "decide", "ledger", "act", "tell", "wake", "git", "policy", "tick"];
+
+#[test]
+fn the_house_is_tidy() {
+    let files = repository();
+    assert!(files.len() > 20, "only {} files found: wrong folder?", files.len());
+    let mut report = String::new();
+    for rule in RULES {
+        let problems = (rule.find)(&files);
+        if !problems.is_empty() {
+            report.push_str(&format!("\n{} ({}):\n  {}\n", rule.name, rule.why, problems.join("\n  ")));
+        }
+    }
+    assert!(report.is_empty(), "{report}");
+}
+
+fn opening_lines(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.is_rust()) {
+        let opening = file.text.lines().take_while(|line| line.starts_with("//! ")).count();
+        if !(1..=3).contains(&opening) {
+            problems.push(format!("{}:1 opens with {opening} lines of `//!`; one to three are wanted", file.path));
+        }
+    }
+    problems
+}
+
+fn file_length(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.is_rust()) {
+        let lines = file.text.lines().count();
+        let listed = LONG_FILES.iter().any(|(path, _)| *path == file.path);
+        if lines > LINES && !listed {
+            problems.push(format!("{} has {lines} lines, {LINES} is the limit and 300 the aim", file.path));
+        }
+        if lines <= LINES && listed {
+            problems.push(format!("{} is short again: take it off the list", file.path));
+        }
+    }
+    problems
+}
+
+fn white_space(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| !file.path.starts_with("tests/fixtures/") && !file.is_generated()) {
+        for (number, line) in file.text.split('\n').enumerate() {
+            if line.contains('\t') || line.ends_with([' ', '\r']) {
+                problems.push(format!("{}:{} tab, trailing space or CR", file.path, number + 1));
+            }
+        }
+        if !file.text.is_empty() && !file.text.ends_with('\n') {
+            problems.push(format!("{} does not end with a newline", file.path));
+        }
+    }
+    problems
+}
+
+fn demo_is_apart(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.within("src/demo/")) {
+        for (number, line) in file.product() {
+            for room in BOT_ROOMS {
+                if mentions_room(line, room) {
+                    problems.push(format!("{}:{number} imports `{room}`", file.path));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// `crate::hub`, `coldframe::hub`, `decide::`, and `hub` in a `use crate::{…}` list.
+fn mentions_room(line: &str, room: &str) -> bool {
+    let direct = ["crate::", "coldframe::"].iter().any(|root| has_word(line, &format!("{root}{room}")));
+    let grouped =
+        ["crate::{", "coldframe::{"].iter().any(|root| line.find(root).is_some_and(|at| has_word(&line[at..], room)));
+    let package = room == "decide" && (has_word(line, "decide::") || has_word(line, "use decide"));
+    direct || grouped || package
+}
+
+fn decide_is_pure(files: &[File]) -> Problems {
+    let banned = ["std::", "async", "dyn", "trait", "unsafe", "HashMap", "thread", "static mut"];
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.within("src/decide/")) {
+        for (number, line) in file.product() {
+            for word in banned.iter().filter(|word| has_word(line, word)) {
+                problems.push(format!("{}:{number} `{word}`", file.path));
+            }
+            if line.contains("::now(") {
+                problems.push(format!("{}:{number} asks the time; it is a parameter", file.path));
+            }
+        }
+    }
+    problems
+}
+
+fn no_child_process(files: &[File]) -> Problems {
+    found_in_product(files, &["process::Command", "Command::new"], &["src/demo/"])
+}
+
+fn one_clock(files: &[File]) -> Problems {
+    let clocks = ["Timestamp::now", "Zoned::now", "SystemTime::now", "Instant::now", "Utc::now", "Local::now"];
+    found_in_product(files, &clocks, &["src/clock.rs", "src/demo/clock.rs"])
+}
+
+fn no_unwrap(files: &[File]) -> Problems {
+    found_in_product(files, &[".unwrap()", ".expect("], &[])
+}
+
+fn no_search(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.within("src/") && !file.within("src/demo/")) {
+        for (number, line) in file.text.lines().enumerate() {
+            if ["search/issues", "search/code", "search/commits", "search(query"].iter().any(|what| line.contains(what))
+            {
+                problems.push(format!("{}:{}", file.path, number + 1));
+            }
+        }
+    }
+    problems
+}
+
+fn found_in_product(files: &[File], what: &[&str], except: &[&str]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.is_rust() && file.within("src/")) {
+        if except.iter().any(|place| file.within(place)) {
+            continue;
+        }
+        for (number, line) in file.product() {
+            for word in what.iter().filter(|word| line.contains(**word)) {
+                problems.push(format!("{}:{number} `{word}`", file.path));
+            }
+        }
+    }
+    problems
+}
+
+fn no_leftovers(files: &[File]) -> Problems {
+    let marks: Vec<String> =
+        ["TO", "FIX", "XX"].iter().zip(["DO", "ME", "X:"]).map(|(a, b)| format!("{a}{b}")).collect();
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.is_rust()) {
+        for (number, line) in file.text.lines().enumerate() {
+            if marks.iter().any(|mark| has_word(line, mark)) {
+                problems.push(format!("{}:{}", file.path, number + 1));
+            }
+        }
+    }
+    problems
+}
+
+fn no_home_paths(files: &[File]) -> Problems {
+    let homes: Vec<String> = ["home", "root", "Users", "work"].iter().map(|home| format!("/{home}/")).collect();
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| !file.is_generated()) {
+        for (number, line) in file.text.lines().enumerate() {
+            for home in &homes {
+                let absolute = line
+                    .match_indices(home.as_str())
+                    .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "-_.~}]*)".contains(c)));
+                if absolute {
+                    problems.push(format!("{}:{} `{home}`", file.path, number + 1));
+                }
+            }
+        }
+    }
+    problems
+}
+
+fn workflows(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.within(".github/workflows/") || file.path == "action.yml") {
+        if file.path != "action.yml" && !file.text.lines().any(|line| line == "permissions: {}") {
+            problems.push(format!("{} lacks `permissions: {{}}` on top", file.path));
+        }
+        for (number, line) in file.text.lines().enumerate() {
+            let Some(used) = line.trim_start().trim_start_matches("- ").strip_prefix("uses:") else { continue };
+            let used = used.trim();
+            let hash = used.split(['@', ' ']).nth(1).unwrap_or("");
+            let pinned = hash.len() == 40 && hash.chars().all(|c| c.is_ascii_hexdigit()) && used.contains(" # v");
+            if !used.starts_with("./") && !pinned {
+                problems.push(format!("{}:{} `{used}` is not pinned as NAME@HASH # vVERSION", file.path, number + 1));
+            }
+        }
+    }
+    problems
+}
+
+fn dependencies(files: &[File]) -> Problems {
+    let mut problems = Problems::new();
+    for file in files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {
+        let mut inside = false;
+        for (number, line) in file.text.lines().enumerate() {
+            if line.starts_with('[') {
+                inside = line.ends_with("dependencies]");
+            } else if inside && line.contains('=') && !line.contains(" # ") {
+                problems.push(format!("{}:{} no reason", file.path, number + 1));
+            }
+        }
+    }
+    problems
+}
+
+/// The manual comes later: a set is checked from the day on which its folder in `docs` exists.
+fn pages(files: &[File]) -> Problems {
+    let sets = [
+        ("src/observe/signal/", "docs/signals/"),
+        ("src/observe/chart/", "docs/sources/"),
+        ("src/act/edit/", "docs/formats/"),
+        ("src/tell/notify/", "docs/notifiers/"),
+    ];
+    let mut problems = Problems::new();
+    for (members, pages) in sets.iter().filter(|(_, pages)| files.iter().any(|file| file.within(pages))) {
+        for file in files.iter().filter(|file| file.within(members) && !file.path.ends_with("/mod.rs")) {
+            let name = file.path.trim_start_matches(members).trim_end_matches(".rs");
+            let page = format!("{pages}{}.md", name.replace('_', "-"));
+            if !name.contains('/') && !files.iter().any(|file| file.path == page) {
+                problems.push(format!("{} has no page {page}", file.path));
+            }
+        }
+    }
+    problems
+}
+
+mod the_rules_themselves {
+    use super::source::code_of;
+    use super::*;
+
+    fn finds(find: fn(&[File]) -> Problems, path: &str, text: &str) -> usize {
+        find(&[File::new(path.to_string(), text.to_string())]).len()
+    }
+
+    #[test]
+    fn each_finds_what_it_is_for() {
+        assert_eq!(finds(opening_lines, "src/a.rs", "use x;\n"), 1);
+        assert_eq!(finds(opening_lines, "src/a.rs", "//! One.\n//! Two.\n//!\n//! More.\n"), 0);
+        assert_eq!(finds(file_length, "src/a.rs", &"\n".repeat(451)), 1);
+        assert_eq!(finds(white_space, "src/a.rs", "a \n\tb\n"), 2);
+        assert_eq!(finds(demo_is_apart, "src/demo/a.rs", "use crate::{clock, hub};\nuse decide::Plan;\n"), 2);
+        assert_eq!(finds(demo_is_apart, "src/demo/a.rs", "use crate::demo::hub;\n// crate::hub\n"), 0);
+        assert_eq!(finds(decide_is_pure, "src/decide/a.rs", "use std::fs;\nasync fn f(x: &dyn A) {}\n"), 3);
+        assert_eq!(
+            finds(decide_is_pure, "src/decide/a.rs", "fn f(now: T) {}\n#[cfg(test)]\nmod t { use std::x; }\n"),
+            0
+        );
+        assert_eq!(finds(no_child_process, "src/act/a.rs", "std::process::Command::new(x);\n"), 2);
+        assert_eq!(finds(no_child_process, "src/demo/a.rs", "std::process::Command::new(x);\n"), 0);
+        assert_eq!(finds(one_clock, "src/tick.rs", "let a = Timestamp::now();\n"), 1);
+        assert_eq!(finds(no_unwrap, "src/a.rs", "x.unwrap();\nlet s = \".unwrap()\";\n"), 1);
+        assert_eq!(finds(no_search, "src/hub/a.rs", "let url = \"search/issues?q=\";\n"), 1);
+        assert_eq!(finds(no_home_paths, "a.md", concat!("see /ho", "me/me/x and ~/ho", "me/x\n")), 1);
+        assert_eq!(finds(workflows, ".github/workflows/a.yml", "permissions: {}\n  - uses: actions/checkout@v4\n"), 1);
+        assert_eq!(finds(workflows, ".github/workflows/a.yml", "jobs:\n"), 1);
+        assert_eq!(
+            finds(dependencies, "Cargo.toml", "[dependencies]\na = \"1\"\nb = \"2\" # why\n[features]\nc = []\n"),
+            1
+        );
+    }
+
+    #[test]
+    fn comments_and_literals_are_no_code() {
+        let code = code_of("a(\"b\\\"c\"); // d\nlet e = 'f'; fn g<'h>(x: &'h str) {} /* i\nj */ r#\"k\"l\"# m");
+        for gone in ["b", "d", "f\'", "i", "j", "k", "l\""] {
+            assert!(!code.contains(gone), "{gone} is left in {code:?}");
+        }
+        assert!(code.contains("'h str") && code.contains('m') && code.lines().count() == 3, "{code:?}");
+    }
+}
