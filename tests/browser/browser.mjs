@@ -65,6 +65,9 @@ export async function browse(walk, options = {}) {
   try {
     await walk({ page, context, shot, complained });
     same(complained(), [], "the pages complained");
+  } catch (error) {
+    await page.screenshot({ path: join(folder, "failure.png"), fullPage: true }).catch(() => {});
+    throw new Error(`on ${page.url()} (see failure.png): ${error.message}; complaints: ${JSON.stringify(complained())}`, { cause: error });
   } finally {
     await context.close();
     rmSync(profile, { recursive: true, force: true });
