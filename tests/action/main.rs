@@ -10,7 +10,7 @@ mod runner;
 mod workflow;
 
 use runner::{Release, Runner};
-use support::{BOT, REPOSITORY, Stage};
+use support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 use workflow::Workflow;
 
 /// Who the plain token belongs to.
@@ -18,12 +18,20 @@ const VISITOR: &str = "vera";
 /// The plugins whose climb begins on qa.
 const PLUGINS: [&str; 3] = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
 
-/// Every plugin has been proposed to the first tier, by this author, and to no other tier.
+/// Every plugin was proposed to the first tier, by this author. The sandbox's durations are seconds, so
+/// that one run may go on to where a person is needed, but not over them.
 fn first_tier_proposed(stage: &Stage, author: &str, log: &str) {
-    let mut found: Vec<(String, String)> = stage.pulls().into_iter().map(|pull| (pull.head, pull.author)).collect();
-    found.sort();
-    let wanted = PLUGINS.map(|plugin| (format!("coldframe/{plugin}/qa"), author.to_owned()));
-    assert_eq!(found, wanted, "{log}");
+    let pulls = stage.pulls();
+    for plugin in PLUGINS {
+        let qa = pulls.iter().filter(|pull| pull.head == format!("coldframe/{plugin}/qa")).count();
+        assert_eq!(qa, 1, "{plugin} on qa: {log}");
+    }
+    for pull in pulls {
+        assert_eq!(pull.author, author, "#{}", pull.number);
+        let tier = pull.head.rsplit('/').next().unwrap();
+        let stands = if is_merged(&pull) { tier == "qa" } else { is_open(&pull) && ["qa", "bronze"].contains(&tier) };
+        assert!(stands, "{} is {:?}: {log}", pull.title, pull.standing);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
