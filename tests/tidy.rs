@@ -90,7 +90,8 @@ const RULES: &[Rule] = &[
 ];
 
 /// Files over the limit, with the reason; none is the aim.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] =
+    &[("src/policy/file.rs", "one list of keys drives the parser and the schema; cut in two, they could drift")];
 const LINES: usize = 450;
 const BOT_ROOMS: &[&str] = &["hub", "observe", "decide", "ledger", "act", "tell", "wake", "git", "policy", "tick"];
 

@@ -10,7 +10,7 @@ mod publish;
 use std::fmt;
 
 use decide::plan::{Action, Plan, Record, Urgency, WaveReport};
-use decide::{PluginName, PullNumber, TierName, Version};
+use decide::{PluginName, PullNumber, TierName};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::Appended;

@@ -151,6 +151,10 @@ fn judge_reading(
         Health::Unknown => MemberState::Unknown(says("not read")),
         Health::NotFound => MemberState::Progressing(says("without the object")),
         Health::Suspended => MemberState::Suspended(says("suspended")),
+        // The failure of another version, which this one may well mend.
+        Health::Failed | Health::Degraded if about_another(reading, wave) => {
+            MemberState::Progressing(says(&alloc::format!("{}, still failing", behind(reading))))
+        }
         Health::Failed => MemberState::Failed(says("failed")),
         Health::Degraded => {
             let since = reading.since.map_or(reading.observed_at, |since| since.max(landed));
@@ -166,6 +170,12 @@ fn judge_reading(
         Health::Healthy if other_content => MemberState::Degraded(says("running other content under this version")),
         Health::Healthy => MemberState::Healthy { since: reading.since },
     }
+}
+
+/// Whether a failure is about another version than this wave's.
+fn about_another(reading: &Reading, wave: &Wave) -> bool {
+    let about = reading.attempted.as_ref().or(reading.running.as_ref());
+    about.is_some_and(|version| !version.proves(&wave.version))
 }
 
 fn behind(reading: &Reading) -> String {

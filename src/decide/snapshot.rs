@@ -377,6 +377,10 @@ pub struct Reading {
     /// The version that the object proves to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<Version>,
+    /// The version that its last attempt was about, where the kind names one. A failure speaks of
+    /// this one: until a controller has read a fix, it still reports what the fix mends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempted: Option<Version>,
     /// Its digest, where the kind names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,

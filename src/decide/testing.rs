@@ -63,6 +63,7 @@ pub(crate) fn healthy(running: &str) -> Reading {
         signal: "HelmRelease app/app".to_string(),
         health: Health::Healthy,
         running: Some(version(running)),
+        attempted: None,
         digest: None,
         observed_at: noon(),
         since: Some(ago(600)),

@@ -245,6 +245,7 @@ impl Clusters {
             signal: title(&target),
             health,
             running: None,
+            attempted: None,
             digest: None,
             observed_at,
             since: None,

@@ -61,6 +61,7 @@ fn unreadable(why: &str, now: Timestamp) -> Reading {
         signal: "signal".to_string(),
         health: Health::Unknown,
         running: None,
+        attempted: None,
         digest: None,
         observed_at: now,
         since: None,

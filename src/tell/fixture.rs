@@ -422,7 +422,7 @@ fn ledger() -> Ledger {
         at("2026-11-21T06:31:00Z"),
     );
     bad.pull = Some(Announced { number: PullNumber(9), at: at("2026-11-21T06:31:20Z") });
-    bad.head = Some(Head { commit: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:31:00Z") });
+    bad.heads = vec![Head { commit: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:31:00Z") }];
     bad.merging = Some(Merging { head: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:50:00Z"), forced: None });
     bad.landed = Some(Landed { at: at("2026-11-21T06:50:02Z"), commit: None, by: Some("coldframe[bot]".into()) });
     let WaveState::Failed { at: failed, why } = held().state else { unreachable!() };
@@ -472,6 +472,7 @@ fn snapshot() -> Snapshot {
         hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
         ledger: ledger(),
         ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        look_again: SignedDuration::from_secs(30),
         plugins,
     }
 }

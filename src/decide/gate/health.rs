@@ -160,6 +160,7 @@ mod tests {
                     reading(|r| {
                         r.health = Health::Degraded;
                         r.running = Some(version("1.0.0"));
+                        r.attempted = Some(version("1.1.0"));
                         r.since = Some(ago(5));
                     })
                 },
@@ -225,6 +226,22 @@ mod tests {
             _ => None,
         });
         records.max().unwrap_or(SignedDuration::ZERO)
+    }
+
+    /// A fix has landed, and the controller still reports the failure that it mends.
+    #[test]
+    fn a_fix_does_not_fail_for_its_predecessors_fault() {
+        for health in [Health::Failed, Health::Degraded] {
+            let world = reading(|r| {
+                r.health = health;
+                r.running = Some(version("1.0.0"));
+                r.attempted = Some(version("1.0.9"));
+                r.since = Some(ago(900));
+            });
+            let finding = says(&world, Gate::Health);
+            assert_eq!(finding.verdict, WAIT, "{finding:?}");
+            assert_eq!(finding.because.to_string(), "bronze-1 is on 1.0.0, still failing");
+        }
     }
 
     #[test]

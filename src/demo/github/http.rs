@@ -21,8 +21,7 @@ pub type Shared = Arc<Mutex<World>>;
 const API_LIMIT: usize = 25 << 20;
 /// The largest push.
 const GIT_LIMIT: usize = 64 << 20;
-/// Requests an hour: of an App or a person, and without a token.
-const HOURLY: u64 = 5_000;
+/// Requests an hour without a token.
 const HOURLY_ANONYMOUS: u64 = 60;
 
 /// The lock on the world. A panic elsewhere does not make the rest of the demo useless.
@@ -176,7 +175,7 @@ fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut
         refused.headers.push(("retry-after", wait.to_string()));
         return refused;
     }
-    let (used, limit) = (limit_of(world, key).used, hourly(key));
+    let (used, limit) = (limit_of(world, key).used, hourly(world, key));
     if world.faults.rate_limit_exhausted || used >= limit {
         if graphql {
             let message = format!("API rate limit already exceeded for {key}.");
@@ -192,8 +191,8 @@ fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut
     answer(world)
 }
 
-fn hourly(key: &str) -> u64 {
-    if key == "anonymous" { HOURLY_ANONYMOUS } else { HOURLY }
+fn hourly(world: &World, key: &str) -> u64 {
+    if key == "anonymous" { HOURLY_ANONYMOUS.min(world.requests_per_hour) } else { world.requests_per_hour }
 }
 
 fn limit_of(world: &mut World, key: &str) -> Limit {
@@ -209,7 +208,7 @@ fn limit_of(world: &mut World, key: &str) -> Limit {
 /// Used, limit and reset of an actor, as `GET /rate_limit` and GraphQL show them.
 pub fn rate_limit(world: &mut World, key: &str) -> Value {
     let entry = limit_of(world, key);
-    let limit = hourly(key);
+    let limit = hourly(world, key);
     let used = if world.faults.rate_limit_exhausted { limit } else { entry.used.min(limit) };
     let one = json!({"limit": limit, "used": used, "remaining": limit - used, "reset": entry.reset.as_second()});
     json!({"resources": {"core": one, "graphql": one, "search": one}, "rate": one})

@@ -124,6 +124,9 @@ impl World {
     }
 }
 
+/// The hub's own account, under which it commits what people do in the browser.
+pub const WEB_FLOW: &str = "web-flow";
+
 /// Who commits what people do in the browser.
 pub fn hub_signature() -> Signature {
     Signature { name: "GitHub".to_owned(), email: "noreply@localhost".to_owned() }

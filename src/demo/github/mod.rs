@@ -49,12 +49,19 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Its clock; a test may run it ahead.
     pub clock: Clock,
+    /// Requests that each App or person may make in an hour; GitHub's own figure is 5,000.
+    pub requests_per_hour: u64,
 }
 
 impl Options {
     /// A free loopback port and this machine's time.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), listen: SocketAddr::from(([127, 0, 0, 1], 0)), clock: Clock::default() }
+        Self {
+            dir: dir.into(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            clock: Clock::default(),
+            requests_per_hour: 5_000,
+        }
     }
 }
 
@@ -92,6 +99,8 @@ impl GitHub {
         let world = Arc::new(Mutex::new(state::World {
             dir,
             url: url.clone(),
+            requests_per_hour: options.requests_per_hour,
+            started_at: options.clock.now(),
             clock: options.clock,
             outbox,
             last_id: 1_000,
@@ -106,6 +115,7 @@ impl GitHub {
             faults: Faults::default(),
             delivered: Vec::new(),
         }));
+        http::lock(&world).account_add(merge::WEB_FLOW, state::Kind::User);
         let router = axum::Router::new().fallback(http::serve).with_state(world.clone());
         let server = tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, router).await {

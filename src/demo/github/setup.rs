@@ -40,7 +40,8 @@ pub fn plainly(answer: Answer) -> anyhow::Error {
 }
 
 impl World {
-    fn account_add(&mut self, login: &str, kind: Kind) {
+    /// Adds an account unless there is one of that login.
+    pub fn account_add(&mut self, login: &str, kind: Kind) {
         if self.account(login).is_none() {
             let id = self.id();
             self.accounts.insert(login.to_owned(), Account { id, login: login.to_owned(), kind });

@@ -42,6 +42,8 @@ impl Signal for Application {
         };
         let mut verdict = state(object, &chart);
         let applied = chart.applied(object);
+        let operation = object.at("/status/operationState/syncResult");
+        verdict.attempted = operation.and_then(|result| chart.revision(result)).and_then(version);
         if let Some(digest) = applied.and_then(digest) {
             // A generic OCI source resolves to a digest; its version is the tag that it was compared with.
             verdict.running = chart.text("/targetRevision").filter(|_| chart.is_compared(object)).and_then(version);

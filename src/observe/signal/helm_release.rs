@@ -38,6 +38,7 @@ impl Signal for HelmRelease {
     fn judge(&self, object: &Value, observed_at: Timestamp) -> Reading {
         let object = Object(object);
         let mut verdict = state(object);
+        verdict.attempted = object.text("/status/lastAttemptedRevision").and_then(|text| text.parse().ok());
         let newest = object.at("/status/history/0").map(Object);
         if let Some(newest) = newest.filter(|newest| newest.text("/status") == Some("deployed")) {
             verdict.running = newest.text("/chartVersion").and_then(|text| text.parse().ok());

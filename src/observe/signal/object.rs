@@ -26,6 +26,7 @@ pub(super) struct Condition<'a> {
 pub(super) struct Verdict {
     pub health: Health,
     pub running: Option<Version>,
+    pub attempted: Option<Version>,
     pub digest: Option<Digest>,
     pub since: Option<Timestamp>,
     pub evidence: String,
@@ -33,7 +34,7 @@ pub(super) struct Verdict {
 
 impl Verdict {
     pub fn new(health: Health, evidence: impl Into<String>) -> Self {
-        Self { health, running: None, digest: None, since: None, evidence: evidence.into() }
+        Self { health, running: None, attempted: None, digest: None, since: None, evidence: evidence.into() }
     }
 
     pub fn since(mut self, since: Option<Timestamp>) -> Self {
@@ -47,6 +48,7 @@ impl Verdict {
             signal: signal.to_string(),
             health: self.health,
             running: self.running,
+            attempted: self.attempted,
             digest: self.digest,
             observed_at,
             since: self.since.map(|since| since.min(observed_at)),

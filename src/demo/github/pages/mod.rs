@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::http::{Incoming, percent_decode, plain};
 use super::markdown;
-use super::state::{Actor, Kind, Repository, Role, World};
+use super::state::{Account, Actor, Kind, Repository, Role, World};
 
 /// The cookie that says who somebody chose to be.
 const COOKIE: &str = "sandbox_who";
@@ -163,13 +163,18 @@ fn chosen(world: &World, headers: &HeaderMap) -> Option<String> {
     let mut pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
     let account = world.account(&String::from_utf8_lossy(&percent_decode(value)))?;
-    (account.kind == Kind::User).then(|| account.login.clone())
+    is_person(account).then(|| account.login.clone())
+}
+
+/// Whether a visitor can be this account: a person, not the hub itself.
+fn is_person(account: &Account) -> bool {
+    account.kind == Kind::User && account.login != super::merge::WEB_FLOW
 }
 
 /// Renders a page with what all pages share.
 fn show(world: &World, visit: &Visit<'_>, page: Page) -> Response<Body> {
     let mut data = page.data;
-    let people = world.accounts.values().filter(|account| account.kind == Kind::User);
+    let people = world.accounts.values().filter(|account| is_person(account));
     let people: Vec<Value> = people
         .map(|account| json!({"login": account.login, "chosen": Some(&account.login) == visit.who.as_ref()}))
         .collect();

@@ -35,7 +35,7 @@ fn meta(_world: &mut World, _call: &Call<'_>) -> Outcome {
 
 fn me(world: &mut World, call: &Call<'_>) -> Outcome {
     match call.actor() {
-        Actor::User(login) => Ok(Answer::ok(render::user(world, login))),
+        Actor::User(login) => Ok(Answer::ok(render::user_full(world, login))),
         Actor::Installation { .. } | Actor::App(_) => Err(Answer::error(403, "Resource not accessible by integration")),
         Actor::Anonymous => Err(Answer::error(401, "Requires authentication")),
     }
@@ -43,7 +43,7 @@ fn me(world: &mut World, call: &Call<'_>) -> Outcome {
 
 fn account(world: &mut World, call: &Call<'_>) -> Outcome {
     let found = world.account(call.value("login")).ok_or_else(Answer::not_found)?;
-    Ok(Answer::ok(render::user(world, &found.login)))
+    Ok(Answer::ok(render::user_full(world, &found.login)))
 }
 
 /// The members of a team, when the actor may see them: members of the organization, and Apps with

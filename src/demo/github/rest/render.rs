@@ -23,6 +23,19 @@ pub fn user(world: &World, login: &str) -> Value {
     })
 }
 
+/// An account as it is shown alone.
+pub fn user_full(world: &World, login: &str) -> Value {
+    let mut value = user(world, login);
+    let since = world.started_at;
+    let more = json!({
+        "name": login, "company": null, "blog": "", "location": null, "email": null, "hireable": null, "bio": null,
+        "twitter_username": null, "public_repos": 0, "public_gists": 0, "followers": 0, "following": 0,
+        "created_at": stamp(since), "updated_at": stamp(since),
+    });
+    extend(&mut value, more);
+    value
+}
+
 /// URLs of a repository by their key, as a list: GitHub sends all of them with each repository.
 const REPOSITORY_URLS: &[(&str, &str)] = &[
     ("archive_url", "/{archive_format}{/ref}"),

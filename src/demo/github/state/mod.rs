@@ -27,6 +27,10 @@ pub struct World {
     pub url: String,
     /// The hub's clock.
     pub clock: Clock,
+    /// Requests that each actor may make in an hour.
+    pub requests_per_hour: u64,
+    /// When this world began.
+    pub started_at: Timestamp,
     /// Where signed webhooks leave.
     pub outbox: UnboundedSender<Delivery>,
     /// The last id given out.

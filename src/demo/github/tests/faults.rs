@@ -86,4 +86,9 @@ async fn budgets_end() {
     let answer = town.query("{viewer{login}}", json!({})).await;
     assert_eq!(answer["errors"][0]["type"], "RATE_LIMIT");
     assert_eq!(town.get("/rate_limit").await.1["rate"]["remaining"], 0);
+    town.hub.faults(|faults| *faults = Faults::default());
+    town.hub.world().requests_per_hour = 2;
+    let used: Vec<u16> = [town.get("/user").await.0, town.get("/user").await.0, town.get("/user").await.0].into();
+    assert_eq!(used[2], 403);
+    assert_eq!(town.get("/rate_limit").await.1["rate"]["limit"], 2);
 }

@@ -118,13 +118,19 @@ async fn webhooks_are_lost_doubled_and_never_retried() {
     let came = until(&inbox, 3).await;
     assert_eq!(came.len(), 3);
     assert!(came.iter().all(|one| one.1 == came[0].1), "a duplicate has the same delivery id");
+    let late = std::time::Duration::from_millis(400);
+    town.hub.faults(|faults| faults.webhooks = Webhooks { delay: late, ..Webhooks::default() });
+    town.hub.push_file(REPO, "lost", "bob", "a", "late", "late").unwrap();
+    tokio::time::sleep(late / 4).await;
+    assert_eq!(inbox.lock().unwrap().len(), 3);
+    assert_eq!(until(&inbox, 4).await.len(), 4);
     town.hub.faults(|faults| faults.webhooks = Webhooks { drop_all: true, ..Webhooks::default() });
     town.hub.push_file(REPO, "lost", "bob", "a", "3", "three").unwrap();
     town.hub.faults(|faults| faults.webhooks = Webhooks::default());
     town.hub.set_webhook(town.bot.id, "http://127.0.0.1:9/none", "x").unwrap();
     town.hub.push_file(REPO, "lost", "bob", "a", "4", "four").unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    assert_eq!(inbox.lock().unwrap().len(), 3);
+    assert_eq!(inbox.lock().unwrap().len(), 4);
     let failed = town.hub.deliveries().into_iter().filter(|one| one.status.is_none()).count();
     assert_eq!(failed, 1, "tried once, and not again");
 }

@@ -184,6 +184,18 @@ async fn closing_reopening_and_deleted_branches() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn merging_may_delete_the_head_branch() {
+    let town = town().await;
+    town.hub.set_delete_branch_on_merge(REPO, true).unwrap();
+    let head = town.branch("q", "clusters/qa/app.yaml", "1.1.0");
+    let number = town.open("q").await;
+    assert_eq!(town.merge(number, &town.token, &head).await.0, 200);
+    assert_eq!(town.hub.head(REPO, "q").unwrap(), None);
+    assert!(matches!(town.hub.pull(REPO, number).unwrap().standing, PullStanding::Merged { .. }));
+    assert_eq!(town.get("/repos/acme/config/git/ref/pull/1/head").await.1["object"]["sha"], head);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn commits_that_reach_main_another_way_count_as_merged() {
     let town = town().await;
     let head = town.branch("q", "clusters/qa/app.yaml", "1.1.0");

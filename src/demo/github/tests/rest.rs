@@ -83,6 +83,17 @@ async fn conditional_requests_are_free_and_bound_to_who_asks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_date_is_the_hubs_own() {
+    let town = town().await;
+    town.hub.world().clock.shift(jiff::SignedDuration::from_mins(30));
+    let answer = town.send(Method::GET, "/repos/acme/config", &town.token, Value::Null).await;
+    let date = answer.headers()["date"].to_str().unwrap();
+    let date = jiff::fmt::rfc2822::parse(date).unwrap().timestamp();
+    let ahead = date.duration_since(crate::demo::clock::now());
+    assert!(ahead > jiff::SignedDuration::from_mins(29), "{ahead:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn comments_are_written_edited_and_listed() {
     let town = town().await;
     town.branch("one", "clusters/qa/app.yaml", "1.1.0");
@@ -199,6 +210,9 @@ async fn files_commits_and_comparisons() {
     town.open("one").await;
     let files = town.get("/repos/acme/config/pulls/1/files").await.1;
     assert_eq!((&files[0]["filename"], &files[0]["status"]), (&json!("clusters/qa/app.yaml"), &json!("modified")));
+    let diff = town.http.get(format!("{}/api/v3/repos/acme/config/pulls/1", town.hub.url())).bearer_auth(&town.token);
+    let diff = diff.header("accept", "application/vnd.github.diff").send().await.unwrap().text().await.unwrap();
+    assert!(diff.starts_with("diff --git a/clusters/qa/app.yaml") && diff.ends_with("+version: 1.1.0\n"), "{diff}");
     let errors = town.get("/repos/acme/config/codeowners/errors").await.1;
     assert_eq!(errors["errors"], json!([]));
 }
