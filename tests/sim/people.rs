@@ -114,8 +114,8 @@ fn review(world: &mut World, spot: &Spot, what: Opinion) {
     let Some(number) = world.open_pull(spot).map(|pull| pull.number) else { return };
     let pull = world.pull_mut(number).unwrap();
     match what {
-        Opinion::Approve => pull.review(now, *luck.pick(&OWNERS), ReviewVerdict::Approved),
-        Opinion::RequestChanges => pull.review(now, *luck.pick(&[OWNERS[1], WRITER]), ReviewVerdict::ChangesRequested),
+        Opinion::Approve => pull.review(now, luck.name(&OWNERS), ReviewVerdict::Approved),
+        Opinion::RequestChanges => pull.review(now, luck.name(&[OWNERS[1], WRITER]), ReviewVerdict::ChangesRequested),
         Opinion::TakeBack => {
             if let Some(last) = pull.reviews.last().map(|review| review.by.to_string()) {
                 pull.review(now, &last, ReviewVerdict::Dismissed);
@@ -123,7 +123,7 @@ fn review(world: &mut World, spot: &Spot, what: Opinion) {
         }
         Opinion::Noise => {
             let verdict = *luck.pick(&[ReviewVerdict::Approved, ReviewVerdict::Approved, ReviewVerdict::Commented]);
-            pull.review(now, *luck.pick(&[STRANGER, OTHER_BOT, BOT, WRITER]), verdict);
+            pull.review(now, luck.name(&[STRANGER, OTHER_BOT, BOT, WRITER]), verdict);
         }
     }
 }
@@ -174,7 +174,7 @@ fn commit_by_hand(world: &mut World, spot: &Spot, back: bool) {
 pub fn approve_in_vain(world: &mut World, number: u64, head: &str) {
     let (now, mut luck) = (world.now, world.luck(&["in vain", head]));
     if let Some(pull) = world.pull_mut(number).filter(|pull| pull.is_open() && pull.head == head) {
-        pull.review(now, *luck.pick(&[STRANGER, OTHER_BOT, BOT, WRITER]), ReviewVerdict::Approved);
+        pull.review(now, luck.name(&[STRANGER, OTHER_BOT, BOT, WRITER]), ReviewVerdict::Approved);
     }
 }
 

@@ -82,7 +82,7 @@ fn impatient_force(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
         for force in tiers.filter_map(|tier| tier.force.as_mut()) {
-            force.after = force.after / 2;
+            force.after /= 2;
         }
     })
 }

@@ -44,6 +44,10 @@ impl Rng {
         &items[index]
     }
 
+    pub fn name<'a>(&mut self, names: &[&'a str]) -> &'a str {
+        self.pick::<&str>(names)
+    }
+
     /// A whole number of seconds between the two, given in minutes.
     pub fn minutes(&mut self, low: u64, high: u64) -> SignedDuration {
         SignedDuration::from_secs(self.range(low * 60, high * 60) as i64)

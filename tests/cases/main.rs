@@ -1,0 +1,116 @@
+//! Cases: with these facts, at this time, the plan in words. One file per case; what a case does not
+//! say it has from its base. `COLDFRAME_BLESS=1 cargo test --test cases` writes the plans anew.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+mod words;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use decide::Snapshot;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_yaml::Value;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    /// What the case is about, in one sentence.
+    what: String,
+    /// A file of `base/` without its ending.
+    base: String,
+    /// What is different there: keys replace keys, lists replace lists, null takes a key out.
+    #[serde(default)]
+    snapshot: Value,
+    now: Timestamp,
+    /// The plan in words; always the last key of the file.
+    plan: String,
+}
+
+#[test]
+fn each_case_gives_its_plan() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let files = yaml_files(&folder);
+    assert!(!files.is_empty(), "no case in {}", folder.display());
+    let mut wrong = String::new();
+    for path in &files {
+        let text = fs::read_to_string(path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy();
+        let case: Case = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let snapshot = snapshot(&folder, &case).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let plan = words::of(&decide::plan(&snapshot, case.now));
+        if std::env::var_os("COLDFRAME_BLESS").is_some() {
+            fs::write(path, blessed(&text, &plan)).unwrap();
+        } else if case.plan != plan {
+            wrong.push_str(&format!("\n{name}: {}\n{}", case.what, difference(&case.plan, &plan)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}\nCOLDFRAME_BLESS=1 cargo test --test cases takes the new plans over");
+    println!("{} cases", files.len());
+}
+
+fn yaml_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    files.sort();
+    files
+}
+
+fn snapshot(folder: &Path, case: &Case) -> Result<Snapshot, String> {
+    let path = folder.join(format!("base/{}.yaml", case.base));
+    let base = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut facts: Value = serde_yaml::from_str(&base).map_err(|error| format!("{}: {error}", path.display()))?;
+    facts.apply_merge().map_err(|error| error.to_string())?;
+    patch(&mut facts, &case.snapshot);
+    serde_yaml::with::singleton_map_recursive::deserialize(facts).map_err(|error| format!("the snapshot: {error}"))
+}
+
+/// A merge patch (RFC 7396) on YAML.
+fn patch(onto: &mut Value, change: &Value) {
+    let (Value::Mapping(onto), Value::Mapping(change)) = (&mut *onto, change) else {
+        if !change.is_null() {
+            *onto = change.clone();
+        }
+        return;
+    };
+    for (key, value) in change {
+        match (value, onto.get_mut(key)) {
+            (Value::Null, _) => {
+                onto.remove(key);
+            }
+            (Value::Mapping(_), Some(present @ Value::Mapping(_))) if !is_tagged_choice(value) => patch(present, value),
+            (value, _) => {
+                onto.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// `{known: …}` and `{unread: …}` are one fact, not two keys.
+fn is_tagged_choice(value: &Value) -> bool {
+    value.get("unread").is_some()
+}
+
+fn blessed(text: &str, plan: &str) -> String {
+    let head = text.split_inclusive('\n').take_while(|line| !line.starts_with("plan:"));
+    let lines: String =
+        plan.lines().map(|line| if line.is_empty() { "\n".to_string() } else { format!("  {line}\n") }).collect();
+    format!("{}plan: |\n{lines}", head.collect::<String>())
+}
+
+/// Both texts line by line, with a sign before those that only one of them has.
+fn difference(wanted: &str, found: &str) -> String {
+    let (wanted, found): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), found.lines().collect());
+    let gone = wanted.iter().filter(|line| !found.contains(line)).map(|line| format!("  - {line}\n"));
+    let new = found.iter().map(|line| format!("  {} {line}\n", if wanted.contains(line) { ' ' } else { '+' }));
+    gone.chain(new).collect()
+}
+
+#[test]
+fn a_patch_replaces_adds_and_takes_out() {
+    let yaml = |text: &str| serde_yaml::from_str::<Value>(text).unwrap();
+    let mut facts = yaml("{a: {b: 1, c: [1, 2]}, d: {known: {x: 1}}, e: 5}");
+    patch(&mut facts, &yaml("{a: {c: [3], f: 6}, d: {unread: no answer}, e: null}"));
+    assert_eq!(facts, yaml("{a: {b: 1, c: [3], f: 6}, d: {unread: no answer}}"));
+    assert_eq!(blessed("what: x\nplan: |\n  old\n", "new\n\nlines\n"), "what: x\nplan: |\n  new\n\n  lines\n");
+}
