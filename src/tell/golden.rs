@@ -80,9 +80,14 @@ fn terminal() {
 fn pages() {
     let view = Arc::new(fixture::view());
     let state = DashboardState { views: vec![Arc::clone(&view)] };
-    golden("dashboard.html", &dashboard(&state, fixture::now()).unwrap());
+    let page = dashboard(&state, fixture::now()).unwrap();
+    let cells = page.matches("<td class=").count();
+    assert_eq!(page.matches("\"><a href=\"wave?repository").count(), cells, "every cell opens its wave");
+    assert!(!page.contains("href=\"#\""), "every link leads somewhere");
+    golden("dashboard.html", &page);
     for (plugin, tier) in [("cert-manager", "silver"), ("trust-manager", "silver"), ("loki", "gold")] {
         let page = wave_page(&view, &plugin.into(), &tier.into(), fixture::now()).unwrap();
+        assert!(!page.contains("href=\"#\""), "every link leads somewhere");
         golden(&format!("wave-{plugin}-{tier}.html"), &page);
     }
     assert!(dashboard(&DashboardState::default(), fixture::now()).unwrap().contains("No repository"));

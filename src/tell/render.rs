@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use handlebars::{Context, Handlebars, Helper, HelperResult, Output, RenderContext};
+use handlebars::{Context, Handlebars, Helper, HelperResult, Output, RenderContext, RenderErrorReason};
 use serde::Serialize;
 
 use super::{TellError, inert};
@@ -44,7 +44,7 @@ pub(crate) fn markdown(name: &'static str, facts: &impl Serialize) -> Result<Str
     render(REGISTRY.get_or_init(|| registry(&MARKDOWN, inert::md)), name, facts)
 }
 
-/// Renders an HTML template. A plain `{{value}}` is escaped; `href` is an address or `#`.
+/// Renders an HTML template. A plain `{{value}}` is escaped; `address` is an address or `#`.
 pub(crate) fn html(name: &'static str, facts: &impl Serialize) -> Result<String, TellError> {
     static REGISTRY: OnceLock<Result<Handlebars<'static>, (&'static str, String)>> = OnceLock::new();
     render(REGISTRY.get_or_init(|| registry(&HTML, escape_html)), name, facts)
@@ -65,14 +65,15 @@ fn registry(templates: &[(&'static str, &'static str)], escape: fn(&str) -> Stri
     helper(&mut registry, "code", |text, _| inert::code(text));
     helper(&mut registry, "codecell", |text, _| inert::code_cell(text));
     helper(&mut registry, "link", inert::link);
-    helper(&mut registry, "href", |url, _| escape_html(inert::web(url).unwrap_or("#")));
+    helper(&mut registry, "address", |url, _| escape_html(inert::web(url).unwrap_or("#")));
     for (name, text) in templates {
         registry.register_template_string(name, *text).map_err(|error| (*name, error.to_string()))?;
     }
     Ok(registry)
 }
 
-/// A helper of one or two values; what it returns is written as it is.
+/// A helper of one or two values; what it returns is written as it is. Without a value it was not
+/// meant: a field of the same name was, which it hides.
 fn helper(registry: &mut Handlebars<'static>, name: &str, make: fn(&str, &str) -> String) {
     let write = move |helper: &Helper<'_>,
                       _: &Handlebars<'_>,
@@ -80,6 +81,10 @@ fn helper(registry: &mut Handlebars<'static>, name: &str, make: fn(&str, &str) -
                       _: &mut RenderContext<'_, '_>,
                       out: &mut dyn Output|
           -> HelperResult {
+        if helper.param(0).is_none() {
+            let why = format!("`{}` wants a value; a field must not be called like a helper", helper.name());
+            return Err(RenderErrorReason::Other(why).into());
+        }
         let value = |index| {
             let value = helper.param(index).map(handlebars::PathAndJson::value);
             value.map_or_else(String::new, |value| value.as_str().map_or_else(|| value.to_string(), str::to_string))

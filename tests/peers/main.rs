@@ -11,7 +11,6 @@ mod openapi;
 mod peers;
 mod recorder;
 mod requests;
-mod started;
 #[allow(dead_code)] // the bot's own tests use all of it
 #[path = "../bot/support.rs"]
 mod support;

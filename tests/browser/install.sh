@@ -1,0 +1,41 @@
+#!/bin/sh
+# Installs what `cargo test --test browser` drives: Chromium by apt-get where it is missing, and
+# playwright-core into one folder (argument, else $COLDFRAME_BROWSER, else target/browser). Wants node
+# with npm. Quick when all is there.
+set -eu
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+folder=${1:-${COLDFRAME_BROWSER:-$here/../../target/browser}}
+mkdir -p "$folder"
+folder=$(CDPATH='' cd -- "$folder" && pwd)
+
+# One at a time; the lock goes with the process.
+if command -v flock >/dev/null 2>&1 && [ -z "${COLDFRAME_BROWSER_LOCKED:-}" ]; then
+    COLDFRAME_BROWSER_LOCKED=1 exec flock "$folder/.lock" "$0" "$folder"
+fi
+
+say() { echo "browser: $*" >&2; }
+
+if ! command -v "${CHROMIUM:-chromium}" >/dev/null 2>&1; then
+    command -v apt-get >/dev/null 2>&1 || { say 'install Chromium, and name it in $CHROMIUM if it is not called chromium'; exit 1; }
+    root=''
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null 2>&1 || { say 'install the package chromium (neither root nor sudo here)'; exit 1; }
+        root='sudo -n'
+    fi
+    say 'installing chromium'
+    $root apt-get update -qq >&2
+    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >&2
+fi
+
+packages='playwright-core@1.65.1'
+if [ "$(cat "$folder/node.stamp" 2>/dev/null || true)" != "$packages" ]; then
+    command -v npm >/dev/null 2>&1 || { say 'npm is missing; install Node.js 20 or newer'; exit 1; }
+    say "installing $packages"
+    rm -rf "$folder/node"
+    mkdir -p "$folder/node"
+    echo '{ "private": true }' >"$folder/node/package.json"
+    (cd "$folder/node" && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error "$packages" >&2)
+    printf '%s\n' "$packages" >"$folder/node.stamp"
+fi
+say "ready in $folder"
