@@ -90,7 +90,12 @@ const RULES: &[Rule] = &[
 ];
 
 /// Files over the limit, with the reason; none is the aim.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] = &[
+    ("src/policy/file.rs", "one list of keys drives the parser and the schema; cut in two, they could drift"),
+    ("src/policy/tests/mistakes.rs", "a table: one mistake a line, with what is said about it"),
+    ("src/policy/tests/mod.rs", "a table: one file a case, with what is understood"),
+    ("src/tell/fixture.rs", "one world for every face of the tests"),
+];
 const LINES: usize = 450;
 const BOT_ROOMS: &[&str] = &["hub", "observe", "decide", "ledger", "act", "tell", "wake", "git", "policy", "tick"];
 
@@ -217,7 +222,7 @@ fn no_search(files: &[File]) -> Problems {
 fn found_in_product(files: &[File], what: &[&str], except: &[&str]) -> Problems {
     let mut problems = Problems::new();
     for file in files.iter().filter(|file| file.is_rust() && file.within("src/")) {
-        if except.iter().any(|place| file.within(place)) {
+        if file.is_for_tests() || except.iter().any(|place| file.within(place)) {
             continue;
         }
         for (number, line) in file.product() {

@@ -86,8 +86,11 @@ impl Assessment {
         }
         let late = past_deadline(wave, rule, now);
         let unknown = self.troubles(|state| matches!(state, MemberState::Unknown(_)));
-        (late && unknown.len() > rule.max_unknown as usize)
-            .then_some(Reason::PastProgressDeadline { deadline: rule.progress_deadline, members: unknown })
+        // What is tolerated proves nothing: a wave of which nobody became healthy has failed.
+        let nobody = self.healthy() == 0;
+        let members = if nobody { self.troubles(|_| true) } else { unknown.clone() };
+        (late && (nobody || unknown.len() > rule.max_unknown as usize))
+            .then_some(Reason::PastProgressDeadline { deadline: rule.progress_deadline, members })
     }
 }
 

@@ -35,12 +35,14 @@ pub struct Options {
     pub dir: PathBuf,
     /// Where the GitHub listens; port 0 takes a free one.
     pub hub_port: u16,
+    /// A scripted story that takes longer has gone wrong; a busy machine may want more.
+    pub patience: SignedDuration,
 }
 
 impl Options {
     /// Free ports, and everything in this folder.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), hub_port: 0 }
+        Self { dir: dir.into(), hub_port: 0, patience: SignedDuration::from_secs(150) }
     }
 }
 
@@ -82,6 +84,7 @@ pub struct World {
     pub(super) source: GitSource,
     pub(super) dir: PathBuf,
     pub(super) chronicle: Mutex<Chronicle>,
+    pub(super) patience: SignedDuration,
 }
 
 impl World {
@@ -121,7 +124,16 @@ impl World {
             listen: free_address()?,
             user_token: github.add_token(VISITOR),
         };
-        let world = Self { settings, github, charts, clusters, source, dir, chronicle: Mutex::default() };
+        let world = Self {
+            settings,
+            github,
+            charts,
+            clusters,
+            source,
+            dir,
+            chronicle: Mutex::default(),
+            patience: options.patience,
+        };
         world.set_webhook(&format!("http://{}/webhook", world.settings.listen))?;
         Ok(world)
     }

@@ -23,7 +23,7 @@ use crate::tell::{self, DashboardState, Metrics, Outcome, View};
 use crate::tick::Ticked;
 
 /// What the pages show: the last view of each repository.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Face {
     metrics: Metrics,
     shown: Arc<Mutex<Shown>>,
@@ -33,12 +33,6 @@ pub struct Face {
 struct Shown {
     listed: bool,
     views: BTreeMap<String, Arc<View>>,
-}
-
-impl Default for Face {
-    fn default() -> Self {
-        Self { metrics: Metrics::new(), shown: Arc::default() }
-    }
 }
 
 impl Face {

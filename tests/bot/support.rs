@@ -19,7 +19,9 @@ pub struct Stage {
 impl Stage {
     pub async fn set() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let world = World::start(Options::new(folder.path().join("world"))).await.unwrap();
+        let patience = jiff::SignedDuration::from_mins(8);
+        let options = Options { patience, ..Options::new(folder.path().join("world")) };
+        let world = World::start(options).await.unwrap();
         Self { world, folder }
     }
 

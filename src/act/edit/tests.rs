@@ -1,3 +1,5 @@
+//! The editor as its callers use it: every layout, every refusal.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
 use proptest::prelude::*;

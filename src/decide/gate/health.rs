@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_fails_a_wave() {
         type Case = (&'static str, fn() -> Snapshot, bool);
-        let cases: [Case; 7] = [
+        let cases: [Case; 8] = [
             ("given up by its controller", || reading(|r| r.health = Health::Failed), true),
             (
                 "degraded for five minutes",
@@ -184,6 +184,16 @@ mod tests {
                     w
                 },
                 false,
+            ),
+            (
+                "nobody healthy at the deadline, though one failure is tolerated",
+                || {
+                    let mut w = reading(|r| r.health = Health::Progressing);
+                    bronze(&mut w).health.max_failures = 1;
+                    bronze(&mut w).health.progress_deadline = SignedDuration::from_mins(30);
+                    w
+                },
+                true,
             ),
             (
                 "past the progress deadline",

@@ -1,3 +1,5 @@
+//! The clusters as kube-rs sees them.
+
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::wildcard_enum_match_arm)] // git makes the config repo here
 
 use std::process::Command;

@@ -25,8 +25,6 @@ const OWNER_LOOK: SignedDuration = SignedDuration::from_millis(500);
 const EPILOGUE: u32 = 20;
 /// Looks in a row that may fail.
 const BLIND: u32 = 20;
-/// A story that takes longer has gone wrong.
-const LONGEST: SignedDuration = SignedDuration::from_secs(150);
 
 impl World {
     /// Tells the story to its end. With `hands_on` nobody is scripted but the authors of charts, and
@@ -74,7 +72,7 @@ impl World {
                 Err(error) => return Err(error.context("the hub cannot be looked at any more")),
             }
             let took = now().duration_since(began);
-            anyhow::ensure!(hands_on || took <= LONGEST, "it was not over after {} s", took.as_secs());
+            anyhow::ensure!(hands_on || took <= self.patience, "it was not over after {} s", took.as_secs());
             tokio::time::sleep(LOOK).await;
         }
         Ok(())

@@ -1,3 +1,5 @@
+//! Kubeconfigs that are refused, and clusters that answer badly or not at all.
+
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::atomic::AtomicUsize;

@@ -1,3 +1,5 @@
+//! Which hosts may be asked, and where redirects end.
+
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
 use axum::Router;

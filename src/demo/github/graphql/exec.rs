@@ -241,7 +241,7 @@ impl<'a> Executor<'a> {
     ) -> Result<Resolved, Fault> {
         match (fields.get(name), name) {
             (None, "reactionGroups" | "entries" | "errors") => Ok(Resolved::List(Vec::new())),
-            (None, "comments") => super::value::connection("EmptyConnection", arguments, Vec::new()),
+            (None, "comments") => super::value::connection("PullRequestReviewCommentConnection", arguments, Vec::new()),
             (None, "isRequired") => Ok(self.required(fields, arguments)),
             (None, "team") => match fields.get("__org") {
                 Some(Resolved::Leaf(Value::String(org))) => {

@@ -122,9 +122,10 @@ impl Executor<'_> {
                 connection("UserConnection", arguments, author)?
             }
             "assignees" | "assignedActors" | "suggestedActors" => connection("UserConnection", arguments, Vec::new())?,
-            "reviewThreads" | "projectCards" | "projectItems" | "closingIssuesReferences" => {
-                connection("EmptyConnection", arguments, Vec::new())?
-            }
+            "reviewThreads" => connection("PullRequestReviewThreadConnection", arguments, Vec::new())?,
+            "projectCards" => connection("ProjectCardConnection", arguments, Vec::new())?,
+            "projectItems" => connection("ProjectV2ItemConnection", arguments, Vec::new())?,
+            "closingIssuesReferences" => connection("IssueConnection", arguments, Vec::new())?,
             "timelineItems" => self.timeline(id, number, arguments)?,
             "reactionGroups" => Resolved::List(Vec::new()),
             "viewerDidAuthor" => (me == pull.author).into(),

@@ -204,7 +204,11 @@ fn combined(world: &mut World, call: &Call<'_>) -> Outcome {
     };
     let repo = world.repo(id)?;
     let api = render::repository_url(world, repo);
-    let items: Vec<Value> = found.iter().map(|status| render::status(world, repo, status)).collect();
+    let mut items: Vec<Value> = found.iter().map(|status| render::status(world, repo, status)).collect();
+    // Here, other than in the list, GitHub does not say by whom.
+    for item in items.iter_mut().filter_map(Value::as_object_mut) {
+        item.remove("creator");
+    }
     Ok(Answer::ok(json!({
         "state": state, "sha": sha, "total_count": items.len(), "statuses": items,
         "repository": render::repository(world, repo), "commit_url": format!("{api}/commits/{sha}"),

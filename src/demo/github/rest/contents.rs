@@ -13,7 +13,6 @@ pub fn routes() -> Vec<Route> {
     vec![
         (Method::GET, "/repos/{owner}/{repo}/contents/{path...}", get),
         (Method::PUT, "/repos/{owner}/{repo}/contents/{path...}", put),
-        (Method::GET, "/repos/{owner}/{repo}/contents", get),
     ]
 }
 

@@ -1,3 +1,5 @@
+//! Each expectation finds the one thing that it is about.
+
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::super::history::Step;

@@ -1,3 +1,5 @@
+//! Tags, manifests and tokens over a registry of the test's own.
+
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::{Arc, Mutex as Lock};

@@ -1,0 +1,126 @@
+//! What stands on a pull request in each state.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::super::fixture::{self, gates, put, wave};
+use super::*;
+use decide::PullNumber;
+use decide::plan::MemberState;
+
+fn shown(wave: &WaveReport) -> String {
+    let view = fixture::view();
+    body(&PullFacts::of(&view.plan, wave, &view.links, &[])).unwrap()
+}
+
+fn open(change: impl FnOnce(&mut WaveReport)) -> String {
+    let state = WaveState::Open { pull: Some(PullNumber(12)), since: fixture::now() };
+    let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
+    wave.findings = gates("bronze", "1.15.0");
+    wave.grace = fixture::open().grace;
+    change(&mut wave);
+    shown(&wave)
+}
+
+fn has(text: &str, wanted: &[&str], not: &[&str]) {
+    for wanted in wanted {
+        assert!(text.contains(wanted), "`{wanted}` is not in\n{text}");
+    }
+    for not in not {
+        assert!(!text.contains(not), "`{not}` is in\n{text}");
+    }
+}
+
+#[test]
+fn the_grace_sentence_is_there_while_nobody_has_approved() {
+    let deadline = fixture::at("2026-11-30T08:12:00Z");
+    let owners = || Reason::NeedsApproval { owners: Vec::new(), missing: 1 };
+    let wait = Verdict::Wait { until: None };
+    has(&open(|_| ()), &["**Every gate passes.**"], &["nobody approves", "Waiting for"]);
+    let running = open(|w| {
+        put(w, Gate::Approvals, wait, owners());
+        put(w, Gate::Grace, wait, Reason::GraceRunning { deadline });
+    });
+    has(&running, &["**If nobody approves**", "Mon 30 Nov 2026, 09:12 CET", "14 d, 3 d and 1 d before"], &["will not"]);
+    let blocked = open(|w| {
+        put(w, Gate::Approvals, wait, owners());
+        let by = Box::new(Reason::WindowClosed { whose: decide::reason::Scope::Tier });
+        put(w, Gate::Grace, wait, Reason::ForceBlocked { by });
+    });
+    has(&blocked, &["**The grace period ended on Mon 30 Nov 2026", "**Not yet:** the grace period is over, but"], &[]);
+    let waived = open(|w| put(w, Gate::Approvals, Verdict::Waived { since: deadline }, owners()));
+    has(&waived, &["The grace period ended on", "Every gate passes"], &["If nobody approves"]);
+    let off = open(|w| {
+        put(w, Gate::Approvals, wait, owners());
+        put(w, Gate::Grace, wait, Reason::LedgerOpen { why: "anybody can push".to_string() });
+    });
+    has(&off, &["If nobody approves", "**As things stand it will not:** force is off"], &[]);
+    let none = open(|w| {
+        w.grace = None;
+        put(w, Gate::Approvals, wait, owners());
+    });
+    has(&none, &["waits for an approval by somebody with write access"], &["nobody approves"]);
+}
+
+#[test]
+fn what_stops_it_stands_first() {
+    let held = open(|w| {
+        let why = Reason::Held { by: "bob".into(), why: "the audit".to_string() };
+        put(w, Gate::Hold, Verdict::Wait { until: None }, why);
+    });
+    assert!(held.starts_with("> 🔴 **Held.** held by bob: the audit."), "{held}");
+    has(&held, &["`/coldframe resume`"], &["Every gate passes"]);
+    let at = fixture::now();
+    let rejected = WaveState::Rejected { at, by: Some("alice".into()), pull: PullNumber(12) };
+    let rejected = open(|w| w.state = rejected);
+    assert!(
+        rejected.starts_with("> ⛔ **Rejected since Sat 21 Nov 2026, 09:14 CET.** alice closed `#12`"),
+        "{rejected}"
+    );
+    has(&rejected, &["1.15.0 does not go to silver"], &["close this pull request", "nobody approves"]);
+    let superseded = WaveState::Superseded { at, by: fixture::version("1.15.1") };
+    assert!(open(|w| w.state = superseded).starts_with("> ⏩ **Superseded since"));
+    has(&shown(&fixture::held()), &["0.12.1 is on bronze now and may overtake it."], &[]);
+}
+
+#[test]
+fn the_text_moves_only_with_the_world() {
+    let mut later = fixture::soaking();
+    let before = shown(&later);
+    if let WaveState::Soaking { healthy_for, until, .. } = &mut later.state {
+        *healthy_for += jiff::SignedDuration::from_mins(5);
+        *until += jiff::SignedDuration::from_mins(5);
+    }
+    assert_eq!(shown(&later), before, "a soak that goes on");
+    let mut landed = fixture::forced();
+    let before = shown(&landed);
+    landed.members[3].state = MemberState::Healthy { since: None };
+    assert_eq!(shown(&landed), before, "a cluster that follows");
+}
+
+#[test]
+fn steps_are_named_by_their_numbers() {
+    for (from, to, wanted) in [
+        (None, "1.0.0", "First install"),
+        (Some("1.14.7"), "1.15.0", "Minor release"),
+        (Some("1.14.7"), "2.0.0", "Major release"),
+        (Some("v1.14.7"), "1.14.8", "Patch release"),
+        (Some("1.15.0-rc.1"), "1.15.0-rc.2", "Newer pre-release"),
+        (Some("1.15.0-rc.1"), "1.15.0", "Release of a pre-release that runs here"),
+        (Some("1.15.0"), "1.14.7", "Step back to an older version"),
+        (Some("1.15.0"), "1.15.0+b2", "The same version again"),
+    ] {
+        let from = from.map(fixture::version);
+        assert_eq!(words::step(from.as_ref(), &fixture::version(to)), wanted, "{from:?} {to}");
+    }
+}
+
+#[test]
+fn many_clusters_are_folded() {
+    let few = open(|_| ());
+    has(&few, &["4 (eu-1, eu-2, us-1, ap-1)"], &["<details>"]);
+    let many = open(|w| {
+        w.members = (0..400)
+            .map(|n| decide::plan::Member { cluster: format!("c{n}").as_str().into(), ..w.members[0].clone() })
+            .collect();
+    });
+    has(&many, &["| 400 |", "<summary>The 400 clusters</summary>", "`c299`", "and 100 more"], &["`c300`"]);
+}

