@@ -88,7 +88,9 @@ impl Assessment {
         let ailing = wave.soak.and_then(|soak| soak.ailing);
         if ailing.is_some_and(|since| now >= since + rule.degraded_for) && self.degraded(rule) {
             let members = self.troubles(|state| matches!(state, MemberState::Degraded(_) | MemberState::Failed(_)));
-            return Some(Reason::MembersFailed { members, tolerated: rule.max_failures });
+            if members.len() > rule.max_failures as usize || members.len() == self.members.len() {
+                return Some(Reason::MembersFailed { members, tolerated: rule.max_failures });
+            }
         }
         let late = past_deadline(wave, rule, now);
         let unknown = self.troubles(|state| matches!(state, MemberState::Unknown(_)));
