@@ -114,6 +114,10 @@ pub fn serve(world: &mut World, incoming: &Incoming) -> Response<Body> {
         response.headers_mut().insert("content-type", HeaderValue::from_static("text/css; charset=utf-8"));
         return response;
     }
+    if incoming.path == "/favicon.ico" {
+        // Browsers ask for it by themselves; a 404 would stand in their console.
+        return plain(StatusCode::NO_CONTENT, "");
+    }
     if incoming.method == Method::POST {
         return act::post(world, &visit);
     }
