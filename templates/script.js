@@ -15,7 +15,7 @@
       const distance = Math.round((Date.parse(place.dateTime) - Date.now()) / 1000);
       const far = Math.abs(distance);
       const text = spell(far >= 60 ? far - (far % 60) : far);
-      place.textContent = distance < 0 ? `${text} ago` : `in ${text}`;
+      place.textContent = distance < 0 ? `${text} ago` : distance === 0 ? "now" : `in ${text}`;
     }
   };
   show();

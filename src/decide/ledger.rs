@@ -45,6 +45,13 @@ impl PluginLedger {
         self.tiers.get(tier)?.last()
     }
 
+    /// The wave of a tier that has a pull request or is about to: what others put on the base branch
+    /// meanwhile does not make it forgotten.
+    pub fn climbing(&self, tier: &TierName) -> Option<&Wave> {
+        let climbs = |wave: &&Wave| wave.head().is_some() && wave.landed.is_none() && !wave.is_over();
+        self.tiers.get(tier)?.iter().rev().find(climbs)
+    }
+
     /// The newest wave of this version on a tier.
     pub fn wave(&self, tier: &TierName, version: &Version) -> Option<&Wave> {
         self.tiers.get(tier)?.iter().rev().find(|wave| wave.version == *version)
@@ -255,6 +262,9 @@ pub struct Soaked {
     /// Whether it stood still at that instant: somebody progressing, suspended or unknown.
     #[serde(default)]
     pub paused: bool,
+    /// Since when we have seen somebody degraded, look after look; for signals that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ailing: Option<Timestamp>,
 }
 
 /// Why a wave failed.

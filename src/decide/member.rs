@@ -81,8 +81,14 @@ impl Assessment {
     pub(crate) fn failure(&self, tier: &Tier, wave: &Wave, now: Timestamp) -> Option<Reason> {
         let rule = &tier.health;
         let failed = self.troubles(|state| matches!(state, MemberState::Failed(_)));
-        if failed.len() > rule.max_failures as usize {
+        // A wave in which nobody is left to be healthy has failed, whatever is tolerated.
+        if failed.len() > rule.max_failures as usize || (!failed.is_empty() && failed.len() == self.members.len()) {
             return Some(Reason::MembersFailed { members: failed, tolerated: rule.max_failures });
+        }
+        let ailing = wave.soak.and_then(|soak| soak.ailing);
+        if ailing.is_some_and(|since| now >= since + rule.degraded_for) && self.degraded(rule) {
+            let members = self.troubles(|state| matches!(state, MemberState::Degraded(_) | MemberState::Failed(_)));
+            return Some(Reason::MembersFailed { members, tolerated: rule.max_failures });
         }
         let late = past_deadline(wave, rule, now);
         let unknown = self.troubles(|state| matches!(state, MemberState::Unknown(_)));

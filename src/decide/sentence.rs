@@ -302,7 +302,7 @@ mod tests {
             (Change::Landed(landed), "landed", " at 2026-11-21T09:12:00Z by commit abcdef0, merged by pat"),
             (Change::Converged(at), "every cluster is healthy on it", " at 2026-11-21T09:12:00Z"),
             (
-                Change::Soaked(Soaked { healthy_for: hour, until: at, paused: true }),
+                Change::Soaked(Soaked { healthy_for: hour, until: at, paused: true, ailing: None }),
                 "healthy for 1 h",
                 ", observed until 2026-11-21T09:12:00Z, standing still there",
             ),
@@ -356,7 +356,12 @@ mod tests {
     fn a_later_soak_replaces_an_earlier_one_of_the_same_wave_only() {
         let at: Timestamp = "2026-11-21T09:12:00Z".parse().unwrap();
         let soak = |hours| {
-            wave(Change::Soaked(Soaked { healthy_for: SignedDuration::from_hours(hours), until: at, paused: false }))
+            wave(Change::Soaked(Soaked {
+                healthy_for: SignedDuration::from_hours(hours),
+                until: at,
+                paused: false,
+                ailing: None,
+            }))
         };
         let mut other = soak(1);
         if let Entry::Wave { tier, .. } = &mut other {

@@ -41,8 +41,8 @@ fn first_sights(desk: &mut Desk<'_>) {
 /// has to be seen closed.
 fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(pulls) = desk.pulls(&tier.name) else { return };
-    let Some(wave) = desk.page.last(&tier.name).cloned() else { return };
-    let Some(pull) = own_pull(&wave, &pulls) else { return };
+    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
+    let Some(pull) = own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls)) else { return };
     if wave.pull.is_none() {
         let announced = Announced { number: pull.number, at: pull.opened_at };
         desk.record(&tier.name, &wave.version, Change::Announced(announced));
@@ -59,15 +59,30 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
 
 /// The pull request of a wave: the one it knows by number, or the one that holds its commit.
 pub(crate) fn own_pull<'a>(wave: &Wave, pulls: &[&'a Pull]) -> Option<&'a Pull> {
-    pulls.iter().copied().rfind(|pull| match &wave.pull {
-        Some(known) => known.number == pull.number,
-        None => wave.head().is_some_and(|head| head.commit == pull.head),
-    })
+    let written = |pull: &&&Pull| wave.head().is_some_and(|head| head.commit == pull.head);
+    // Somebody may have pushed to it before we first saw it; the branch and the author were checked.
+    let since = |pull: &&&Pull| pull.opened_at.as_second() >= wave.begun.as_second();
+    match &wave.pull {
+        Some(known) => pulls.iter().rfind(|pull| known.number == pull.number).copied(),
+        None => pulls.iter().rfind(written).or_else(|| pulls.iter().rfind(since)).copied(),
+    }
+}
+
+/// The pull request that was moved from an older release to this one, whatever its head is by now:
+/// somebody may have pushed to it or closed it before we saw it moved.
+fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) -> Option<&'a Pull> {
+    let mut waves = desk.page.tiers.get(&tier.name)?.iter().rev();
+    let older =
+        waves.find(|older| older.superseded.as_ref().is_some_and(|superseded| superseded.by == wave.version))?;
+    let number = older.pull.as_ref()?.number;
+    let by_us = |pull: &Pull| matches!(&pull.state, PullState::Closed { by, .. } if by.as_ref() == Some(&desk.snapshot.hub.bot));
+    pulls.iter().rfind(|pull| pull.number == number && !by_us(pull)).copied()
 }
 
 /// What the base branch proves: our version has landed, somebody put another one there, somebody
 /// took it off again.
 fn landings(desk: &mut Desk<'_>, tier: &Tier) {
+    merged_and_gone(desk, tier);
     let Base::Uniform(running) = desk.base(&tier.name) else { return };
     match desk.page.wave(&tier.name, &running).cloned() {
         Some(wave) if wave.landed.is_none() => {
@@ -94,6 +109,22 @@ fn landings(desk: &mut Desk<'_>, tier: &Tier) {
             let superseded = Superseded { at: desk.now, by: running.clone() };
             desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         }
+    }
+}
+
+/// A pull request that the hub has shown as merged for a while, though the base branch does not hold
+/// its version: somebody took it off again before we looked.
+fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
+    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
+    let base = desk.base(&tier.name);
+    if base == Base::Uniform(wave.version.clone()) || base.highest().is_none() {
+        return;
+    }
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    let Some(PullState::Merged { at, .. }) = own_pull(&wave, &pulls).map(|pull| pull.state.clone()) else { return };
+    if desk.now >= at + jiff::SignedDuration::from_mins(10) {
+        let why = Reason::Reverted { version: wave.version.clone() };
+        desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
     }
 }
 
@@ -131,7 +162,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, &running, Change::Converged(desk.now));
     }
-    let soaked = soak::advance(&wave, &health, tier);
+    let soaked = soak::advance(&wave, &health, tier, desk.now);
     if soaked != wave.soak
         && let Some(soaked) = soaked
     {
@@ -145,7 +176,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// The grace period: it begins with the announced pull request, or when the file first asks for
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
 fn grace(desk: &mut Desk<'_>, tier: &Tier) {
-    let Some(wave) = desk.page.last(&tier.name).cloned() else { return };
+    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
     if wave.landed.is_some() || wave.is_over() {
         return;
     }

@@ -12,21 +12,26 @@ use crate::plan::MemberState;
 /// far as it was watched (looks no further apart than a reading may be old) or as far as the
 /// objects' own transition times prove that nothing happened in it. The time of a pause never
 /// counts, nor does the time before the first look at which all were healthy.
-pub(crate) fn advance(wave: &Wave, health: &Assessment, tier: &Tier) -> Option<Soaked> {
+pub(crate) fn advance(wave: &Wave, health: &Assessment, tier: &Tier, now: Timestamp) -> Option<Soaked> {
     let rule = &tier.health;
     let before = wave.soak;
     if health.degraded(rule) {
-        return before.map(|before| Soaked { healthy_for: SignedDuration::ZERO, paused: true, ..before });
+        return before.map(|before| Soaked {
+            healthy_for: SignedDuration::ZERO,
+            paused: true,
+            ailing: before.ailing.or(Some(now)),
+            ..before
+        });
     }
     if !health.all_healthy(rule) {
-        return before.map(|before| Soaked { paused: true, ..before });
+        return before.map(|before| Soaked { paused: true, ailing: None, ..before });
     }
     let seen = health.observed_until?;
     let Some(before) = before else {
-        return Some(Soaked { healthy_for: SignedDuration::ZERO, until: seen, paused: false });
+        return Some(Soaked { healthy_for: SignedDuration::ZERO, until: seen, paused: false, ailing: None });
     };
     if seen <= before.until {
-        return Some(Soaked { paused: false, ..before });
+        return Some(Soaked { paused: false, ailing: None, ..before });
     }
     let gap = seen.duration_since(before.until);
     let healthy_for = match healthy_since(health) {
@@ -37,7 +42,7 @@ pub(crate) fn advance(wave: &Wave, health: &Assessment, tier: &Tier) -> Option<S
         None if gap <= rule.max_age => before.healthy_for + gap,
         None => before.healthy_for,
     };
-    Some(Soaked { healthy_for, until: seen, paused: false })
+    Some(Soaked { healthy_for, until: seen, paused: false, ailing: None })
 }
 
 /// Since when all healthy members have been so, by their own times; none when one of them has none.

@@ -32,8 +32,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
 
 /// The wave whose pull request is open or about to be.
 fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
-    let wave = desk.page.last(&tier.name)?;
-    (wave.head().is_some() && wave.landed.is_none() && !wave.is_over()).then(|| wave.clone())
+    desk.page.climbing(&tier.name).cloned()
 }
 
 /// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
@@ -75,7 +74,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
-    } else if standing.rewrite {
+    } else if standing.rewrite && pull.state == PullState::Open {
         let written = standing.stale.then_some(wave);
         let proposal = proposal(desk, rung, wave.version.clone(), written);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
@@ -115,7 +114,9 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
         Some(Reason::Unread { .. }) | None => {}
         Some(why) => return Some(why),
     }
-    None
+    // Somebody put a newer version on the base branch: merging would take it back.
+    let running = desk.base(&desk.policy.tiers.get(rung)?.name);
+    running.highest().filter(|highest| **highest > wave.version).map(|by| Reason::Superseded { by: by.clone() })
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays.
@@ -156,6 +157,13 @@ fn overtaking(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: 
 fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     let tier = &desk.policy.tiers[rung];
     let leftover = desk.open_pull(&tier.name);
+    if let Some(pull) = leftover
+        && moot(desk, rung, pull)
+    {
+        tidy_up(desk, rung, pull);
+        report::idle(desk, rung);
+        return;
+    }
     let Some(version) = release::candidate(desk, rung) else {
         if let Some(pull) = leftover {
             tidy_up(desk, rung, pull);
@@ -181,16 +189,24 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     }
 }
 
+/// Whether somebody put the release of an open pull request on the base branch past it.
+fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
+    let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
+    waves.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).any(|wave| wave.landed.is_some())
+}
+
 /// A pull request of ours that is open though its wave is over: the closing was cut off. One that
 /// no wave knows waits until a release is ready for this tier.
 fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     let tier = &desk.policy.tiers[rung];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
-        match (&wave.withdrawn, &wave.superseded) {
-            (Some(withdrawn), _) => Some(withdrawn.why.clone()),
-            (None, Some(superseded)) => Some(Reason::Superseded { by: superseded.by.clone() }),
-            (None, None) => None,
+        match (&wave.withdrawn, &wave.superseded, &wave.landed) {
+            (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
+            (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
+            // Somebody put the release on the base branch past its pull request.
+            (None, None, Some(_)) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
+            (None, None, None) => None,
         }
     });
     if let Some(why) = why {

@@ -10,7 +10,7 @@ mod runner;
 mod workflow;
 
 use runner::{Release, Runner};
-use support::{BOT, REPOSITORY, Stage};
+use support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 use workflow::Workflow;
 
 /// Who the plain token belongs to.
@@ -18,12 +18,20 @@ const VISITOR: &str = "vera";
 /// The plugins whose climb begins on qa.
 const PLUGINS: [&str; 3] = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
 
-/// Every plugin has been proposed to the first tier, by this author, and to no other tier.
+/// Every plugin was proposed to the first tier, by this author. The sandbox's durations are seconds, so
+/// that one run may go on to where a person is needed, but not over them.
 fn first_tier_proposed(stage: &Stage, author: &str, log: &str) {
-    let mut found: Vec<(String, String)> = stage.pulls().into_iter().map(|pull| (pull.head, pull.author)).collect();
-    found.sort();
-    let wanted = PLUGINS.map(|plugin| (format!("coldframe/{plugin}/qa"), author.to_owned()));
-    assert_eq!(found, wanted, "{log}");
+    let pulls = stage.pulls();
+    for plugin in PLUGINS {
+        let qa = pulls.iter().filter(|pull| pull.head == format!("coldframe/{plugin}/qa")).count();
+        assert_eq!(qa, 1, "{plugin} on qa: {log}");
+    }
+    for pull in pulls {
+        assert_eq!(pull.author, author, "#{}", pull.number);
+        let tier = pull.head.rsplit('/').next().unwrap();
+        let stands = if is_merged(&pull) { tier == "qa" } else { is_open(&pull) && ["qa", "bronze"].contains(&tier) };
+        assert!(stands, "{} is {:?}: {log}", pull.title, pull.standing);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,18 +87,26 @@ async fn what_cannot_be_trusted_runs_nothing() {
         ),
     ];
     for (what, workflow, said) in cases {
-        let run = Runner::new(&stage, &workflow).run("workflow_dispatch").await;
-        assert!(!run.good && run.log.contains(said), "{what}: {}", run.log);
+        refused(&Runner::new(&stage, &workflow), "workflow_dispatch", said, what).await;
     }
     for event in ["pull_request_target", "issue_comment", "workflow_run", "pull_request"] {
-        let run = Runner::new(&stage, &right.also_on(event)).run(event).await;
-        assert!(!run.good && run.log.contains("refuses this event"), "{event}: {}", run.log);
-        assert!(
-            !run.log.contains("fetch and verify") || !run.log.contains("Success - Main fetch"),
-            "{event}: {}",
-            run.log
-        );
+        refused(&Runner::new(&stage, &right.also_on(event)), event, "refuses this event", event).await;
     }
     assert!(stage.pulls().is_empty(), "something ran");
     assert_eq!(stage.world.github().head(REPOSITORY, "coldframe-ledger").unwrap(), None, "something was written");
+}
+
+/// The run fails before the bot is started, and says why. (`act` now and then loses the last words of a
+/// step that ends quickly; then they are asked for again.)
+async fn refused(runner: &Runner, event: &str, said: &str, what: &str) {
+    let mut log = String::new();
+    for _ in 0..5 {
+        let run = runner.run(event).await;
+        assert!(!run.good && !run.log.contains("Run Main coldframe once"), "{what}: {}", run.log);
+        if run.log.contains(said) {
+            return;
+        }
+        log = run.log;
+    }
+    panic!("{what} is refused without saying `{said}`: {log}");
 }

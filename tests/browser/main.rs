@@ -116,7 +116,7 @@ async fn the_dashboard_shows_what_stands_where() {
     plugins.sort_unstable();
     let given = json!({
         "dashboard": format!("http://{}/", stage.world.settings().listen), "tiers": tiers(), "plugins": plugins,
-        "held": held, "where": "silver", "ill": TROUBLED, "clusters": 4,
+        "held": held, "where": "silver", "ill": TROUBLED, "clusters": 4, "waits": "bronze",
     });
     browse(&stage, "dashboard.mjs", &given).await;
 }

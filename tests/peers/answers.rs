@@ -32,7 +32,7 @@ async fn the_sandbox_answers_as_github_says_it_does() {
         .into_iter()
         .flatten()
         .collect();
-    let found: BTreeSet<Difference> = found.into_iter().map(|one| without_numbers(one)).collect();
+    let found: BTreeSet<Difference> = found.into_iter().map(without_numbers).collect();
     let known: BTreeSet<Difference> = known();
     let list =
         |differences: Vec<&Difference>| differences.iter().map(|one| format!("{one} | why\n")).collect::<String>();

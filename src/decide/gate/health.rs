@@ -177,13 +177,13 @@ mod tests {
                 true,
             ),
             (
-                "one failure that is tolerated",
+                "the only member failed, though one failure is tolerated",
                 || {
                     let mut w = reading(|r| r.health = Health::Failed);
                     bronze(&mut w).health.max_failures = 1;
                     w
                 },
-                false,
+                true,
             ),
             (
                 "nobody healthy at the deadline, though one failure is tolerated",
@@ -223,7 +223,8 @@ mod tests {
 
     fn soaked(minutes: i64, until: i64, paused: bool, world: &mut Snapshot) {
         remember(world, Change::Converged(ago(25)));
-        let soaked = Soaked { healthy_for: SignedDuration::from_mins(minutes), until: ago(until), paused };
+        let soaked =
+            Soaked { healthy_for: SignedDuration::from_mins(minutes), until: ago(until), paused, ailing: None };
         remember(world, Change::Soaked(soaked));
     }
 

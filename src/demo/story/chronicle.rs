@@ -116,7 +116,11 @@ impl Chronicle {
             && self.failed_as_proposed(pull)
             && let Some(sentence) = pull.blames(TROUBLED)
         {
-            self.say(now, Tone::Bad, format!("#{number} says: {sentence}"));
+            // The pull requests below repeat it in their climb; once is enough to watch.
+            let clusters_of = |tier: &str| TIERS.iter().find(|(name, _)| *name == tier).map_or(&[][..], |(_, all)| all);
+            if pull.rung.as_ref().is_some_and(|rung| clusters_of(&rung.tier).contains(&TROUBLED)) {
+                self.say(now, Tone::Bad, format!("#{number} says: {sentence}"));
+            }
             self.blames.insert(number, sentence);
         }
     }

@@ -90,9 +90,11 @@ impl PullSeen {
     }
 }
 
-/// A line of Markdown without its ornaments.
+/// A line of Markdown without its ornaments. Pictures go too: they are two columns wide, and the board
+/// counts on one.
 fn bare(line: &str) -> String {
-    let line: String = line.chars().filter(|letter| !matches!(letter, '*' | '|' | '`' | '#')).collect();
+    let ornament = |letter: &char| matches!(letter, '*' | '|' | '`' | '#' | '✅' | '⚪') || *letter > '\u{ffff}';
+    let line: String = line.trim_start_matches(['>', ' ']).chars().filter(|letter| !ornament(letter)).collect();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -202,5 +204,7 @@ pub(in crate::demo) mod tests {
         assert_eq!(seen.blames("silver-ap"), None);
         seen.body = "**Held.** silver-us is degraded".to_owned();
         assert_eq!(seen.blames("silver-us").unwrap(), "Held. silver-us is degraded");
+        seen.body = "> 🔴 **Held since noon.** silver-us is degraded".to_owned();
+        assert_eq!(seen.blames("silver-us").unwrap(), "Held since noon. silver-us is degraded");
     }
 }
