@@ -29,6 +29,10 @@ pub(super) async fn open(
         if earlier.open {
             return Ok(Receipt::Moved(format!("{} is already open for {name}", earlier.number)));
         }
+        let same = proposal.written.as_ref().is_some_and(|head| head.commit == earlier.head);
+        if same && earlier.merged_at.is_none() {
+            return Ok(Receipt::Moved(format!("{} had this very commit and was closed", earlier.number)));
+        }
     }
     let there = tip(rooms, &name).await?;
     let written = proposal.written.as_ref().filter(|head| there.as_ref() == Some(&head.commit));
