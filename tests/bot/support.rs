@@ -16,6 +16,12 @@ pub struct Stage {
     pub folder: tempfile::TempDir,
 }
 
+/// As much of a log as a person reads of a failed test.
+pub fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(40)..].join("\n")
+}
+
 impl Stage {
     pub async fn set() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -72,8 +78,7 @@ impl Stage {
     /// The last lines that bots of this stage logged.
     pub fn logged(&self) -> String {
         let text = std::fs::read_to_string(self.log()).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(40)..].join("\n")
+        last_lines(&text)
     }
 
     pub fn pulls(&self) -> Vec<PullView> {

@@ -25,10 +25,24 @@ export function same(seen, wanted, what) {
   if (a !== b) throw new Error(`${what}: seen ${a}, wanted ${b}`);
 }
 
+/** A browser in a profile of its own. The first start on a machine may hang on a cold disk: asked again. */
+async function launched(options, tries = 3) {
+  for (let left = tries; ; left -= 1) {
+    const profile = mkdtempSync(join(tmpdir(), "coldframe-browser-"));
+    try {
+      const context = await chromium.launchPersistentContext(profile, { ...options, timeout: 60_000 });
+      return { context, profile };
+    } catch (error) {
+      rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
+      if (left <= 1) throw error;
+      console.error(`Chromium did not start, once more: ${error.message.split("\n")[0]}`);
+    }
+  }
+}
+
 /** Runs `walk({page, context, watch, shot})` in a new browser; fails on what the pages complained of. */
 export async function browse(walk, options = {}) {
-  const profile = mkdtempSync(join(tmpdir(), "coldframe-browser-"));
-  const context = await chromium.launchPersistentContext(profile, {
+  const { context, profile } = await launched({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
     args: FLAGS,

@@ -38,4 +38,21 @@ if [ "$(cat "$folder/node.stamp" 2>/dev/null || true)" != "$packages" ]; then
     (cd "$folder/node" && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error "$packages" >&2)
     printf '%s\n' "$packages" >"$folder/node.stamp"
 fi
+
+# What is there must also start. The first start reads some hundred megabytes: on a cold disk it has
+# taken minutes, which no test has to wait for.
+started() {
+    profile=$(mktemp -d)
+    code=0
+    timeout -k 5 "$1" "${CHROMIUM:-chromium}" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
+        --user-data-dir="$profile" --dump-dom about:blank >"$folder/start.log" 2>&1 || code=$?
+    rm -rf "$profile"
+    return "$code"
+}
+if ! started 120 && ! started 240; then
+    say "Chromium does not start:"
+    tail -20 "$folder/start.log" >&2
+    exit 1
+fi
 say "ready in $folder"

@@ -12,7 +12,7 @@ use std::time::Duration;
 use coldframe::demo::github::PullStanding;
 use coldframe::demo::story::fleet::{PLUGINS, TIERS, TROUBLED};
 use serde_json::{Value, json};
-use support::{BOT, REPOSITORY, Stage, is_merged, is_open};
+use support::{BOT, REPOSITORY, Stage, is_merged, is_open, last_lines};
 use tokio::process::Command;
 use tokio::sync::Mutex;
 
@@ -30,18 +30,25 @@ fn folder() -> PathBuf {
     std::env::var_os("COLDFRAME_BROWSER").map_or_else(built, PathBuf::from)
 }
 
-/// Runs one of the scripts beside this file; its complaint is ours.
+/// How long one script may take: three starts of Chromium on a cold disk, and the walk itself.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Runs one of the scripts beside this file; its complaint is ours. What it did step by step lies in
+/// `<script>.log` beside the screenshots, and its end is shown when it fails or hangs.
 async fn browse(stage: &Stage, script: &str, given: &Value) {
     let folder = folder();
     assert!(folder.join("node.stamp").exists(), "run tests/browser/install.sh first: {} is empty", folder.display());
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
+    let log = folder.join(script).with_extension("log");
+    let steps = std::fs::File::create(&log).unwrap();
     let mut command = Command::new("node");
-    command.arg(path).arg(given.to_string()).env("COLDFRAME_BROWSER", &folder).env("TMPDIR", stage.folder.path());
+    command.arg(path).arg(given.to_string()).envs([("COLDFRAME_BROWSER", &*folder), ("TMPDIR", stage.folder.path())]);
+    command.env("DEBUG", "pw:api").stdout(steps.try_clone().unwrap()).stderr(steps);
     let _alone = ONE.lock().await;
-    let ran = tokio::time::timeout(Duration::from_secs(120), command.kill_on_drop(true).output());
-    let output = ran.await.unwrap_or_else(|_| panic!("{script} took too long")).expect("Node.js starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script}: {said}\n{}", stage.logged());
+    let ran = tokio::time::timeout(PATIENCE, command.kill_on_drop(true).status()).await;
+    let said = || last_lines(&std::fs::read_to_string(&log).unwrap_or_default());
+    let status = ran.unwrap_or_else(|_| panic!("{script} hangs after:\n{}", said())).expect("Node.js starts");
+    assert!(status.success(), "{script}: {}\n{}", said(), stage.logged());
 }
 
 fn tiers() -> Vec<&'static str> {
