@@ -109,8 +109,8 @@ fn the_branch_reads_as_a_history() {
         ]
     );
     assert_eq!(
-        server.git(&["log", "-1", "--format=%an %cI%n%b", BRANCH]).lines().take(2).collect::<Vec<_>>(),
-        ["coldframe[bot] 2026-11-21T10:00:00Z", "- cert-manager 1.15.0 on silver: finished at 2026-11-21T10:00:00Z"]
+        server.git(&["log", "-1", "--format=%an %ct%n%b", BRANCH]).lines().take(2).collect::<Vec<_>>(),
+        ["coldframe[bot] 1795255200", "- cert-manager 1.15.0 on silver: finished at 2026-11-21T10:00:00Z"]
     );
     let files = server.git(&["ls-tree", "-r", "--name-only", BRANCH]);
     assert_eq!(files, "README.md\nledger.yaml\nplugins/cert-manager.yaml\nplugins/loki.yaml\n");

@@ -1,7 +1,6 @@
 //! Text in, text out: replaces exactly one scalar of a file and leaves every other byte alone. One
 //! file per format. Which file and which value is decided elsewhere; nothing here touches a disk.
 
-pub mod path;
 mod refusal;
 mod yaml;
 
@@ -10,8 +9,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::jsonpath::{Path, Step, place_of};
 use crate::policy::wiring::DocumentSelector;
-use path::{Path, Step, place_of};
 pub use refusal::Refusal;
 use yaml::Yaml;
 

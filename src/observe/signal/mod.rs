@@ -12,7 +12,7 @@ use decide::{ClusterName, TierName};
 use jiff::Timestamp;
 use kube::core::GroupVersionKind;
 
-use crate::act::edit::path::BadPath;
+use crate::jsonpath::BadPath;
 use crate::policy::wiring::SignalSpec;
 
 pub(crate) use object::{one_line, title};

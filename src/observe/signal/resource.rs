@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::object::{Object, Verdict, title, whole};
 use super::workload::unsettled;
 use super::{Signal, SignalError, Target, name, target};
-use crate::act::edit::path::{Path, node_at, place_of};
+use crate::jsonpath::{Path, node_at, place_of};
 use crate::policy::wiring::ResourceSpec;
 
 /// Conditions that are true while a controller is at work, though others still say yes.

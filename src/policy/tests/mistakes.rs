@@ -340,14 +340,18 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     (
         "write",
         "[{file: a.yaml, path: $.a..b..c}]",
-        "`path` of `write` of plugin `loki`: `$.a..b..c` searches deep (`..`) 2 times",
+        "`path` of `write` of plugin `loki`: `$.a..b..c` could take too long",
     ),
     (
         "write",
         "[{file: a.yaml, path: '$.a[?(@..b)]..c'}]",
-        "`path` of `write` of plugin `loki`: `$.a[?(@..b)]..c` searches deep (`..`) 2 times",
+        "`path` of `write` of plugin `loki`: `$.a[?(@..b)]..c` could take too long",
     ),
-    ("write", "[{file: a.yaml, path: '$.*.*.*.*'}]", "`path` of `write` of plugin `loki`: `$.*.*.*.*` has 4 wildcards"),
+    (
+        "write",
+        "[{file: a.yaml, path: '$.*.*.*.*'}]",
+        "`path` of `write` of plugin `loki`: `$.*.*.*.*` could take too long",
+    ),
     (
         "write",
         "[{file: a.yaml, path: '$.a[?in(@.b, $.c)]'}]",

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use granit_parser::ScalarStyle;
 use serde_json::{Map, Value};
 
-use super::super::path::{MAX_NODES, Step};
 use super::super::{Document, MAX_DEPTH, Place, Refusal, Spot, Style};
 use super::{Is, Node};
+use crate::jsonpath::{MAX_NODES, Step};
 
 /// Builds one document. `starts` is its first line.
 pub(super) fn document(

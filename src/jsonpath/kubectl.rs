@@ -1,6 +1,6 @@
 //! Paths as `kubectl -o jsonpath` takes them, turned into RFC 9535.
 
-/// `.a.b\.c[0]` becomes `$['a']['b.c'][0]`; what stands in brackets is left as it is.
+/// `.a.b\.c[0]` becomes `$.a['b.c'][0]`; what stands in brackets is left as it is.
 pub(super) fn to_rfc(path: &str) -> String {
     let mut out = String::from("$");
     let mut characters = path.chars().peekable();
@@ -10,13 +10,16 @@ pub(super) fn to_rfc(path: &str) -> String {
                 characters.next();
                 out.push_str("..");
                 let name = kubectl_name(&mut characters);
-                if !name.is_empty() {
+                if is_plain(&name) {
+                    out.push_str(&name);
+                } else if !name.is_empty() {
                     out.push_str(&format!("['{name}']"));
                 }
             }
             '.' => match kubectl_name(&mut characters).as_str() {
                 "" => {}
                 "*" => out.push_str("[*]"),
+                name if is_plain(name) => out.push_str(&format!(".{name}")),
                 name => out.push_str(&format!("['{name}']")),
             },
             '[' => {
@@ -27,6 +30,12 @@ pub(super) fn to_rfc(path: &str) -> String {
         }
     }
     out
+}
+
+/// Whether RFC 9535 takes the name after a dot, without brackets.
+fn is_plain(name: &str) -> bool {
+    let letter = |character: char| character.is_ascii_alphabetic() || character == '_';
+    name.starts_with(letter) && name.chars().all(|character| letter(character) || character.is_ascii_digit())
 }
 
 fn kubectl_name(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {

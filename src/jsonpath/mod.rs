@@ -4,6 +4,7 @@
 mod cost;
 mod kubectl;
 
+use jsonpath_rust::parser::errors::JsonPathError;
 use jsonpath_rust::parser::model::JpQuery;
 use jsonpath_rust::parser::parse_json_path;
 use jsonpath_rust::query::js_path_process;
@@ -17,6 +18,8 @@ pub const MAX_PATH: usize = 1024;
 pub const MAX_NODES: usize = 200_000;
 /// The most selectors in one bracket, such as `['a','b']`.
 const MAX_UNION: usize = 8;
+/// The most `*` and slices: each may visit all children of a node.
+const MAX_WILDCARDS: usize = 3;
 
 /// A path that parsed and is bounded.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +50,16 @@ pub enum BadPath {
         path: String,
         /// What the parser said.
         why: String,
+        /// The character where the grammar stopped, from 1, if the parser says.
+        column: Option<usize>,
+    },
+    /// It calls what RFC 9535 does not have.
+    #[error("`{path}` calls `{function}()`, which is not a function of RFC 9535")]
+    Function {
+        /// The path.
+        path: String,
+        /// The function.
+        function: String,
     },
     /// It could visit the same nodes over and over.
     #[error("`{path}` could take too long: {why}")]
@@ -73,12 +86,16 @@ impl Path {
         if text.len() > MAX_PATH {
             return Err(BadPath::TooLong);
         }
-        let query = parse_json_path(text)
-            .map_err(|error| BadPath::Syntax { path: text.to_string(), why: one_line(&error.to_string()) })?;
+        let query = parse_json_path(text).map_err(|error| bad_syntax(text, &error))?;
         let mut cost = Cost::default();
         cost.segments(&query.segments);
+        if let Some(function) = cost.foreign {
+            return Err(BadPath::Function { path: text.to_string(), function });
+        }
         let why = if cost.descents > 1 {
             "it may hold `..` once"
+        } else if cost.wildcards > MAX_WILDCARDS {
+            "it may hold three wildcards or slices"
         } else if cost.unions > 1 || cost.widest > MAX_UNION {
             "it may hold one bracket with several selectors, and at most 8 of them"
         } else if cost.roots > 0 {
@@ -120,8 +137,7 @@ impl Path {
         if !fits(root, &mut MAX_NODES.clone()) {
             return Err(BadPath::TooManyNodes { path: self.text.clone() });
         }
-        let found = js_path_process(&self.query, root)
-            .map_err(|error| BadPath::Syntax { path: self.text.clone(), why: one_line(&error.to_string()) })?;
+        let found = js_path_process(&self.query, root).map_err(|error| bad_syntax(&self.text, &error))?;
         Ok(found.into_iter().map(|found| found.val).collect())
     }
 }
@@ -177,7 +193,16 @@ fn fits(node: &Value, left: &mut usize) -> bool {
     }
 }
 
-/// Parser messages draw the path over several lines; the first that says something is enough.
+/// Parser messages draw the path over several lines, for a screen of their own.
+fn bad_syntax(path: &str, error: &JsonPathError) -> BadPath {
+    let said = error.to_string();
+    let column = said
+        .split_once("--> 1:")
+        .and_then(|(_, after)| after.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok());
+    BadPath::Syntax { path: path.to_string(), why: one_line(&said), column }
+}
+
+/// The last line that says something is enough.
 fn one_line(message: &str) -> String {
     let line = message.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it does not parse");
     line.trim_start_matches("= ").chars().take(200).collect()
@@ -191,10 +216,24 @@ mod tests {
 
     #[test]
     fn costly_paths_are_refused() {
-        for path in ["$..a..b", "$['a','b']['c','d']", "$[0,1,2,3,4,5,6,7,8]", "$.a[?$..x]", "$.a[?$.b[*]]"] {
+        for path in [
+            "$..a..b",
+            "$['a','b']['c','d']",
+            "$[0,1,2,3,4,5,6,7,8]",
+            "$.a[?$..x]",
+            "$.a[?$.b[*]]",
+            "$.*.*.*.*",
+            "$[*][1:][*][:2]",
+        ] {
             assert!(matches!(Path::parse(path), Err(BadPath::Costly { .. })), "{path}");
         }
         assert_eq!(Path::parse(&format!("$.{}", "a".repeat(MAX_PATH))), Err(BadPath::TooLong));
+    }
+
+    #[test]
+    fn foreign_functions_are_named() {
+        let error = Path::parse("$.a[?in(@.b, $.c)]").unwrap_err();
+        assert!(matches!(&error, BadPath::Function { function, .. } if function == "in"), "{error}");
     }
 
     #[test]

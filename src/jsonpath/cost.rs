@@ -15,6 +15,10 @@ pub(super) struct Cost {
     pub widest: usize,
     /// Searches of the whole document from inside of a filter.
     pub roots: usize,
+    /// `*` and slices, which may visit every child.
+    pub wildcards: usize,
+    /// The first function that RFC 9535 does not have.
+    pub foreign: Option<String>,
 }
 
 impl Cost {
@@ -44,7 +48,8 @@ impl Cost {
     fn selector(&mut self, selector: &Selector) {
         match selector {
             Selector::Filter(filter) => self.filter(filter),
-            Selector::Name(_) | Selector::Wildcard | Selector::Index(_) | Selector::Slice(..) => {}
+            Selector::Wildcard | Selector::Slice(..) => self.wildcards += 1,
+            Selector::Name(_) | Selector::Index(_) => {}
         }
     }
 
@@ -90,7 +95,8 @@ impl Cost {
 
     fn function(&mut self, function: &TestFunction) {
         match function {
-            TestFunction::Custom(_, arguments) => {
+            TestFunction::Custom(name, arguments) => {
+                self.foreign.get_or_insert_with(|| name.clone());
                 for argument in arguments {
                     self.argument(argument);
                 }

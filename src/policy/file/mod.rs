@@ -1,0 +1,160 @@
+//! The keys of the policy file, each with its description, its default and the reason for it: the
+//! one list that the parser and the JSON Schema are made from. What the values mean together is in
+//! `resolve`.
+
+mod plugin;
+mod signal;
+mod tier;
+mod windows;
+
+use crate::policy::forms::{List, Word, Words as WordList};
+use crate::policy::preset::Preset;
+use crate::policy::read::{Shape, record};
+use crate::policy::scalar::{Count, File};
+use crate::policy::wiring::Right;
+pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
+pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
+pub use tier::{
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile, TierFile,
+};
+pub use windows::{ClosedFile, FreezeFile, WindowsFile};
+
+record! {
+    /// The policy of Coldframe: which releases climb which ladder of clusters, and what each rung asks for.
+    PolicyFile = "file" {
+        /// The format of this file. Default 1: a file that names none was written for the first one. A newer format than Coldframe knows is an error, so that no key is silently misread.
+        optional version "version": Count<1>,
+        /// Presets that this file builds on, in order; what stands here wins over them, and tiers merge by name. Default none.
+        optional extends "extends": List<Word<Preset>>,
+        /// Where the clusters are listed. Default `{from: file, path: clusters.yaml}`: a list in this repository is the one source that is reviewed like everything else.
+        optional clusters "clusters": ClustersFile,
+        /// When merges may happen, for the whole file. A tier and a plugin may have windows of their own; all of them must be open. Default always: pull requests are opened at any time, and who wants hours says which.
+        optional windows "windows": WindowsFile,
+        /// Stops of every merge in scope, at once; force does not pass them. Default none.
+        optional freeze "freeze": List<FreezeFile>,
+        /// The ladder: the order in this file is the order of promotion. Default one tier `all` with every cluster, because a list of plugins alone should be a policy.
+        optional tiers "tiers": List<TierFile>,
+        /// The plugins that are promoted. More of them may stand in `coldframe.d/*.yaml`, so that teams own their files. Default none.
+        optional plugins "plugins": List<PluginFile>,
+        /// Who may give which command in a comment. Default `write` for each.
+        optional people "people": PeopleFile,
+        /// Caps that all plugins share. Default none: windows, soaks and approvals already slow things down.
+        optional limits "limits": LimitsFile,
+    }
+    later ["group", "schedule", "notify"]
+}
+
+record! {
+    /// A file of `coldframe.d`: plugins only, so that teams own their files and the ladder stays in one place.
+    PluginsFile = "file" {
+        /// The format of this file. Default 1.
+        optional version "version": Count<1>,
+        /// The plugins that are promoted.
+        required plugins "plugins": List<PluginFile>,
+    }
+    later []
+}
+
+record! {
+    /// Where the clusters are listed.
+    ClustersFile = "clusters" {
+        /// The kind of inventory. Default `file`, the only one so far.
+        optional from "from": Word<InventoryKind>,
+        /// The file, `clusters: [{name, labels, credential}]`. Default `clusters.yaml`.
+        optional path "path": File,
+    }
+    later []
+}
+
+record! {
+    /// Who may give which command in a comment.
+    PeopleFile = "people" {
+        /// `hold` and `resume`. Default `write`: who sees trouble must be able to stop.
+        optional hold "hold": Word<Right>,
+        /// `acknowledge`. Default `write`: who read the migration notes is who changes the values.
+        optional acknowledge "acknowledge": Word<Right>,
+        /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
+        optional rebuild "rebuild": Word<Right>,
+    }
+    later ["force"]
+}
+
+record! {
+    /// Caps that all plugins share.
+    LimitsFile = "limits" {
+        /// Pull requests of the bot that are open at once. Default no limit.
+        optional open_pulls "openPulls": Count<1>,
+        /// Clusters whose version the bot's merges change in any sixty minutes. Default no limit.
+        optional clusters_per_hour "clustersPerHour": Count<1>,
+    }
+    later []
+}
+
+/// The kinds of inventory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InventoryKind {
+    /// A YAML file of the repository.
+    File,
+}
+
+impl WordList for InventoryKind {
+    const NAME: &'static str = "InventoryKind";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] =
+        &[("file", Self::File, "A YAML file of this repository.")];
+    const LATER: &'static [&'static str] = &["argocd", "greenhouse", "ocm", "cluster-api", "cluster-profile", "flux"];
+}
+
+impl WordList for Right {
+    const NAME: &'static str = "Right";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("write", Self::Write, "Who may write to the repository."),
+        ("codeOwners", Self::CodeOwners, "Who owns every path that the pull request changes."),
+        ("admin", Self::Admin, "Who administers the repository."),
+    ];
+    const LATER: &'static [&'static str] = &[];
+}
+
+/// Every mapping of the file.
+pub const SHAPES: &[&Shape] = &[
+    &PolicyFile::SHAPE,
+    &ClustersFile::SHAPE,
+    &WindowsFile::SHAPE,
+    &ClosedFile::SHAPE,
+    &FreezeFile::SHAPE,
+    &TierFile::SHAPE,
+    &SelectFile::SHAPE,
+    &ExpressionFile::SHAPE,
+    &MergeByBumpFile::SHAPE,
+    &SoakFile::SHAPE,
+    &ApprovalsFile::SHAPE,
+    &ForceFile::SHAPE,
+    &HealthFile::SHAPE,
+    &PluginFile::SHAPE,
+    &OverrideFile::SHAPE,
+    &ChartFile::SHAPE,
+    &VersionsFile::SHAPE,
+    &WriteFile::SHAPE,
+    &DocumentFile::SHAPE,
+    &SignalFile::SHAPE,
+    &ObjectFile::SHAPE,
+    &ResourceFile::SHAPE,
+    &StateFile::SHAPE,
+    &PeopleFile::SHAPE,
+    &LimitsFile::SHAPE,
+];
+
+/// Where a key belongs that stands at the wrong place: "a tier or a plugin".
+pub fn homes(key: &str) -> Option<String> {
+    let places: Vec<String> = SHAPES
+        .iter()
+        .filter(|shape| shape.keys.iter().any(|known| known.name == key))
+        .map(|shape| match shape.what {
+            "file" => "the policy file's top level".to_string(),
+            what @ ("tier" | "plugin" | "document" | "resource") => format!("a {what}"),
+            what @ ("expression" | "override" | "object") => format!("an {what}"),
+            what => format!("`{what}`"),
+        })
+        .take(3)
+        .collect();
+    if places.is_empty() { None } else { Some(places.join(" or ")) }
+}

@@ -1,0 +1,79 @@
+//! The keys of a plugin: its chart, its releases, the spots that hold its version.
+
+use super::signal::SignalFile;
+use super::tier::OverrideFile;
+use super::windows::WindowsFile;
+use crate::policy::address::{ChartName, OciAddress, Repository};
+use crate::policy::forms::{List, Table};
+use crate::policy::read::record;
+use crate::policy::scalar::{Files, Helm, JsonPath, Kind, Name, ObjectName};
+use crate::policy::when::Length;
+
+record! {
+    /// A plugin: where its releases are, which spots hold its version, what proves that it runs.
+    PluginFile = "plugin" {
+        /// Its name. It stands in branch names and titles.
+        required name "name": Name,
+        /// Where its releases are: `oci`, or `repository` with `name`.
+        required chart "chart": ChartFile,
+        /// How often the source is asked when nothing rings. Default `15m`: registries count requests, and a release that waited a quarter of an hour is still fresh.
+        optional poll "poll": Length,
+        /// Which releases are accepted. Default every one that is no pre-release.
+        optional versions "versions": VersionsFile,
+        /// When merges of this plugin may happen, beside the file's and the tier's windows. Default always.
+        optional windows "windows": WindowsFile,
+        /// The spots that hold its version; all of them change in one commit.
+        required write "write": List<WriteFile>,
+        /// The questions to each cluster; all must agree. Required, because nothing climbs without proof.
+        required signals "signals": List<SignalFile>,
+        /// What this plugin has different on a tier, by the tier's name. Default nothing.
+        optional tiers "tiers": Table<Name, OverrideFile>,
+    }
+    later ["after", "pins", "next", "cooldown", "hotfixes", "strategy"]
+}
+
+record! {
+    /// Where the releases of a chart are: `{oci: oci://host/path}`, or `{repository: https://…, name: …}`.
+    ChartFile = "chart" {
+        /// A repository of an OCI registry whose tags are versions. `oci+http://` is for loopback only.
+        optional oci "oci": OciAddress,
+        /// A chart repository with an `index.yaml`. `http://` is for loopback only.
+        optional repository "repository": Repository,
+        /// The name of the chart in `repository`.
+        optional name "name": ChartName,
+    }
+    later []
+}
+
+record! {
+    /// Which releases are accepted.
+    VersionsFile = "versions" {
+        /// The versions that are accepted at all. Default every release that is no pre-release.
+        optional constraint "constraint": Helm,
+    }
+    later ["block", "checks", "prereleases", "deprecated", "expires", "maxLive"]
+}
+
+record! {
+    /// One spot that holds the version.
+    WriteFile = "write" {
+        /// The file. `{tier}` and `{cluster}` stand for their names; with more than one tier, one of them must be in it.
+        required file "file": Files,
+        /// Which document of a file of several. Default the one that has the path.
+        optional document "document": DocumentFile,
+        /// The scalar. It must name exactly one place.
+        required path "path": JsonPath,
+    }
+    later ["value", "repository", "branch"]
+}
+
+record! {
+    /// A document of a YAML file, by what every manifest carries.
+    DocumentFile = "document" {
+        /// Its `kind`.
+        required kind "kind": Kind,
+        /// Its `metadata.name`. Default any.
+        optional name "name": ObjectName,
+    }
+    later []
+}

@@ -1,0 +1,180 @@
+//! The keys of a rung of the ladder, and of what a plugin has different there.
+
+use decide::model::{Merge, OnFailure, Strategy};
+use decide::selector::Operator;
+
+use super::windows::WindowsFile;
+use crate::policy::forms::{Either, List, Table, Word, Words as WordList};
+use crate::policy::read::record;
+use crate::policy::scalar::{Count, Flag, Helm, LabelKey, LabelValue, Name};
+use crate::policy::when::Length;
+
+record! {
+    /// A rung of the ladder.
+    TierFile = "tier" {
+        /// Its name. It stands in branch names, titles and `{tier}`.
+        required name "name": Name,
+        /// Which clusters belong to it, as a Kubernetes LabelSelector. Required where there is more than one tier, because an empty selector takes every cluster and a cluster in two tiers is an error.
+        optional select "select": SelectFile,
+        /// Who merges: one word, or one per size of the step. Default `approved`: a person says yes to each step until the file says that none is needed.
+        optional merge "merge": Either<Word<Merge>, MergeByBumpFile>,
+        /// How long all members must be healthy on the release before it has finished this tier. Default `0s`: proved healthy once is enough.
+        optional soak "soak": Either<Length, SoakFile>,
+        /// Whose approval lets a wave through where `merge` asks for one. Default one person, the code owners of each path among them.
+        optional approvals "approvals": ApprovalsFile,
+        /// When merges on this tier may happen, beside the file's and the plugin's windows. Default always.
+        optional windows "windows": WindowsFile,
+        /// Versions that this tier takes at all, beside the plugin's own constraint. Default every accepted one.
+        optional constraint "constraint": Helm,
+        /// The grace period: what happens when nobody approves. Default nothing, the pull request waits.
+        optional force "force": ForceFile,
+        /// What happens after a failed wave. Default `hold`: what broke once is not tried on more clusters.
+        optional on_failure "onFailure": Word<OnFailure>,
+        /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
+        optional strategy "strategy": Word<Strategy>,
+        /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
+        optional health "health": HealthFile,
+    }
+    later ["announce", "branch", "empty", "watch", "early"]
+}
+
+record! {
+    /// What a plugin has different on one tier. A key here replaces the tier's key as a whole.
+    OverrideFile = "override" {
+        /// Other clusters. Default the tier's.
+        optional select "select": SelectFile,
+        /// Who merges. Default the tier's.
+        optional merge "merge": Either<Word<Merge>, MergeByBumpFile>,
+        /// How long all members must be healthy. Default the tier's.
+        optional soak "soak": Either<Length, SoakFile>,
+        /// Whose approval is needed. Default the tier's.
+        optional approvals "approvals": ApprovalsFile,
+        /// When merges may happen, instead of the tier's own windows. Default the tier's.
+        optional windows "windows": WindowsFile,
+        /// Versions that are taken on this tier. Default the tier's.
+        optional constraint "constraint": Helm,
+        /// The grace period. Default the tier's.
+        optional force "force": ForceFile,
+    }
+    later []
+}
+
+record! {
+    /// A Kubernetes LabelSelector: every part must hold; an empty one takes every cluster.
+    SelectFile = "select" {
+        /// Labels that must be there with this value. Default none.
+        optional match_labels "matchLabels": Table<LabelKey, LabelValue>,
+        /// Expressions that must hold. Default none.
+        optional match_expressions "matchExpressions": List<ExpressionFile>,
+    }
+    later []
+}
+
+record! {
+    /// One expression about a label.
+    ExpressionFile = "expression" {
+        /// The label's key.
+        required key "key": LabelKey,
+        /// How the label is compared.
+        required operator "operator": Word<Operator>,
+        /// What it is compared with: at least one for `In` and `NotIn`, none for `Exists` and `DoesNotExist`.
+        optional values "values": List<LabelValue>,
+    }
+    later []
+}
+
+record! {
+    /// Who merges, by the size of the step. A size that is not named here is `approved`.
+    MergeByBumpFile = "merge" {
+        /// Patch releases. Default `approved`.
+        optional patch "patch": Word<Merge>,
+        /// Minor releases. Default `approved`.
+        optional minor "minor": Word<Merge>,
+        /// Major releases and first installs. Default `approved`.
+        optional major "major": Word<Merge>,
+    }
+    later []
+}
+
+record! {
+    /// How long all members must be healthy.
+    SoakFile = "soak" {
+        /// The time in which all members are healthy on the release; progressing and unknown pause it, degraded starts it again.
+        required min "min": Length,
+    }
+    later ["max"]
+}
+
+record! {
+    /// Whose approval lets a wave through.
+    ApprovalsFile = "approvals" {
+        /// Every changed path that CODEOWNERS gives an owner needs an approval of one of them. Default true: the owners of a path are who the repository says must agree.
+        optional code_owners "codeOwners": Flag,
+        /// The number of people, at least. Default 1: one pair of eyes beside the bot's.
+        optional at_least "atLeast": Count<0>,
+    }
+    later ["covers", "each"]
+}
+
+record! {
+    /// The grace period: after it, the bot merges without the missing approvals. Force waives approvals and nothing else.
+    ForceFile = "force" {
+        /// From the opened and announced pull request to the merge.
+        required after "after": Length,
+        /// How long before the deadline people are told. Default never: say when, so that nobody is surprised.
+        optional notice "notice": List<Length>,
+    }
+    later []
+}
+
+record! {
+    /// When a member of a wave counts as failed.
+    HealthFile = "health" {
+        /// From landing until every member is healthy; who is not by then has failed. Default `2h`: a tier of Greenhouse tries for up to 105 minutes before it gives up.
+        optional progress_deadline "progressDeadline": Length,
+        /// A member that is degraded this long has failed. Default `5m`: shorter than a person's patience, longer than a rolling restart.
+        optional degraded_for "degradedFor": Length,
+        /// Failed members that are tolerated; one more fails the wave. Default 0: a tier is small enough that each counts.
+        optional max_failures "maxFailures": Count<0>,
+        /// Members of unknown health that are tolerated. Default 0: what cannot be read is not proved.
+        optional max_unknown "maxUnknown": Count<0>,
+        /// A reading older than this says nothing any more. Default `5m`: as often as a full pass looks.
+        optional max_age "maxAge": Length,
+    }
+    later []
+}
+
+impl WordList for Merge {
+    const NAME: &'static str = "Merge";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("automatic", Self::Automatic, "The bot merges when the gates pass; no approval is asked for."),
+        ("approved", Self::Approved, "The bot merges when the gates pass and the approvals are there."),
+        ("manual", Self::Manual, "A person merges; the check says when."),
+    ];
+    const LATER: &'static [&'static str] = &["none"];
+}
+
+impl WordList for OnFailure {
+    const NAME: &'static str = "OnFailure";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] =
+        &[("hold", Self::Hold, "The release climbs no further; a newer one may overtake it.")];
+    const LATER: &'static [&'static str] = &["stall", "rollBack"];
+}
+
+impl WordList for Strategy {
+    const NAME: &'static str = "Strategy";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] =
+        &[("allAtOnce", Self::AllAtOnce, "All members in one pull request.")];
+    const LATER: &'static [&'static str] = &["rollingUpdate", "canary", "blueGreen", "delegated"];
+}
+
+impl WordList for Operator {
+    const NAME: &'static str = "Operator";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("In", Self::In, "The label is there with one of the values."),
+        ("NotIn", Self::NotIn, "The label is absent, or has none of the values."),
+        ("Exists", Self::Exists, "The label is there."),
+        ("DoesNotExist", Self::DoesNotExist, "The label is absent."),
+    ];
+    const LATER: &'static [&'static str] = &[];
+}
