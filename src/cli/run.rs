@@ -29,6 +29,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut rooms = open_one(settings).await?;
     let mut refused = Vec::new();
     let mut last = None;
+    let mut done = Vec::new();
     for _ in 0..MOST_PASSES {
         let ticked = tick::tick(&mut rooms).await?;
         refused = ticked
@@ -39,6 +40,11 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
             .collect();
         for receipt in &ticked.receipts {
             say(&receipt.to_string())?;
+            match receipt {
+                Receipt::Noted(_) => {}
+                Receipt::Done(what) => done.push(what.clone()),
+                Receipt::Moved(_) | Receipt::Refused(_) => done.push(receipt.to_string()),
+            }
         }
         let goes_on = ticked.receipts.iter().any(Receipt::changed);
         last = Some(ticked);
@@ -49,7 +55,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     rooms.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
     let Some(Ticked { seen, plan, .. }) = last else { return Ok(ExitCode::SUCCESS) };
-    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
+    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
     say(&tell::board(&view, now))?;
     step_summary(&tell::step_summary(&view, now)?)?;
     if let Some(problem) = &seen.snapshot.policy_problem {

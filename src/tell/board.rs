@@ -68,7 +68,10 @@ pub fn board(view: &View, now: Timestamp) -> String {
         out.push_str("The policy names no plugin yet.\n");
     }
     out.push_str(&format!("{}\n", next_look(view, now)));
-    out.push_str(&would_do(view));
+    match &view.done {
+        Some(done) => out.push_str(&listed("Done", done.iter().map(|one| inert::line(one)))),
+        None => out.push_str(&listed("Would do", view.plan.actions.iter().map(action))),
+    }
     out
 }
 
@@ -238,22 +241,22 @@ pub(crate) fn next_look(view: &View, now: Timestamp) -> String {
     let zone = view.links.shared_zone();
     match &view.plan.alarm {
         Some(alarm) => {
-            let (at, relative) = (words::when(alarm.at, &zone), words::relative(alarm.at, now));
+            // An alarm that rang while this was written is no look in the past.
+            let (at, relative) = (words::when(alarm.at, &zone), words::relative(alarm.at.max(now), now));
             format!("Next look: {at} ({relative}): {}.", inert::line(&alarm.why.to_string()))
         }
         None => "Next look: when something rings.".to_string(),
     }
 }
 
-/// What the plan's actions are, in words.
-fn would_do(view: &View) -> String {
-    let actions = &view.plan.actions;
-    match actions.as_slice() {
-        [] => format!("Would do: {}.\n", paint(DIM, "nothing")),
-        [one] => format!("Would do: {}.\n", action(one)),
+/// Sentences under a heading, numbered where the order matters.
+fn listed(heading: &str, lines: impl Iterator<Item = String>) -> String {
+    match lines.collect::<Vec<_>>().as_slice() {
+        [] => format!("{heading}: {}.\n", paint(DIM, "nothing")),
+        [one] => format!("{heading}: {one}.\n"),
         many => {
-            let lines = many.iter().enumerate().map(|(index, one)| format!("  {}. {}\n", index + 1, action(one)));
-            format!("Would do, in this order:\n{}", lines.collect::<String>())
+            let lines = many.iter().enumerate().map(|(index, one)| format!("  {}. {one}\n", index + 1));
+            format!("{heading}, in this order:\n{}", lines.collect::<String>())
         }
     }
 }

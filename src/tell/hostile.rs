@@ -401,6 +401,6 @@ fn terminal_lines_stay_lines() {
 fn nothing_of_a_plan_without_waves_breaks() {
     let view = View { plan: Plan::default(), ..fixture::view() };
     assert!(board(&view, fixture::now()).contains("names no plugin yet"));
-    assert!(step_summary(&view, fixture::now()).unwrap().contains("nothing to do"));
+    assert!(step_summary(&view, fixture::now()).unwrap().contains("**Would do:** nothing"));
     assert!(explain(&view, &"x".into(), None, fixture::now()).unwrap_err().to_string().contains("none"));
 }

@@ -16,6 +16,7 @@ struct Page {
     trouble: Option<String>,
     rows: Vec<Row>,
     more: usize,
+    heading: &'static str,
     actions: Vec<String>,
     next: String,
 }
@@ -69,8 +70,39 @@ pub fn step_summary(view: &View, now: Timestamp) -> Result<String, TellError> {
         trouble: view.trouble.clone(),
         rows: view.plan.waves.iter().take(ROWS).map(row).collect(),
         more: view.plan.waves.len().saturating_sub(ROWS),
-        actions: view.plan.actions.iter().take(100).map(board::action).collect(),
+        heading: if view.done.is_some() { "Done" } else { "Would do" },
+        actions: match &view.done {
+            Some(done) => done.iter().take(100).map(|one| inert::line(one)).collect(),
+            None => view.plan.actions.iter().take(100).map(board::action).collect(),
+        },
         next: board::next_look(view, now),
     };
     Ok(capped(render::markdown("summary", &page)?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::tell::fixture;
+
+    #[test]
+    fn a_run_says_what_it_did_and_not_what_it_would_do() {
+        let quiet = fixture::view().having(Vec::new());
+        assert!(step_summary(&quiet, fixture::now()).unwrap().contains("**Done:** nothing."));
+        assert!(board::board(&quiet, fixture::now()).contains("Done: "));
+        let busy = fixture::view().having(vec!["opened `#1`".to_string()]);
+        let text = step_summary(&busy, fixture::now()).unwrap();
+        assert!(text.contains("**Done, in this order**\n\n1. opened") && !text.contains("Would do"), "{text}");
+        assert!(board::board(&busy, fixture::now()).ends_with("Done: opened `#1`.\n"));
+    }
+
+    #[test]
+    fn what_was_there_before_us_runs_and_has_not_finished_a_climb() {
+        let mut view = fixture::view();
+        let wave = view.plan.waves.iter_mut().find(|wave| matches!(wave.state, WaveState::Finished { .. })).unwrap();
+        assert_eq!(words::wave(wave).word, "finished");
+        wave.pull = None;
+        assert_eq!(words::wave(wave).word, "runs");
+    }
 }

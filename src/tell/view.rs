@@ -96,6 +96,8 @@ pub struct View {
     /// What is wrong with the repository as a whole: the newest policy file has errors, the last
     /// look failed.
     pub trouble: Option<String>,
+    /// What this run did, a sentence each; none where nothing is meant to be done (`plan`).
+    pub done: Option<Vec<String>>,
 }
 
 impl View {
@@ -112,7 +114,14 @@ impl View {
             freezes: snapshot.policy.freezes.clone(),
             looked,
             trouble: snapshot.policy_problem.as_ref().map(|why| format!("the newest policy file has errors: {why}")),
+            done: None,
         }
+    }
+
+    /// The same view at the end of a run that did this.
+    #[must_use]
+    pub fn having(self, done: Vec<String>) -> Self {
+        Self { done: Some(done), ..self }
     }
 
     /// What the ledger says of a version on a tier.

@@ -81,6 +81,10 @@ pub(crate) fn wave(wave: &WaveReport) -> Look {
     if matches!(wave.state, WaveState::Open { .. }) && !wave.findings.is_empty() && holding(wave).next().is_none() {
         return look("●", "🟢", "ready", Tone::Moving);
     }
+    // Nobody of ours brought it here: it was on the base branch when we first looked.
+    if matches!(wave.state, WaveState::Finished { .. }) && wave.pull.is_none() {
+        return look("·", "⚪", "runs", Tone::Quiet);
+    }
     state(&wave.state)
 }
 
