@@ -103,6 +103,7 @@ async fn push_anew(
     let change = Change::Intent {
         from: proposal.from.clone(),
         digest: proposal.digest.clone(),
+        part: proposal.part.clone(),
         members: proposal.members.clone(),
         head: Head { commit: commit.clone(), at: now },
     };

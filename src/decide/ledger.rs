@@ -88,6 +88,9 @@ pub struct Wave {
     /// The digest that this wave is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// Which part of a tier's climb it is.
+    #[serde(default, skip_serializing_if = "Part::is_whole")]
+    pub part: Part,
     /// Its clusters, fixed when it was opened.
     pub members: Vec<ClusterName>,
     /// When this wave began, by our clock: intent written, or version found on the base branch.
@@ -138,6 +141,7 @@ impl Wave {
             version,
             from: None,
             digest: None,
+            part: Part::default(),
             members,
             begun: at,
             heads: Vec::new(),
@@ -173,6 +177,47 @@ impl Wave {
     pub fn head(&self) -> Option<&Head> {
         self.heads.last()
     }
+}
+
+/// Which part of a release's climb on one tier a wave is. A release that moves in slices has one wave
+/// per slice, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Part {
+    /// What it is for.
+    #[serde(default)]
+    pub purpose: Purpose,
+    /// Which slice, from 0.
+    #[serde(default)]
+    pub slice: u32,
+    /// The clusters of every slice, fixed when the first one is opened; empty = one slice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partition: Vec<Vec<ClusterName>>,
+}
+
+impl Part {
+    /// Whether it is the whole of an ordinary climb.
+    pub fn is_whole(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What a wave is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Purpose {
+    /// The climb of a release.
+    #[default]
+    Promotion,
+    /// Clusters that joined the tier, or whose pin ended, after the release had finished it.
+    CatchUp,
+    /// Clusters that are ahead of their tier.
+    Early,
+    /// The version before a failed release comes back.
+    RollBack {
+        /// The release that failed.
+        of: Version,
+    },
 }
 
 /// A commit that the bot wrote.
@@ -380,6 +425,9 @@ pub enum Change {
         from: Option<Version>,
         /// The digest.
         digest: Option<Digest>,
+        /// Which part of the climb.
+        #[serde(default, skip_serializing_if = "Part::is_whole")]
+        part: Part,
         /// The members.
         members: Vec<ClusterName>,
         /// The commit.

@@ -7,7 +7,7 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{Entry, ForceEvidence, Head};
+use crate::ledger::{Entry, ForceEvidence, Head, Part};
 use crate::reason::MemberTrouble;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 
@@ -144,6 +144,9 @@ pub struct Proposal {
     pub to: Version,
     /// Its digest.
     pub digest: Option<Digest>,
+    /// Which part of the climb.
+    #[serde(default, skip_serializing_if = "Part::is_whole")]
+    pub part: Part,
     /// The clusters, fixed now.
     pub members: Vec<ClusterName>,
     /// The commit that is already written for it, when this finishes an opening that was cut off.

@@ -262,6 +262,7 @@ mod tests {
         let intent = |from| Change::Intent {
             from,
             digest: digest.clone(),
+            part: crate::ledger::Part::default(),
             members: members.clone(),
             head: Head { commit: commit(), at },
         };

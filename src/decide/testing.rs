@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::{Announced, Change, Head, Landed, Seen};
-use crate::model::{Force, HealthRule, Limits, Merge, MergeRule, Policy, Soak, Tier};
+use crate::model::{Force, Limits, Merge, MergeRule, Policy, Soak, Tier};
 use crate::plan::{Action, Finding, Gate, Plan, Verdict};
 use crate::selector::Selector;
 use crate::snapshot::{
@@ -43,17 +43,9 @@ pub(crate) fn version(text: &str) -> Version {
 pub(crate) fn tier(name: &str) -> Tier {
     let match_labels = BTreeMap::from([("tier".to_string(), name.to_string())]);
     Tier {
-        name: name.into(),
-        select: Selector { match_labels, match_expressions: Vec::new() },
         merge: MergeRule::all(Merge::Approved),
-        approvals: crate::model::Approvals::default(),
-        soak: Soak { min: SignedDuration::from_hours(1) },
-        health: HealthRule::default(),
-        windows: None,
-        constraint: None,
-        force: None,
-        on_failure: crate::model::OnFailure::Hold,
-        strategy: crate::model::Strategy::AllAtOnce,
+        soak: Soak::at_least(SignedDuration::from_hours(1)),
+        ..Tier::new(name.into(), Selector { match_labels, match_expressions: Vec::new() })
     }
 }
 
@@ -133,12 +125,7 @@ pub(crate) fn ready() -> Snapshot {
             windows: None,
             freezes: Vec::new(),
             limits: Limits::default(),
-            plugins: vec![PluginPolicy {
-                name: plugin.clone(),
-                constraint: None,
-                windows: None,
-                tiers: vec![tier("qa"), tier("bronze")],
-            }],
+            plugins: vec![PluginPolicy::new(plugin.clone(), vec![tier("qa"), tier("bronze")])],
         },
         policy_commit: "cccccccccc".into(),
         policy_problem: None,
@@ -166,6 +153,7 @@ fn intent(member: &str, head: &str, minutes: i64) -> Change {
     Change::Intent {
         from: Some(version("1.0.0")),
         digest: Some("sha256:11".into()),
+        part: crate::ledger::Part::default(),
         members: vec![member.into()],
         head: Head { commit: Sha::from(head), at: ago(minutes) },
     }

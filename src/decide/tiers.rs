@@ -235,6 +235,7 @@ fn proposal(desk: &Desk<'_>, rung: usize, to: Version, wave: Option<&Wave>) -> P
         tier: tier.name.clone(),
         from: desk.base(&tier.name).lowest().cloned(),
         digest: release::pinned(desk, &to),
+        part: wave.map(|wave| wave.part.clone()).unwrap_or_default(),
         members,
         written: wave.and_then(|wave| wave.head().cloned()),
         to,

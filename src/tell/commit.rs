@@ -132,6 +132,7 @@ mod tests {
             from: Some("1.14.7".parse().unwrap()),
             to: "v1.15.0".parse().unwrap(),
             digest: Some(Digest::new(format!("sha256:{}", "4f".repeat(32)))),
+            part: decide::ledger::Part::default(),
             members: vec!["eu-1".into(), "eu-2".into()],
             written: None,
         }

@@ -339,6 +339,7 @@ fn actions() -> Vec<Action> {
         from: Some(version("6.6.2")),
         to: version("6.6.3"),
         digest: Some(digest("77")),
+        part: decide::ledger::Part::default(),
         members: clusters("qa").into_iter().map(Into::into).collect(),
         written: None,
     };
@@ -359,14 +360,12 @@ fn actions() -> Vec<Action> {
 fn tier(name: &str) -> Tier {
     let json = serde_json::json!({ "name": name });
     let mut tier: Tier = serde_json::from_value(json).unwrap();
-    tier.soak = Soak {
-        min: seconds(match name {
-            "qa" => 2 * HOUR,
-            "bronze" => DAY,
-            "silver" => 2 * DAY,
-            _ => 3 * DAY,
-        }),
-    };
+    tier.soak = Soak::at_least(seconds(match name {
+        "qa" => 2 * HOUR,
+        "bronze" => DAY,
+        "silver" => 2 * DAY,
+        _ => 3 * DAY,
+    }));
     if matches!(name, "silver" | "gold") {
         tier.force =
             Some(Force { after: seconds(28 * DAY), notice: [14, 3, 1].map(|days| seconds(days * DAY)).to_vec() });
@@ -377,12 +376,7 @@ fn tier(name: &str) -> Tier {
 fn policy() -> Policy {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
     let windows = Windows { zone, open: Vec::new(), closed: Vec::new(), room: SignedDuration::ZERO };
-    let plugin = |name: &str| PluginPolicy {
-        name: name.into(),
-        constraint: None,
-        windows: None,
-        tiers: TIERS.iter().map(|name| tier(name)).collect(),
-    };
+    let plugin = |name: &str| PluginPolicy::new(name.into(), TIERS.iter().map(|name| tier(name)).collect());
     let names = ["ingress-nginx", "cert-manager", "trust-manager", "loki", "external-dns", "velero"];
     Policy {
         windows: Some(windows),

@@ -257,6 +257,7 @@ impl Process {
         let intent = Change::Intent {
             from: proposal.from.clone(),
             digest: proposal.digest.clone(),
+            part: proposal.part.clone(),
             members: proposal.members.clone(),
             head: Head { commit: Sha::new(commit.as_str()), at: world.now },
         };

@@ -195,10 +195,8 @@ impl Scenario {
         let plugins: Vec<PluginPolicy> = PLUGINS[..rng.range(1, 3) as usize]
             .iter()
             .map(|name| PluginPolicy {
-                name: PluginName::from(*name),
                 constraint: rng.chance(30).then(|| "<3.0.0".parse().unwrap()),
-                windows: None,
-                tiers: tiers.clone(),
+                ..PluginPolicy::new(PluginName::from(*name), tiers.clone())
             })
             .collect();
         let per_cluster = plugins.iter().filter(|_| rng.chance(40)).map(|plugin| plugin.name.clone()).collect();
@@ -249,15 +247,16 @@ fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration, narrow:
         MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: *rng.pick(&merges) }
     };
     let days = |days: u64| SignedDuration::from_hours(24 * days as i64);
+    let select =
+        Selector { match_labels: [("tier".to_string(), name.to_string())].into(), match_expressions: Vec::new() };
     Tier {
-        name: TierName::from(name),
-        select: Selector {
-            match_labels: [("tier".to_string(), name.to_string())].into(),
-            match_expressions: Vec::new(),
-        },
         merge,
-        approvals: Approvals { code_owners: rng.chance(70), at_least: if rng.chance(20) { 2 } else { 1 } },
-        soak: Soak { min: max_age * *rng.pick(&[0, 1, 3, 8]) },
+        approvals: Approvals {
+            code_owners: rng.chance(70),
+            at_least: if rng.chance(20) { 2 } else { 1 },
+            ..Approvals::default()
+        },
+        soak: Soak::at_least(max_age * *rng.pick(&[0, 1, 3, 8])),
         health: HealthRule {
             progress_deadline: rng.minutes(90, 300),
             degraded_for: rng.minutes(5, 20),
@@ -266,13 +265,11 @@ fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration, narrow:
             max_age,
         },
         windows: rng.chance(25).then(|| windows(rng, narrow)),
-        constraint: None,
         force: rng.chance(50).then(|| Force {
             after: days(rng.range(1, 5)),
             notice: rng.pick(&[vec![], vec![days(1)], vec![days(1), SignedDuration::from_hours(6)]]).clone(),
         }),
-        on_failure: decide::model::OnFailure::Hold,
-        strategy: decide::model::Strategy::AllAtOnce,
+        ..Tier::new(TierName::from(name), select)
     }
 }
 

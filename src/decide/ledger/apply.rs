@@ -64,7 +64,8 @@ impl Wave {
                 self.digest = digest.clone();
                 self.landed = Some(landed.clone());
             }
-            Change::Intent { from, digest, members, head } => {
+            Change::Intent { from, digest, part, members, head } => {
+                self.part.clone_from(part);
                 self.from = from.clone();
                 self.digest = digest.clone();
                 self.members.clone_from(members);

@@ -15,7 +15,8 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
+    StrategyWord, TierFile,
 };
 pub use windows::{ClosedFile, FreezeFile, WindowsFile};
 

@@ -1,6 +1,6 @@
 //! The keys of a rung of the ladder, and of what a plugin has different there.
 
-use decide::model::{Merge, OnFailure, Strategy};
+use decide::model::{Merge, OnFailure};
 use decide::selector::Operator;
 
 use super::windows::WindowsFile;
@@ -31,7 +31,7 @@ record! {
         /// What happens after a failed wave. Default `hold`: what broke once is not tried on more clusters.
         optional on_failure "onFailure": Word<OnFailure>,
         /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
-        optional strategy "strategy": Word<Strategy>,
+        optional strategy "strategy": Word<StrategyWord>,
         /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
         optional health "health": HealthFile,
     }
@@ -161,7 +161,14 @@ impl WordList for OnFailure {
     const LATER: &'static [&'static str] = &["stall", "rollBack"];
 }
 
-impl WordList for Strategy {
+/// The strategies that one word names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrategyWord {
+    /// All members in one pull request.
+    AllAtOnce,
+}
+
+impl WordList for StrategyWord {
     const NAME: &'static str = "Strategy";
     const KNOWN: &'static [(&'static str, Self, &'static str)] =
         &[("allAtOnce", Self::AllAtOnce, "All members in one pull request.")];

@@ -46,10 +46,9 @@ pub fn plugin(
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
         let constraint = file.value.versions.as_ref().and_then(|versions| versions.value.constraint.as_ref());
         let policy = PluginPolicy {
-            name: PluginName::new(file.value.name.as_ref()?.value.0.clone()),
             constraint: constraint.map(|constraint| constraint.value.0.clone()),
             windows,
-            tiers,
+            ..PluginPolicy::new(PluginName::new(file.value.name.as_ref()?.value.0.clone()), tiers)
         };
         Some((policy, PluginWiring { chart: chart?, poll, write, signals }))
     })

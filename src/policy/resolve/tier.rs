@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use super::Context;
 use super::windows::windows;
 use crate::policy::file::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, StrategyWord, TierFile,
 };
 use crate::policy::forms::{Either, List, Word};
 use crate::policy::read::Spanned;
@@ -54,19 +54,7 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
 
 /// The ladder of a file that names no tiers.
 fn all() -> Tier {
-    Tier {
-        name: TierName::from("all"),
-        select: Selector::default(),
-        merge: MergeRule::default(),
-        approvals: Approvals::default(),
-        soak: Soak::default(),
-        health: HealthRule::default(),
-        windows: None,
-        constraint: None,
-        force: None,
-        on_failure: OnFailure::default(),
-        strategy: Strategy::default(),
-    }
+    Tier::new(TierName::from("all"), Selector::default())
 }
 
 /// One rung with every default filled in; none when it has no name.
@@ -96,9 +84,8 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 None,
             );
         }
+        let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
         Some(Tier {
-            name: TierName::new(name.clone()),
-            select: file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default(),
             merge,
             approvals,
             soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
@@ -110,9 +97,16 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
-            strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| word.value.0),
+            strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
+            ..Tier::new(TierName::new(name.clone()), select)
         })
     })
+}
+
+fn strategy(word: StrategyWord) -> Strategy {
+    match word {
+        StrategyWord::AllAtOnce => Strategy::AllAtOnce,
+    }
 }
 
 fn merge_rule(file: &Either<Word<Merge>, MergeByBumpFile>) -> MergeRule {
@@ -132,13 +126,14 @@ fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
     Approvals {
         code_owners: file.value.code_owners.as_ref().map_or(default.code_owners, |flag| flag.value.0),
         at_least: file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0),
+        ..default
     }
 }
 
 fn soak_of(file: &Either<Length, SoakFile>) -> Soak {
     match file {
-        Either::Short(length) => Soak { min: length.0 },
-        Either::Long(file) => Soak { min: file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0) },
+        Either::Short(length) => Soak::at_least(length.0),
+        Either::Long(file) => Soak::at_least(file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0)),
     }
 }
 

@@ -93,7 +93,7 @@ fn the_whole_format() {
     let [qa, bronze, silver, gold] = &loaded.ladder[..] else { panic!("four tiers") };
     assert_eq!((qa.merge, qa.soak.min), (MergeRule::all(Merge::Automatic), SignedDuration::ZERO));
     assert_eq!(
-        (qa.approvals, qa.health, &qa.windows, &qa.force),
+        (qa.approvals.clone(), qa.health, &qa.windows, &qa.force),
         (Approvals::default(), HealthRule::default(), &None, &None)
     );
     assert_eq!(bronze.merge, MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual });
@@ -134,7 +134,7 @@ fn the_whole_format() {
     assert_eq!(cert.constraint.as_ref().unwrap().as_str(), "^1.14");
     assert_eq!(cert.tiers[..3], loaded.ladder[..3]);
     assert_eq!(cert.tiers[3].soak.min, hours(72));
-    assert_eq!(cert.tiers[3].approvals, Approvals { code_owners: true, at_least: 1 });
+    assert_eq!(cert.tiers[3].approvals, Approvals { code_owners: true, at_least: 1, ..Approvals::default() });
     assert_eq!(cert.tiers[3].force, gold.force, "what an override does not name stays");
     assert_eq!(policy.plugins[1].tiers, loaded.ladder);
 

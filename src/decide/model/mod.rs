@@ -1,0 +1,79 @@
+//! The policy as the planner reads it: ladders with every default filled in. How a person writes
+//! it, and where errors point, is the `policy` room of the bot.
+
+mod merge;
+mod plugin;
+mod strategy;
+mod tier;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::window::Windows;
+use crate::{Person, PluginName, TierName};
+
+pub use merge::{Merge, MergeRule};
+pub use plugin::{After, Block, Expiry, Hotfix, Next, Pin, PluginPolicy};
+pub use strategy::{MaxUpdate, OnFailure, Promote, Step, Strategy};
+pub use tier::{Approvals, Each, Early, Empty, Force, HealthRule, Soak, Tier};
+
+/// One policy file, resolved: presets merged, defaults filled in, overrides of plugins applied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Policy {
+    /// Windows of the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
+    /// Freezes written in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub freezes: Vec<Freeze>,
+    /// Shared caps.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Plugins in the order of the file.
+    pub plugins: Vec<PluginPolicy>,
+}
+
+/// Shared caps of a repository.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Limits {
+    /// Pull requests of the bot open at once; none = no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_pulls: Option<u32>,
+    /// Clusters whose version the bot's merges change in any sixty minutes; none = no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clusters_per_hour: Option<u32>,
+}
+
+/// A stop of every merge in scope. It cannot be waived by force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Freeze {
+    /// Why, in the words of who wrote it.
+    pub why: String,
+    /// Who, when the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Person>,
+    /// Only these tiers; empty = all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<TierName>,
+    /// Only these plugins; empty = all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginName>,
+    /// Ends by itself; none = when somebody takes it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+impl Freeze {
+    /// Whether it stops this plugin on this tier at `now`.
+    pub fn covers(&self, plugin: &PluginName, tier: &TierName, now: Timestamp) -> bool {
+        (self.tiers.is_empty() || self.tiers.contains(tier))
+            && (self.plugins.is_empty() || self.plugins.contains(plugin))
+            && self.until.is_none_or(|until| now < until)
+    }
+}
