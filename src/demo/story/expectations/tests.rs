@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use jiff::SignedDuration;
+
 use super::super::history::Step;
 use super::super::scene::tests::pull;
 use super::*;
@@ -227,4 +229,15 @@ fn one_thing_gone_wrong_breaks_the_expectations_about_it() {
     let mut story = Story::good();
     story.history.ledger[0].author = "maria".to_owned();
     assert!(story.check(true).last().unwrap().held.is_err());
+}
+
+#[test]
+fn a_grace_period_is_measured_in_the_seconds_that_the_hub_shows() {
+    let mut story = Story::good();
+    let pull = story.pull("kube-state-metrics", "5.25.1", "gold");
+    let (merged, by) = pull.merged.clone().unwrap();
+    // Opened late in its second, merged early in the one in which the deadline fell.
+    pull.opened_at = merged - SignedDuration::from_secs(GRACE) + SignedDuration::from_millis(900);
+    pull.merged = Some((merged + SignedDuration::from_millis(100), by));
+    assert!(story.check(false).iter().all(|expectation| expectation.held.is_ok()));
 }
