@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::{Receipt, branch, edit, intend};
 use crate::git::{Draft, Pushed};
-use crate::observe::Seen;
+use crate::observe::{Seen, Spot};
 use crate::rooms::Rooms;
 use crate::tell;
 
@@ -121,14 +121,18 @@ async fn push_anew(
     })
 }
 
-/// The edited files: every place of the tier set to the version, one scalar each. The inner error
-/// is a refusal that names the place.
+/// The edited files: every place of the proposal's clusters set to the version, one scalar each. The
+/// inner error is a refusal that names the place.
 async fn edits(
     rooms: &Rooms,
     seen: &Seen,
     proposal: &Proposal,
 ) -> anyhow::Result<Result<Vec<(String, Option<Vec<u8>>)>, String>> {
-    let spots = seen.spots(&proposal.plugin, &proposal.tier).to_vec();
+    let moves = |spot: &&Spot| spot.cluster.as_ref().is_none_or(|name| proposal.members.contains(name));
+    let spots: Vec<Spot> = seen.spots(&proposal.plugin, &proposal.tier).iter().filter(moves).cloned().collect();
+    if spots.is_empty() {
+        return Ok(Err("no place on the base branch belongs to these clusters".to_string()));
+    }
     let (base, to) = (seen.base.clone(), proposal.to.as_str().to_string());
     let paths: Vec<String> = spots.iter().map(|spot| spot.file.clone()).collect();
     let mut texts: BTreeMap<String, String> = BTreeMap::new();

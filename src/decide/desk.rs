@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ledger::{Change, Entry, Ledger, PluginLedger, Wave};
-use crate::model::{PluginPolicy, Tier};
+use crate::ledger::{Change, Entry, Ledger, PluginLedger};
+use crate::model::{Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
-use crate::snapshot::{Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
+use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
 use crate::{ClusterName, PluginName, Reason, TierName, Version};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
@@ -71,6 +71,8 @@ pub(crate) struct Desk<'a> {
     /// The ledger's page with this plan's entries applied.
     pub page: PluginLedger,
     done: Decided,
+    /// Clusters that stay on a version, now.
+    pinned: BTreeMap<&'a ClusterName, &'a Pin>,
     /// The ledger as it came, for outages.
     pub ledger: &'a Ledger,
 }
@@ -96,6 +98,7 @@ impl<'a> Desk<'a> {
                 climbs: Vec::new(),
                 alarms: Vec::new(),
             },
+            pinned: pinned(snapshot, policy, now),
             ledger: &snapshot.ledger,
         }
     }
@@ -173,15 +176,32 @@ impl<'a> Desk<'a> {
         self.pulls(tier)?.into_iter().rfind(|pull| pull.state == PullState::Open)
     }
 
-    /// What the base branch says about a tier.
+    /// What the base branch says about a tier; pinned clusters left out.
     pub(crate) fn base(&self, tier: &TierName) -> Base {
         let unread = |why: &str| Base::Unread(why.into());
         let Some(facts) = self.facts else { return unread("this plugin was not looked at") };
-        let places = match &facts.base {
-            Read::Known(places) => places.get(tier).map_or(&[][..], Vec::as_slice),
-            Read::Unread(why) => return unread(why),
-        };
-        Base::of(places)
+        match &facts.base {
+            Read::Known(_) => Base::of(&self.places(tier)),
+            Read::Unread(why) => unread(why),
+        }
+    }
+
+    /// The places of a tier that may change; none where they could not be read. Those of pinned
+    /// clusters are none of ours.
+    pub(crate) fn places(&self, tier: &TierName) -> Vec<&'a Place> {
+        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none())).collect()
+    }
+
+    /// The places of a tier that belong to these clusters, or to all of the tier.
+    pub(crate) fn places_of(&self, tier: &TierName, clusters: &[&ClusterName]) -> Vec<&'a Place> {
+        let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| clusters.contains(&name));
+        self.places(tier).into_iter().filter(of).collect()
+    }
+
+    /// What keeps a cluster on its version: the first pin that selects it and still holds.
+    pub(crate) fn pin(&self, name: &ClusterName) -> Option<&'a Pin> {
+        self.pinned.get(name).copied()
     }
 
     /// The releases at the source.
@@ -193,24 +213,40 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The clusters that a tier selects now.
+    /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
     pub(crate) fn selected(&self, tier: &Tier) -> Option<Vec<ClusterName>> {
         let clusters = self.snapshot.clusters.known()?;
-        Some(
-            clusters
-                .iter()
-                .filter(|cluster| tier.select.matches(&cluster.labels))
-                .map(|cluster| cluster.name.clone())
-                .collect(),
-        )
+        let mut names: Vec<ClusterName> = clusters
+            .iter()
+            .filter(|cluster| tier.select.matches(&cluster.labels) && self.pin(&cluster.name).is_none())
+            .map(|cluster| cluster.name.clone())
+            .collect();
+        names.sort();
+        Some(names)
     }
 
-    /// The members of a wave that are still in the inventory, while that can be read.
-    pub(crate) fn members(&self, wave: &Wave) -> Vec<ClusterName> {
-        let Some(clusters) = self.snapshot.clusters.known() else { return wave.members.clone() };
-        let here: BTreeMap<&ClusterName, ()> = clusters.iter().map(|cluster| (&cluster.name, ())).collect();
-        wave.members.iter().filter(|member| here.contains_key(member)).cloned().collect()
+    /// Those of a wave's clusters that the tier still has, while the inventory can be read. Who left,
+    /// or was pinned since, counts no more.
+    pub(crate) fn still(&self, tier: &Tier, clusters: &[&ClusterName]) -> Vec<ClusterName> {
+        match self.selected(tier) {
+            Some(here) => clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect(),
+            None => clusters.iter().map(|name| (*name).clone()).collect(),
+        }
     }
+}
+
+fn pinned<'a>(
+    snapshot: &'a Snapshot,
+    policy: &'a PluginPolicy,
+    now: Timestamp,
+) -> BTreeMap<&'a ClusterName, &'a Pin> {
+    let holds = |pin: &&Pin| pin.until.is_none_or(|until| now < until);
+    let pins: Vec<&Pin> = policy.pins.iter().filter(holds).collect();
+    let clusters = snapshot.clusters.known().filter(|_| !pins.is_empty());
+    let of = |cluster: &'a Cluster| {
+        Some((&cluster.name, *pins.iter().find(|pin| pin.select.matches(&cluster.labels))?))
+    };
+    clusters.into_iter().flatten().filter_map(of).collect()
 }
 
 /// What the base branch says about one tier.
@@ -227,7 +263,7 @@ pub(crate) enum Base {
 }
 
 impl Base {
-    fn of(places: &[Place]) -> Self {
+    fn of(places: &[&Place]) -> Self {
         let mut range: Option<(Version, Version)> = None;
         for place in places {
             let version = match &place.version {

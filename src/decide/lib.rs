@@ -12,6 +12,7 @@ pub mod constraint;
 mod desk;
 mod gate;
 pub mod ids;
+mod landing;
 pub mod ledger;
 mod member;
 pub mod model;
@@ -23,6 +24,7 @@ mod report;
 pub mod selector;
 pub mod sentence;
 mod settle;
+mod slice;
 pub mod snapshot;
 mod soak;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::model::{HealthRule, Tier};
 use crate::plan::{Member, MemberState};
 use crate::reason::MemberTrouble;
 use crate::snapshot::{Health, Reading};
-use crate::{ClusterName, Reason};
+use crate::{ClusterName, Reason, slice};
 
 /// The members of a wave at one instant.
 pub(crate) struct Assessment {
@@ -22,13 +22,22 @@ pub(crate) struct Assessment {
     pub observed_until: Option<Timestamp>,
 }
 
-/// Judges every member of a landed wave.
+/// Judges every cluster that has moved with a wave's climb, each since the slice that moved it landed;
+/// of a wave that is nowhere yet, and of no slice after others, its own clusters.
 pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Assessment {
+    let slices = desk.page.landed_with(&tier.name, wave);
+    let newest = slices.last().copied().unwrap_or(wave);
+    let late = past_deadline(newest, &tier.health, desk.now);
+    let moved = match (&wave.landed, wave.part.slice) {
+        (None, 0) => desk.still(tier, &wave.members.iter().collect::<Vec<_>>()),
+        (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
+    };
     let mut members = Vec::new();
     let mut observed_until: Option<Timestamp> = None;
-    for cluster in desk.members(wave) {
+    for cluster in moved {
         let readings = desk.facts.and_then(|facts| facts.readings.get(&cluster)).map_or(&[][..], Vec::as_slice);
-        let state = judge(&cluster, readings, wave, &tier.health, desk.now);
+        let own = slices.iter().find(|slice| slice.members.contains(&cluster)).copied().unwrap_or(newest);
+        let state = judge(&cluster, readings, own, late, &tier.health, desk.now);
         if matches!(state, MemberState::Healthy { .. }) {
             let seen = readings.iter().map(|reading| reading.observed_at).min();
             observed_until = observed_until.into_iter().chain(seen).min();
@@ -122,13 +131,20 @@ pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> b
 }
 
 /// One cluster: the worst of its signals; all must agree.
-fn judge(cluster: &ClusterName, readings: &[Reading], wave: &Wave, rule: &HealthRule, now: Timestamp) -> MemberState {
+fn judge(
+    cluster: &ClusterName,
+    readings: &[Reading],
+    wave: &Wave,
+    late: bool,
+    rule: &HealthRule,
+    now: Timestamp,
+) -> MemberState {
     let worst = readings
         .iter()
         .map(|reading| judge_reading(cluster, reading, wave, rule, now))
         .reduce(worse)
         .unwrap_or_else(|| MemberState::Unknown(trouble(cluster, "not read", "", None)));
-    if !past_deadline(wave, rule, now) {
+    if !late {
         return worst;
     }
     match worst {

@@ -399,6 +399,9 @@ pub struct WaveReport {
     pub from: Option<Version>,
     /// Its digest.
     pub digest: Option<Digest>,
+    /// Which part of the tier's climb it is.
+    #[serde(default, skip_serializing_if = "Part::is_whole")]
+    pub part: Part,
     /// Where it stands.
     pub state: WaveState,
     /// A finding for every gate that applies in this state.

@@ -137,6 +137,7 @@ pub enum Reason {
     LedgerLost { cited: Sha },
     // tiers and caps
     NoMembers { tier: TierName },
+    PlacesShared { tier: TierName },
     ClusterInTwoTiers { cluster: ClusterName, tiers: Vec<TierName> },
     WithinLimits,
     OpenPullLimit { limit: u32 },
@@ -287,6 +288,9 @@ impl fmt::Display for Reason {
                 )
             }
             Self::NoMembers { tier } => format!("no cluster belongs to tier {tier}"),
+            Self::PlacesShared { tier } => {
+                format!("some clusters of {tier} have to move apart from others, but share a place that holds the version")
+            }
             Self::ClusterInTwoTiers { cluster, tiers } => {
                 format!("cluster {cluster} belongs to more than one tier: {}", list(tiers))
             }
@@ -352,6 +356,9 @@ impl Reason {
             Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
             Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
                 "whoever edits the inventory or the tier's selector".to_string()
+            }
+            Self::PlacesShared { .. } => {
+                "whoever edits the policy file, by naming a file per cluster in `write`".to_string()
             }
             Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
             Self::Unread { .. } => "the operator, if it lasts".to_string(),

@@ -7,8 +7,9 @@ use crate::gate::{self, health};
 use crate::ledger::Wave;
 use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
+use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{Reason, Version, release};
+use crate::{ClusterName, Gate, Reason, Version, release};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -30,9 +31,18 @@ pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) 
 
 /// A wave on the base branch that keeps its tier occupied.
 pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+    between(desk, rung, wave, Vec::new());
+}
+
+/// The same, and what its next slice waits for beside the health of those that have moved.
+pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec<Finding>) {
     let tier = &desk.policy.tiers[rung];
     let health = member::assess(desk, tier, wave);
-    let findings = health::findings(wave, tier, &health, desk.now);
+    let mut findings = health::findings(wave, tier, &health, desk.now);
+    if slice::following(desk, tier, wave).is_some() {
+        findings.retain(|finding| finding.gate != Gate::Soak);
+    }
+    findings.extend(beside);
     if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
         let members = Vec::new();
         let deadline = tier.health.progress_deadline;
@@ -45,6 +55,17 @@ pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     }
     desk.look_again();
     let report = about(desk, rung, wave, findings, health.members);
+    desk.report(report);
+}
+
+/// The next slice of a climb, which gets its pull request now.
+pub(crate) fn next_slice(desk: &mut Desk<'_>, rung: usize, wave: &Wave, next: &Portion, findings: Vec<Finding>) {
+    let report = WaveReport {
+        part: next.part.clone(),
+        from: slice::from(desk, &desk.policy.tiers[rung], &next.members),
+        members: listed(&next.members),
+        ..bare(desk, rung, Some(&wave.version), WaveState::Waiting, findings)
+    };
     desk.report(report);
 }
 
@@ -98,7 +119,10 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             let report = about(desk, rung, &wave, findings, not_asked(&wave));
             desk.report(report);
         }
-        (None, Some(wave)) if !wave.is_over() => landed(desk, rung, &wave),
+        (None, Some(wave)) if !wave.is_over() => {
+            let rest = slice::following(desk, tier, &wave).map(|_| gate::release::finding(desk, rung, &wave.version));
+            between(desk, rung, &wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect());
+        }
         (None, Some(wave)) => {
             let health = member::assess(desk, tier, &wave);
             let mut findings = health::findings(&wave, tier, &health, desk.now);
@@ -139,8 +163,8 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
     match desk.page.wave(&tier.name, version) {
         Some(wave) => Rung {
             tier: tier.name.clone(),
-            state: state(wave, &member::assess(desk, tier, wave), tier),
-            members: u32::try_from(wave.members.len()).unwrap_or(u32::MAX),
+            state: state(desk, wave, &member::assess(desk, tier, wave), tier),
+            members: u32::try_from(wave.clusters().len()).unwrap_or(u32::MAX),
             pull: wave.pull.as_ref().map(|pull| pull.number),
         },
         None => Rung { tier: tier.name.clone(), state: WaveState::Waiting, members: 0, pull: None },
@@ -149,8 +173,9 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
 
 fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Vec<Member>) -> WaveReport {
     let tier = &desk.policy.tiers[rung];
-    let state = state(wave, &member::assess(desk, tier, wave), tier);
+    let state = state(desk, wave, &member::assess(desk, tier, wave), tier);
     WaveReport {
+        part: wave.part.clone(),
         from: wave.from.clone(),
         digest: wave.digest.clone(),
         members,
@@ -169,18 +194,19 @@ fn bare(
     findings: Vec<Finding>,
 ) -> WaveReport {
     let tier = &desk.policy.tiers[rung];
-    let members = desk.selected(tier).unwrap_or_default();
+    let first = slice::first(desk, tier);
     WaveReport {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
         rung: u32::try_from(rung + 1).unwrap_or(u32::MAX),
         of: u32::try_from(desk.policy.tiers.len()).unwrap_or(u32::MAX),
         version: version.cloned(),
+        part: first.part,
         from: desk.base(&tier.name).lowest().cloned(),
         digest: version.and_then(|version| release::pinned(desk, version)),
         state,
         findings,
-        members: members.into_iter().map(|cluster| Member { cluster, state: MemberState::NotAsked }).collect(),
+        members: listed(&first.members),
         grace: None,
         forced: None,
         pull: None,
@@ -188,11 +214,15 @@ fn bare(
 }
 
 fn not_asked(wave: &Wave) -> Vec<Member> {
-    wave.members.iter().map(|cluster| Member { cluster: cluster.clone(), state: MemberState::NotAsked }).collect()
+    listed(&wave.members)
+}
+
+fn listed(clusters: &[ClusterName]) -> Vec<Member> {
+    clusters.iter().map(|cluster| Member { cluster: cluster.clone(), state: MemberState::NotAsked }).collect()
 }
 
 /// Where a wave stands, derived from its evidence.
-fn state(wave: &Wave, health: &Assessment, tier: &crate::Tier) -> WaveState {
+fn state(desk: &Desk<'_>, wave: &Wave, health: &Assessment, tier: &crate::Tier) -> WaveState {
     if let Some(failed) = &wave.failed {
         return WaveState::Failed { at: failed.at, why: failed.why.clone() };
     }
@@ -208,8 +238,9 @@ fn state(wave: &Wave, health: &Assessment, tier: &crate::Tier) -> WaveState {
     if let Some(superseded) = &wave.superseded {
         return WaveState::Superseded { at: superseded.at, by: superseded.by.clone() };
     }
+    let last = slice::following(desk, tier, wave).is_none();
     match (&wave.landed, wave.soak, wave.converged) {
-        (Some(landed), Some(soaked), Some(_)) => WaveState::Soaking {
+        (Some(landed), Some(soaked), Some(_)) if last => WaveState::Soaking {
             landed: landed.at,
             healthy_for: soaked.healthy_for,
             until: soaked.until,

@@ -1,13 +1,15 @@
-//! What the world shows becomes entries of the ledger: first sights, openings, noes, landings,
-//! verdicts. Nothing is started here.
+//! What the world shows becomes entries of the ledger: first sights, openings, noes, verdicts.
+//! Nothing is started here. What the base branch proves is in `landing`.
 
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
-use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
+use jiff::SignedDuration;
+
+use crate::desk::Desk;
+use crate::ledger::{Announced, Change, Entry, Failed, Grace, Rejected, Seen, Soaked, Wave};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, gate, member, soak};
+use crate::{gate, landing, member, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -19,7 +21,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
     first_sights(desk);
     for tier in &desk.policy.tiers {
         announced_and_closed(desk, tier);
-        landings(desk, tier);
+        landing::settle(desk, tier);
         verdicts(desk, tier);
         grace(desk, tier);
     }
@@ -75,101 +77,70 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
     let older =
         waves.find(|older| older.superseded.as_ref().is_some_and(|superseded| superseded.by == wave.version))?;
     let number = older.pull.as_ref()?.number;
+    // What has landed is nobody else's: a later slice gets a pull request of its own.
+    let mut all = desk.page.tiers.get(&tier.name)?.iter();
+    if all.any(|other| other.landed.is_some() && other.pull.as_ref().is_some_and(|pull| pull.number == number)) {
+        return None;
+    }
     let by_us = |pull: &Pull| matches!(&pull.state, PullState::Closed { by, .. } if by.as_ref() == Some(&desk.snapshot.hub.bot));
     pulls.iter().rfind(|pull| pull.number == number && !by_us(pull)).copied()
 }
 
-/// What the base branch proves: our version has landed, somebody put another one there, somebody
-/// took it off again.
-fn landings(desk: &mut Desk<'_>, tier: &Tier) {
-    merged_and_gone(desk, tier);
-    let Base::Uniform(running) = desk.base(&tier.name) else { return };
-    match desk.page.wave(&tier.name, &running).cloned() {
-        Some(wave) if wave.landed.is_none() => {
-            let landed = landing(desk, tier, &wave);
-            desk.record(&tier.name, &running, Change::Landed(landed));
-        }
-        Some(_) => {}
-        None => adopt(desk, tier, &running),
-    }
-    let overtaken: Vec<Wave> = desk
-        .page
-        .tiers
-        .get(&tier.name)
-        .into_iter()
-        .flatten()
-        .filter(|wave| wave.landed.is_some() && wave.version != running && wave.failed.is_none())
-        .cloned()
-        .collect();
-    for wave in overtaken {
-        if wave.version > running {
-            let why = Reason::Reverted { version: wave.version.clone() };
-            desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
-        } else if !wave.is_over() {
-            let superseded = Superseded { at: desk.now, by: running.clone() };
-            desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
-        }
-    }
-}
-
-/// A pull request that the hub has shown as merged for a while, though the base branch does not hold
-/// its version: somebody took it off again before we looked.
-fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
-    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    let base = desk.base(&tier.name);
-    if base == Base::Uniform(wave.version.clone()) || base.highest().is_none() {
-        return;
-    }
-    let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    let Some(PullState::Merged { at, .. }) = own_pull(&wave, &pulls).map(|pull| pull.state.clone()) else { return };
-    if desk.now >= at + jiff::SignedDuration::from_mins(10) {
-        let why = Reason::Reverted { version: wave.version.clone() };
-        desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
-    }
-}
-
-/// When and by whom a wave landed: as its merged pull request says, else as of this look.
-fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
-    let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    match own_pull(wave, &pulls).map(|pull| &pull.state) {
-        Some(PullState::Merged { at, by, commit }) => {
-            Landed { at: *at, commit: Some(commit.clone()), by: Some(by.clone()) }
-        }
-        Some(PullState::Open | PullState::Closed { .. }) | None => Landed { at: desk.now, commit: None, by: None },
-    }
-}
-
-/// A version on the base branch that nobody recorded counts as landed now (house rule 3).
-fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
-    let Some(members) = desk.selected(tier) else { return };
-    let digest = desk.page.seen(running).and_then(|seen| seen.digest.clone());
-    let landed = Landed { at: desk.now, commit: None, by: None };
-    desk.record(&tier.name, running, Change::Found { members, digest, landed });
-}
-
 /// Health and soak of what runs on the tier.
 fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
-    let Base::Uniform(running) = desk.base(&tier.name) else { return };
-    let Some(wave) = desk.page.wave(&tier.name, &running).cloned() else { return };
-    if wave.landed.is_none() || wave.failed.is_some() || wave.finished.is_some() || wave.superseded.is_some() {
-        return;
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    for wave in present {
+        if wave.failed.is_some() || wave.finished.is_some() || wave.superseded.is_some() {
+            continue;
+        }
+        match &wave.landed {
+            Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
+            None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
+            Some(_) | None => {}
+        }
     }
-    let health = member::assess(desk, tier, &wave);
-    if let Some(why) = health.failure(tier, &wave, desk.now) {
-        desk.record(&tier.name, &running, Change::Failed(Failed { at: desk.now, why }));
+}
+
+/// Health and soak of a landed wave and of the slices before it. The soak of a climb runs once, over
+/// all members, when the last of them have moved.
+fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
+    let version = &wave.version;
+    let health = member::assess(desk, tier, wave);
+    if let Some(why) = health.failure(tier, wave, desk.now) {
+        desk.record(&tier.name, version, Change::Failed(Failed { at: desk.now, why }));
         return;
     }
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
-        desk.record(&tier.name, &running, Change::Converged(desk.now));
+        desk.record(&tier.name, version, Change::Converged(desk.now));
     }
-    let soaked = soak::advance(&wave, &health, tier, desk.now);
+    let soaked = soak::advance(wave, &health, tier, desk.now);
     if soaked != wave.soak
         && let Some(soaked) = soaked
     {
-        desk.record_progress(&tier.name, &running, Change::Soaked(soaked));
+        desk.record_progress(&tier.name, version, Change::Soaked(soaked));
     }
-    if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
-        desk.record(&tier.name, &running, Change::Finished(desk.now));
+    let last = slice::following(desk, tier, wave).is_none();
+    if last && health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
+        desk.record(&tier.name, version, Change::Finished(desk.now));
+    }
+}
+
+/// A cluster that fails while the pull request of a later slice is open fails the release all the
+/// same. For signals that do not say since when, the wave keeps that somebody ails.
+fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
+    let health = member::assess(desk, tier, wave);
+    if health.members.is_empty() {
+        return;
+    }
+    if let Some(why) = health.failure(tier, wave, desk.now) {
+        desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
+        return;
+    }
+    let before = wave.soak.and_then(|soaked| soaked.ailing);
+    let ailing = health.degraded(&tier.health).then(|| before.unwrap_or(desk.now));
+    if ailing != before {
+        let soaked = Soaked { healthy_for: SignedDuration::ZERO, until: desk.now, paused: true, ailing };
+        desk.record_progress(&tier.name, &wave.version, Change::Soaked(soaked));
     }
 }
 

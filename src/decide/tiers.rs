@@ -3,11 +3,12 @@
 
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
+use crate::desk::Desk;
 use crate::gate::{self, Standing};
-use crate::ledger::{Change, Superseded, Wave, Withdrawn};
+use crate::ledger::{Change, Head, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
-use crate::plan::{Action, Finding, Identity, Proposal, Verdict};
+use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
+use crate::slice::{self, Portion};
 use crate::snapshot::{Mergeable, Pull, PullState};
 use crate::{Reason, Version, release, report, settle};
 
@@ -22,8 +23,8 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         }
         if let Some(wave) = climbing(desk, tier) {
             open_wave(desk, rung, &wave);
-        } else if let Some(wave) = occupant(desk, tier) {
-            report::landed(desk, rung, &wave);
+        } else if let Some(wave) = occupant(desk, rung) {
+            landed_wave(desk, rung, &wave);
         } else {
             free_tier(desk, rung);
         }
@@ -36,11 +37,74 @@ fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 }
 
 /// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
-/// others put there is watched but keeps nobody out.
-fn occupant(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
-    let Base::Uniform(running) = desk.base(&tier.name) else { return None };
-    let wave = desk.page.wave(&tier.name, &running)?;
-    (wave.landed.is_some() && !wave.is_over() && wave.head().is_some()).then(|| wave.clone())
+/// others put there is watched but keeps nobody out. A climb of which slices are still to come keeps
+/// the tier only while its release may go on.
+fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
+    let tier = &desk.policy.tiers[rung];
+    let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && wave.head().is_some();
+    let goes_on = |wave: &Wave| {
+        slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
+    };
+    let present = desk.page.present(&tier.name);
+    let landed = present.iter().rev().find(holds).filter(|wave| slice::is_there(desk, tier, wave)).copied();
+    landed.or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave)).cloned()
+}
+
+/// The slice before one that the bot took back: when what stopped the release is mended, it goes on
+/// where it stood.
+fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
+    let highest = desk.base(&tier.name).highest().cloned()?;
+    let wave = desk.page.wave(&tier.name, &highest)?;
+    let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
+    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+    (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
+}
+
+/// Whether the slices that are still to come will not: the release was stopped, or somebody put a
+/// newer one on some cluster of the climb.
+fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
+    match release::stopped(desk, rung, &wave.version) {
+        Some(Reason::Unread { .. }) | None => ahead(desk, rung, wave).is_some(),
+        Some(_) => true,
+    }
+}
+
+/// The newest version on a wave's clusters, when it is newer than the wave's own.
+fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
+    let places = desk.places_of(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
+    let versions = places.into_iter().filter_map(|place| place.version.known());
+    versions.filter(|version| **version > wave.version).max().cloned()
+}
+
+/// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
+fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+    let tier = &desk.policy.tiers[rung];
+    let Some(next) = slice::following(desk, tier, wave) else {
+        report::landed(desk, rung, wave);
+        return;
+    };
+    let mut findings = gate::before_opening(desk, rung, &wave.version);
+    findings.push(gate::health::of_earlier_slices(desk, tier, wave));
+    let passes = findings.iter().all(|finding| finding.verdict.lets_through());
+    if let Some(pull) = desk.open_pull(&tier.name) {
+        // The list lags behind the merge, or somebody keeps a pull request of ours open.
+        tidy_up(desk, rung, pull);
+        report::landed(desk, rung, wave);
+    } else if passes && wave.converged.is_some() {
+        desk_alarms(desk, &findings);
+        report::next_slice(desk, rung, wave, &next, findings);
+        open(desk, rung, wave.version.clone(), next);
+    } else {
+        findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
+        report::between(desk, rung, wave, findings);
+    }
+}
+
+fn open(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
+    desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+    let proposal = proposal(desk, rung, version, portion, None);
+    desk.act(Action::Open(proposal));
+    desk.look_again();
 }
 
 /// A tier with an open wave: close it, move it, tell, or merge.
@@ -54,7 +118,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     }
     let Some(pull) = pull else {
         // The intent is written and the hub shows nothing: finish the opening that was cut off.
-        let proposal = proposal(desk, rung, wave.version.clone(), Some(wave));
+        let proposal = again(desk, rung, wave, true);
         report::opening(desk, rung, wave);
         desk.act(Action::Open(proposal));
         desk.look_again();
@@ -75,8 +139,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
     } else if standing.rewrite && pull.state == PullState::Open {
-        let written = standing.stale.then_some(wave);
-        let proposal = proposal(desk, rung, wave.version.clone(), written);
+        let proposal = again(desk, rung, wave, standing.stale && !standing.outgrown);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }
@@ -115,8 +178,12 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
         Some(why) => return Some(why),
     }
     // Somebody put a newer version on the base branch: merging would take it back.
-    let running = desk.base(&desk.policy.tiers.get(rung)?.name);
-    running.highest().filter(|highest| **highest > wave.version).map(|by| Reason::Superseded { by: by.clone() })
+    if let Some(by) = ahead(desk, rung, wave) {
+        return Some(Reason::Superseded { by });
+    }
+    let tier = desk.policy.tiers.get(rung)?;
+    let nobody = desk.still(tier, &wave.members.iter().collect::<Vec<_>>()).is_empty();
+    nobody.then(|| Reason::NoMembers { tier: tier.name.clone() })
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays.
@@ -147,6 +214,10 @@ fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: Reason) {
 /// A newer version that may move this pull request: while nobody has approved it and no notice
 /// was sent, and while the branch is ours (policy, section 3).
 fn overtaking(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Option<Version> {
+    // The tier has begun to move: this release goes to its end.
+    if wave.part.slice > 0 {
+        return None;
+    }
     let untouched = standing.ours() && !standing.approved_by_anybody && pull.state == PullState::Open && !standing.held;
     let announced = wave.grace.as_ref().is_some_and(|grace| !grace.notices.is_empty()) || !pull.notices.is_empty();
     let newer = release::candidate(desk, rung).filter(|candidate| *candidate > wave.version)?;
@@ -180,10 +251,8 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         _ => {
             report::waiting(desk, rung, &version, findings);
             if may {
-                desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
-                let proposal = proposal(desk, rung, version, None);
-                desk.act(Action::Open(proposal));
-                desk.look_again();
+                let portion = slice::first(desk, &desk.policy.tiers[rung]);
+                open(desk, rung, version, portion);
             }
         }
     }
@@ -201,12 +270,17 @@ fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     let tier = &desk.policy.tiers[rung];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
-        match (&wave.withdrawn, &wave.superseded, &wave.landed) {
-            (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
-            (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
+        match (&wave.withdrawn, &wave.superseded, &wave.landed, &wave.failed) {
+            (Some(withdrawn), _, _, _) => Some(withdrawn.why.clone()),
+            (None, Some(superseded), _, _) => Some(Reason::Superseded { by: superseded.by.clone() }),
             // Somebody put the release on the base branch past its pull request.
-            (None, None, Some(_)) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
-            (None, None, None) => None,
+            (None, None, Some(_), _) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
+            // An earlier slice failed while this one was open.
+            (None, None, None, Some(failed)) => {
+                let (version, tier, why) = (wave.version.clone(), tier.name.clone(), failed.why.clone().into());
+                Some(Reason::ReleaseHeld { version, tier, why })
+            }
+            (None, None, None, None) => None,
         }
     });
     if let Some(why) = why {
@@ -218,26 +292,32 @@ fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
 fn update(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, findings: Option<Vec<Finding>>) {
     let findings = findings.unwrap_or_else(|| gate::before_opening(desk, rung, &version));
     report::waiting(desk, rung, &version, findings);
-    let proposal = proposal(desk, rung, version, None);
+    let portion = slice::first(desk, &desk.policy.tiers[rung]);
+    let proposal = proposal(desk, rung, version, portion, None);
     desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
     desk.look_again();
 }
 
-/// What a pull request shall contain. Members are fixed when its wave is begun.
-fn proposal(desk: &Desk<'_>, rung: usize, to: Version, wave: Option<&Wave>) -> Proposal {
+/// What the pull request of a wave shall contain once more; members stay who they were when it was
+/// begun, except for those who have left. `written`: the commit is there and is good.
+fn again(desk: &Desk<'_>, rung: usize, wave: &Wave, written: bool) -> Proposal {
+    let members = desk.still(&desk.policy.tiers[rung], &wave.members.iter().collect::<Vec<_>>());
+    let members = if written { wave.members.clone() } else { members };
+    let portion = Portion { part: wave.part.clone(), members };
+    proposal(desk, rung, wave.version.clone(), portion, wave.head().filter(|_| written).cloned())
+}
+
+/// What a pull request shall contain.
+fn proposal(desk: &Desk<'_>, rung: usize, to: Version, portion: Portion, written: Option<Head>) -> Proposal {
     let tier = &desk.policy.tiers[rung];
-    let members = match wave {
-        Some(wave) => wave.members.clone(),
-        None => desk.selected(tier).unwrap_or_default(),
-    };
     Proposal {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
-        from: desk.base(&tier.name).lowest().cloned(),
+        from: slice::from(desk, tier, &portion.members),
         digest: release::pinned(desk, &to),
-        part: wave.map(|wave| wave.part.clone()).unwrap_or_default(),
-        members,
-        written: wave.and_then(|wave| wave.head().cloned()),
+        part: portion.part,
+        members: portion.members,
+        written,
         to,
     }
 }

@@ -29,11 +29,16 @@ fn waves(waves: &mut Vec<Wave>) {
     let recent = waves.len().saturating_sub(WAVES);
     let landed = waves.iter().rposition(|wave| wave.landed.is_some());
     let finished = waves.iter().rposition(|wave| wave.finished.is_some());
+    // An earlier slice is over when the climb is.
+    let over = |here: usize| {
+        waves[here].is_over() || waves.iter().skip(here + 1).any(|later| later.climbs_with(&waves[here]) && later.is_over())
+    };
+    let over: Vec<bool> = (0..waves.len()).map(over).collect();
     let mut index = 0;
     waves.retain(|wave| {
         let here = index;
         index += 1;
-        here >= recent || wave.rejected.is_some() || !wave.is_over() || Some(here) == landed || Some(here) == finished
+        here >= recent || wave.rejected.is_some() || !over[here] || Some(here) == landed || Some(here) == finished
     });
     keep_last(waves, MAX_WAVES);
 }

@@ -20,7 +20,8 @@ use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Snapshot}
 use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::Timestamp;
 
-use self::base::{Base, Spot};
+use self::base::Base;
+pub use self::base::Spot;
 use crate::hub::HubPull;
 use crate::ledger::BRANCH as LEDGER_BRANCH;
 use crate::policy::Loaded;

@@ -84,6 +84,7 @@ pub(crate) fn wave(plugin: &str, tier: &str, to: &str, from: &str, state: WaveSt
         version: Some(version(to)),
         from: Some(version(from)),
         digest: Some(digest("4f")),
+        part: decide::ledger::Part::default(),
         state,
         findings: Vec::new(),
         members: members(tier, &MemberState::NotAsked),

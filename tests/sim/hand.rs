@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use decide::ledger::{Change, Entry, Head, Ledger, Merging, Outage};
 use decide::plan::{Action, Identity, Plan, Proposal, Urgency};
 use decide::snapshot::{SentNotice, Snapshot};
-use decide::{Sha, Version};
+use decide::{ClusterName, Sha, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::Watch;
@@ -27,8 +27,16 @@ pub struct Process {
     last_good: Option<Timestamp>,
     /// Looks at which it did not, since then.
     missed: bool,
-    /// Commits that the bot wrote: what they hold and on what they were built.
-    written: BTreeMap<String, (semver::Version, Vec<semver::Version>)>,
+    /// Commits that the bot wrote: what they hold for which clusters, and on what they were built.
+    written: BTreeMap<String, Written>,
+}
+
+/// What a commit holds.
+#[derive(Clone)]
+pub struct Written {
+    pub version: semver::Version,
+    pub members: Vec<ClusterName>,
+    pub built_on: Vec<semver::Version>,
 }
 
 /// The process ends here; what was not pushed is forgotten.
@@ -221,14 +229,14 @@ impl Process {
         }
         let commit = self.write(world, proposal);
         steps.one()?;
-        let (version, built_on) = self.written[&commit].clone();
-        world.open(&spot, commit, version, built_on);
+        let written = self.written[&commit].clone();
+        world.open(&spot, commit, written);
         Ok(Ok(()))
     }
 
     fn push_branch(&mut self, world: &mut World, number: u64, commit: String) {
         let now = world.now;
-        let (version, built_on) = self.written[&commit].clone();
+        let Written { version, members, built_on } = self.written[&commit].clone();
         let Some(pull) = world.pull_mut(number) else { return };
         pull.remember(now);
         pull.head.clone_from(&commit);
@@ -238,6 +246,7 @@ impl Process {
         pull.bot_version = version.clone();
         pull.bot_wrote_at = now;
         pull.version = version.clone();
+        pull.members = members;
         pull.built_on = built_on;
         world.note(format!("#{number} is moved to {version}"));
         world.new_head(number, commit);
@@ -253,7 +262,8 @@ impl Process {
         let spot = (proposal.plugin.clone(), proposal.tier.clone());
         let commit = world.new_commit();
         let built_on = world.base[&spot].iter().map(|place| place.version.clone()).collect();
-        self.written.insert(commit.clone(), (proposal.to.to_string().parse().unwrap(), built_on));
+        let version = proposal.to.to_string().parse().unwrap();
+        self.written.insert(commit.clone(), Written { version, members: proposal.members.clone(), built_on });
         let intent = Change::Intent {
             from: proposal.from.clone(),
             digest: proposal.digest.clone(),

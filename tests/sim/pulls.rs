@@ -4,10 +4,11 @@ use decide::snapshot::{
     Command, CommandKind, Mergeable, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision,
     ReviewVerdict, SentNotice,
 };
-use decide::{Person, PullNumber, Sha};
+use decide::{ClusterName, Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use crate::hand::Written;
 use crate::scenario::BranchRules;
 use crate::world::{Due, Spot, World};
 
@@ -26,6 +27,8 @@ pub struct PullRequest {
     pub head: String,
     /// What a merge of the head writes.
     pub version: Version,
+    /// The clusters whose files it writes; a file of the whole tier is written in any case.
+    pub members: Vec<ClusterName>,
     /// Whether the bot wrote the head.
     pub ours: bool,
     /// Every head that the bot wrote, and what the last of them holds.
@@ -205,7 +208,8 @@ impl PullRequest {
 
 impl World {
     /// Opens a pull request for a commit that was pushed.
-    pub fn open(&mut self, spot: &Spot, head: String, version: Version, built_on: Vec<Version>) {
+    pub fn open(&mut self, spot: &Spot, head: String, written: Written) {
+        let Written { version, members, built_on } = written;
         let number = self.pulls.len() as u64 + 1;
         self.note(format!("#{number} is opened: {} {version} on {}", spot.0, spot.1));
         self.pulls.push(PullRequest {
@@ -216,6 +220,7 @@ impl World {
             bot_version: version.clone(),
             bot_wrote_at: self.now,
             version,
+            members,
             ours: true,
             built_on,
             head_at: self.now,
@@ -263,10 +268,12 @@ impl World {
         let Some(pull) = self.pull_mut(number) else { return };
         pull.remember(now);
         pull.closed = Some(Closed { at: now, by: by.to_string(), merged: Some(commit) });
-        let (spot, version) = (pull.spot.clone(), pull.version.clone());
+        let (spot, version, members) = (pull.spot.clone(), pull.version.clone(), pull.members.clone());
         self.note(format!("#{number} is merged by {by}: {} {version} on {}", spot.0, spot.1));
-        let places = self.base[&spot].len();
-        self.commit(&spot, &vec![version; places], by == BOT);
+        let moves = |place: &crate::world::Place| place.cluster.as_ref().is_none_or(|name| members.contains(name));
+        let after = |place| if moves(place) { version.clone() } else { place.version.clone() };
+        let versions: Vec<Version> = self.base[&spot].iter().map(after).collect();
+        self.commit(&spot, &versions, by == BOT);
     }
 
     pub fn close(&mut self, number: u64, by: &str) {

@@ -5,12 +5,13 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::carried;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate, Identity};
 use crate::snapshot::{Pull, Read, Review, ReviewDecision, ReviewVerdict};
-use crate::{Person, Reason};
+use crate::{Person, Reason, slice};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     let objections = objections(pull);
@@ -27,8 +28,12 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 /// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
 /// does not.
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
-    let automatic = tier.merge.of(wave.from.as_ref(), &wave.version) == Merge::Automatic;
-    if automatic && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
+    let rests = match tier.merge.of(wave.from.as_ref(), &wave.version) {
+        Merge::Automatic => true,
+        Merge::Approved => !carried::approvers(desk, tier, wave).is_empty(),
+        Merge::Manual => false,
+    };
+    if rests && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
 }
 
 /// Whether the hub would refuse an ordinary merge for want of a review.
@@ -69,20 +74,28 @@ fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
 }
 
 fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
-    let yes = valid(desk, wave, pull);
+    let mut yes = valid(desk, wave, pull);
+    let carried = carried::approvers(desk, tier, wave);
+    yes.extend(carried.iter().filter(|person| !yes.contains(person)).cloned().collect::<Vec<_>>());
     let mut owners: Vec<String> = Vec::new();
     if tier.approvals.code_owners {
         let owned = match &pull.owned {
             Read::Known(owned) => owned,
             Read::Unread(why) => return Finding::unread(Gate::Approvals, "the code owners", why),
         };
-        for path in owned.iter().filter(|path| !yes.iter().any(|person| path.people.contains(person))) {
+        let mine = owned.iter().filter(|path| slice::concerns(desk, tier, wave, &path.path));
+        for path in mine.filter(|path| !yes.iter().any(|person| path.people.contains(person))) {
             owners.extend(path.owners.iter().filter(|owner| !owners.contains(owner)).cloned().collect::<Vec<_>>());
         }
     }
     let given = u32::try_from(yes.len()).unwrap_or(u32::MAX);
     let mut missing = tier.approvals.at_least.saturating_sub(given);
-    if !owners.is_empty() || (missing == 0 && review_missing(pull)) {
+    if owners.is_empty() && missing == 0 && review_missing(pull) && !carried.is_empty() {
+        // The policy has its approvals, given on the first slice; the hub counts those of this one only.
+        if !desk.snapshot.hub.bypass {
+            return Finding::wait(Gate::Approvals, Reason::BypassMissing);
+        }
+    } else if !owners.is_empty() || (missing == 0 && review_missing(pull)) {
         missing = missing.max(1);
     }
     if missing == 0 {
@@ -104,7 +117,7 @@ fn everybody(pull: &Pull) -> Vec<String> {
 }
 
 /// People whose approval counts for the head as it is.
-fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
+pub(super) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
     let Some(head) = wave.head() else { return Vec::new() };
     let slack = desk.snapshot.hub.skew.abs().as_secs();
     latest(pull)

@@ -16,7 +16,7 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing) -> Finding 
             return Finding::fail(Gate::Head, Reason::MergedElsewhere { version: wave.version.clone() });
         }
     }
-    if standing.stale {
+    if standing.stale || standing.outgrown {
         return Finding::wait(Gate::Head, Reason::HeadStale { head: pull.head.clone() });
     }
     if !standing.current {

@@ -5,14 +5,20 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::Reason;
+use crate::desk::Desk;
 use crate::ledger::Wave;
-use crate::member::{Assessment, past_deadline};
+use crate::member::{self, Assessment, past_deadline};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, MemberState, Verdict};
 use jiff::Timestamp;
 
 pub(crate) fn findings(wave: &Wave, tier: &Tier, health: &Assessment, now: Timestamp) -> Vec<Finding> {
     vec![state(wave, tier, health), deadline(wave, tier, now), soak(wave, tier, health)]
+}
+
+/// Whether every cluster that has moved so far is healthy: a slice waits for those before it.
+pub(crate) fn of_earlier_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
+    state(wave, tier, &member::assess(desk, tier, wave))
 }
 
 fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {

@@ -3,6 +3,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod breaking;
+pub(crate) mod carried;
 pub(crate) mod freeze;
 pub(crate) mod grace;
 pub(crate) mod head;
@@ -24,7 +25,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version};
+use crate::{ClusterName, Reason, TierName, Version, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -59,7 +60,9 @@ pub(crate) struct Standing {
     pub approved_by_anybody: bool,
     /// Somebody holds it.
     pub held: bool,
-    /// It has to be written anew: stale, or in conflict with the base.
+    /// It would move clusters that have left the tier or were pinned since.
+    pub outgrown: bool,
+    /// It has to be written anew: stale, outgrown, or in conflict with the base.
     pub rewrite: bool,
     /// Who would ask for the merge.
     pub identity: Identity,
@@ -72,6 +75,8 @@ impl Standing {
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
+        let outgrown =
+            current && desk.still(tier, &wave.members.iter().collect::<Vec<_>>()).len() < wave.members.len();
         Self {
             current,
             stale,
@@ -80,7 +85,8 @@ impl Standing {
                 .iter()
                 .any(|review| review.human && review.verdict == ReviewVerdict::Approved && review.commit == pull.head),
             held: hold::finding(pull).verdict != Verdict::Pass,
-            rewrite: stale || (current && conflicts(pull)),
+            outgrown,
+            rewrite: stale || outgrown || (current && conflicts(pull)),
             identity: approvals::identity(desk, tier, wave, pull),
         }
     }
@@ -132,6 +138,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
         release::finding(desk, rung, version),
         tier_below::finding(desk, rung, version),
         release::members(desk, rung),
+        slice::finding(desk, &desk.policy.tiers[rung]),
         limits::opening(desk),
     ]
 }
@@ -152,4 +159,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
     ]
+    .into_iter()
+    .chain((wave.part.slice > 0).then(|| health::of_earlier_slices(desk, tier, wave)))
+    .collect()
 }

@@ -1,6 +1,6 @@
 //! How an entry changes the ledger: the one place where it is written.
 
-use super::{Change, Entry, Grace, Head, Landed, Ledger, PluginLedger, Wave};
+use super::{Change, Entry, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Wave};
 use crate::{TierName, Version};
 
 impl Ledger {
@@ -32,7 +32,8 @@ impl Ledger {
 
 impl PluginLedger {
     /// Writes a change of the newest wave of `version` on `tier`. `Found` and `Intent` begin a wave:
-    /// where none is there, and where the bot had taken the present one back or moved it on.
+    /// where none is there, where the bot had taken the present one back or moved it on, and where
+    /// another slice, or the same version for another purpose, is to move.
     pub fn apply(&mut self, tier: &TierName, version: &Version, change: &Change) {
         let waves = self.tiers.entry(tier.clone()).or_default();
         let present = waves.iter().rposition(|wave| wave.version == *version);
@@ -42,9 +43,10 @@ impl PluginLedger {
                 waves.push(Wave::begun(version.clone(), members.clone(), *at));
                 waves.last_mut()
             }
-            (Change::Intent { members, head, .. }, Some(index)) if waves[index].is_shelved() => {
+            (Change::Intent { part, members, head, .. }, Some(index)) if waves[index].begins_anew(part) => {
                 // What was pushed for it before is still ours when it turns up on the branch.
-                let heads = waves.remove(index).heads;
+                let again = waves[index].is_shelved() && waves[index].part.is_like(part);
+                let heads = if again { waves.remove(index).heads } else { alloc::vec::Vec::new() };
                 waves.push(Wave { heads, ..Wave::begun(version.clone(), members.clone(), head.at) });
                 waves.last_mut()
             }
@@ -58,6 +60,11 @@ impl PluginLedger {
 }
 
 impl Wave {
+    /// Whether the intent to move this part begins a wave of its own beside this one.
+    fn begins_anew(&self, part: &Part) -> bool {
+        self.is_shelved() || !self.part.is_like(part) || (self.landed.is_some() && part.purpose != Purpose::Promotion)
+    }
+
     fn apply(&mut self, change: &Change) {
         match change {
             Change::Found { digest, landed, .. } => {
@@ -81,7 +88,11 @@ impl Wave {
             }
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
-            Change::Landed(landed) => self.landed = Some(landed.clone()),
+            Change::Landed(landed) => {
+                // What was noted of earlier slices while this one was open says nothing about its soak.
+                self.soak = self.soak.filter(|_| self.landed.is_some());
+                self.landed = Some(landed.clone());
+            }
             Change::Converged(at) => self.converged = Some(*at),
             Change::Soaked(soaked) => self.soak = Some(*soaked),
             Change::Finished(at) => self.finished = Some(*at),

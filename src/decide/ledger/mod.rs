@@ -57,6 +57,26 @@ impl PluginLedger {
         self.tiers.get(tier)?.iter().rev().find(climbs)
     }
 
+    /// The newest wave of each version on a tier, oldest first: of a release that moves in slices the
+    /// present one.
+    pub fn present(&self, tier: &TierName) -> Vec<&Wave> {
+        let waves = self.tiers.get(tier).map_or(&[][..], Vec::as_slice);
+        let newest = |at: usize| waves.iter().skip(at + 1).all(|later| later.version != waves[at].version);
+        (0..waves.len()).filter(|at| newest(*at)).map(|at| &waves[at]).collect()
+    }
+
+    /// The waves of this one's climb on the tier that are on the base branch, in order of slices; a
+    /// wave that is not cut into slices is alone.
+    pub fn landed_with(&self, tier: &TierName, wave: &Wave) -> Vec<&Wave> {
+        let waves = self.tiers.get(tier).map_or(&[][..], Vec::as_slice);
+        let mut slices: Vec<&Wave> =
+            waves.iter().filter(|other| other.landed.is_some() && other.climbs_with(wave)).collect();
+        if wave.part.partition.is_empty() {
+            slices.extend(waves.iter().rfind(|other| *other == wave && other.landed.is_some()));
+        }
+        slices
+    }
+
     /// The newest wave of this version on a tier.
     pub fn wave(&self, tier: &TierName, version: &Version) -> Option<&Wave> {
         self.tiers.get(tier)?.iter().rev().find(|wave| wave.version == *version)

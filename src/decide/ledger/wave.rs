@@ -105,6 +105,33 @@ impl Wave {
         self.landed.is_none() && (self.superseded.is_some() || self.withdrawn.is_some())
     }
 
+    /// The clusters that have moved: those of every slice that is on the base branch.
+    pub fn moved(&self) -> Vec<&ClusterName> {
+        let landed = usize::from(self.landed.is_some());
+        if self.part.partition.is_empty() {
+            self.members.iter().filter(|_| self.landed.is_some()).collect()
+        } else {
+            self.part.partition.iter().take(self.part.slice as usize + landed).flatten().collect()
+        }
+    }
+
+    /// The clusters of every slice, also of those that are still to come.
+    pub fn clusters(&self) -> Vec<&ClusterName> {
+        if self.part.partition.is_empty() {
+            self.members.iter().collect()
+        } else {
+            self.part.partition.iter().flatten().collect()
+        }
+    }
+
+    /// Whether another wave is a slice of the same climb.
+    pub fn climbs_with(&self, other: &Self) -> bool {
+        self.version == other.version
+            && self.part.purpose == other.part.purpose
+            && !self.part.partition.is_empty()
+            && self.part.partition == other.part.partition
+    }
+
     /// The commit that its pull request shall have.
     pub fn head(&self) -> Option<&Head> {
         self.heads.last()
@@ -131,6 +158,25 @@ impl Part {
     /// Whether it is the whole of an ordinary climb.
     pub fn is_whole(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The number of slices.
+    pub fn slices(&self) -> usize {
+        self.partition.len().max(1)
+    }
+
+    /// Whether two are the same slice of a climb for the same purpose.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.purpose == other.purpose && self.slice == other.slice
+    }
+
+    /// The places of this slice's clusters among all of them, from 1, and how many there are; none
+    /// where there is one slice. Of clusters that have left since the place is kept.
+    pub fn span(&self) -> Option<(usize, usize, usize)> {
+        let sizes: Vec<usize> = self.partition.iter().map(Vec::len).collect();
+        let size = *sizes.get(self.slice as usize)?;
+        let before: usize = sizes.iter().take(self.slice as usize).sum();
+        Some((before + 1, before + size, sizes.iter().sum()))
     }
 }
 

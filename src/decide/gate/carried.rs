@@ -1,0 +1,32 @@
+//! Approvals that a later slice rests on: those of the first slice of the same climb, as the hub still
+//! shows them. Whose approval counts at all is in `approvals`.
+
+use alloc::vec::Vec;
+
+use super::approvals;
+use crate::Person;
+use crate::desk::Desk;
+use crate::ledger::Wave;
+use crate::model::{Each, Tier};
+use crate::snapshot::PullState;
+
+/// People whose approval of the first slice counts for this one: from the same version to the same,
+/// with the same content (design: invariant S7). An objection there ends that.
+pub(crate) fn approvers(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Person> {
+    match tier.approvals.each {
+        Each::Tier if wave.part.slice > 0 => {}
+        Each::Tier | Each::Slice => return Vec::new(),
+    }
+    let slices = desk.page.landed_with(&tier.name, wave);
+    let same = |first: &&Wave| {
+        first.part.slice == 0 && first.from == wave.from && first.digest == wave.digest && first.digest.is_some()
+    };
+    let Some(first) = slices.into_iter().find(same) else { return Vec::new() };
+    let Some(number) = first.pull.as_ref().map(|pull| pull.number) else { return Vec::new() };
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    let pull = pulls.into_iter().find(|pull| pull.number == number && matches!(pull.state, PullState::Merged { .. }));
+    match pull {
+        Some(pull) if approvals::objections(pull).is_empty() => approvals::valid(desk, first, pull),
+        Some(_) | None => Vec::new(),
+    }
+}

@@ -1,0 +1,95 @@
+//! What the base branch proves, cluster by cluster: our version has landed, somebody put another one
+//! there, somebody took it off again. What clusters make of it is in `member`.
+
+use alloc::vec::Vec;
+
+use crate::desk::{Base, Desk};
+use crate::ledger::{Change, Failed, Landed, Superseded, Wave};
+use crate::model::Tier;
+use crate::settle::own_pull;
+use crate::slice::{self, Astray};
+use crate::snapshot::PullState;
+use crate::{Reason, Version};
+
+/// Settles what the base branch says about one tier.
+pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
+    merged_and_gone(desk, tier);
+    if desk.base(&tier.name).highest().is_none() {
+        return;
+    }
+    arrivals(desk, tier);
+    if let Base::Uniform(running) = desk.base(&tier.name)
+        && desk.page.wave(&tier.name, &running).is_none()
+    {
+        adopt(desk, tier, &running);
+    }
+    departures(desk, tier);
+}
+
+/// Waves whose version stands on the places of all their clusters.
+fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    for wave in present.iter().filter(|wave| wave.landed.is_none()) {
+        if slice::is_there(desk, tier, wave) {
+            let landed = landing(desk, tier, wave);
+            desk.record(&tier.name, &wave.version, Change::Landed(landed));
+        }
+    }
+}
+
+/// Landed waves that somebody overtook or took back.
+fn departures(desk: &mut Desk<'_>, tier: &Tier) {
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    for wave in present {
+        let begun = wave.landed.is_some() || (wave.part.slice > 0 && !wave.is_over());
+        if !begun || wave.failed.is_some() {
+            continue;
+        }
+        match slice::astray(desk, tier, &wave) {
+            Some(Astray::Back) => {
+                let why = Reason::Reverted { version: wave.version.clone() };
+                desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
+            }
+            Some(Astray::Past(by)) if wave.landed.is_some() && !wave.is_over() => {
+                let superseded = Superseded { at: desk.now, by };
+                desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
+            }
+            Some(Astray::Past(_)) | None => {}
+        }
+    }
+}
+
+/// A pull request that the hub has shown as merged for a while, though the base branch does not hold
+/// its version: somebody took it off again before we looked.
+fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
+    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
+    if desk.base(&tier.name).highest().is_none() || slice::is_there(desk, tier, &wave) {
+        return;
+    }
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    let Some(PullState::Merged { at, .. }) = own_pull(&wave, &pulls).map(|pull| pull.state.clone()) else { return };
+    if desk.now >= at + jiff::SignedDuration::from_mins(10) {
+        let why = Reason::Reverted { version: wave.version.clone() };
+        desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
+    }
+}
+
+/// When and by whom a wave landed: as its merged pull request says, else as of this look.
+fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    match own_pull(wave, &pulls).map(|pull| &pull.state) {
+        Some(PullState::Merged { at, by, commit }) => {
+            Landed { at: *at, commit: Some(commit.clone()), by: Some(by.clone()) }
+        }
+        Some(PullState::Open | PullState::Closed { .. }) | None => Landed { at: desk.now, commit: None, by: None },
+    }
+}
+
+/// A version on the base branch that nobody recorded counts as landed now (house rule 3).
+fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
+    let Some(members) = desk.selected(tier) else { return };
+    let digest = desk.page.seen(running).and_then(|seen| seen.digest.clone());
+    let landed = Landed { at: desk.now, commit: None, by: None };
+    desk.record(&tier.name, running, Change::Found { members, digest, landed });
+}
+

@@ -1,0 +1,131 @@
+//! Which members of a tier move together, which of them have moved and which come next. Whether the
+//! next ones may move is decided in `tiers`, how they fare in `member`.
+
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::ledger::{Part, Wave};
+use crate::model::{Strategy, Tier};
+use crate::plan::{Finding, Gate};
+use crate::snapshot::{Place, Read};
+use crate::{ClusterName, Reason, Version};
+
+/// What shall move next: which part of the climb, and its clusters.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Portion {
+    pub part: Part,
+    pub members: Vec<ClusterName>,
+}
+
+/// The first portion of a release that comes to a tier: members, order and cuts are fixed by it.
+pub(crate) fn first(desk: &Desk<'_>, tier: &Tier) -> Portion {
+    let members = desk.selected(tier).unwrap_or_default();
+    let partition = cut(tier, &members);
+    match partition.first() {
+        Some(slice) if partition.len() > 1 => {
+            let members = slice.clone();
+            Portion { part: Part { partition, ..Part::default() }, members }
+        }
+        Some(_) | None => Portion { part: Part::default(), members },
+    }
+}
+
+/// The members in the slices in which they move.
+fn cut(tier: &Tier, members: &[ClusterName]) -> Vec<Vec<ClusterName>> {
+    let at_once = |most: usize| members.chunks(most.max(1)).map(<[ClusterName]>::to_vec).collect();
+    match &tier.strategy {
+        Strategy::RollingUpdate { max_update } => at_once(max_update.of(members.len())),
+        Strategy::AllAtOnce | Strategy::Delegated | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => {
+            at_once(members.len())
+        }
+    }
+}
+
+/// The portion after the newest slice of a climb: the next one of which some cluster is still there
+/// and does not hold the version. None when all have moved.
+pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Portion> {
+    let landed = usize::from(wave.landed.is_some());
+    let begin = wave.part.slice as usize + landed;
+    let slices = wave.part.partition.iter().enumerate().skip(begin);
+    slices.map(|(at, slice)| (at, desk.still(tier, &slice.iter().collect::<Vec<_>>()))).find_map(|(at, members)| {
+        let part = Part { slice: u32::try_from(at).unwrap_or(u32::MAX), ..wave.part.clone() };
+        (!holds(desk, tier, &members, &wave.version)).then_some(Portion { part, members })
+    })
+}
+
+/// The clusters on which the health of a climb is judged: those that have moved with it, and those
+/// that somebody moved ahead of their slice.
+pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<ClusterName> {
+    let mut moved = wave.moved();
+    let later = wave.part.partition.iter().skip(wave.part.slice as usize + usize::from(wave.landed.is_some()));
+    moved.extend(later.flatten().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)));
+    desk.still(tier, &moved)
+}
+
+/// Whether the base branch holds the version for each of these clusters. None of them, or none with
+/// a place, is held by nothing.
+pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], version: &Version) -> bool {
+    let places = desk.places_of(&tier.name, &clusters.iter().collect::<Vec<_>>());
+    let there = |place: &&Place| place.version.known() == Some(version);
+    clusters.is_empty() || (!places.is_empty() && places.iter().all(there))
+}
+
+/// Whether the base branch holds a wave's version for each of its own clusters that is still there.
+pub(crate) fn is_there(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
+    let members = desk.still(tier, &wave.members.iter().collect::<Vec<_>>());
+    !members.is_empty() && holds(desk, tier, &members, &wave.version)
+}
+
+/// What somebody else put where a climb had been, or is to go.
+pub(crate) enum Astray {
+    /// An older version on a cluster that had moved.
+    Back,
+    /// A newer version on one of its clusters.
+    Past(Version),
+}
+
+/// Whether somebody put other versions where a landed wave has its own. From a wave that is over they
+/// have to have taken it everywhere: single clusters may follow another rule by then.
+pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
+    let versions = |clusters: &[&ClusterName]| -> Vec<Version> {
+        let places = desk.places_of(&tier.name, clusters);
+        places.into_iter().filter_map(|place| place.version.known().cloned()).collect()
+    };
+    let own = versions(&wave.moved());
+    let back = |version: &Version| *version < wave.version;
+    if if wave.is_over() { !own.is_empty() && own.iter().all(back) } else { own.iter().any(back) } {
+        return Some(Astray::Back);
+    }
+    versions(&wave.clusters()).into_iter().filter(|version| *version > wave.version).max().map(Astray::Past)
+}
+
+/// Clusters that move one after the other, or not at all, each need a place of their own.
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
+    let shared = desk.places(&tier.name).iter().any(|place| place.cluster.is_none());
+    let apart = match tier.strategy {
+        Strategy::AllAtOnce | Strategy::Delegated => !desk.policy.pins.is_empty(),
+        Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => true,
+    };
+    if shared && apart {
+        Finding::fail(Gate::Release, Reason::PlacesShared { tier: tier.name.clone() })
+    } else {
+        Finding::pass(Gate::Release, Reason::Accepted)
+    }
+}
+
+/// The oldest version on the places of these clusters: what a portion starts from.
+pub(crate) fn from(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName]) -> Option<Version> {
+    let places = desk.places_of(&tier.name, &clusters.iter().collect::<Vec<_>>());
+    let known = |place: &Place| match &place.version {
+        Read::Known(version) => Some(version.clone()),
+        Read::Unread(_) => None,
+    };
+    places.into_iter().filter_map(known).min()
+}
+
+/// Whether a path that a pull request may change is one of this wave's: the place of another cluster
+/// of the tier is not, anything else is.
+pub(crate) fn concerns(desk: &Desk<'_>, tier: &Tier, wave: &Wave, path: &str) -> bool {
+    let named = |places: Vec<&Place>| places.iter().any(|place| place.file == path);
+    named(desk.places_of(&tier.name, &wave.members.iter().collect::<Vec<_>>())) || !named(desk.places(&tier.name))
+}
