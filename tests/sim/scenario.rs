@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, PluginPolicy, Policy, Soak, Tier};
+use decide::model::{
+    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, PluginPolicy, Policy, Soak, Strategy, Tier,
+};
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
 use decide::window::{ClosedDays, Range, Windows};
@@ -192,14 +194,17 @@ impl Scenario {
             .map(|(i, name)| tier(&mut rng, name, i, max_age, windows.is_none()))
             .collect();
         let clusters = fleet(&mut rng, &tiers);
-        let plugins: Vec<PluginPolicy> = PLUGINS[..rng.range(1, 3) as usize]
+        let mut plugins: Vec<PluginPolicy> = PLUGINS[..rng.range(1, 3) as usize]
             .iter()
             .map(|name| PluginPolicy {
                 constraint: rng.chance(30).then(|| "<3.0.0".parse().unwrap()),
                 ..PluginPolicy::new(PluginName::from(*name), tiers.clone())
             })
             .collect();
-        let per_cluster = plugins.iter().filter(|_| rng.chance(40)).map(|plugin| plugin.name.clone()).collect();
+        let per_cluster: BTreeSet<PluginName> = plugins.iter().filter(|_| rng.chance(40)).map(|plugin| plugin.name.clone()).collect();
+        for plugin in plugins.iter_mut().filter(|plugin| per_cluster.contains(&plugin.name)) {
+            in_slices(seed, plugin);
+        }
         let largest =
             tiers.iter().map(|tier| clusters.iter().filter(|c| c.labels["tier"] == tier.name.as_str()).count());
         let largest = largest.max().unwrap_or(1) as u64;
@@ -270,6 +275,18 @@ fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration, narrow:
             notice: rng.pick(&[vec![], vec![days(1)], vec![days(1), SignedDuration::from_hours(6)]]).clone(),
         }),
         ..Tier::new(TierName::from(name), select)
+    }
+}
+
+/// Some tiers of a plugin with a file per cluster move in slices.
+fn in_slices(seed: u64, plugin: &mut PluginPolicy) {
+    for tier in &mut plugin.tiers {
+        let mut rng = Rng::fate(seed, &["slices", plugin.name.as_str(), tier.name.as_str()]);
+        if rng.chance(60) {
+            let max_update = *rng.pick(&[MaxUpdate::Count(1), MaxUpdate::Count(2), MaxUpdate::Percent(50)]);
+            tier.strategy = Strategy::RollingUpdate { max_update };
+            tier.approvals.each = if rng.chance(30) { Each::Slice } else { Each::Tier };
+        }
     }
 }
 

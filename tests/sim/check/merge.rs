@@ -1,7 +1,7 @@
 //! Whether a merge was allowed at that moment: S7, S8, S9, S18, and breaking steps.
 
 use decide::ledger::{ForceEvidence, Ledger};
-use decide::model::Merge;
+use decide::model::{Each, Merge};
 use decide::snapshot::{
     CheckState, CommandKind, LedgerGuard, LedgerState, Mergeable, Pull, PullState, Read, ReviewVerdict, Snapshot,
 };
@@ -29,21 +29,19 @@ impl Watch {
         if rule != Merge::Approved {
             return;
         }
-        let head_at = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.bot_wrote_at);
-        let mut yes: Vec<&str> = Vec::new();
-        for review in &seen.reviews {
-            let last = last_word(seen, review.by.as_str());
-            let counts = last == Some(ReviewVerdict::Approved)
-                && review.verdict == ReviewVerdict::Approved
-                && review.human
-                && review.by.as_str() != BOT
-                && review.may_write == Read::Known(true)
-                && review.commit == seen.head
-                && head_at.is_some_and(|written| review.at >= written);
-            if counts && !yes.contains(&review.by.as_str()) {
-                yes.push(review.by.as_str());
-            }
+        let mut yes = yeses(world, seen);
+        if tier.approvals.each == Each::Tier {
+            // A later slice rests on the approval of one that is merged: same step, same release.
+            let earlier = world.pulls.iter().filter(|pull| {
+                pull.spot == *spot
+                    && pull.bot_version == *version
+                    && pull.closed.as_ref().is_some_and(|closed| closed.merged.is_some())
+            });
+            yes.extend(earlier.flat_map(|pull| yeses(world, &pull.shown(world))).collect::<Vec<_>>());
+            yes.sort_unstable();
+            yes.dedup();
         }
+        let yes: Vec<&str> = yes.iter().map(String::as_str).collect();
         let owner = !tier.approvals.code_owners || yes.iter().any(|by| OWNERS.contains(by));
         if !owner || yes.len() < tier.approvals.at_least as usize {
             self.fails(world, format!("S7 merges {} with the approvals of {yes:?} only", seen.number));
@@ -171,10 +169,14 @@ impl Watch {
     }
 
     /// S18: clusters whose version the bot's merges change in any sixty minutes.
-    pub(super) fn within_the_hour(&mut self, world: &mut World, spot: &Spot, version: &Version) {
+    pub(super) fn within_the_hour(&mut self, world: &mut World, spot: &Spot, version: &Version, number: u64) {
         let now = world.now;
-        let members = world.scenario.members(&spot.1).len() as u32;
-        let all_there = world.base[spot].iter().all(|place| place.version == *version);
+        let pull = world.pulls.iter().find(|pull| pull.number == number);
+        let members = pull.map_or_else(Vec::new, |pull| pull.members.clone());
+        let places = world.base[spot].iter();
+        let mut mine = places.filter(|place| place.cluster.as_ref().is_none_or(|name| members.contains(name)));
+        let all_there = mine.all(|place| place.version == *version);
+        let members = members.len() as u32;
         self.changed.retain(|(at, _)| now < *at + SignedDuration::from_hours(1));
         let changed: u32 = self.changed.iter().map(|(_, count)| count).sum();
         let Some(cap) = world.policy.limits.clusters_per_hour else { return };
@@ -183,6 +185,24 @@ impl Watch {
         }
         self.changed.push((now, members));
     }
+}
+
+/// People whose approval counts for the head that the bot wrote.
+fn yeses(world: &World, seen: &Pull) -> Vec<String> {
+    let head_at = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.bot_wrote_at);
+    let counts = |review: &&decide::snapshot::Review| {
+        last_word(seen, review.by.as_str()) == Some(ReviewVerdict::Approved)
+            && review.verdict == ReviewVerdict::Approved
+            && review.human
+            && review.by.as_str() != BOT
+            && review.may_write == Read::Known(true)
+            && review.commit == seen.head
+            && head_at.is_some_and(|written| review.at >= written)
+    };
+    let mut yes: Vec<String> = seen.reviews.iter().filter(counts).map(|review| review.by.to_string()).collect();
+    yes.sort_unstable();
+    yes.dedup();
+    yes
 }
 
 fn last_word(seen: &Pull, by: &str) -> Option<ReviewVerdict> {

@@ -150,7 +150,8 @@ impl Watch {
             let opened = self.opened.entry((spot.clone(), version.clone())).or_default();
             *opened += 1;
             // The bot may take a pull request back and open another one later, but not again and again.
-            if *opened > 3 {
+            let places = world.base[spot].len() as u32;
+            if *opened > 3 + places {
                 self.fails(world, format!("S15 opens {} {version} on {} for the fourth time", spot.0, spot.1));
             }
         }
@@ -179,7 +180,7 @@ impl Watch {
         self.no_downgrade(world, shown, &spot, &version);
         self.in_the_open(world, shown, &spot);
         self.breaking_is_acknowledged(world, shown, &spot, &version);
-        self.within_the_hour(world, &spot, &version);
+        self.within_the_hour(world, &spot, &version, pull.0);
         match forced {
             None => self.approved(world, &seen, &spot, &version),
             Some(evidence) => self.may_be_forced(world, shown, &seen, &spot, evidence, pushed),
