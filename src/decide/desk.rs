@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::ledger::{Change, Entry, Ledger, PluginLedger};
 use crate::model::{Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
+use crate::selector::Labels;
 use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
 use crate::{ClusterName, PluginName, Reason, TierName, Version};
 
@@ -223,6 +224,12 @@ impl<'a> Desk<'a> {
             .collect();
         names.sort();
         Some(names)
+    }
+
+    /// What selectors see of a cluster.
+    pub(crate) fn labels(&self, name: &ClusterName) -> Option<&'a Labels> {
+        let clusters = self.snapshot.clusters.known()?;
+        clusters.iter().find(|cluster| cluster.name == *name).map(|cluster| &cluster.labels)
     }
 
     /// Those of a wave's clusters that the tier still has, while the inventory can be read. Who left,

@@ -86,6 +86,8 @@ pub enum Reason {
     NotHeld,
     Held { by: Person, why: String },
     Draft,
+    BetweenSlices { pause: SignedDuration },
+    NeedsResume,
     // head and checks
     HeadOurs,
     HeadEdited { head: Sha },
@@ -213,6 +215,8 @@ impl fmt::Display for Reason {
             Self::Held { by, why } if why.is_empty() => format!("held by {by}"),
             Self::Held { by, why } => format!("held by {by}: {why}"),
             Self::Draft => "the pull request is a draft, which counts as a hold".to_string(),
+            Self::BetweenSlices { pause } => format!("pauses for {} before the next slice", spell(*pause)),
+            Self::NeedsResume => "the next slice waits until somebody lets it go on".to_string(),
             Self::HeadOurs => "the branch holds what the bot wrote".to_string(),
             Self::HeadEdited { head } => {
                 format!("somebody pushed {} to the branch; the bot keeps its hands off", head.short())
@@ -326,6 +330,8 @@ impl Reason {
             Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
             Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
             Self::Draft => "its author's team, by marking it ready for review".to_string(),
+            Self::BetweenSlices { .. } => "time".to_string(),
+            Self::NeedsResume => "anybody with write access: `/coldframe resume` on the last pull request".to_string(),
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
             Self::HeadStale { .. } => "the bot, at its next look".to_string(),
             Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),

@@ -105,6 +105,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// all members, when the last of them have moved.
 fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let version = &wave.version;
+    let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
         desk.record(&tier.name, version, Change::Failed(Failed { at: desk.now, why }));
@@ -128,6 +129,7 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
 /// A cluster that fails while the pull request of a later slice is open fails the release all the
 /// same. For signals that do not say since when, the wave keeps that somebody ails.
 fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
+    let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
     if health.members.is_empty() {
         return;

@@ -1,14 +1,15 @@
 //! Which members of a tier move together, which of them have moved and which come next. Whether the
 //! next ones may move is decided in `tiers`, how they fare in `member`.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::ledger::{Part, Wave};
-use crate::model::{Strategy, Tier};
+use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::{Place, Read};
-use crate::{ClusterName, Reason, Version};
+use crate::{ClusterName, Reason, Version, cut};
 
 /// What shall move next: which part of the climb, and its clusters.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,24 +21,21 @@ pub(crate) struct Portion {
 /// The first portion of a release that comes to a tier: members, order and cuts are fixed by it.
 pub(crate) fn first(desk: &Desk<'_>, tier: &Tier) -> Portion {
     let members = desk.selected(tier).unwrap_or_default();
-    let partition = cut(tier, &members);
-    match partition.first() {
-        Some(slice) if partition.len() > 1 => {
+    let preview = |name: &ClusterName| match &tier.strategy {
+        Strategy::BlueGreen { preview, .. } => desk.labels(name).is_some_and(|labels| preview.matches(labels)),
+        Strategy::AllAtOnce | Strategy::Delegated | Strategy::RollingUpdate { .. } | Strategy::Canary { .. } => false,
+    };
+    let first_install = from(desk, tier, &members).is_none();
+    let cut = cut::cut(tier, &members, first_install, preview);
+    match cut.slices.first() {
+        Some(slice) if cut.slices.len() > 1 => {
             let members = slice.clone();
-            Portion { part: Part { partition, ..Part::default() }, members }
+            let budget = Some(tier.health.max_failures);
+            let pauses = if cut.pauses.iter().all(Vec::is_empty) { Vec::new() } else { cut.pauses };
+            let part = Part { partition: cut.slices, pauses, budget, ..Part::default() };
+            Portion { part, members }
         }
         Some(_) | None => Portion { part: Part::default(), members },
-    }
-}
-
-/// The members in the slices in which they move.
-fn cut(tier: &Tier, members: &[ClusterName]) -> Vec<Vec<ClusterName>> {
-    let at_once = |most: usize| members.chunks(most.max(1)).map(<[ClusterName]>::to_vec).collect();
-    match &tier.strategy {
-        Strategy::RollingUpdate { max_update } => at_once(max_update.of(members.len())),
-        Strategy::AllAtOnce | Strategy::Delegated | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => {
-            at_once(members.len())
-        }
     }
 }
 
@@ -60,6 +58,17 @@ pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<ClusterNam
     let later = wave.part.partition.iter().skip(wave.part.slice as usize + usize::from(wave.landed.is_some()));
     moved.extend(later.flatten().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)));
     desk.still(tier, &moved)
+}
+
+/// The tier as it was when a climb began on it: failures that were tolerated then are now.
+pub(crate) fn as_begun<'a>(tier: &'a Tier, wave: &Wave) -> Cow<'a, Tier> {
+    match wave.part.budget {
+        Some(max_failures) if max_failures != tier.health.max_failures => {
+            let health = HealthRule { max_failures, ..tier.health };
+            Cow::Owned(Tier { health, ..tier.clone() })
+        }
+        Some(_) | None => Cow::Borrowed(tier),
+    }
 }
 
 /// Whether the base branch holds the version for each of these clusters. None of them, or none with
@@ -129,3 +138,6 @@ pub(crate) fn concerns(desk: &Desk<'_>, tier: &Tier, wave: &Wave, path: &str) ->
     let named = |places: Vec<&Place>| places.iter().any(|place| place.file == path);
     named(desk.places_of(&tier.name, &wave.members.iter().collect::<Vec<_>>())) || !named(desk.places(&tier.name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,7 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     };
     let mut findings = gate::before_opening(desk, rung, &wave.version);
+    findings.push(gate::pause::finding(desk, tier, wave, &next));
     findings.push(gate::health::of_earlier_slices(desk, tier, wave));
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
     if let Some(pull) = desk.open_pull(&tier.name) {
@@ -96,6 +97,7 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         open(desk, rung, wave.version.clone(), next);
     } else {
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
+        desk_alarms(desk, &findings);
         report::between(desk, rung, wave, findings);
     }
 }

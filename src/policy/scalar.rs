@@ -2,6 +2,7 @@
 //! instead. Those of time are in `when`, addresses in `address`.
 
 use decide::constraint::Constraint;
+use decide::model::MaxUpdate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::path;
@@ -89,6 +90,11 @@ scalar!(
     /// A line of text for people.
     Words(String), "a text", words,
     {"type": "string", "minLength": 1, "maxLength": 500}
+);
+scalar!(
+    /// A number of members, or a share of them.
+    Share(MaxUpdate), "a number or a percentage such as `25%`", share,
+    {"type": ["integer", "string"], "examples": [3, "25%"], "pattern": "^[0-9]+%?$", "minimum": 0}
 );
 scalar!(
     /// A file of the repository.
@@ -244,6 +250,22 @@ fn cluster(text: &str) -> Result<String, Refusal> {
     }
     let why = format!("{} is not the name of a cluster", quoted(text));
     Err(Refusal::new(why).help("write `name` or `organization/name`: lower-case letters, digits and inner hyphens"))
+}
+
+fn share(text: &str) -> Result<MaxUpdate, Refusal> {
+    let refusal = || Refusal::new(format!("{} is no number of members", quoted(text))).help("write `3` or `25%`");
+    match text.strip_suffix('%') {
+        Some(percent) => match percent.parse::<u8>() {
+            Ok(0) => Ok(MaxUpdate::All),
+            Ok(percent) if percent <= 100 => Ok(MaxUpdate::Percent(percent)),
+            Ok(_) | Err(_) => Err(refusal()),
+        },
+        None => match text.parse::<u32>() {
+            Ok(0) => Ok(MaxUpdate::All),
+            Ok(count) => Ok(MaxUpdate::Count(count)),
+            Err(_) => Err(refusal()),
+        },
+    }
 }
 
 fn helm(text: &str) -> Result<Constraint, Refusal> {

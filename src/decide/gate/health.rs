@@ -4,7 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::Reason;
+use crate::{Reason, slice};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::member::{self, Assessment, past_deadline};
@@ -13,11 +13,13 @@ use crate::plan::{Finding, Gate, MemberState, Verdict};
 use jiff::Timestamp;
 
 pub(crate) fn findings(wave: &Wave, tier: &Tier, health: &Assessment, now: Timestamp) -> Vec<Finding> {
+    let tier = &*slice::as_begun(tier, wave);
     vec![state(wave, tier, health), deadline(wave, tier, now), soak(wave, tier, health)]
 }
 
 /// Whether every cluster that has moved so far is healthy: a slice waits for those before it.
 pub(crate) fn of_earlier_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
+    let tier = &*slice::as_begun(tier, wave);
     state(wave, tier, &member::assess(desk, tier, wave))
 }
 

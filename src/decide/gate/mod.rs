@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod hold;
 pub(crate) mod ledger;
 pub(crate) mod limits;
+pub(crate) mod pause;
 pub(crate) mod release;
 pub(crate) mod tier_below;
 pub(crate) mod window;

@@ -152,6 +152,12 @@ pub struct Part {
     /// The clusters of every slice, fixed when the first one is opened; empty = one slice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition: Vec<Vec<ClusterName>>,
+    /// The pauses before each slice, in order; none = until somebody resumes. Empty = no pauses at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Vec<Option<SignedDuration>>>,
+    /// Failed members that were tolerated when the first slice was opened; none = as the tier says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
 }
 
 impl Part {

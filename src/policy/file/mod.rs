@@ -4,6 +4,7 @@
 
 mod plugin;
 mod signal;
+mod strategy;
 mod tier;
 mod windows;
 
@@ -14,9 +15,11 @@ use crate::policy::scalar::{Count, File};
 use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
+pub use strategy::{
+    BlueGreenFile, CanaryFile, PauseFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
+};
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
-    StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile, TierFile,
 };
 pub use windows::{ClosedFile, FreezeFile, WindowsFile};
 
@@ -130,6 +133,12 @@ pub const SHAPES: &[&Shape] = &[
     &ApprovalsFile::SHAPE,
     &ForceFile::SHAPE,
     &HealthFile::SHAPE,
+    &StrategyFile::SHAPE,
+    &RollingUpdateFile::SHAPE,
+    &CanaryFile::SHAPE,
+    &StepFile::SHAPE,
+    &PauseFile::SHAPE,
+    &BlueGreenFile::SHAPE,
     &PluginFile::SHAPE,
     &OverrideFile::SHAPE,
     &ChartFile::SHAPE,

@@ -1,10 +1,11 @@
 //! The keys of a plugin: its chart, its releases, the spots that hold its version.
 
 use super::signal::SignalFile;
+use super::strategy::{StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
 use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
-use crate::policy::forms::{List, Table};
+use crate::policy::forms::{Either, List, Table, Word};
 use crate::policy::read::record;
 use crate::policy::scalar::{Files, Helm, JsonPath, Kind, Name, ObjectName};
 use crate::policy::when::Length;
@@ -28,8 +29,10 @@ record! {
         required signals "signals": List<SignalFile>,
         /// What this plugin has different on a tier, by the tier's name. Default nothing.
         optional tiers "tiers": Table<Name, OverrideFile>,
+        /// In what order the members move, on every tier. Default as each tier has it.
+        optional strategy "strategy": Either<Word<StrategyWord>, StrategyFile>,
     }
-    later ["after", "pins", "next", "cooldown", "hotfixes", "strategy"]
+    later ["after", "pins", "next", "cooldown", "hotfixes"]
 }
 
 record! {

@@ -1,8 +1,9 @@
 //! The keys of a rung of the ladder, and of what a plugin has different there.
 
-use decide::model::{Merge, OnFailure};
+use decide::model::{Each, Merge, OnFailure};
 use decide::selector::Operator;
 
+use super::strategy::{StrategyFile, StrategyWord};
 use super::windows::WindowsFile;
 use crate::policy::forms::{Either, List, Table, Word, Words as WordList};
 use crate::policy::read::record;
@@ -31,7 +32,7 @@ record! {
         /// What happens after a failed wave. Default `hold`: what broke once is not tried on more clusters.
         optional on_failure "onFailure": Word<OnFailure>,
         /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
-        optional strategy "strategy": Word<StrategyWord>,
+        optional strategy "strategy": Either<Word<StrategyWord>, StrategyFile>,
         /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
         optional health "health": HealthFile,
     }
@@ -112,8 +113,10 @@ record! {
         optional code_owners "codeOwners": Flag,
         /// The number of people, at least. Default 1: one pair of eyes beside the bot's.
         optional at_least "atLeast": Count<0>,
+        /// How often a tier that moves in slices asks: once, or for each slice. Default `tier`: the later slices bring the same release from the same version.
+        optional each "each": Word<Each>,
     }
-    later ["covers", "each"]
+    later ["covers"]
 }
 
 record! {
@@ -159,20 +162,6 @@ impl WordList for OnFailure {
     const KNOWN: &'static [(&'static str, Self, &'static str)] =
         &[("hold", Self::Hold, "The release climbs no further; a newer one may overtake it.")];
     const LATER: &'static [&'static str] = &["stall", "rollBack"];
-}
-
-/// The strategies that one word names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StrategyWord {
-    /// All members in one pull request.
-    AllAtOnce,
-}
-
-impl WordList for StrategyWord {
-    const NAME: &'static str = "Strategy";
-    const KNOWN: &'static [(&'static str, Self, &'static str)] =
-        &[("allAtOnce", Self::AllAtOnce, "All members in one pull request.")];
-    const LATER: &'static [&'static str] = &["rollingUpdate", "canary", "blueGreen", "delegated"];
 }
 
 impl WordList for Operator {

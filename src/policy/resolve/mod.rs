@@ -2,6 +2,7 @@
 //! values are written is in `scalar`, `when` and `address`.
 
 mod plugin;
+mod strategy;
 mod tier;
 mod windows;
 

@@ -7,7 +7,7 @@ use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
 use super::windows::windows;
-use super::{Context, tier};
+use super::{Context, strategy, tier};
 use crate::policy::file::{
     ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
 };
@@ -33,7 +33,11 @@ pub fn plugin(
         .as_ref()
         .map_or("a plugin without a name".to_string(), |name| format!("plugin `{}`", name.value.0));
     report.within(title, |report| {
-        let tiers = ladder(&file.value, context, report);
+        let mut tiers = ladder(&file.value, context, report);
+        if let Some(given) = &file.value.strategy {
+            let own = report.within_key("strategy", |report| strategy::strategy(given, report));
+            tiers.iter_mut().for_each(|tier| tier.strategy.clone_from(&own));
+        }
         let windows = file
             .value
             .windows
@@ -43,6 +47,7 @@ pub fn plugin(
             file.value.chart.as_ref().and_then(|chart| report.within_key("chart", |report| chart_of(chart, report)));
         let poll = report.within_key("poll", |report| poll(&file.value, report));
         let write = report.within_key("write", |report| writes(file.value.write.as_ref(), context, report));
+        strategy::apart(&file.value, &tiers, &write, context, report);
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
         let constraint = file.value.versions.as_ref().and_then(|versions| versions.value.constraint.as_ref());
         let policy = PluginPolicy {

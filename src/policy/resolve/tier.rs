@@ -8,9 +8,10 @@ use decide::{Tier, TierName};
 use jiff::SignedDuration;
 
 use super::Context;
+use super::strategy::strategy;
 use super::windows::windows;
 use crate::policy::file::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, TierFile,
 };
 use crate::policy::forms::{Either, List, Word};
 use crate::policy::read::Spanned;
@@ -97,16 +98,13 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
-            strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
+            strategy: file
+                .strategy
+                .as_ref()
+                .map_or(Strategy::default(), |given| report.within_key("strategy", |report| strategy(given, report))),
             ..Tier::new(TierName::new(name.clone()), select)
         })
     })
-}
-
-fn strategy(word: StrategyWord) -> Strategy {
-    match word {
-        StrategyWord::AllAtOnce => Strategy::AllAtOnce,
-    }
 }
 
 fn merge_rule(file: &Either<Word<Merge>, MergeByBumpFile>) -> MergeRule {
@@ -126,6 +124,7 @@ fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
     Approvals {
         code_owners: file.value.code_owners.as_ref().map_or(default.code_owners, |flag| flag.value.0),
         at_least: file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0),
+        each: file.value.each.as_ref().map_or(default.each, |word| word.value.0),
         ..default
     }
 }
@@ -195,7 +194,7 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
     Some(Force { after: after.value.0, notice })
 }
 
-fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
+pub fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
     let labels = file.value.match_labels.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
     let expressions = file.value.match_expressions.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
     Selector {

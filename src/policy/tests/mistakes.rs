@@ -31,11 +31,6 @@ const MISTAKES: &[(&str, &str)] = &[
     ("tiers: [{name: gold, announce: 24h}]", "1:22: tier `gold`: `announce` is not supported by this version"),
     ("tiers: [{name: gold, soak: {min: 1h, max: 2h}}]", "1:38: `soak` of tier `gold`: `max` is not supported"),
     (
-        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3}}}]",
-        "1:33: `strategy` of tier `gold`: `rollingUpdate` is not supported",
-    ),
-    ("tiers: [{name: gold, strategy: canary}]", "1:32: `strategy` of tier `gold`: `canary` is not supported"),
-    (
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatic}}}]",
         "1:34: `onFailure` of tier `gold`: `rollBack` is not supported",
     ),
@@ -47,6 +42,54 @@ const MISTAKES: &[(&str, &str)] = &[
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
     ("extends: [canary]", "1:11: `extends`: `canary` is not supported"),
     ("people: {force: codeOwners}", "1:10: `people`: `force` is not supported"),
+    // strategies
+    (
+        "tiers: [{name: gold, strategy: canary}]",
+        "1:32: `strategy` of tier `gold`: `canary` is not known (write one of `allAtOnce`, `delegated`)",
+    ),
+    ("tiers: [{name: gold, strategy: {}}]", "1:32: `strategy` of tier `gold`: an empty mapping names no strategy"),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3}, delegated: true}}]",
+        "1:64: `strategy` of tier `gold`: a tier has one strategy",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3, maxUnavailable: 3}}}]",
+        "1:63: `rollingUpdate` of `strategy` of tier `gold`: `maxUnavailable` is another name of `maxUpdate`",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 101%}}}]",
+        "1:60: `maxUpdate` of `rollingUpdate` of `strategy` of tier `gold`: `101%` is no number of members (write `3` or `25%`)",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: -1}}}]",
+        "1:60: `maxUpdate` of `rollingUpdate` of `strategy` of tier `gold`: `-1` is no number of members",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 101}]}}}]",
+        "1:62: `canary` of `strategy` of tier `gold`: a weight is a percentage, 0 to 100",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 50}, {setWeight: 10}]}}}]",
+        "1:79: `canary` of `strategy` of tier `gold`: taking members back by a lower weight is not supported",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 50, pause: {}}]}}}]",
+        "1:66: `canary` of `strategy` of tier `gold`: a step is one thing",
+    ),
+    ("tiers: [{name: gold, strategy: {canary: {steps: [{}]}}}]", "1:50: `canary` of `strategy` of tier `gold`: an empty step"),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{verify: {workflow: a.yml}}]}}}]",
+        "1:51: `steps` of `canary` of `strategy` of tier `gold`: `verify` is not supported by this version",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{pause: {}}]}}}]",
+        "1:51: `canary` of `strategy` of tier `gold`: nothing has moved before this pause",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 100}, {pause: {}}]}}}]",
+        "1:69: `canary` of `strategy` of tier `gold`: nothing follows this pause",
+    ),
+    ("tiers: [{name: gold, strategy: {blueGreen: {}}}]", "1:44: `blueGreen` of `strategy` of tier `gold` has no `preview`"),
     // words and types
     ("extends: [bronze]", "1:11: `extends`: `bronze` is not known"),
     ("extends: bronze-silver-gold", "1:10: `extends`: expected a list (`[…]`, also for one), found a text"),

@@ -1,8 +1,10 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule};
-use decide::selector::Operator;
+use decide::model::{
+    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Promote, Step, Strategy,
+};
+use decide::selector::{Operator, Selector};
 use decide::window::Range;
 use jiff::SignedDuration;
 
@@ -355,6 +357,55 @@ tiers:
     assert_eq!(own.ladder[1].soak, plain.ladder[0].soak);
     assert_eq!(own.ladder[2], plain.ladder[1]);
     assert!(own.ladder[3].force.is_some() && own.ladder[3].soak == plain.ladder[2].soak);
+}
+
+#[test]
+fn strategies() {
+    let tiers = |strategy: &str| format!("tiers: [{{name: gold, strategy: {strategy}}}]");
+    let per_cluster = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
+    let strategy = |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
+    let rolling = |max_update| Strategy::RollingUpdate { max_update };
+    let hour = Some(SignedDuration::from_hours(1));
+    let selector = Selector { match_labels: [("t".to_string(), "p".to_string())].into(), match_expressions: vec![] };
+    for (text, expected) in [
+        ("allAtOnce", Strategy::AllAtOnce),
+        ("delegated", Strategy::Delegated),
+        ("{delegated: true}", Strategy::Delegated),
+        ("{delegated: false}", Strategy::AllAtOnce),
+        ("{rollingUpdate: {maxUpdate: 3}}", rolling(MaxUpdate::Count(3))),
+        ("{rollingUpdate: {maxUpdate: 25%}}", rolling(MaxUpdate::Percent(25))),
+        ("{rollingUpdate: {maxUnavailable: \"25%\"}}", rolling(MaxUpdate::Percent(25))),
+        ("{rollingUpdate: {maxUpdate: 0}}", rolling(MaxUpdate::All)),
+        ("{rollingUpdate: {maxUpdate: 0%}}", rolling(MaxUpdate::All)),
+        ("{rollingUpdate: {}}", rolling(MaxUpdate::All)),
+        (
+            "{canary: {steps: [{setWeight: 10}, {pause: {duration: 1h}}, {setWeight: 50}, {pause: {}}]}}",
+            Strategy::Canary {
+                steps: vec![Step::SetWeight(10), Step::Pause(hour), Step::SetWeight(50), Step::Pause(None)],
+            },
+        ),
+        (
+            "{blueGreen: {preview: {matchLabels: {t: p}}}}",
+            Strategy::BlueGreen { preview: selector.clone(), promote: Promote::Automatic },
+        ),
+        (
+            "{blueGreen: {preview: {matchLabels: {t: p}}, promote: manual}}",
+            Strategy::BlueGreen { preview: selector.clone(), promote: Promote::Manual },
+        ),
+    ] {
+        assert_eq!(strategy(text), expected, "{text}");
+    }
+    assert_eq!(of(&tiers("allAtOnce")).ladder[0].approvals.each, Each::Tier);
+    assert_eq!(of("tiers: [{name: gold, approvals: {each: slice}}]").ladder[0].approvals.each, Each::Slice);
+    // A file that all clusters share cannot move for some of them.
+    let shared = format!("{}{PLUGIN}", tiers("{rollingUpdate: {maxUpdate: 1}}"));
+    let found = problems(&shared);
+    let expected = "1:22: clusters of tier `gold` cannot move one after the other for plugin `loki`";
+    assert!(found.len() == 1 && found[0].starts_with(expected), "{found:?}");
+    let own = format!("{shared}    strategy: allAtOnce\n");
+    assert_eq!(of(&own).policy.plugins[0].tiers[0].strategy, Strategy::AllAtOnce);
+    let own = format!("{PLUGIN}    strategy: {{rollingUpdate: {{maxUpdate: 1}}}}\n");
+    assert_eq!(problems(&own).len(), 1);
 }
 
 #[test]

@@ -1,0 +1,156 @@
+//! How a strategy cuts the members of a tier into slices, and what each slice waits for beside the
+//! health of those before it. When a slice may move is decided in `tiers` and `gate`.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use jiff::SignedDuration;
+
+use crate::ClusterName;
+use crate::model::{Promote, Step, Strategy, Tier};
+
+/// The slices of a tier in the order in which they move.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Cut {
+    /// The clusters of each.
+    pub slices: Vec<Vec<ClusterName>>,
+    /// The pauses before each, in order; none = until somebody resumes.
+    pub pauses: Vec<Vec<Option<SignedDuration>>>,
+}
+
+/// Cuts members, which come in their order, by the tier's strategy. `is_preview` says of a cluster
+/// whether the preview of a blue-green strategy takes it; `first_install`: nothing runs there yet.
+pub(crate) fn cut(
+    tier: &Tier,
+    members: &[ClusterName],
+    first_install: bool,
+    is_preview: impl Fn(&ClusterName) -> bool,
+) -> Cut {
+    match &tier.strategy {
+        Strategy::RollingUpdate { max_update } => chunks(members, max_update.of(members.len())),
+        Strategy::Canary { steps } => by_weight(steps, members),
+        Strategy::BlueGreen { promote, .. } if !first_install => preview_first(*promote, members, is_preview),
+        Strategy::BlueGreen { .. } | Strategy::AllAtOnce | Strategy::Delegated => chunks(members, members.len()),
+    }
+}
+
+fn chunks(members: &[ClusterName], most: usize) -> Cut {
+    let slices: Vec<Vec<ClusterName>> = members.chunks(most.max(1)).map(<[ClusterName]>::to_vec).collect();
+    Cut { pauses: vec![Vec::new(); slices.len()], slices }
+}
+
+/// The last weight is 100, whether it is written or not. A weight that brings nobody adds no slice; its
+/// pauses count for the next one.
+fn by_weight(steps: &[Step], members: &[ClusterName]) -> Cut {
+    let mut cut = Cut::default();
+    let (mut moved, mut pauses) = (0, Vec::new());
+    for step in steps.iter().chain([&Step::SetWeight(100)]) {
+        match step {
+            Step::SetWeight(weight) => {
+                let target = share(*weight, members.len()).max(moved);
+                if let Some(slice) = members.get(moved..target).filter(|slice| !slice.is_empty()) {
+                    cut.slices.push(slice.to_vec());
+                    cut.pauses.push(core::mem::take(&mut pauses));
+                    moved = target;
+                }
+            }
+            Step::Pause(length) => pauses.push(*length),
+            // The file refuses it as yet; a person has to look, as with a pause without an end.
+            Step::Verify { .. } => pauses.push(None),
+        }
+    }
+    cut
+}
+
+/// So many of so many members: rounded up, at least one and at least one left, except at 0 and 100.
+fn share(weight: u8, members: usize) -> usize {
+    match weight {
+        0 => 0,
+        100.. => members,
+        weight => (members * usize::from(weight)).div_ceil(100).clamp(1, members.saturating_sub(1).max(1)).min(members),
+    }
+}
+
+fn preview_first(promote: Promote, members: &[ClusterName], is_preview: impl Fn(&ClusterName) -> bool) -> Cut {
+    let (preview, rest): (Vec<ClusterName>, Vec<ClusterName>) = members.iter().cloned().partition(is_preview);
+    if preview.is_empty() || rest.is_empty() {
+        return chunks(members, members.len());
+    }
+    let pause = match promote {
+        Promote::Automatic => Vec::new(),
+        Promote::Manual => vec![None],
+    };
+    Cut { slices: vec![preview, rest], pauses: vec![Vec::new(), pause] }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use crate::model::MaxUpdate;
+    use crate::selector::Selector;
+
+    fn sizes(strategy: Strategy, members: usize) -> (Vec<usize>, Vec<usize>) {
+        let tier = Tier { strategy, ..Tier::new("gold".into(), Selector::default()) };
+        let members: Vec<ClusterName> =
+            (0..members).map(|n| alloc::format!("c{n:02}").as_str().into()).collect();
+        let cut = cut(&tier, &members, false, |name| name.as_str() == "c01");
+        assert_eq!(cut.slices.len(), cut.pauses.len());
+        let mut all: Vec<ClusterName> = cut.slices.iter().flatten().cloned().collect();
+        all.sort();
+        assert_eq!(all, members, "each member once");
+        (cut.slices.iter().map(Vec::len).collect(), cut.pauses.iter().map(Vec::len).collect())
+    }
+
+    #[test]
+    fn a_rolling_update_moves_so_many_at_a_time() {
+        let rolling = |max_update, members| sizes(Strategy::RollingUpdate { max_update }, members).0;
+        let cases: [(MaxUpdate, usize, &[usize]); 9] = [
+            (MaxUpdate::Count(3), 8, &[3, 3, 2]),
+            (MaxUpdate::Count(9), 8, &[8]),
+            (MaxUpdate::Count(0), 8, &[8]),
+            (MaxUpdate::All, 8, &[8]),
+            (MaxUpdate::Percent(0), 8, &[8]),
+            (MaxUpdate::Percent(25), 12, &[3, 3, 3, 3]),
+            // rounds down
+            (MaxUpdate::Percent(33), 8, &[2, 2, 2, 2]),
+            // at least one
+            (MaxUpdate::Percent(10), 3, &[1, 1, 1]),
+            (MaxUpdate::Percent(100), 3, &[3]),
+        ];
+        for (most, members, expected) in cases {
+            assert_eq!(rolling(most, members), expected, "{most:?} of {members}");
+        }
+        assert_eq!(rolling(MaxUpdate::Count(3), 0), [0_usize; 0]);
+    }
+
+    #[test]
+    fn a_canary_moves_by_weight() {
+        let hour = Some(SignedDuration::from_hours(1));
+        let canary = |steps: &[Step], members| sizes(Strategy::Canary { steps: steps.to_vec() }, members);
+        let (ten, half) = (Step::SetWeight(10), Step::SetWeight(50));
+        let (pause, stop) = (Step::Pause(hour), Step::Pause(None));
+        let steps = [ten.clone(), pause.clone(), half.clone(), stop.clone()];
+        assert_eq!(canary(&steps, 12), (vec![2, 4, 6], vec![0, 1, 1]), "rounded up");
+        assert_eq!(canary(&steps, 2), (vec![1, 1], vec![0, 2]), "at least one, and one left");
+        assert_eq!(canary(&steps, 1), (vec![1], vec![0]));
+        assert_eq!(canary(&[], 4), (vec![4], vec![0]), "no steps");
+        assert_eq!(canary(&[Step::SetWeight(99)], 4), (vec![3, 1], vec![0, 0]), "one is left");
+        assert_eq!(canary(&[Step::SetWeight(100), stop.clone()], 4), (vec![4], vec![0]));
+        assert_eq!(canary(&[Step::SetWeight(0), stop, half], 4), (vec![2, 2], vec![1, 0]), "nobody at zero");
+    }
+
+    #[test]
+    fn a_preview_goes_first() {
+        let blue_green = |promote| Strategy::BlueGreen { preview: Selector::default(), promote };
+        assert_eq!(sizes(blue_green(Promote::Automatic), 4), (vec![1, 3], vec![0, 0]));
+        assert_eq!(sizes(blue_green(Promote::Manual), 4), (vec![1, 3], vec![0, 1]));
+        assert_eq!(sizes(blue_green(Promote::Manual), 1), (vec![1], vec![0]), "no member is the preview");
+        assert_eq!(sizes(Strategy::AllAtOnce, 4), (vec![4], vec![0]));
+        assert_eq!(sizes(Strategy::Delegated, 4), (vec![4], vec![0]));
+        let tier = Tier { strategy: blue_green(Promote::Manual), ..Tier::new("gold".into(), Selector::default()) };
+        let members = ["c01".into(), "c02".into()];
+        let first = cut(&tier, &members, true, |name| name.as_str() == "c01");
+        assert_eq!(first.slices.len(), 1, "a first install needs no preview");
+    }
+}

@@ -1,0 +1,348 @@
+//! A tier of three clusters that a release climbs slice by slice, as a table of what is open, landed
+//! and healthy at each step.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+
+extern crate std;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use jiff::SignedDuration;
+
+use super::*;
+use crate::ledger::{Announced, Change, Head, Landed};
+use crate::model::{Each, MaxUpdate, Merge, MergeRule, Pin, Step};
+use crate::plan::{Plan, Proposal, Verdict, WaveState};
+use crate::selector::Selector;
+use crate::snapshot::{Cluster, Command, CommandKind, Health, Pull, PullState, ReviewDecision, Snapshot};
+use crate::testing::*;
+use crate::{Action, Entry, PullNumber, Sha};
+
+const CLUSTERS: [&str; 3] = ["bronze-1", "bronze-2", "bronze-3"];
+
+/// 1.1.0 has finished qa; bronze has three clusters on 1.0.0, a place for each, and moves one at a time.
+fn world() -> Snapshot {
+    let mut world = ready();
+    world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap().clear();
+    let members = CLUSTERS.iter().map(|name| (*name).into()).collect();
+    let landed = Landed { at: ago(900), commit: None, by: None };
+    old(&mut world, Change::Found { members, digest: None, landed });
+    old(&mut world, Change::Finished(ago(800)));
+    let label = |name: &str| BTreeMap::from([("tier".to_string(), "bronze".to_string()), ("name".to_string(), name.to_string())]);
+    let bronze_clusters = CLUSTERS.iter().map(|name| Cluster { name: (*name).into(), labels: label(name) });
+    match &mut world.clusters {
+        Read::Known(clusters) => {
+            clusters.retain(|cluster| cluster.name.as_str() == "qa-1");
+            clusters.extend(bronze_clusters);
+        }
+        Read::Unread(_) => unreachable!(),
+    }
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    bronze(&mut world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(1) };
+    for name in CLUSTERS {
+        holds(&mut world, name, "1.0.0");
+    }
+    world
+}
+
+fn old(world: &mut Snapshot, change: Change) {
+    world.ledger.apply(&Entry::Wave { plugin: "app".into(), tier: "bronze".into(), version: version("1.0.0"), change });
+}
+
+/// The base branch holds this version for a cluster, which is healthy on it since ten minutes.
+fn holds(world: &mut Snapshot, cluster: &str, text: &str) {
+    let file = format!("clusters/bronze/{cluster}/app.yaml");
+    let facts = facts(world);
+    let Read::Known(base) = &mut facts.base else { unreachable!() };
+    let places = base.get_mut(&"bronze".into()).unwrap();
+    places.retain(|place| place.cluster.is_some() && place.file != file);
+    places.push(Place { file, cluster: Some(cluster.into()), version: Read::Known(version(text)) });
+    places.sort_by(|a, b| a.file.cmp(&b.file));
+    facts.readings.insert(cluster.into(), vec![Reading { since: Some(ago(10)), ..healthy(text) }]);
+}
+
+use crate::snapshot::Reading;
+
+fn opened(plan: &Plan) -> Option<Proposal> {
+    plan.actions.iter().find_map(|action| match action {
+        Action::Open(proposal) => Some(proposal.clone()),
+        _ => None,
+    })
+}
+
+fn names(proposal: &Proposal) -> Vec<String> {
+    proposal.members.iter().map(ToString::to_string).collect()
+}
+
+/// What the bot did about a proposal: its intent, and the open pull request with this number.
+fn propose(world: &mut Snapshot, proposal: &Proposal, number: u64, minutes: i64) {
+    let head = Sha::new(format!("{number:040}"));
+    remember(
+        world,
+        Change::Intent {
+            from: proposal.from.clone(),
+            digest: proposal.digest.clone(),
+            part: proposal.part.clone(),
+            members: proposal.members.clone(),
+            head: Head { commit: head.clone(), at: ago(minutes) },
+        },
+    );
+    remember(world, Change::Announced(Announced { number: PullNumber(number), at: ago(minutes) }));
+    let Read::Known(pulls) = &mut facts(world).pulls else { unreachable!() };
+    let mut reviews = vec![approval("maria")];
+    reviews[0].commit = head.clone();
+    reviews[0].at = ago(minutes);
+    pulls.push(Pull { number: PullNumber(number), head, opened_at: ago(minutes), reviews, ..pull() });
+}
+
+/// The pull request was merged: its clusters hold the version and are healthy on it.
+fn land(world: &mut Snapshot, number: u64, clusters: &[&str], minutes: i64) {
+    edit_last(world, |pull| {
+        assert_eq!(pull.number.0, number);
+        pull.state = PullState::Merged { at: ago(minutes), by: BOT.into(), commit: "dddddddddd".into() };
+    });
+    for cluster in clusters {
+        holds(world, cluster, "1.1.0");
+    }
+    remember(world, Change::Landed(Landed { at: ago(minutes), commit: None, by: None }));
+}
+
+fn edit_last(world: &mut Snapshot, change: impl FnOnce(&mut Pull)) {
+    match &mut facts(world).pulls {
+        Read::Known(pulls) => change(pulls.last_mut().unwrap()),
+        Read::Unread(_) => unreachable!(),
+    }
+}
+
+/// The world after the first slice has landed and its cluster is healthy.
+fn one_of_three() -> Snapshot {
+    let mut world = world();
+    let first = opened(&crate::plan(&world, noon())).expect("the first slice is opened");
+    propose(&mut world, &first, 21, 60);
+    land(&mut world, 21, &["bronze-1"], 30);
+    world
+}
+
+fn state(plan: &Plan) -> WaveState {
+    plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap().state.clone()
+}
+
+fn changes(plan: &Plan) -> Vec<String> {
+    plan.entries.iter().map(|record| record.entry.to_string()).collect()
+}
+
+#[test]
+fn the_first_slice_fixes_who_moves_and_when() {
+    let first = opened(&crate::plan(&world(), noon())).unwrap();
+    assert_eq!(names(&first), ["bronze-1"]);
+    assert_eq!((first.part.slice, first.part.slices(), first.part.span()), (0, 3, Some((1, 1, 3))));
+    assert_eq!((first.from, first.part.budget), (Some(version("1.0.0")), Some(0)));
+    // Two cases that differ in the key alone.
+    let mut at_once = world();
+    bronze(&mut at_once).strategy = Strategy::AllAtOnce;
+    let first = opened(&crate::plan(&at_once, noon())).unwrap();
+    assert_eq!((names(&first).len(), first.part.is_whole()), (3, true));
+}
+
+#[test]
+fn a_slice_waits_for_the_health_of_those_before_it() {
+    let mut world = one_of_three();
+    let plan = crate::plan(&world, noon());
+    let second = opened(&plan).expect("the second slice is opened");
+    assert_eq!((names(&second), second.part.slice), (vec!["bronze-2".to_string()], 1));
+    assert!(matches!(state(&plan), WaveState::Waiting), "{:?}", state(&plan));
+    // Not yet healthy on it: nothing.
+    facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.0.0")]);
+    let plan = crate::plan(&world, noon());
+    assert_eq!(plan.actions, []);
+    assert!(matches!(state(&plan), WaveState::Converging { .. }), "{:?}", state(&plan));
+}
+
+#[test]
+fn a_later_slice_merges_only_while_the_earlier_ones_are_healthy() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &second, 22, 15);
+    assert!(merges(&crate::plan(&world, noon())));
+    let sick = |health, since| vec![Reading { health, since: Some(ago(since)), ..healthy("1.1.0") }];
+    facts(&mut world).readings.insert("bronze-1".into(), sick(Health::Progressing, 1));
+    let plan = crate::plan(&world, noon());
+    assert_eq!(plan.actions, [], "{plan:#?}");
+    assert_eq!(says(&world, Gate::Health).verdict, WAIT);
+    // Degraded for longer than is tolerated: the release fails, the pull request is closed.
+    facts(&mut world).readings.insert("bronze-1".into(), sick(Health::Degraded, 6));
+    let plan = crate::plan(&world, noon());
+    assert!(matches!(state(&plan), WaveState::Failed { .. }), "{:?}", state(&plan));
+    assert!(matches!(&plan.actions[..], [Action::Close { pull: PullNumber(22), .. }]), "{:?}", plan.actions);
+}
+
+#[test]
+fn a_signal_without_times_fails_an_earlier_slice_too() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &second, 22, 15);
+    let sick = Reading { health: Health::Degraded, since: None, ..healthy("1.1.0") };
+    facts(&mut world).readings.insert("bronze-1".into(), vec![sick.clone()]);
+    let plan = crate::plan(&world, noon());
+    for record in &plan.entries {
+        world.ledger.apply(&record.entry);
+    }
+    let later = noon() + SignedDuration::from_mins(6);
+    facts(&mut world).readings.insert("bronze-1".into(), vec![Reading { observed_at: later, ..sick }]);
+    assert!(matches!(state(&crate::plan(&world, later)), WaveState::Failed { .. }));
+}
+
+#[test]
+fn the_soak_runs_once_over_all_of_them() {
+    let mut world = one_of_three();
+    for (number, cluster) in [(22, "bronze-2"), (23, "bronze-3")] {
+        remember(&mut world, Change::Converged(ago(20)));
+        let plan = crate::plan(&world, noon());
+        assert!(!changes(&plan).iter().any(|change| change.ends_with("finished")), "{:?}", changes(&plan));
+        let next = opened(&plan).unwrap();
+        assert_eq!(names(&next), [cluster]);
+        propose(&mut world, &next, number, 20);
+        land(&mut world, number, &[cluster], 15);
+    }
+    let plan = crate::plan(&world, noon());
+    assert_eq!(opened(&plan), None);
+    assert!(matches!(state(&plan), WaveState::Soaking { .. }), "{:?}", state(&plan));
+    assert_eq!(plan.waves[1].members.len(), 3);
+    for record in &plan.entries {
+        world.ledger.apply(&record.entry);
+    }
+    let later = noon() + SignedDuration::from_hours(1);
+    for cluster in CLUSTERS {
+        let reading = Reading { observed_at: later, since: Some(ago(15)), ..healthy("1.1.0") };
+        facts(&mut world).readings.insert(cluster.into(), vec![reading]);
+    }
+    assert!(changes(&crate::plan(&world, later)).iter().any(|change| change.ends_with("finished")));
+    // One of the first slice that is not healthy keeps all from it.
+    let reading = Reading { observed_at: later, health: Health::Progressing, ..healthy("1.1.0") };
+    facts(&mut world).readings.insert("bronze-1".into(), vec![reading]);
+    assert!(!changes(&crate::plan(&world, later)).iter().any(|change| change.ends_with("finished")));
+}
+
+#[test]
+fn whose_approval_a_later_slice_rests_on() {
+    let verdict = |change: fn(&mut Snapshot)| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &second, 22, 15);
+        edit_last(&mut world, |pull| {
+            pull.reviews.clear();
+            pull.review_decision = ReviewDecision::NotRequired;
+        });
+        change(&mut world);
+        (says(&world, Gate::Approvals).verdict, merges(&crate::plan(&world, noon())))
+    };
+    let required: fn(&mut Snapshot) = |w| edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
+    assert_eq!(verdict(|_| {}), (Verdict::Pass, true));
+    assert_eq!(verdict(|w| bronze(w).approvals.each = Each::Slice), (WAIT, false));
+    assert_eq!(verdict(|w| edit(w, |pull| pull.reviews.clear())), (WAIT, false), "the first had none");
+    assert_eq!(verdict(|w| edit(w, |pull| pull.reviews[0].may_write = Read::Known(false))), (WAIT, false));
+    assert_eq!(verdict(required), (Verdict::Pass, true), "the bypassing App merges");
+    assert_eq!(
+        verdict(|w| {
+            edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
+            w.hub.bypass = false;
+        }),
+        (WAIT, false),
+        "without it the hub would refuse"
+    );
+    let elsewhere: fn(&mut Snapshot) = |w| {
+        let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+        let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
+        waves.iter_mut().filter(|wave| wave.part.slice == 1).for_each(|wave| wave.from = Some(version("0.9.0")));
+    };
+    assert_eq!(verdict(elsewhere), (WAIT, false), "another step");
+}
+
+#[test]
+fn what_keeps_the_next_slice_back() {
+    let opens = |change: fn(&mut Snapshot)| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        change(&mut world);
+        opened(&crate::plan(&world, noon())).map(|proposal| names(&proposal))
+    };
+    let second = Some(vec!["bronze-2".to_string()]);
+    assert_eq!(opens(|_| {}), second);
+    assert_eq!(opens(|w| w.policy.plugins[0].constraint = "~1.0".parse().ok()), None, "not accepted any more");
+    assert_eq!(opens(|w| w.policy.limits.open_pulls = Some(0)), None);
+    assert_eq!(opens(|w| holds(w, "bronze-1", "1.0.0")), None, "somebody took the first one back");
+    assert_eq!(opens(|w| holds(w, "bronze-3", "1.2.0")), None, "somebody put a newer one on another");
+    // Who has left is passed over; who was moved by hand needs no pull request.
+    let gone: fn(&mut Snapshot) = |w| match &mut w.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
+        Read::Unread(_) => unreachable!(),
+    };
+    assert_eq!(opens(gone), Some(vec!["bronze-3".to_string()]));
+    assert_eq!(opens(|w| holds(w, "bronze-2", "1.1.0")), Some(vec!["bronze-3".to_string()]));
+    // The partition stands, whatever the file says by now.
+    assert_eq!(opens(|w| bronze(w).strategy = Strategy::AllAtOnce), second);
+}
+
+#[test]
+fn pauses_between_slices() {
+    let steps = |pause| vec![Step::SetWeight(10), Step::Pause(pause), Step::SetWeight(50)];
+    let canary = |pause: Option<SignedDuration>, change: fn(&mut Snapshot)| {
+        let mut world = world();
+        bronze(&mut world).strategy = Strategy::Canary { steps: steps(pause) };
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        land(&mut world, 21, &["bronze-1"], 30);
+        remember(&mut world, Change::Converged(ago(20)));
+        change(&mut world);
+        opened(&crate::plan(&world, noon())).is_some()
+    };
+    let minutes = |minutes| Some(SignedDuration::from_mins(minutes));
+    assert!(canary(minutes(20), |_| {}));
+    assert!(!canary(minutes(21), |_| {}));
+    assert!(!canary(None, |_| {}));
+    fn resume(world: &mut Snapshot, minutes: i64, allowed: Read<bool>) {
+        let said = Command { by: "maria".into(), at: ago(minutes), what: CommandKind::Resume, allowed };
+        edit_last(world, |pull| pull.commands.push(said));
+    }
+    assert!(canary(None, |w| resume(w, 5, Read::Known(true))));
+    assert!(!canary(None, |w| resume(w, 5, Read::Known(false))), "who may not");
+    assert!(!canary(None, |w| resume(w, 5, Read::Unread("503".into()))), "unknown is not yes");
+    assert!(!canary(None, |w| resume(w, 25, Read::Known(true))), "before they were healthy");
+}
+
+#[test]
+fn a_shared_place_moves_everybody() {
+    let mut world = world();
+    facts(&mut world).base = Read::Known(BTreeMap::from([place("qa", "1.1.0"), place("bronze", "1.0.0")]));
+    let finding = |world: &Snapshot| {
+        let plan = crate::plan(world, noon());
+        assert_eq!(opened(&plan), None);
+        plan.waves[1].blocker().map(|finding| finding.because.clone())
+    };
+    assert_eq!(finding(&world), Some(Reason::PlacesShared { tier: "bronze".into() }));
+    bronze(&mut world).strategy = Strategy::Delegated;
+    assert!(opened(&crate::plan(&world, noon())).is_some());
+}
+
+#[test]
+fn pinned_clusters_are_no_members() {
+    let mut world = world();
+    bronze(&mut world).strategy = Strategy::AllAtOnce;
+    bronze(&mut world).merge = MergeRule::all(Merge::Automatic);
+    let select = Selector {
+        match_labels: BTreeMap::from([("name".to_string(), "bronze-2".to_string())]),
+        match_expressions: Vec::new(),
+    };
+    let pin = Pin { select, version: version("1.0.0"), until: Some(noon()), why: "audit".to_string() };
+    let members = |world: &Snapshot, now| names(&opened(&crate::plan(world, now)).unwrap());
+    assert_eq!(members(&world, noon()).len(), 3);
+    world.policy.plugins[0].pins = vec![pin];
+    assert_eq!(members(&world, noon()).len(), 3, "the pin has ended");
+    assert_eq!(members(&world, ago(1)), ["bronze-1", "bronze-3"]);
+}

@@ -1,0 +1,111 @@
+//! The keys that say in what order the members of a tier move, and who stays where they are.
+
+use decide::model::{Each, Promote};
+
+use super::tier::SelectFile;
+use crate::policy::forms::{List, Word, Words as WordList};
+use crate::policy::read::record;
+use crate::policy::scalar::{Count, Flag, Share};
+use crate::policy::when::Length;
+
+record! {
+    /// In what order the members of a tier move; one of these. All but `delegated` need a `write` file per cluster.
+    StrategyFile = "strategy" {
+        /// So many members at a time, in the order of their names, each slice with its own pull request. Default none.
+        optional rolling_update "rollingUpdate": RollingUpdateFile,
+        /// By weight, with pauses, each weight with its own pull request. Default none.
+        optional canary "canary": CanaryFile,
+        /// A preview first, then the rest at once. Default none.
+        optional blue_green "blueGreen": BlueGreenFile,
+        /// One pull request; the controller in the clusters orders the syncs, and Coldframe reads. Default false.
+        optional delegated "delegated": Flag,
+    }
+    later []
+}
+
+record! {
+    /// So many members at a time.
+    RollingUpdateFile = "rollingUpdate" {
+        /// How many members move at once: a number, or a percentage that rounds down and is at least one. Default 0, which is all of them, as in Argo CD's `ApplicationSet`.
+        optional max_update "maxUpdate": Share,
+        /// Another name of `maxUpdate`. Default as there.
+        optional max_unavailable "maxUnavailable": Share,
+    }
+    later []
+}
+
+record! {
+    /// By weight, with pauses.
+    CanaryFile = "canary" {
+        /// What happens, in order; after the last step all members move. Default no steps: all of them at once.
+        optional steps "steps": List<StepFile>,
+    }
+    later []
+}
+
+record! {
+    /// One step of a canary: a weight or a pause.
+    StepFile = "step" {
+        /// The share of members on the new version, in percent: rounded up, at least one and at least one left, except at 0 and 100. Default none: the step is another one.
+        optional set_weight "setWeight": Count<0>,
+        /// A wait after all that have moved are healthy. Default none: the step is another one.
+        optional pause "pause": PauseFile,
+    }
+    later ["verify"]
+}
+
+record! {
+    /// A wait between two weights.
+    PauseFile = "pause" {
+        /// How long. Default until somebody comments `/coldframe resume`.
+        optional duration "duration": Length,
+    }
+    later []
+}
+
+record! {
+    /// A preview first, then the rest at once.
+    BlueGreenFile = "blueGreen" {
+        /// Which members are the preview. A first install, or a selector that takes none of them or all, skips it.
+        required preview "preview": SelectFile,
+        /// Who lets the rest follow. Default `automatic`: as soon as the preview is healthy.
+        optional promote "promote": Word<Promote>,
+    }
+    later []
+}
+
+/// The strategies that one word names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrategyWord {
+    /// All members in one pull request.
+    AllAtOnce,
+    /// One pull request, and others order the syncs.
+    Delegated,
+}
+
+impl WordList for StrategyWord {
+    const NAME: &'static str = "StrategyWord";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("allAtOnce", Self::AllAtOnce, "All members in one pull request."),
+        ("delegated", Self::Delegated, "One pull request; the controller in the clusters orders the syncs."),
+    ];
+    const LATER: &'static [&'static str] = &[];
+}
+
+impl WordList for Promote {
+    const NAME: &'static str = "Promote";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("automatic", Self::Automatic, "The bot, as soon as the preview is healthy."),
+        ("manual", Self::Manual, "A person, with `/coldframe resume`."),
+    ];
+    const LATER: &'static [&'static str] = &[];
+}
+
+impl WordList for Each {
+    const NAME: &'static str = "Each";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("tier", Self::Tier, "The first slice asks, and the others rest on its approval."),
+        ("slice", Self::Slice, "Each slice asks."),
+    ];
+    const LATER: &'static [&'static str] = &[];
+}

@@ -1,0 +1,124 @@
+//! In what order members move: what the steps mean, and that each cluster which moves apart from
+//! others has a place of its own.
+
+use decide::Tier;
+use decide::model::{MaxUpdate, Promote, Step, Strategy};
+
+use super::{Context, tier};
+use crate::policy::file::{BlueGreenFile, CanaryFile, PluginFile, RollingUpdateFile, StrategyFile, StrategyWord};
+use crate::policy::forms::{Either, Word};
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
+use crate::policy::wiring::Write;
+
+/// The strategy that a tier or a plugin names.
+pub fn strategy(given: &Spanned<Either<Word<StrategyWord>, StrategyFile>>, report: &mut Report) -> Strategy {
+    let file = match &given.value {
+        Either::Short(Word(StrategyWord::AllAtOnce)) => return Strategy::AllAtOnce,
+        Either::Short(Word(StrategyWord::Delegated)) => return Strategy::Delegated,
+        Either::Long(file) => file,
+    };
+    let StrategyFile { rolling_update, canary, blue_green, delegated, refused, strange } = file;
+    let keys = [
+        rolling_update.as_ref().map(|one| one.key),
+        canary.as_ref().map(|one| one.key),
+        blue_green.as_ref().map(|one| one.key),
+        delegated.as_ref().map(|one| one.key),
+    ];
+    let mut named = keys.into_iter().flatten();
+    let (first, second) = (named.next(), named.next());
+    if let Some(second) = second {
+        report.wrong(second, "a tier has one strategy", Some("keep one of them"));
+    }
+    if first.is_none() && !refused && !strange {
+        report.wrong(given.at, "an empty mapping names no strategy", Some("say `allAtOnce`, or take it out"));
+    }
+    match (rolling_update, canary, blue_green, delegated) {
+        (Some(file), ..) => report.within_key("rollingUpdate", |report| rolling(&file.value, report)),
+        (None, Some(file), ..) => report.within_key("canary", |report| by_weight(&file.value, report)),
+        (None, None, Some(file), _) => report.within_key("blueGreen", |report| with_preview(&file.value, report)),
+        (None, None, None, Some(flag)) if flag.value.0 => Strategy::Delegated,
+        (None, None, None, Some(_) | None) => Strategy::AllAtOnce,
+    }
+}
+
+fn rolling(file: &RollingUpdateFile, report: &mut Report) -> Strategy {
+    if let (Some(_), Some(second)) = (&file.max_update, &file.max_unavailable) {
+        report.wrong(second.key, "`maxUnavailable` is another name of `maxUpdate`", Some("keep one of them"));
+    }
+    let given = file.max_update.as_ref().or(file.max_unavailable.as_ref());
+    Strategy::RollingUpdate { max_update: given.map_or(MaxUpdate::All, |share| share.value.0) }
+}
+
+fn by_weight(file: &CanaryFile, report: &mut Report) -> Strategy {
+    let mut steps = Vec::new();
+    let mut heaviest = 0;
+    for step in file.steps.iter().flat_map(|list| &list.value.items) {
+        match (&step.value.set_weight, &step.value.pause) {
+            (Some(weight), None) => {
+                let at = weight.at;
+                match u8::try_from(weight.value.0).ok().filter(|weight| *weight <= 100) {
+                    None => report.wrong(at, "a weight is a percentage, 0 to 100", None),
+                    Some(weight) if weight < heaviest => report.wrong(
+                        at,
+                        "taking members back by a lower weight is not supported by this version of Coldframe",
+                        Some("let the weights rise from step to step"),
+                    ),
+                    Some(weight) => {
+                        heaviest = weight;
+                        steps.push(Step::SetWeight(weight));
+                    }
+                }
+            }
+            (None, Some(pause)) if heaviest == 0 => {
+                report.wrong(pause.key, "nothing has moved before this pause", Some("begin with a `setWeight`"));
+            }
+            (None, Some(pause)) if heaviest == 100 => {
+                report.wrong(pause.key, "nothing follows this pause", Some("the tier's `soak` is what waits at the end"));
+            }
+            (None, Some(pause)) => {
+                steps.push(Step::Pause(pause.value.duration.as_ref().map(|duration| duration.value.0)));
+            }
+            (Some(_), Some(pause)) => {
+                report.wrong(pause.key, "a step is one thing", Some("begin a new step with `- `"));
+            }
+            (None, None) if step.value.refused || step.value.strange => {}
+            (None, None) => report.wrong(step.at, "an empty step", Some("write `setWeight:` or `pause:`")),
+        }
+    }
+    Strategy::Canary { steps }
+}
+
+fn with_preview(file: &BlueGreenFile, report: &mut Report) -> Strategy {
+    let preview = file.preview.as_ref().map(|select| tier::selector(select, report)).unwrap_or_default();
+    let promote = file.promote.as_ref().map_or(Promote::default(), |word| word.value.0);
+    Strategy::BlueGreen { preview, promote }
+}
+
+/// Reports strategies of a plugin's tiers, and pins, whose clusters move apart from others but share
+/// a spot with them.
+pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Context, report: &mut Report) {
+    if writes.is_empty() || writes.iter().all(Write::per_cluster) {
+        return;
+    }
+    let name = file.name.as_ref().map_or("", |name| name.value.0.as_str());
+    for tier in tiers {
+        match &tier.strategy {
+            Strategy::AllAtOnce | Strategy::Delegated => continue,
+            Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => {}
+        }
+        let of_tier = |base: &&crate::policy::file::TierFile| {
+            base.name.as_ref().is_some_and(|known| known.value.0 == tier.name.as_str())
+        };
+        let own = file.strategy.as_ref().map(|given| given.key);
+        let inherited = context.tiers.iter().find(of_tier).and_then(|base| base.strategy.as_ref().map(|given| given.key));
+        if let Some(at) = own.or(inherited) {
+            let message = format!(
+                "clusters of tier `{}` cannot move one after the other for plugin `{name}`: its `write` has a file that all of them share",
+                tier.name
+            );
+            let help = format!("put `{{cluster}}` in each file, or give plugin `{name}` `strategy: allAtOnce`");
+            report.problem(at, message, Some(&help));
+        }
+    }
+}
