@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod constraint;
+mod conveyor;
 mod cut;
 mod desk;
 mod gate;

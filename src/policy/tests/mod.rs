@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use decide::model::{
-    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Promote, Step, Strategy,
+    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Next, Promote, Step, Strategy,
 };
 use decide::selector::{Operator, Selector};
 use decide::window::Range;
@@ -81,6 +81,7 @@ plugins:
     chart: {repository: https://charts.example/stable/, name: loki}
     write: [{file: "clusters/{tier}/loki.yaml", path: $.spec.chart.spec.version}]
     signals: [{helmRelease: {namespace: loki, name: loki}}]
+    next: every
 people: {hold: admin, acknowledge: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
 "#;
@@ -167,6 +168,10 @@ fn the_whole_format() {
     let write =
         Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
     assert_eq!(loki.write, [write]);
+    assert_eq!(
+        policy.plugins.iter().map(|plugin| plugin.next).collect::<Vec<_>>(),
+        [Next::NewestFinished, Next::Every]
+    );
 }
 
 const PLUGIN: &str = "
