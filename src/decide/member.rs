@@ -29,7 +29,7 @@ pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Assessment {
     let newest = slices.last().copied().unwrap_or(wave);
     let late = past_deadline(newest, &tier.health, desk.now);
     let moved = match (&wave.landed, wave.part.slice) {
-        (None, 0) => desk.still(tier, &wave.members.iter().collect::<Vec<_>>()),
+        (None, 0) => desk.still(tier, &wave.own()),
         (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
     };
     let mut members = Vec::new();

@@ -58,13 +58,13 @@ pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec
     desk.report(report);
 }
 
-/// The next slice of a climb, which gets its pull request now.
-pub(crate) fn next_slice(desk: &mut Desk<'_>, rung: usize, wave: &Wave, next: &Portion, findings: Vec<Finding>) {
+/// A part of a climb that gets its pull request now, or waits for something before it.
+pub(crate) fn portion(desk: &mut Desk<'_>, rung: usize, version: &Version, next: &Portion, findings: Vec<Finding>) {
     let report = WaveReport {
         part: next.part.clone(),
         from: slice::from(desk, &desk.policy.tiers[rung], &next.members),
         members: listed(&next.members),
-        ..bare(desk, rung, Some(&wave.version), WaveState::Waiting, findings)
+        ..bare(desk, rung, Some(version), WaveState::Waiting, findings)
     };
     desk.report(report);
 }

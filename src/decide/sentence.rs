@@ -3,11 +3,12 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Landed};
+use crate::ledger::{Change, Entry, ForceEvidence, Landed, Part, Purpose};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -54,8 +55,10 @@ impl Change {
     fn headline(&self) -> String {
         match self {
             Self::Found { .. } => "found on the base branch, which nobody had recorded".to_string(),
-            Self::Intent { from: Some(from), .. } => format!("about to be proposed in place of {from}"),
-            Self::Intent { from: None, .. } => "about to be proposed for the first time".to_string(),
+            Self::Intent { from: Some(from), part, .. } => {
+                format!("{}about to be proposed in place of {from}", portion(part))
+            }
+            Self::Intent { from: None, part, .. } => format!("{}about to be proposed for the first time", portion(part)),
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
             Self::Grace(grace) => {
                 format!("merges without the missing approvals after {:.0}, unless somebody says no", grace.deadline)
@@ -63,6 +66,7 @@ impl Change {
             Self::GraceEnded => "no grace period any more".to_string(),
             Self::Merging(merging) if merging.forced.is_some() => "about to be merged by force".to_string(),
             Self::Merging(_) => "about to be merged".to_string(),
+            Self::Left { clusters: gone } => format!("{} left the tier", clusters(gone.len())),
             Self::Landed(_) => "landed".to_string(),
             Self::Converged(_) => "every cluster is healthy on it".to_string(),
             Self::Soaked(soaked) => format!("healthy for {}", spell(soaked.healthy_for)),
@@ -97,6 +101,9 @@ impl Change {
                 let why = merging.forced.as_ref().map(evidence).unwrap_or_default();
                 format!(" at {:.0}, head {}{why}", merging.at, merging.head.short())
             }
+            Self::Left { clusters } => {
+                format!(": {}", clusters.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+            }
             Self::Landed(landed) => format!(" {}", since(landed)),
             Self::Converged(at) | Self::Finished(at) => format!(" at {at:.0}"),
             Self::Soaked(soaked) => {
@@ -108,6 +115,17 @@ impl Change {
             Self::Superseded(superseded) => at(superseded.at),
             Self::Withdrawn(withdrawn) => at(withdrawn.at),
         }
+    }
+}
+
+fn portion(part: &Part) -> String {
+    match part.purpose {
+        Purpose::CatchUp => "for clusters that catch up ".to_string(),
+        Purpose::Early => "for clusters ahead of their tier ".to_string(),
+        Purpose::Promotion | Purpose::RollBack { .. } if part.slices() > 1 => {
+            format!("slice {} of {} ", part.slice + 1, part.slices())
+        }
+        Purpose::Promotion | Purpose::RollBack { .. } => String::new(),
     }
 }
 
@@ -191,6 +209,7 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Withdrawn(_) => 88,
             Change::Superseded(_) => 45,
             Change::Converged(_) => 40,
+            Change::Left { .. } => 38,
             Change::GraceEnded => 35,
             Change::Soaked(_) => 10,
         },
@@ -216,7 +235,6 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use alloc::vec;
-    use alloc::vec::Vec;
 
     use jiff::SignedDuration;
 

@@ -21,6 +21,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
     first_sights(desk);
     for tier in &desk.policy.tiers {
         announced_and_closed(desk, tier);
+        leavers(desk, tier);
         landing::settle(desk, tier);
         verdicts(desk, tier);
         grace(desk, tier);
@@ -84,6 +85,24 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
     }
     let by_us = |pull: &Pull| matches!(&pull.state, PullState::Closed { by, .. } if by.as_ref() == Some(&desk.snapshot.hub.bot));
     pulls.iter().rfind(|pull| pull.number == number && !by_us(pull)).copied()
+}
+
+/// Clusters that a climb had for members and that the tier has no more, or only pinned.
+fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
+    let Some(here) = desk.selected(tier) else { return };
+    let running = desk.base(&tier.name).highest().cloned();
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    for wave in present {
+        let runs = wave.finished.is_some() && Some(&wave.version) == running.as_ref();
+        if wave.is_over() && !runs {
+            continue;
+        }
+        let gone = wave.clusters().into_iter().filter(|name| here.binary_search(name).is_err());
+        let clusters: Vec<_> = gone.cloned().collect();
+        if !clusters.is_empty() {
+            desk.record(&tier.name, &wave.version, Change::Left { clusters });
+        }
+    }
 }
 
 /// Health and soak of what runs on the tier.

@@ -5,11 +5,11 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
-use crate::ledger::{Part, Wave};
+use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::{Place, Read};
-use crate::{ClusterName, Reason, Version, cut};
+use crate::{ClusterName, Reason, Version, cut, release};
 
 /// What shall move next: which part of the climb, and its clusters.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,10 +45,30 @@ pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Por
     let landed = usize::from(wave.landed.is_some());
     let begin = wave.part.slice as usize + landed;
     let slices = wave.part.partition.iter().enumerate().skip(begin);
-    slices.map(|(at, slice)| (at, desk.still(tier, &slice.iter().collect::<Vec<_>>()))).find_map(|(at, members)| {
+    slices.map(|(at, slice)| (at, desk.still(tier, &wave.staying(slice.iter())))).find_map(|(at, members)| {
         let part = Part { slice: u32::try_from(at).unwrap_or(u32::MAX), ..wave.part.clone() };
         (!holds(desk, tier, &members, &wave.version)).then_some(Portion { part, members })
     })
+}
+
+/// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
+pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
+    let tier = desk.policy.tiers.get(rung)?;
+    let version = release::finished(desk, rung).into_iter().max()?;
+    if desk.base(&tier.name).highest() != Some(&version) || release::stopped(desk, rung, &version).is_some() {
+        return None;
+    }
+    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    let climbed = waves.filter(|wave| wave.version == version && wave.landed.is_some()).flat_map(Wave::clusters);
+    let climbed: Vec<&ClusterName> = climbed.collect();
+    let behind = |place: &&Place| place.version.known().is_some_and(|there| *there < version);
+    let places: Vec<&Place> = desk.places(&tier.name).into_iter().filter(behind).collect();
+    let late = |name: &ClusterName| {
+        !climbed.contains(&name) && places.iter().any(|place| place.cluster.as_ref() == Some(name))
+    };
+    let members: Vec<ClusterName> = desk.selected(tier)?.into_iter().filter(late).collect();
+    let part = Part { purpose: Purpose::CatchUp, ..Part::default() };
+    (!members.is_empty()).then_some((version, Portion { part, members }))
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those
@@ -56,7 +76,7 @@ pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Por
 pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<ClusterName> {
     let mut moved = wave.moved();
     let later = wave.part.partition.iter().skip(wave.part.slice as usize + usize::from(wave.landed.is_some()));
-    moved.extend(later.flatten().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)));
+    moved.extend(wave.staying(later.flatten()).into_iter().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)));
     desk.still(tier, &moved)
 }
 
@@ -81,7 +101,7 @@ pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], vers
 
 /// Whether the base branch holds a wave's version for each of its own clusters that is still there.
 pub(crate) fn is_there(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
-    let members = desk.still(tier, &wave.members.iter().collect::<Vec<_>>());
+    let members = desk.still(tier, &wave.own());
     !members.is_empty() && holds(desk, tier, &members, &wave.version)
 }
 
@@ -136,7 +156,7 @@ pub(crate) fn from(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName]) -> Op
 /// of the tier is not, anything else is.
 pub(crate) fn concerns(desk: &Desk<'_>, tier: &Tier, wave: &Wave, path: &str) -> bool {
     let named = |places: Vec<&Place>| places.iter().any(|place| place.file == path);
-    named(desk.places_of(&tier.name, &wave.members.iter().collect::<Vec<_>>())) || !named(desk.places(&tier.name))
+    named(desk.places_of(&tier.name, &wave.own())) || !named(desk.places(&tier.name))
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         report::landed(desk, rung, wave);
     } else if passes && wave.converged.is_some() {
         desk_alarms(desk, &findings);
-        report::next_slice(desk, rung, wave, &next, findings);
+        report::portion(desk, rung, &wave.version, &next, findings);
         open(desk, rung, wave.version.clone(), next);
     } else {
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
@@ -185,7 +185,7 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
         return Some(Reason::Superseded { by });
     }
     let tier = desk.policy.tiers.get(rung)?;
-    let nobody = desk.still(tier, &wave.members.iter().collect::<Vec<_>>()).is_empty();
+    let nobody = desk.still(tier, &wave.own()).is_empty();
     nobody.then(|| Reason::NoMembers { tier: tier.name.clone() })
 }
 
@@ -226,8 +226,13 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         return;
     }
     let Some(version) = conveyor::candidate(desk, rung) else {
-        if let Some(pull) = leftover {
-            tidy_up(desk, rung, pull);
+        match (leftover, slice::catch_up(desk, rung)) {
+            (None, Some((version, portion))) => {
+                catch_up(desk, rung, version, portion);
+                return;
+            }
+            (Some(pull), _) => tidy_up(desk, rung, pull),
+            (None, None) => {}
         }
         report::idle(desk, rung);
         return;
@@ -245,6 +250,17 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
                 open(desk, rung, version, portion);
             }
         }
+    }
+}
+
+/// Clusters that came late get the release that has finished this tier, under the tier's gates.
+fn catch_up(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
+    let findings = gate::before_opening(desk, rung, &version);
+    let may = findings.iter().all(|finding| finding.verdict.lets_through());
+    desk_alarms(desk, &findings);
+    report::portion(desk, rung, &version, &portion, findings);
+    if may {
+        open(desk, rung, version, portion);
     }
 }
 
@@ -291,7 +307,7 @@ fn update(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, findi
 /// What the pull request of a wave shall contain once more; members stay who they were when it was
 /// begun, except for those who have left. `written`: the commit is there and is good.
 fn again(desk: &Desk<'_>, rung: usize, wave: &Wave, written: bool) -> Proposal {
-    let members = desk.still(&desk.policy.tiers[rung], &wave.members.iter().collect::<Vec<_>>());
+    let members = desk.still(&desk.policy.tiers[rung], &wave.own());
     let members = if written { wave.members.clone() } else { members };
     let portion = Portion { part: wave.part.clone(), members };
     proposal(desk, rung, wave.version.clone(), portion, wave.head().filter(|_| written).cloned())

@@ -1,6 +1,7 @@
 //! The scalars of the file: names, places, numbers. Each says what it expects, and what to write
 //! instead. Those of time are in `when`, addresses in `address`.
 
+use decide::Version;
 use decide::constraint::Constraint;
 use decide::model::MaxUpdate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -85,6 +86,11 @@ scalar!(
     Helm(Constraint), "a constraint such as `^1.14`", helm,
     {"type": ["string", "number"], "examples": ["^1.14", "~1.2", ">=1.2.0 <2.0.0", "1.x"],
      "description": "A version constraint as Helm writes them. Pre-releases match only where the constraint names one (`>=1.2.0-0`)."}
+);
+scalar!(
+    /// One version.
+    Exact(Version), "a version such as `1.14.2`", exact,
+    {"type": "string", "examples": ["1.14.2", "v1.14.2"], "description": "One version, in full."}
 );
 scalar!(
     /// A line of text for people.
@@ -250,6 +256,11 @@ fn cluster(text: &str) -> Result<String, Refusal> {
     }
     let why = format!("{} is not the name of a cluster", quoted(text));
     Err(Refusal::new(why).help("write `name` or `organization/name`: lower-case letters, digits and inner hyphens"))
+}
+
+fn exact(text: &str) -> Result<Version, Refusal> {
+    let refusal = |error: decide::ids::NotAVersion| Refusal::new(error.to_string()).help("write all three numbers, such as `1.14.2`");
+    text.parse().map_err(refusal)
 }
 
 fn share(text: &str) -> Result<MaxUpdate, Refusal> {

@@ -74,6 +74,7 @@ mod tests {
             ("Canary", "tiers: [{strategy: {canary: @}}]"),
             ("Step", "tiers: [{strategy: {canary: {steps: [@]}}}]"),
             ("Pause", "tiers: [{strategy: {canary: {steps: [{pause: @}]}}}]"),
+            ("Pin", "plugins: [{pins: [@]}]"),
             ("BlueGreen", "tiers: [{strategy: {blueGreen: @}}]"),
             ("Plugin", "plugins: [@]"),
             ("Override", "plugins: [{tiers: {gold: @}}]"),

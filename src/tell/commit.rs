@@ -25,8 +25,9 @@ pub struct Trailers {
 /// The message: a subject, one sentence, and trailers of one line each. `ledger` is the commit of
 /// the ledger branch that holds the intent.
 pub fn commit_message(proposal: &Proposal, ledger: &Sha) -> String {
-    let Proposal { plugin, tier, from, to, digest, members, .. } = proposal;
+    let Proposal { plugin, tier, from, to, digest, members, part, .. } = proposal;
     let clusters = super::words::count(members.len(), "cluster");
+    let clusters = super::words::slice(part).map_or_else(|| clusters.clone(), |slice| format!("{clusters}, {slice}"));
     let step = match from {
         Some(from) => format!("{from} to {to} on {clusters}."),
         None => format!("First install, on {clusters}."),

@@ -74,9 +74,9 @@ pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a V
     Some((highest.version.as_ref()?, &highest.tier))
 }
 
-/// `cert-manager 1.15.0 → silver (3 of 4)`.
+/// `cert-manager 1.15.0 → silver (3 of 4)`; of a slice also its clusters, `, clusters 3–5 of 12`.
 pub fn title(wave: &WaveReport) -> String {
-    format!("{} ({} of {})", words::name(wave), wave.rung, wave.of)
+    format!("{} ({} of {}){}", words::name(wave), wave.rung, wave.of, words::portion(wave))
 }
 
 /// The text of the pull request, in at most 58,000 characters. Same facts, same text.
@@ -111,6 +111,7 @@ struct Page {
     from: String,
     clusters: String,
     folded: Option<Folded>,
+    slices: Option<String>,
     status: Option<String>,
     waits: Vec<Wait>,
     grace: Option<Grace>,
@@ -184,6 +185,7 @@ impl Page {
             from: wave.from.as_ref().map_or_else(|| "not installed".to_string(), Version::to_string),
             clusters: clusters(&names),
             folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
+            slices: slices(wave),
             status: status(wave, waits.is_empty()),
             waits,
             grace: grace(wave, links, &zone),
@@ -208,6 +210,25 @@ impl Page {
             version,
         }
     }
+}
+
+/// Which slice of the climb this is, what moved before it and what follows.
+fn slices(wave: &WaveReport) -> Option<String> {
+    let slice = words::slice(&wave.part)?;
+    let (first, last, of) = wave.part.span()?;
+    let at = wave.part.slice as usize;
+    let names = |slices: &[Vec<decide::ClusterName>]| {
+        listed(&slices.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(), NAMES_IN_ROW)
+    };
+    let before = names(wave.part.partition.get(..at).unwrap_or_default());
+    let after = names(wave.part.partition.get(at + 1..).unwrap_or_default());
+    let before = if before.is_empty() { "Nothing moved before it.".to_string() } else { format!("Before it: {before}.") };
+    let after = if after.is_empty() {
+        "It is the last one: the soak begins when all of them are healthy.".to_string()
+    } else {
+        format!("After it, when all that have moved are healthy: {after}.")
+    };
+    Some(format!("This is **{slice}**, clusters {first}–{last} of {of}. {before} {after}"))
 }
 
 /// What it changes, where that is known.

@@ -2,6 +2,7 @@
 //! wave back. One word means one thing, wherever it is shown.
 
 use decide::model::Freeze;
+use decide::ledger::{Part, Purpose};
 use decide::plan::{Finding, Gate, MemberState, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{Reason, Version};
@@ -307,6 +308,26 @@ pub(crate) fn name(wave: &WaveReport) -> String {
         Some(version) => inert::line(&format!("{} {version} → {}", wave.plugin, wave.tier)),
         None => inert::line(&format!("{} → {}", wave.plugin, wave.tier)),
     }
+}
+
+/// `, clusters 3–5 of 12`: which of the tier's clusters a pull request is for, where it is not for all.
+pub(crate) fn portion(wave: &WaveReport) -> String {
+    match (&wave.part.purpose, wave.part.span()) {
+        (Purpose::CatchUp, _) => format!(", {} catching up", count(wave.members.len(), "cluster")),
+        (Purpose::Early, _) => format!(", {} ahead of their tier", count(wave.members.len(), "cluster")),
+        (Purpose::Promotion | Purpose::RollBack { .. }, Some((first, last, of))) if first == last => {
+            format!(", cluster {first} of {of}")
+        }
+        (Purpose::Promotion | Purpose::RollBack { .. }, Some((first, last, of))) => {
+            format!(", clusters {first}–{last} of {of}")
+        }
+        (Purpose::Promotion | Purpose::RollBack { .. }, None) => String::new(),
+    }
+}
+
+/// `slice 2 of 4`, where a climb is cut into several.
+pub(crate) fn slice(part: &Part) -> Option<String> {
+    part.span().map(|_| format!("slice {} of {}", part.slice + 1, part.slices()))
 }
 
 /// `3 of 4 clusters healthy on this version`; before it was asked of any, how many there are.

@@ -67,6 +67,7 @@ fn what(change: &Change) -> String {
         Change::Grace(grace) => format!("grace until {}, {} notices sent", grace.deadline, grace.notices.len()),
         Change::GraceEnded => "no grace any more".to_string(),
         Change::Merging(merging) => format!("about to merge {}", merging.head.short()),
+        Change::Left { clusters } => format!("{} clusters left", clusters.len()),
         Change::Landed(landed) => format!("landed at {}", landed.at),
         Change::Converged(at) => format!("all healthy at {at}"),
         Change::Soaked(soaked) => format!("healthy for {:#} until {}", soaked.healthy_for, soaked.until),

@@ -77,7 +77,7 @@ impl Standing {
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
         let outgrown =
-            current && desk.still(tier, &wave.members.iter().collect::<Vec<_>>()).len() < wave.members.len();
+            current && desk.still(tier, &wave.own()).len() < wave.members.len();
         Self {
             current,
             stale,

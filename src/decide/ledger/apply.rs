@@ -1,5 +1,7 @@
 //! How an entry changes the ledger: the one place where it is written.
 
+use alloc::vec::Vec;
+
 use super::{Change, Entry, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Wave};
 use crate::{TierName, Version};
 
@@ -46,8 +48,10 @@ impl PluginLedger {
             (Change::Intent { part, members, head, .. }, Some(index)) if waves[index].begins_anew(part) => {
                 // What was pushed for it before is still ours when it turns up on the branch.
                 let again = waves[index].is_shelved() && waves[index].part.is_like(part);
-                let heads = if again { waves.remove(index).heads } else { alloc::vec::Vec::new() };
-                waves.push(Wave { heads, ..Wave::begun(version.clone(), members.clone(), head.at) });
+                let goes_on = part.slice > 0 && waves[index].part.partition == part.partition;
+                let left = if goes_on { waves[index].left.clone() } else { Vec::new() };
+                let heads = if again { waves.remove(index).heads } else { Vec::new() };
+                waves.push(Wave { heads, left, ..Wave::begun(version.clone(), members.clone(), head.at) });
                 waves.last_mut()
             }
             (_, Some(index)) => waves.get_mut(index),
@@ -88,6 +92,9 @@ impl Wave {
             }
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
+            Change::Left { clusters } => {
+                self.left.extend(clusters.iter().filter(|name| !self.left.contains(name)).cloned().collect::<Vec<_>>());
+            }
             Change::Landed(landed) => {
                 // What was noted of earlier slices while this one was open says nothing about its soak.
                 self.soak = self.soak.filter(|_| self.landed.is_some());

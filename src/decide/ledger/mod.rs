@@ -188,6 +188,11 @@ pub enum Change {
     GraceEnded,
     /// A merge is about to be asked for.
     Merging(Merging),
+    /// Clusters of its climb left the tier, or were pinned.
+    Left {
+        /// Which.
+        clusters: Vec<ClusterName>,
+    },
     /// It is on the base branch.
     Landed(Landed),
     /// All members were healthy on it for the first time.

@@ -25,6 +25,10 @@ pub struct Wave {
     pub part: Part,
     /// Its clusters, fixed when it was opened.
     pub members: Vec<ClusterName>,
+    /// Those of its climb's clusters that have left the tier or were pinned since. Who comes back comes as
+    /// a new one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<ClusterName>,
     /// When this wave began, by our clock: intent written, or version found on the base branch.
     pub begun: Timestamp,
     /// The commits that the bot wrote for it, the newest last; none for a wave that others put on the
@@ -75,6 +79,7 @@ impl Wave {
             digest: None,
             part: Part::default(),
             members,
+            left: Vec::new(),
             begun: at,
             heads: Vec::new(),
             pull: None,
@@ -105,23 +110,29 @@ impl Wave {
         self.landed.is_none() && (self.superseded.is_some() || self.withdrawn.is_some())
     }
 
+    /// Its own clusters, those that have left not among them.
+    pub fn own(&self) -> Vec<&ClusterName> {
+        self.staying(self.members.iter())
+    }
+
     /// The clusters that have moved: those of every slice that is on the base branch.
     pub fn moved(&self) -> Vec<&ClusterName> {
         let landed = usize::from(self.landed.is_some());
         if self.part.partition.is_empty() {
-            self.members.iter().filter(|_| self.landed.is_some()).collect()
+            self.staying(self.members.iter().filter(|_| self.landed.is_some()))
         } else {
-            self.part.partition.iter().take(self.part.slice as usize + landed).flatten().collect()
+            self.staying(self.part.partition.iter().take(self.part.slice as usize + landed).flatten())
         }
     }
 
     /// The clusters of every slice, also of those that are still to come.
     pub fn clusters(&self) -> Vec<&ClusterName> {
-        if self.part.partition.is_empty() {
-            self.members.iter().collect()
-        } else {
-            self.part.partition.iter().flatten().collect()
-        }
+        if self.part.partition.is_empty() { self.own() } else { self.staying(self.part.partition.iter().flatten()) }
+    }
+
+    /// Those of some clusters that have not left.
+    pub fn staying<'a>(&self, clusters: impl Iterator<Item = &'a ClusterName>) -> Vec<&'a ClusterName> {
+        clusters.filter(|name| !self.left.contains(name)).collect()
     }
 
     /// Whether another wave is a slice of the same climb.

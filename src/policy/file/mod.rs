@@ -16,7 +16,7 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
-    BlueGreenFile, CanaryFile, PauseFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
+    BlueGreenFile, CanaryFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
 };
 pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile, TierFile,
@@ -139,6 +139,7 @@ pub const SHAPES: &[&Shape] = &[
     &StepFile::SHAPE,
     &PauseFile::SHAPE,
     &BlueGreenFile::SHAPE,
+    &PinFile::SHAPE,
     &PluginFile::SHAPE,
     &OverrideFile::SHAPE,
     &ChartFile::SHAPE,

@@ -3,7 +3,7 @@
 use decide::model::Next;
 
 use super::signal::SignalFile;
-use super::strategy::{StrategyFile, StrategyWord};
+use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
 use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
@@ -35,8 +35,10 @@ record! {
         optional tiers "tiers": Table<Name, OverrideFile>,
         /// In what order the members move, on every tier. Default as each tier has it.
         optional strategy "strategy": Either<Word<StrategyWord>, StrategyFile>,
+        /// Clusters that stay on a version: they are members of no wave, and their files are not touched. Default none.
+        optional pins "pins": List<PinFile>,
     }
-    later ["after", "pins", "cooldown", "hotfixes"]
+    later ["after", "cooldown", "hotfixes"]
 }
 
 record! {

@@ -5,8 +5,8 @@ use decide::model::{Each, Promote};
 use super::tier::SelectFile;
 use crate::policy::forms::{List, Word, Words as WordList};
 use crate::policy::read::record;
-use crate::policy::scalar::{Count, Flag, Share};
-use crate::policy::when::Length;
+use crate::policy::scalar::{Count, Exact, Flag, Share, Words};
+use crate::policy::when::{Length, Until};
 
 record! {
     /// In what order the members of a tier move; one of these. All but `delegated` need a `write` file per cluster.
@@ -70,6 +70,21 @@ record! {
         required preview "preview": SelectFile,
         /// Who lets the rest follow. Default `automatic`: as soon as the preview is healthy.
         optional promote "promote": Word<Promote>,
+    }
+    later []
+}
+
+record! {
+    /// Clusters that stay on a version.
+    PinFile = "pin" {
+        /// Which clusters. Each `write` of the plugin needs a file per cluster.
+        required select "select": SelectFile,
+        /// On which version they stay. It may be one that is not accepted any more: it is what runs.
+        required version "version": Exact,
+        /// Until when: a date (that day included) or an instant; then they catch up with their tier. Default until somebody takes it out.
+        optional until "until": Until,
+        /// Why; shown where somebody asks why they stay behind.
+        required why "why": Words,
     }
     later []
 }

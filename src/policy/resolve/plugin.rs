@@ -51,7 +51,9 @@ pub fn plugin(
         strategy::apart(&file.value, &tiers, &write, context, report);
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
         let constraint = file.value.versions.as_ref().and_then(|versions| versions.value.constraint.as_ref());
+        let pins = strategy::pins(&file.value, context, report);
         let policy = PluginPolicy {
+            pins,
             constraint: constraint.map(|constraint| constraint.value.0.clone()),
             windows,
             next: file.value.next.as_ref().map_or(Next::default(), |next| next.value.0),

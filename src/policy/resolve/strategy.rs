@@ -2,13 +2,16 @@
 //! others has a place of its own.
 
 use decide::Tier;
-use decide::model::{MaxUpdate, Promote, Step, Strategy};
+use decide::model::{MaxUpdate, Pin, Promote, Step, Strategy};
 
 use super::{Context, tier};
-use crate::policy::file::{BlueGreenFile, CanaryFile, PluginFile, RollingUpdateFile, StrategyFile, StrategyWord};
+use crate::policy::file::{
+    BlueGreenFile, CanaryFile, PinFile, PluginFile, RollingUpdateFile, StrategyFile, StrategyWord,
+};
 use crate::policy::forms::{Either, Word};
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
+use crate::policy::when::Instant;
 use crate::policy::wiring::Write;
 
 /// The strategy that a tier or a plugin names.
@@ -95,6 +98,34 @@ fn with_preview(file: &BlueGreenFile, report: &mut Report) -> Strategy {
     Strategy::BlueGreen { preview, promote }
 }
 
+/// The pins of a plugin.
+pub fn pins(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Pin> {
+    let given = file.pins.iter().flat_map(|list| &list.value.items);
+    given.filter_map(|pin| report.within_key("pins", |report| pin_of(pin, context, report))).collect()
+}
+
+fn pin_of(pin: &Spanned<PinFile>, context: &Context, report: &mut Report) -> Option<Pin> {
+    let file = &pin.value;
+    if let Some(select) = &file.select
+        && select.value.match_labels.is_none()
+        && select.value.match_expressions.is_none()
+        && !select.value.refused
+        && !select.value.strange
+    {
+        report.wrong(select.at, "an empty selector pins every cluster", Some("name the clusters by their labels"));
+    }
+    let until = file.until.as_ref().and_then(|until| match until.value.0 {
+        Instant::At(at) => Some(at),
+        Instant::Day(day) => super::end_of(day, context.zone.as_ref(), until.at, report),
+    });
+    Some(Pin {
+        select: tier::selector(file.select.as_ref()?, report),
+        version: file.version.as_ref()?.value.0.clone(),
+        until,
+        why: file.why.as_ref()?.value.0.clone(),
+    })
+}
+
 /// Reports strategies of a plugin's tiers, and pins, whose clusters move apart from others but share
 /// a spot with them.
 pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Context, report: &mut Report) {
@@ -102,6 +133,10 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
         return;
     }
     let name = file.name.as_ref().map_or("", |name| name.value.0.as_str());
+    if let Some(pins) = file.pins.as_ref().filter(|pins| !pins.value.is_empty()) {
+        let message = format!("plugin `{name}` cannot leave single clusters where they are: its `write` has a file that several share");
+        report.problem(pins.key, message, Some("put `{cluster}` in each file"));
+    }
     for tier in tiers {
         match &tier.strategy {
             Strategy::AllAtOnce | Strategy::Delegated => continue,

@@ -341,7 +341,6 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
     ),
     ("versions", "{block: []}", "`versions` of plugin `loki`: `block` is not supported by this version"),
-    ("pins", "[]", "plugin `loki`: `pins` is not supported by this version"),
     (
         "next",
         "newest",

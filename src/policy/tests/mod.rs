@@ -414,6 +414,27 @@ fn strategies() {
 }
 
 #[test]
+fn pins() {
+    let per_cluster = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
+    let pins = |text: &str| of(&format!("{per_cluster}    pins: [{text}]\n")).policy.plugins[0].pins.clone();
+    let one = "{select: {matchLabels: {customer: acme}}, version: 1.14.2, until: 2027-03-01T00:00:00Z, why: audit}";
+    let pin = &pins(one)[0];
+    assert_eq!((pin.version.to_string(), pin.why.as_str()), ("1.14.2".to_string(), "audit"));
+    assert_eq!(pin.until.unwrap().to_string(), "2027-03-01T00:00:00Z");
+    let found = |text: &str| problems(&format!("{per_cluster}    pins: [{text}]\n")).join("; ");
+    for (text, expected) in [
+        ("{select: {}, version: 1.0.0, why: x}", "an empty selector pins every cluster"),
+        ("{select: {matchLabels: {a: b}}, version: 1.0, why: x}", "write all three numbers"),
+        ("{select: {matchLabels: {a: b}}, version: 1.0.0}", "has no `why`"),
+        ("{select: {matchLabels: {a: b}}, version: 1.0.0, why: x, until: 2027-03-01}", "a date needs a zone"),
+    ] {
+        assert!(found(text).contains(expected), "{text}: {}", found(text));
+    }
+    let shared = problems(&format!("{PLUGIN}    pins: [{one}]\n")).join("; ");
+    assert!(shared.contains("cannot leave single clusters where they are"), "{shared}");
+}
+
+#[test]
 fn a_new_tier_stands_beside_its_neighbours() {
     let ladder = |names: &str| {
         let tiers: String = names
