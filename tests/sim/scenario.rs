@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use decide::model::{
-    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, PluginPolicy, Policy, Soak, Strategy, Tier,
+    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, PluginPolicy, Policy, Soak, Step, Strategy,
+    Tier,
 };
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
@@ -284,7 +285,12 @@ fn in_slices(seed: u64, plugin: &mut PluginPolicy) {
         let mut rng = Rng::fate(seed, &["slices", plugin.name.as_str(), tier.name.as_str()]);
         if rng.chance(60) {
             let max_update = *rng.pick(&[MaxUpdate::Count(1), MaxUpdate::Count(2), MaxUpdate::Percent(50)]);
-            tier.strategy = Strategy::RollingUpdate { max_update };
+            tier.strategy = if rng.chance(30) {
+                let pause = Step::Pause(Some(rng.minutes(5, 300)));
+                Strategy::Canary { steps: vec![Step::SetWeight(20), pause, Step::SetWeight(60)] }
+            } else {
+                Strategy::RollingUpdate { max_update }
+            };
             tier.approvals.each = if rng.chance(30) { Each::Slice } else { Each::Tier };
         }
     }

@@ -3,6 +3,7 @@
 
 mod climb;
 mod merge;
+mod slices;
 
 use std::collections::BTreeMap;
 
@@ -133,6 +134,7 @@ impl Watch {
         self.respects_no(world, shown, spot, &version);
         self.leaves_failed_alone(world, spot, &version);
         self.keeps_digest(world, shown, spot, &version);
+        self.earlier_slices_are_healthy(world, shown, spot, &version, "opens");
         if !moves {
             self.one_pull_request(world, shown, spot, &version);
         }
@@ -177,6 +179,7 @@ impl Watch {
         self.leaves_failed_alone(world, &spot, &version);
         self.keeps_digest(world, shown, &spot, &version);
         self.not_ahead(world, shown, &spot, &version);
+        self.earlier_slices_are_healthy(world, shown, &spot, &version, "merges");
         self.no_downgrade(world, shown, &spot, &version);
         self.in_the_open(world, shown, &spot);
         self.breaking_is_acknowledged(world, shown, &spot, &version);
