@@ -92,8 +92,7 @@ mod tests {
 
     fn sizes(strategy: Strategy, members: usize) -> (Vec<usize>, Vec<usize>) {
         let tier = Tier { strategy, ..Tier::new("gold".into(), Selector::default()) };
-        let members: Vec<ClusterName> =
-            (0..members).map(|n| alloc::format!("c{n:02}").as_str().into()).collect();
+        let members: Vec<ClusterName> = (0..members).map(|n| alloc::format!("c{n:02}").as_str().into()).collect();
         let cut = cut(&tier, &members, false, |name| name.as_str() == "c01");
         assert_eq!(cut.slices.len(), cut.pauses.len());
         let mut all: Vec<ClusterName> = cut.slices.iter().flatten().cloned().collect();

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::{Change, Entry, Ledger, PluginLedger};
 use crate::model::{Pin, PluginPolicy, Tier};
-use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
+use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
 use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
 use crate::{ClusterName, PluginName, Reason, TierName, Version};
@@ -226,6 +226,18 @@ impl<'a> Desk<'a> {
         Some(names)
     }
 
+    /// The pinned clusters of a tier, in the order of their names.
+    pub(crate) fn pinned_of(&self, tier: &Tier) -> Vec<Pinned> {
+        let of_tier = |name: &ClusterName| self.labels(name).is_some_and(|labels| tier.select.matches(labels));
+        let shown = |(name, pin): (&&ClusterName, &&Pin)| Pinned {
+            cluster: (*name).clone(),
+            version: pin.version.clone(),
+            until: pin.until,
+            why: pin.why.clone(),
+        };
+        self.pinned.iter().filter(|(name, _)| of_tier(name)).map(shown).collect()
+    }
+
     /// What selectors see of a cluster.
     pub(crate) fn labels(&self, name: &ClusterName) -> Option<&'a Labels> {
         let clusters = self.snapshot.clusters.known()?;
@@ -236,23 +248,20 @@ impl<'a> Desk<'a> {
     /// or was pinned since, counts no more.
     pub(crate) fn still(&self, tier: &Tier, clusters: &[&ClusterName]) -> Vec<ClusterName> {
         match self.selected(tier) {
-            Some(here) => clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect(),
+            Some(here) => {
+                clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect()
+            }
             None => clusters.iter().map(|name| (*name).clone()).collect(),
         }
     }
 }
 
-fn pinned<'a>(
-    snapshot: &'a Snapshot,
-    policy: &'a PluginPolicy,
-    now: Timestamp,
-) -> BTreeMap<&'a ClusterName, &'a Pin> {
+fn pinned<'a>(snapshot: &'a Snapshot, policy: &'a PluginPolicy, now: Timestamp) -> BTreeMap<&'a ClusterName, &'a Pin> {
     let holds = |pin: &&Pin| pin.until.is_none_or(|until| now < until);
     let pins: Vec<&Pin> = policy.pins.iter().filter(holds).collect();
     let clusters = snapshot.clusters.known().filter(|_| !pins.is_empty());
-    let of = |cluster: &'a Cluster| {
-        Some((&cluster.name, *pins.iter().find(|pin| pin.select.matches(&cluster.labels))?))
-    };
+    let of =
+        |cluster: &'a Cluster| Some((&cluster.name, *pins.iter().find(|pin| pin.select.matches(&cluster.labels))?));
     clusters.into_iter().flatten().filter_map(of).collect()
 }
 

@@ -92,4 +92,3 @@ fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     let landed = Landed { at: desk.now, commit: None, by: None };
     desk.record(&tier.name, running, Change::Found { members, digest, landed });
 }
-

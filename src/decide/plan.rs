@@ -1,6 +1,7 @@
 //! What the planner returns: actions, a finding for every gate, the next alarm. How it comes to
 //! them is in `tiers` and `gate`.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -358,6 +359,20 @@ pub struct Member {
     pub state: MemberState,
 }
 
+/// A cluster that stays on a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pinned {
+    /// The cluster.
+    pub cluster: ClusterName,
+    /// The version on which the policy keeps it.
+    pub version: Version,
+    /// Until when; none = until somebody takes the pin out.
+    pub until: Option<Timestamp>,
+    /// Why, in the words of the policy file.
+    pub why: String,
+}
+
 /// The state of a member with regard to a wave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -408,6 +423,9 @@ pub struct WaveReport {
     pub findings: Vec<Finding>,
     /// Its clusters.
     pub members: Vec<Member>,
+    /// Clusters of the tier that stay on another version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<Pinned>,
     /// The grace period, when one runs.
     pub grace: Option<crate::ledger::Grace>,
     /// What allowed a forced merge, when it was one.

@@ -139,6 +139,7 @@ pub enum Reason {
     LedgerLost { cited: Sha },
     // tiers and caps
     NoMembers { tier: TierName },
+    EmptyTierPassed { tier: TierName },
     PlacesShared { tier: TierName },
     ClusterInTwoTiers { cluster: ClusterName, tiers: Vec<TierName> },
     WithinLimits,
@@ -292,8 +293,11 @@ impl fmt::Display for Reason {
                 )
             }
             Self::NoMembers { tier } => format!("no cluster belongs to tier {tier}"),
+            Self::EmptyTierPassed { tier } => format!("no cluster belongs to tier {tier}, and releases pass it"),
             Self::PlacesShared { tier } => {
-                format!("some clusters of {tier} have to move apart from others, but share a place that holds the version")
+                format!(
+                    "some clusters of {tier} have to move apart from others, but share a place that holds the version"
+                )
             }
             Self::ClusterInTwoTiers { cluster, tiers } => {
                 format!("cluster {cluster} belongs to more than one tier: {}", list(tiers))
@@ -386,6 +390,7 @@ impl Reason {
             | Self::Soaked { .. }
             | Self::InTime
             | Self::Accepted
+            | Self::EmptyTierPassed { .. }
             | Self::NotBreaking
             | Self::Acknowledged { .. }
             | Self::NotRejected

@@ -6,8 +6,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
-use crate::model::Tier;
-use crate::snapshot::{PullState, Release};
+use crate::model::{Empty, Tier};
+use crate::snapshot::{Cluster, PullState, Release};
 use crate::{Digest, Reason, Version};
 
 /// Why a version must not climb (further) on this tier; none when it may.
@@ -84,8 +84,28 @@ pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
 /// Versions that have finished a tier and were not found wanting afterwards.
 pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
+    if is_passed(desk, tier) {
+        let accepted = |release: &&Release| unaccepted(desk, rung, &release.version).is_none();
+        return match rung.checked_sub(1) {
+            Some(below) => finished(desk, below),
+            None => {
+                let releases = desk.releases().unwrap_or_default().iter().filter(accepted);
+                releases.map(|release| release.version.clone()).collect()
+            }
+        };
+    }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
     waves.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
+}
+
+/// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy
+/// says so. A tier that only has pinned clusters has some.
+pub(crate) fn is_passed(desk: &Desk<'_>, tier: &Tier) -> bool {
+    let nobody = |clusters: &Vec<Cluster>| !clusters.iter().any(|cluster| tier.select.matches(&cluster.labels));
+    match tier.empty {
+        Empty::Error => false,
+        Empty::Pass => desk.snapshot.clusters.known().is_some_and(nobody),
+    }
 }
 
 /// Whether a version has finished a tier.

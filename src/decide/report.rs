@@ -140,6 +140,15 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
     }
 }
 
+/// A tier without clusters, which releases pass.
+pub(crate) fn passed(desk: &mut Desk<'_>, rung: usize) {
+    let tier = desk.policy.tiers[rung].name.clone();
+    let running = desk.base(&tier).highest().cloned();
+    let finding = Finding::pass(Gate::Release, Reason::EmptyTierPassed { tier });
+    let report = bare(desk, rung, None, WaveState::Idle { running }, alloc::vec![finding]);
+    desk.report(report);
+}
+
 /// The climb of every release that a report of this plugin is about.
 pub(crate) fn climbs(desk: &mut Desk<'_>) {
     let mut versions: Vec<Version> = Vec::new();
@@ -207,6 +216,7 @@ fn bare(
         state,
         findings,
         members: listed(&first.members),
+        pinned: desk.pinned_of(tier),
         grace: None,
         forced: None,
         pull: None,

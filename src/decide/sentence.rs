@@ -58,7 +58,9 @@ impl Change {
             Self::Intent { from: Some(from), part, .. } => {
                 format!("{}about to be proposed in place of {from}", portion(part))
             }
-            Self::Intent { from: None, part, .. } => format!("{}about to be proposed for the first time", portion(part)),
+            Self::Intent { from: None, part, .. } => {
+                format!("{}about to be proposed for the first time", portion(part))
+            }
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
             Self::Grace(grace) => {
                 format!("merges without the missing approvals after {:.0}, unless somebody says no", grace.deadline)

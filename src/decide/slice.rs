@@ -76,7 +76,9 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
 pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<ClusterName> {
     let mut moved = wave.moved();
     let later = wave.part.partition.iter().skip(wave.part.slice as usize + usize::from(wave.landed.is_some()));
-    moved.extend(wave.staying(later.flatten()).into_iter().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)));
+    moved.extend(
+        wave.staying(later.flatten()).into_iter().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)),
+    );
     desk.still(tier, &moved)
 }
 

@@ -42,9 +42,7 @@ fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
     let tier = &desk.policy.tiers[rung];
     let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && wave.head().is_some();
-    let goes_on = |wave: &Wave| {
-        slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
-    };
+    let goes_on = |wave: &Wave| slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave);
     let present = desk.page.present(&tier.name);
     let landed = present.iter().rev().find(holds).filter(|wave| slice::is_there(desk, tier, wave)).copied();
     landed.or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave)).cloned()
@@ -218,6 +216,10 @@ fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: Reason) {
 fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     let tier = &desk.policy.tiers[rung];
     let leftover = desk.open_pull(&tier.name);
+    if release::is_passed(desk, tier) {
+        report::passed(desk, rung);
+        return;
+    }
     if let Some(pull) = leftover
         && moot(desk, rung, pull)
     {

@@ -31,7 +31,8 @@ fn waves(waves: &mut Vec<Wave>) {
     let finished = waves.iter().rposition(|wave| wave.finished.is_some());
     // An earlier slice is over when the climb is.
     let over = |here: usize| {
-        waves[here].is_over() || waves.iter().skip(here + 1).any(|later| later.climbs_with(&waves[here]) && later.is_over())
+        waves[here].is_over()
+            || waves.iter().skip(here + 1).any(|later| later.climbs_with(&waves[here]) && later.is_over())
     };
     let over: Vec<bool> = (0..waves.len()).map(over).collect();
     let mut index = 0;

@@ -259,7 +259,9 @@ fn cluster(text: &str) -> Result<String, Refusal> {
 }
 
 fn exact(text: &str) -> Result<Version, Refusal> {
-    let refusal = |error: decide::ids::NotAVersion| Refusal::new(error.to_string()).help("write all three numbers, such as `1.14.2`");
+    let refusal = |error: decide::ids::NotAVersion| {
+        Refusal::new(error.to_string()).help("write all three numbers, such as `1.14.2`")
+    };
     text.parse().map_err(refusal)
 }
 

@@ -88,6 +88,7 @@ pub(crate) fn wave(plugin: &str, tier: &str, to: &str, from: &str, state: WaveSt
         state,
         findings: Vec::new(),
         members: members(tier, &MemberState::NotAsked),
+        pinned: Vec::new(),
         grace: None,
         forced: None,
         pull: None,

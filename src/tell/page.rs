@@ -112,6 +112,7 @@ struct Page {
     clusters: String,
     folded: Option<Folded>,
     slices: Option<String>,
+    pinned: Vec<String>,
     status: Option<String>,
     waits: Vec<Wait>,
     grace: Option<Grace>,
@@ -186,6 +187,7 @@ impl Page {
             clusters: clusters(&names),
             folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
             slices: slices(wave),
+            pinned: wave.pinned.iter().take(NAMES).map(|pin| pinned(pin, &zone)).collect(),
             status: status(wave, waits.is_empty()),
             waits,
             grace: grace(wave, links, &zone),
@@ -222,13 +224,20 @@ fn slices(wave: &WaveReport) -> Option<String> {
     };
     let before = names(wave.part.partition.get(..at).unwrap_or_default());
     let after = names(wave.part.partition.get(at + 1..).unwrap_or_default());
-    let before = if before.is_empty() { "Nothing moved before it.".to_string() } else { format!("Before it: {before}.") };
+    let before =
+        if before.is_empty() { "Nothing moved before it.".to_string() } else { format!("Before it: {before}.") };
     let after = if after.is_empty() {
         "It is the last one: the soak begins when all of them are healthy.".to_string()
     } else {
         format!("After it, when all that have moved are healthy: {after}.")
     };
     Some(format!("This is **{slice}**, clusters {first}–{last} of {of}. {before} {after}"))
+}
+
+/// A cluster that stays where it is.
+fn pinned(pin: &decide::plan::Pinned, zone: &TimeZone) -> String {
+    let until = pin.until.map_or_else(String::new, |until| format!(" until {}", words::when(until, zone)));
+    format!("{} stays on {}{until}: {}", inert::code(pin.cluster.as_str()), pin.version, inert::md(&pin.why))
 }
 
 /// What it changes, where that is known.

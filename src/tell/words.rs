@@ -1,8 +1,8 @@
 //! The words that every face shares: a state's mark and name, a verdict, an instant, what holds a
 //! wave back. One word means one thing, wherever it is shown.
 
-use decide::model::Freeze;
 use decide::ledger::{Part, Purpose};
+use decide::model::Freeze;
 use decide::plan::{Finding, Gate, MemberState, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{Reason, Version};

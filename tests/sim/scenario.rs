@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use decide::model::{
-    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, PluginPolicy, Policy, Soak, Step, Strategy,
-    Tier,
+    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, PluginPolicy, Policy, Soak, Step,
+    Strategy, Tier,
 };
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
@@ -202,7 +202,8 @@ impl Scenario {
                 ..PluginPolicy::new(PluginName::from(*name), tiers.clone())
             })
             .collect();
-        let per_cluster: BTreeSet<PluginName> = plugins.iter().filter(|_| rng.chance(40)).map(|plugin| plugin.name.clone()).collect();
+        let per_cluster: BTreeSet<PluginName> =
+            plugins.iter().filter(|_| rng.chance(40)).map(|plugin| plugin.name.clone()).collect();
         for plugin in plugins.iter_mut().filter(|plugin| per_cluster.contains(&plugin.name)) {
             in_slices(seed, plugin);
         }

@@ -4,12 +4,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::{Reason, slice};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::member::{self, Assessment, past_deadline};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, MemberState, Verdict};
+use crate::{Reason, slice};
 use jiff::Timestamp;
 
 pub(crate) fn findings(wave: &Wave, tier: &Tier, health: &Assessment, now: Timestamp) -> Vec<Finding> {

@@ -76,8 +76,7 @@ impl Standing {
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
-        let outgrown =
-            current && desk.still(tier, &wave.own()).len() < wave.members.len();
+        let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
         Self {
             current,
             stale,

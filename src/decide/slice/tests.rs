@@ -31,7 +31,9 @@ fn world() -> Snapshot {
     let landed = Landed { at: ago(900), commit: None, by: None };
     old(&mut world, Change::Found { members, digest: None, landed });
     old(&mut world, Change::Finished(ago(800)));
-    let label = |name: &str| BTreeMap::from([("tier".to_string(), "bronze".to_string()), ("name".to_string(), name.to_string())]);
+    let label = |name: &str| {
+        BTreeMap::from([("tier".to_string(), "bronze".to_string()), ("name".to_string(), name.to_string())])
+    };
     let bronze_clusters = CLUSTERS.iter().map(|name| Cluster { name: (*name).into(), labels: label(name) });
     match &mut world.clusters {
         Read::Known(clusters) => {
@@ -345,6 +347,9 @@ fn pinned_clusters_are_no_members() {
     world.policy.plugins[0].pins = vec![pin];
     assert_eq!(members(&world, noon()).len(), 3, "the pin has ended");
     assert_eq!(members(&world, ago(1)), ["bronze-1", "bronze-3"]);
+    let plan = crate::plan(&world, ago(1));
+    let shown: Vec<String> = plan.waves[1].pinned.iter().map(|pin| format!("{} {}", pin.cluster, pin.why)).collect();
+    assert_eq!(shown, ["bronze-2 audit"]);
 }
 
 /// All of bronze has finished 1.1.0, in one wave; qa runs it too.
@@ -463,4 +468,20 @@ fn a_pull_request_is_written_anew_without_those_who_left() {
         _ => None,
     });
     assert_eq!(anew.map(|names| names.len()), Some(3), "members were fixed when it was opened");
+}
+
+#[test]
+fn an_empty_tier_stops_the_climb_or_is_passed() {
+    let opens = |empty| {
+        let mut world = world();
+        let mut between = tier("staging");
+        between.empty = empty;
+        world.policy.plugins[0].tiers.insert(1, between);
+        let plan = crate::plan(&world, noon());
+        (opened(&plan).map(|proposal| proposal.tier.to_string()), plan.waves[1].findings[0].because.to_string())
+    };
+    assert_eq!(opens(crate::model::Empty::Error).0, None);
+    let (opened, why) = opens(crate::model::Empty::Pass);
+    assert_eq!(opened.as_deref(), Some("bronze"));
+    assert_eq!(why, "no cluster belongs to tier staging, and releases pass it");
 }

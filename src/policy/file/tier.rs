@@ -1,6 +1,6 @@
 //! The keys of a rung of the ladder, and of what a plugin has different there.
 
-use decide::model::{Each, Merge, OnFailure};
+use decide::model::{Each, Empty, Merge, OnFailure};
 use decide::selector::Operator;
 
 use super::strategy::{StrategyFile, StrategyWord};
@@ -33,10 +33,12 @@ record! {
         optional on_failure "onFailure": Word<OnFailure>,
         /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
         optional strategy "strategy": Either<Word<StrategyWord>, StrategyFile>,
+        /// What a tier without clusters does. Default `error`: a selector that takes nobody is most likely a typo.
+        optional empty "empty": Word<Empty>,
         /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
         optional health "health": HealthFile,
     }
-    later ["announce", "branch", "empty", "watch", "early"]
+    later ["announce", "branch", "watch", "early"]
 }
 
 record! {
@@ -162,6 +164,15 @@ impl WordList for OnFailure {
     const KNOWN: &'static [(&'static str, Self, &'static str)] =
         &[("hold", Self::Hold, "The release climbs no further; a newer one may overtake it.")];
     const LATER: &'static [&'static str] = &["stall", "rollBack"];
+}
+
+impl WordList for Empty {
+    const NAME: &'static str = "Empty";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("error", Self::Error, "The climb stops here and says that no cluster belongs to the tier."),
+        ("pass", Self::Pass, "Releases pass it as if they had finished it."),
+    ];
+    const LATER: &'static [&'static str] = &[];
 }
 
 impl WordList for Operator {

@@ -77,7 +77,11 @@ fn by_weight(file: &CanaryFile, report: &mut Report) -> Strategy {
                 report.wrong(pause.key, "nothing has moved before this pause", Some("begin with a `setWeight`"));
             }
             (None, Some(pause)) if heaviest == 100 => {
-                report.wrong(pause.key, "nothing follows this pause", Some("the tier's `soak` is what waits at the end"));
+                report.wrong(
+                    pause.key,
+                    "nothing follows this pause",
+                    Some("the tier's `soak` is what waits at the end"),
+                );
             }
             (None, Some(pause)) => {
                 steps.push(Step::Pause(pause.value.duration.as_ref().map(|duration| duration.value.0)));
@@ -134,7 +138,9 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
     }
     let name = file.name.as_ref().map_or("", |name| name.value.0.as_str());
     if let Some(pins) = file.pins.as_ref().filter(|pins| !pins.value.is_empty()) {
-        let message = format!("plugin `{name}` cannot leave single clusters where they are: its `write` has a file that several share");
+        let message = format!(
+            "plugin `{name}` cannot leave single clusters where they are: its `write` has a file that several share"
+        );
         report.problem(pins.key, message, Some("put `{cluster}` in each file"));
     }
     for tier in tiers {
@@ -146,7 +152,8 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
             base.name.as_ref().is_some_and(|known| known.value.0 == tier.name.as_str())
         };
         let own = file.strategy.as_ref().map(|given| given.key);
-        let inherited = context.tiers.iter().find(of_tier).and_then(|base| base.strategy.as_ref().map(|given| given.key));
+        let inherited =
+            context.tiers.iter().find(of_tier).and_then(|base| base.strategy.as_ref().map(|given| given.key));
         if let Some(at) = own.or(inherited) {
             let message = format!(
                 "clusters of tier `{}` cannot move one after the other for plugin `{name}`: its `write` has a file that all of them share",

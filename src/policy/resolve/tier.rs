@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use decide::model::{Approvals, Force, HealthRule, Merge, MergeRule, OnFailure, Soak, Strategy};
+use decide::model::{Approvals, Empty, Force, HealthRule, Merge, MergeRule, OnFailure, Soak, Strategy};
 use decide::selector::{Expression, Operator, Selector};
 use decide::{Tier, TierName};
 use jiff::SignedDuration;
@@ -97,6 +97,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 .and_then(|file| report.within_key("windows", |report| windows(file, context.zone.as_ref(), report))),
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
+            empty: file.empty.as_ref().map_or(Empty::default(), |word| word.value.0),
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
             strategy: file
                 .strategy

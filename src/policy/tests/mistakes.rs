@@ -76,7 +76,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 50, pause: {}}]}}}]",
         "1:66: `canary` of `strategy` of tier `gold`: a step is one thing",
     ),
-    ("tiers: [{name: gold, strategy: {canary: {steps: [{}]}}}]", "1:50: `canary` of `strategy` of tier `gold`: an empty step"),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{}]}}}]",
+        "1:50: `canary` of `strategy` of tier `gold`: an empty step",
+    ),
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{verify: {workflow: a.yml}}]}}}]",
         "1:51: `steps` of `canary` of `strategy` of tier `gold`: `verify` is not supported by this version",
@@ -89,7 +92,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 100}, {pause: {}}]}}}]",
         "1:69: `canary` of `strategy` of tier `gold`: nothing follows this pause",
     ),
-    ("tiers: [{name: gold, strategy: {blueGreen: {}}}]", "1:44: `blueGreen` of `strategy` of tier `gold` has no `preview`"),
+    (
+        "tiers: [{name: gold, strategy: {blueGreen: {}}}]",
+        "1:44: `blueGreen` of `strategy` of tier `gold` has no `preview`",
+    ),
     // words and types
     ("extends: [bronze]", "1:11: `extends`: `bronze` is not known"),
     ("extends: bronze-silver-gold", "1:10: `extends`: expected a list (`[…]`, also for one), found a text"),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use decide::model::{
-    Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Next, Promote, Step, Strategy,
+    Approvals, Each, Empty, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Next, Promote, Step, Strategy,
 };
 use decide::selector::{Operator, Selector};
 use decide::window::Range;
@@ -368,7 +368,8 @@ tiers:
 fn strategies() {
     let tiers = |strategy: &str| format!("tiers: [{{name: gold, strategy: {strategy}}}]");
     let per_cluster = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
-    let strategy = |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
+    let strategy =
+        |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
     let rolling = |max_update| Strategy::RollingUpdate { max_update };
     let hour = Some(SignedDuration::from_hours(1));
     let selector = Selector { match_labels: [("t".to_string(), "p".to_string())].into(), match_expressions: vec![] };
@@ -402,6 +403,8 @@ fn strategies() {
     }
     assert_eq!(of(&tiers("allAtOnce")).ladder[0].approvals.each, Each::Tier);
     assert_eq!(of("tiers: [{name: gold, approvals: {each: slice}}]").ladder[0].approvals.each, Each::Slice);
+    assert_eq!(of(&tiers("allAtOnce")).ladder[0].empty, Empty::Error);
+    assert_eq!(of("tiers: [{name: gold, empty: pass}]").ladder[0].empty, Empty::Pass);
     // A file that all clusters share cannot move for some of them.
     let shared = format!("{}{PLUGIN}", tiers("{rollingUpdate: {maxUpdate: 1}}"));
     let found = problems(&shared);

@@ -23,9 +23,9 @@ impl Watch {
         if places.iter().all(|place| place.version == *version) {
             return;
         }
-        let moved = places.iter().filter(|place| {
-            place.version == *version && place.past.last().is_some_and(|(_, _, by_bot)| *by_bot)
-        });
+        let moved = places
+            .iter()
+            .filter(|place| place.version == *version && place.past.last().is_some_and(|(_, _, by_bot)| *by_bot));
         let readings = &shown.plugins[&spot.0].readings;
         // The look may be a minute old when it is acted upon.
         let fresh = rule.max_age + SignedDuration::from_mins(1);
