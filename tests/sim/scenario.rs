@@ -306,5 +306,5 @@ fn windows(rng: &mut Rng, narrow: bool) -> Windows {
         Vec::new()
     };
     let room = if rng.chance(20) { SignedDuration::from_mins(30) } else { SignedDuration::ZERO };
-    Windows { zone: TimeZone::get(zone).unwrap(), open, closed, room }
+    Windows { open, closed, room, ..Windows::always(TimeZone::get(zone).unwrap()) }
 }

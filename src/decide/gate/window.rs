@@ -45,13 +45,12 @@ mod tests {
     use crate::testing::*;
     use crate::window::{ClosedDays, Range};
     use alloc::vec;
-    use alloc::vec::Vec;
     use jiff::SignedDuration;
     use jiff::tz::TimeZone;
 
     fn windows(from_hour: u16, to_hour: u16) -> Windows {
         let open = vec![Range { days: vec![1, 2, 3, 4, 5], from: from_hour * 60, to: to_hour * 60 }];
-        Windows { zone: TimeZone::UTC, open, closed: Vec::new(), room: SignedDuration::ZERO }
+        Windows { open, ..Windows::always(TimeZone::UTC) }
     }
 
     fn closed() -> Windows {
