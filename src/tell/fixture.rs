@@ -386,9 +386,10 @@ fn policy() -> Policy {
             tiers: vec!["gold".into()],
             plugins: vec!["velero".into()],
             until: Some(at("2027-01-04T23:00:00Z")),
+            ..Freeze::default()
         }],
-        limits: Limits::default(),
         plugins: names.into_iter().map(plugin).collect(),
+        ..Policy::default()
     }
 }
 

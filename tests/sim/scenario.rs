@@ -209,7 +209,7 @@ impl Scenario {
         };
         let mut scenario = Self {
             seed,
-            policy: Policy { windows, freezes: Vec::new(), limits, plugins },
+            policy: Policy { windows, limits, plugins, ..Policy::default() },
             clusters,
             per_cluster,
             rules: BranchRules { review: rng.chance(60), dismiss_stale: rng.chance(50), check: rng.chance(50) },

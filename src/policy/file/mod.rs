@@ -18,7 +18,7 @@ pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
     StrategyWord, TierFile,
 };
-pub use windows::{ClosedFile, FreezeFile, WindowsFile};
+pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
     /// The policy of Coldframe: which releases climb which ladder of clusters, and what each rung asks for.
@@ -120,6 +120,7 @@ pub const SHAPES: &[&Shape] = &[
     &PolicyFile::SHAPE,
     &ClustersFile::SHAPE,
     &WindowsFile::SHAPE,
+    &CronFile::SHAPE,
     &ClosedFile::SHAPE,
     &FreezeFile::SHAPE,
     &TierFile::SHAPE,
@@ -151,7 +152,7 @@ pub fn homes(key: &str) -> Option<String> {
         .filter(|shape| shape.keys.iter().any(|known| known.name == key))
         .map(|shape| match shape.what {
             "file" => "the policy file's top level".to_string(),
-            what @ ("tier" | "plugin" | "document" | "resource") => format!("a {what}"),
+            what @ ("tier" | "plugin" | "document" | "resource" | "cron window") => format!("a {what}"),
             what @ ("expression" | "override" | "object") => format!("an {what}"),
             what => format!("`{what}`"),
         })

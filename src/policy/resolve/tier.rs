@@ -195,7 +195,8 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
     Some(Force { after: after.value.0, notice })
 }
 
-fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
+/// A label selector.
+pub fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
     let labels = file.value.match_labels.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
     let expressions = file.value.match_expressions.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
     Selector {
