@@ -364,7 +364,9 @@ impl Reason {
                 "whoever edits the inventory or the tier's selector".to_string()
             }
             Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
-            Self::WaveAboveLimit { .. } => "whoever edits the limits, or lets the tier move in smaller slices".to_string(),
+            Self::WaveAboveLimit { .. } => {
+                "whoever edits the limits, or lets the tier move in smaller slices".to_string()
+            }
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
             Self::Reverted { .. } => "a newer release".to_string(),
             Self::FirstTier

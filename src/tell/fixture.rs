@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use decide::ledger::{Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Wave};
-use decide::model::{Force, Freeze, Limits, PluginPolicy, Policy, Soak, Tier};
+use decide::model::{Force, Freeze, PluginPolicy, Policy, Soak, Tier};
 use decide::plan::{
     Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Plan, Proposal, Rung, Verdict, WaveReport,
     WaveState,

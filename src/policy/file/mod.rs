@@ -11,6 +11,7 @@ use crate::policy::forms::{List, Word, Words as WordList};
 use crate::policy::preset::Preset;
 use crate::policy::read::{Shape, record};
 use crate::policy::scalar::{Count, File};
+use crate::policy::when::Length;
 use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
@@ -41,8 +42,10 @@ record! {
         optional people "people": PeopleFile,
         /// Caps that all plugins share. Default none: windows, soaks and approvals already slow things down.
         optional limits "limits": LimitsFile,
+        /// How often `coldframe once` runs, by a workflow's or a cron's own schedule. A reading is then fresh for twice as long where a tier names no `maxAge`, so that a soak counts from one pass to the next. Default unknown: a reading is fresh for 5 minutes, and soaks count as far as the objects' own times prove them. `coldframe serve` does not need it.
+        optional schedule "schedule": Length,
     }
-    later ["group", "schedule", "notify"]
+    later ["group", "notify"]
 }
 
 record! {

@@ -108,7 +108,7 @@ fn longest_opening(open: &[Range], cron: &[Cron]) -> Option<SignedDuration> {
 }
 
 /// Monday, 1 January 2024: a leap year begins.
-const REFERENCE: Timestamp = Timestamp::constant(1_704_067_200, 0);
+pub(super) const REFERENCE: Timestamp = Timestamp::constant(1_704_067_200, 0);
 
 #[cfg(test)]
 mod tests {
