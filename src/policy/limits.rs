@@ -90,6 +90,10 @@ record! {
     later []
 }
 
+/// The mappings of the file that a policy file does not have.
+#[cfg(test)]
+pub const SHAPES: &[&super::read::Shape] = &[&OperatorFile::SHAPE, &OperatorWindowsFile::SHAPE];
+
 impl OperatorLimits {
     /// Reads the operator's file. Fails with every problem of it.
     pub fn read(file: &SourceFile) -> Result<Self, Problems> {
