@@ -44,7 +44,7 @@ mod tests {
     use crate::testing::*;
     use alloc::vec;
     use alloc::vec::Vec;
-    use jiff::{SignedDuration, Timestamp};
+    use jiff::SignedDuration;
 
     fn freeze(world: &mut Snapshot, change: impl FnOnce(&mut Freeze)) {
         let mut freeze = Freeze { why: "incident 42".into(), ..Freeze::default() };
@@ -109,24 +109,21 @@ mod tests {
     fn nothing_passes_it() {
         let day = SignedDuration::from_hours(24);
         let forced = noon() + SignedDuration::from_hours(2);
-        let automatic = |world: &mut Snapshot| bronze(world).merge = MergeRule::all(Merge::Automatic);
-        let hotfix = |world: &mut Snapshot| {
-            let hotfix = Hotfix { version: version("1.1.0"), why: "CVE".into(), soak: None, through_windows: true };
-            world.policy.plugins[0].hotfixes.push(hotfix);
-        };
-        let told = |world: &mut Snapshot| {
-            let grace = Grace { since: ago(30), deadline: forced, notices: vec![] };
-            remember(world, Change::Grace(grace));
-            bronze(world).force = Some(Force { after: SignedDuration::from_hours(1), notice: vec![] });
-        };
-        let cases: [(&str, Snapshot, &dyn Fn(&mut Snapshot), Timestamp); 4] = [
-            ("approved", ready(), &|_| {}, noon()),
-            ("automatic", unapproved(), &automatic, noon()),
-            ("by force", unapproved(), &told, forced),
-            ("a hotfix", ready(), &hotfix, noon()),
+        let mut automatic = unapproved();
+        bronze(&mut automatic).merge = MergeRule::all(Merge::Automatic);
+        let mut over = unapproved();
+        bronze(&mut over).force = Some(Force { after: SignedDuration::from_hours(1), notice: vec![] });
+        remember(&mut over, Change::Grace(Grace { since: ago(30), deadline: forced, notices: vec![] }));
+        let mut hotfix = ready();
+        let through = Hotfix { version: version("1.1.0"), why: "CVE".into(), soak: None, through_windows: true };
+        hotfix.policy.plugins[0].hotfixes.push(through);
+        let cases = [
+            ("approved", ready(), noon()),
+            ("automatic", automatic, noon()),
+            ("by force", over, forced),
+            ("a hotfix", hotfix, noon()),
         ];
-        for (name, mut world, change, now) in cases {
-            change(&mut world);
+        for (name, mut world, now) in cases {
             assert!(merges(&crate::plan(&world, now)), "{name} merges without a freeze");
             freeze(&mut world, |freeze| freeze.until = Some(now + day));
             let plan = crate::plan(&world, now);
