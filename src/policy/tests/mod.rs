@@ -1,17 +1,18 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{
-    Approvals, Each, Empty, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Next, Promote, Step, Strategy,
-};
-use decide::selector::{Operator, Selector};
-use decide::window::Range;
+use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
+use decide::selector::Operator;
+use decide::window::{Cron, Range};
 use jiff::SignedDuration;
 
 use super::wiring::{Chart, Inventory, Right, SignalSpec, Write};
 use super::*;
 
+mod limits;
 mod mistakes;
+mod strategy;
+mod windows;
 
 fn file(path: &str, text: &str) -> SourceFile {
     SourceFile { path: path.to_string(), text: text.to_string() }
@@ -47,7 +48,7 @@ tiers:
     select: {matchLabels: {tier: silver}}
     soak: {min: 2d}
     health: {progressDeadline: 90m, degradedFor: 10m, maxFailures: 1, maxUnknown: 2, maxAge: 30s}
-    windows: {open: ["Sat,Sun 00:00-24:00", "22:00-04:00"]}
+    windows: {open: ["Thu-Sun 00:00-24:00", "22:00-04:00", {cron: "0 8 * * MON-WED", for: 90m}]}
     constraint: "<2"
     onFailure: hold
     strategy: allAtOnce
@@ -84,6 +85,7 @@ plugins:
     next: every
 people: {hold: admin, acknowledge: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
+schedule: 15m
 "#;
 
 #[test]
@@ -113,8 +115,10 @@ fn the_whole_format() {
     );
     let windows = silver.windows.as_ref().unwrap();
     assert_eq!(windows.zone.iana_name(), Some("Europe/Berlin"), "the file's zone");
-    assert_eq!(windows.open[0], Range { days: vec![6, 7], from: 0, to: 1440 });
+    assert_eq!(windows.open[0], Range { days: vec![4, 5, 6, 7], from: 0, to: 1440 });
     assert_eq!(windows.open[1], Range { days: vec![1, 2, 3, 4, 5, 6, 7], from: 1320, to: 240 });
+    let cron = Cron { cron: "0 8 * * MON-WED".parse().unwrap(), lasts: SignedDuration::from_mins(90) };
+    assert_eq!(windows.cron, [cron]);
     assert_eq!(silver.constraint.as_ref().unwrap().as_str(), "<2");
     assert_eq!(silver.merge, MergeRule::all(Merge::Approved), "the default");
     assert_eq!(gold.select.match_expressions[1].operator, Operator::DoesNotExist);
@@ -362,79 +366,6 @@ tiers:
     assert_eq!(own.ladder[1].soak, plain.ladder[0].soak);
     assert_eq!(own.ladder[2], plain.ladder[1]);
     assert!(own.ladder[3].force.is_some() && own.ladder[3].soak == plain.ladder[2].soak);
-}
-
-#[test]
-fn strategies() {
-    let tiers = |strategy: &str| format!("tiers: [{{name: gold, strategy: {strategy}}}]");
-    let per_cluster = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
-    let strategy =
-        |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
-    let rolling = |max_update| Strategy::RollingUpdate { max_update };
-    let hour = Some(SignedDuration::from_hours(1));
-    let selector = Selector { match_labels: [("t".to_string(), "p".to_string())].into(), match_expressions: vec![] };
-    for (text, expected) in [
-        ("allAtOnce", Strategy::AllAtOnce),
-        ("delegated", Strategy::Delegated),
-        ("{delegated: true}", Strategy::Delegated),
-        ("{delegated: false}", Strategy::AllAtOnce),
-        ("{rollingUpdate: {maxUpdate: 3}}", rolling(MaxUpdate::Count(3))),
-        ("{rollingUpdate: {maxUpdate: 25%}}", rolling(MaxUpdate::Percent(25))),
-        ("{rollingUpdate: {maxUnavailable: \"25%\"}}", rolling(MaxUpdate::Percent(25))),
-        ("{rollingUpdate: {maxUpdate: 0}}", rolling(MaxUpdate::All)),
-        ("{rollingUpdate: {maxUpdate: 0%}}", rolling(MaxUpdate::All)),
-        ("{rollingUpdate: {}}", rolling(MaxUpdate::All)),
-        (
-            "{canary: {steps: [{setWeight: 10}, {pause: {duration: 1h}}, {setWeight: 50}, {pause: {}}]}}",
-            Strategy::Canary {
-                steps: vec![Step::SetWeight(10), Step::Pause(hour), Step::SetWeight(50), Step::Pause(None)],
-            },
-        ),
-        (
-            "{blueGreen: {preview: {matchLabels: {t: p}}}}",
-            Strategy::BlueGreen { preview: selector.clone(), promote: Promote::Automatic },
-        ),
-        (
-            "{blueGreen: {preview: {matchLabels: {t: p}}, promote: manual}}",
-            Strategy::BlueGreen { preview: selector.clone(), promote: Promote::Manual },
-        ),
-    ] {
-        assert_eq!(strategy(text), expected, "{text}");
-    }
-    assert_eq!(of(&tiers("allAtOnce")).ladder[0].approvals.each, Each::Tier);
-    assert_eq!(of("tiers: [{name: gold, approvals: {each: slice}}]").ladder[0].approvals.each, Each::Slice);
-    assert_eq!(of(&tiers("allAtOnce")).ladder[0].empty, Empty::Error);
-    assert_eq!(of("tiers: [{name: gold, empty: pass}]").ladder[0].empty, Empty::Pass);
-    // A file that all clusters share cannot move for some of them.
-    let shared = format!("{}{PLUGIN}", tiers("{rollingUpdate: {maxUpdate: 1}}"));
-    let found = problems(&shared);
-    let expected = "1:22: clusters of tier `gold` cannot move one after the other for plugin `loki`";
-    assert!(found.len() == 1 && found[0].starts_with(expected), "{found:?}");
-    let own = format!("{shared}    strategy: allAtOnce\n");
-    assert_eq!(of(&own).policy.plugins[0].tiers[0].strategy, Strategy::AllAtOnce);
-    let own = format!("{PLUGIN}    strategy: {{rollingUpdate: {{maxUpdate: 1}}}}\n");
-    assert_eq!(problems(&own).len(), 1);
-}
-
-#[test]
-fn pins() {
-    let per_cluster = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
-    let pins = |text: &str| of(&format!("{per_cluster}    pins: [{text}]\n")).policy.plugins[0].pins.clone();
-    let one = "{select: {matchLabels: {customer: acme}}, version: 1.14.2, until: 2027-03-01T00:00:00Z, why: audit}";
-    let pin = &pins(one)[0];
-    assert_eq!((pin.version.to_string(), pin.why.as_str()), ("1.14.2".to_string(), "audit"));
-    assert_eq!(pin.until.unwrap().to_string(), "2027-03-01T00:00:00Z");
-    let found = |text: &str| problems(&format!("{per_cluster}    pins: [{text}]\n")).join("; ");
-    for (text, expected) in [
-        ("{select: {}, version: 1.0.0, why: x}", "an empty selector pins every cluster"),
-        ("{select: {matchLabels: {a: b}}, version: 1.0, why: x}", "write all three numbers"),
-        ("{select: {matchLabels: {a: b}}, version: 1.0.0}", "has no `why`"),
-        ("{select: {matchLabels: {a: b}}, version: 1.0.0, why: x, until: 2027-03-01}", "a date needs a zone"),
-    ] {
-        assert!(found(text).contains(expected), "{text}: {}", found(text));
-    }
-    let shared = problems(&format!("{PLUGIN}    pins: [{one}]\n")).join("; ");
-    assert!(shared.contains("cannot leave single clusters where they are"), "{shared}");
 }
 
 #[test]
