@@ -247,7 +247,9 @@ impl<'a> Desk<'a> {
     /// Those of a wave's clusters that the tier still has, while the inventory can be read. Who left,
     /// or was pinned since, counts no more.
     pub(crate) fn still(&self, tier: &Tier, clusters: &[&ClusterName]) -> Vec<ClusterName> {
-        match self.selected(tier) {
+        // An inventory without any cluster is a broken one; nobody is said to have left by it.
+        let some = self.snapshot.clusters.known().is_some_and(|clusters| !clusters.is_empty());
+        match self.selected(tier).filter(|_| some) {
             Some(here) => {
                 clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect()
             }

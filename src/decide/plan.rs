@@ -1,7 +1,6 @@
 //! What the planner returns: actions, a finding for every gate, the next alarm. How it comes to
 //! them is in `tiers` and `gate`.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -11,6 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::{Entry, ForceEvidence, Head, Part};
 use crate::reason::MemberTrouble;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
+
+mod climb;
+
+pub use climb::{Climb, Pinned, Rung};
 
 /// One decision about one repository at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -359,20 +362,6 @@ pub struct Member {
     pub state: MemberState,
 }
 
-/// A cluster that stays on a version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pinned {
-    /// The cluster.
-    pub cluster: ClusterName,
-    /// The version on which the policy keeps it.
-    pub version: Version,
-    /// Until when; none = until somebody takes the pin out.
-    pub until: Option<Timestamp>,
-    /// Why, in the words of the policy file.
-    pub why: String,
-}
-
 /// The state of a member with regard to a wave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -439,30 +428,4 @@ impl WaveReport {
     pub fn blocker(&self) -> Option<&Finding> {
         self.findings.iter().find(|finding| !finding.verdict.lets_through())
     }
-}
-
-/// The climb of one release over the ladder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Climb {
-    /// The plugin.
-    pub plugin: PluginName,
-    /// The release.
-    pub version: Version,
-    /// One line per tier, in order of promotion.
-    pub rungs: Vec<Rung>,
-}
-
-/// One tier in the climb of a release.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rung {
-    /// The tier.
-    pub tier: TierName,
-    /// Where the release stands there.
-    pub state: WaveState,
-    /// Its clusters there, once they are fixed.
-    pub members: u32,
-    /// Its pull request there.
-    pub pull: Option<PullNumber>,
 }

@@ -89,7 +89,6 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
 
 /// Clusters that a climb had for members and that the tier has no more, or only pinned.
 fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
-    let Some(here) = desk.selected(tier) else { return };
     let running = desk.base(&tier.name).highest().cloned();
     let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
     for wave in present {
@@ -97,8 +96,9 @@ fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
         if wave.is_over() && !runs {
             continue;
         }
-        let gone = wave.clusters().into_iter().filter(|name| here.binary_search(name).is_err());
-        let clusters: Vec<_> = gone.cloned().collect();
+        let all = wave.clusters();
+        let here = desk.still(tier, &all);
+        let clusters: Vec<_> = all.into_iter().filter(|name| !here.contains(name)).cloned().collect();
         if !clusters.is_empty() {
             desk.record(&tier.name, &wave.version, Change::Left { clusters });
         }

@@ -1,0 +1,137 @@
+//! Clusters that join, leave or are pinned while releases climb, and tiers without any.
+
+use super::*;
+
+/// All of bronze has finished 1.1.0, in one wave; qa runs it too.
+fn finished() -> Snapshot {
+    let mut world = world();
+    bronze(&mut world).strategy = Strategy::AllAtOnce;
+    let first = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &first, 21, 600);
+    land(&mut world, 21, &CLUSTERS, 500);
+    remember(&mut world, Change::Finished(ago(400)));
+    world
+}
+
+fn join(world: &mut Snapshot, name: &str, text: &str) {
+    let labels = BTreeMap::from([("tier".to_string(), "bronze".to_string()), ("name".to_string(), name.to_string())]);
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.push(Cluster { name: name.into(), labels }),
+        Read::Unread(_) => unreachable!(),
+    }
+    holds(world, name, text);
+}
+
+#[test]
+fn who_joins_late_catches_up() {
+    let mut world = finished();
+    assert_eq!(crate::plan(&world, noon()).actions, []);
+    join(&mut world, "bronze-4", "1.0.0");
+    let plan = crate::plan(&world, noon());
+    let late = opened(&plan).expect("a wave for the one that joined");
+    assert_eq!((names(&late), late.part.purpose.clone()), (vec!["bronze-4".to_string()], Purpose::CatchUp));
+    assert_eq!((late.from.clone(), late.to.clone()), (Some(version("1.0.0")), version("1.1.0")));
+    // Its own soak, and then nothing more; the tier above never lost what had finished.
+    propose(&mut world, &late, 24, 100);
+    land(&mut world, 24, &["bronze-4"], 90);
+    remember(&mut world, Change::Finished(ago(10)));
+    let plan = crate::plan(&world, noon());
+    assert_eq!((plan.actions, plan.entries), (vec![], vec![]));
+    // Who has the version already needs none; nor one that somebody took it from by hand.
+    let mut same = finished();
+    join(&mut same, "bronze-4", "1.1.0");
+    assert_eq!(crate::plan(&same, noon()).actions, []);
+    let mut back = finished();
+    holds(&mut back, "bronze-2", "1.0.0");
+    assert_eq!(crate::plan(&back, noon()).actions, []);
+    // The tier's gates hold for it.
+    let mut full = finished();
+    join(&mut full, "bronze-4", "1.0.0");
+    full.policy.limits.open_pulls = Some(0);
+    assert_eq!(crate::plan(&full, noon()).actions, []);
+    // A newer release takes the late one along.
+    let mut newer = finished();
+    join(&mut newer, "bronze-4", "1.0.0");
+    facts(&mut newer).releases = Read::Known(vec![release("1.0.0"), release("1.1.0"), release("1.2.0")]);
+    let landed = Landed { at: ago(300), commit: None, by: None };
+    for change in [Change::Found { members: vec!["qa-1".into()], digest: None, landed }, Change::Finished(ago(100))] {
+        let (plugin, tier) = ("app".into(), "qa".into());
+        newer.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.2.0"), change });
+    }
+    match &mut facts(&mut newer).base {
+        Read::Known(base) => base.extend([place("qa", "1.2.0")]),
+        Read::Unread(_) => unreachable!(),
+    }
+    let next = opened(&crate::plan(&newer, noon())).unwrap();
+    assert_eq!((next.to, next.members.len(), next.part.purpose), (version("1.2.0"), 4, Purpose::Promotion));
+}
+
+#[test]
+fn who_was_pinned_catches_up_when_the_pin_ends() {
+    let select = Selector {
+        match_labels: BTreeMap::from([("name".to_string(), "bronze-2".to_string())]),
+        match_expressions: Vec::new(),
+    };
+    let mut world = finished();
+    let pin = Pin { select, version: version("1.0.0"), until: Some(noon()), why: "audit".to_string() };
+    world.policy.plugins[0].pins = vec![pin];
+    // While it is pinned it has left the wave, whatever stands in its file.
+    holds(&mut world, "bronze-2", "1.0.0");
+    let plan = crate::plan(&world, ago(1));
+    assert_eq!(plan.actions, []);
+    for record in &plan.entries {
+        world.ledger.apply(&record.entry);
+    }
+    assert!(changes(&plan).iter().any(|change| change.ends_with("1 cluster left the tier")), "{:?}", changes(&plan));
+    let late = opened(&crate::plan(&world, noon())).unwrap();
+    assert_eq!((names(&late), late.part.purpose), (vec!["bronze-2".to_string()], Purpose::CatchUp));
+}
+
+#[test]
+fn a_pull_request_is_written_anew_without_those_who_left() {
+    let mut world = world();
+    bronze(&mut world).strategy = Strategy::AllAtOnce;
+    let all = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &all, 21, 15);
+    assert!(merges(&crate::plan(&world, noon())));
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
+        Read::Unread(_) => unreachable!(),
+    }
+    let plan = crate::plan(&world, noon());
+    let anew = plan.actions.iter().find_map(|action| match action {
+        Action::Update { proposal, .. } => Some(proposal.clone()),
+        _ => None,
+    });
+    let anew = anew.expect("it is written anew");
+    assert_eq!((names(&anew), anew.written), (vec!["bronze-1".to_string(), "bronze-3".to_string()], None));
+    assert!(!merges(&plan));
+    // Who joins while it is open waits.
+    let mut world = self::world();
+    bronze(&mut world).strategy = Strategy::AllAtOnce;
+    propose(&mut world, &all, 21, 15);
+    join(&mut world, "bronze-4", "1.0.0");
+    edit_last(&mut world, |pull| pull.mergeable = crate::snapshot::Mergeable::Conflict);
+    let plan = crate::plan(&world, noon());
+    let anew = plan.actions.iter().find_map(|action| match action {
+        Action::Update { proposal, .. } => Some(names(proposal)),
+        _ => None,
+    });
+    assert_eq!(anew.map(|names| names.len()), Some(3), "members were fixed when it was opened");
+}
+
+#[test]
+fn an_empty_tier_stops_the_climb_or_is_passed() {
+    let opens = |empty| {
+        let mut world = world();
+        let mut between = tier("staging");
+        between.empty = empty;
+        world.policy.plugins[0].tiers.insert(1, between);
+        let plan = crate::plan(&world, noon());
+        (opened(&plan).map(|proposal| proposal.tier.to_string()), plan.waves[1].findings[0].because.to_string())
+    };
+    assert_eq!(opens(crate::model::Empty::Error).0, None);
+    let (opened, why) = opens(crate::model::Empty::Pass);
+    assert_eq!(opened.as_deref(), Some("bronze"));
+    assert_eq!(why, "no cluster belongs to tier staging, and releases pass it");
+}
