@@ -66,6 +66,7 @@ pub enum Reason {
     // tier below
     FirstTier,
     TierBelowFinished { tier: TierName, version: Version },
+    TierBelowLetThrough { tier: TierName, version: Version },
     TierBelowUnfinished { tier: TierName, version: Version },
     NothingNewer { version: Option<Version> },
     // approvals
@@ -108,6 +109,7 @@ pub enum Reason {
     Soaking { of: SignedDuration },
     SoakPaused { of: SignedDuration },
     Soaked { of: SignedDuration },
+    SoakOverdue { after: SignedDuration, members: Vec<MemberTrouble> },
     // progress deadline
     InTime,
     PastProgressDeadline { deadline: SignedDuration, members: Vec<MemberTrouble> },
@@ -188,6 +190,9 @@ impl fmt::Display for Reason {
         let text = match self {
             Self::FirstTier => "the first tier asks no tier below".to_string(),
             Self::TierBelowFinished { tier, version } => format!("{version} has finished {tier}"),
+            Self::TierBelowLetThrough { tier, version } => {
+                format!("{version} has left {tier} though not all were healthy there for the whole soak")
+            }
             Self::TierBelowUnfinished { tier, version } => format!("{version} has not finished {tier}"),
             Self::NothingNewer { version: Some(version) } => {
                 format!("nothing newer than {version} is ready for this tier")
@@ -245,6 +250,12 @@ impl fmt::Display for Reason {
             Self::Soaking { of } => format!("soaks for {}", spell(*of)),
             Self::SoakPaused { of } => format!("the soak of {} stands still until all are healthy", spell(*of)),
             Self::Soaked { of } => format!("all were healthy for {}", spell(*of)),
+            Self::SoakOverdue { after, members } if members.is_empty() => {
+                format!("let through after {} although the soak had stood still", spell(*after))
+            }
+            Self::SoakOverdue { after, members } => {
+                format!("let through after {} without: {}", spell(*after), list(members))
+            }
             Self::InTime => "within the progress deadline".to_string(),
             Self::PastProgressDeadline { deadline, members } => {
                 format!("not healthy {} after it landed: {}", spell(*deadline), list(members))
@@ -329,7 +340,9 @@ impl Reason {
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
             Self::NotLanded => "the merge of its pull request".to_string(),
-            Self::MembersBehind { .. } | Self::MembersUnknown { .. } => "whoever runs these clusters".to_string(),
+            Self::MembersBehind { .. } | Self::MembersUnknown { .. } | Self::SoakOverdue { .. } => {
+                "whoever runs these clusters".to_string()
+            }
             Self::MembersFailed { .. } | Self::PastProgressDeadline { .. } => {
                 "a newer release, or whoever runs these clusters".to_string()
             }
@@ -370,6 +383,7 @@ impl Reason {
             | Self::ChecksGreen
             | Self::AllHealthy { .. }
             | Self::SoakNotAsked
+            | Self::TierBelowLetThrough { .. }
             | Self::Soaked { .. }
             | Self::InTime
             | Self::Accepted

@@ -66,6 +66,7 @@ impl Change {
             Self::Landed(_) => "landed".to_string(),
             Self::Converged(_) => "every cluster is healthy on it".to_string(),
             Self::Soaked(soaked) => format!("healthy for {}", spell(soaked.healthy_for)),
+            Self::LetThrough(_) => "let through though not all were healthy for the whole soak".to_string(),
             Self::Finished(_) => "finished".to_string(),
             Self::Failed(_) => "failed".to_string(),
             Self::Rejected(rejected) => {
@@ -102,6 +103,10 @@ impl Change {
             Self::Soaked(soaked) => {
                 let still = if soaked.paused { ", standing still there" } else { "" };
                 format!(", observed until {:.0}{still}", soaked.until)
+            }
+            Self::LetThrough(through) => {
+                let (after, members) = (through.after, through.members.clone());
+                format!(" at {:.0}: {}", through.at, plain(&Reason::SoakOverdue { after, members }))
             }
             Self::Failed(failed) => format!(" at {:.0}: {}", failed.at, plain(&failed.why)),
             Self::Rejected(rejected) => at(rejected.at),
@@ -163,6 +168,7 @@ fn hush(why: &mut Reason) {
     if let Reason::MembersBehind { members }
     | Reason::MembersUnknown { members }
     | Reason::MembersFailed { members, .. }
+    | Reason::SoakOverdue { members, .. }
     | Reason::PastProgressDeadline { members, .. } = why
     {
         for member in members {
@@ -181,6 +187,7 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Rejected(_) => 95,
             Change::Failed(_) => 90,
             Change::Merging(merging) if merging.forced.is_some() => 85,
+            Change::LetThrough(_) => 82,
             Change::Finished(_) => 80,
             Change::Landed(_) => 75,
             Change::Found { .. } => 70,
@@ -221,7 +228,9 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::ledger::{Announced, Failed, Grace, Head, Merging, Outage, Rebuild, Rejected, Seen, Soaked, Superseded};
+    use crate::ledger::{
+        Announced, Failed, Grace, Head, LetThrough, Merging, Outage, Rebuild, Rejected, Seen, Soaked, Superseded,
+    };
     use crate::reason::MemberTrouble;
     use crate::{ClusterName, PullNumber, Sha};
 
@@ -249,7 +258,7 @@ mod tests {
             evidence: "@everybody\nFixes #1".to_string(),
             since: None,
         };
-        let why = Reason::MembersFailed { members: vec![trouble], tolerated: 0 };
+        let why = Reason::MembersFailed { members: vec![trouble.clone()], tolerated: 0 };
         let forced = ForceEvidence {
             deadline: at,
             notices: vec![],
@@ -303,9 +312,18 @@ mod tests {
             (Change::Landed(landed), "landed", " at 2026-11-21T09:12:00Z by commit abcdef0, merged by pat"),
             (Change::Converged(at), "every cluster is healthy on it", " at 2026-11-21T09:12:00Z"),
             (
-                Change::Soaked(Soaked { healthy_for: hour, until: at, paused: true, ailing: None }),
+                Change::Soaked(Soaked { healthy_for: hour, until: at, paused: true, ailing: None, begun: None }),
                 "healthy for 1 h",
                 ", observed until 2026-11-21T09:12:00Z, standing still there",
+            ),
+            (
+                Change::LetThrough(LetThrough {
+                    at,
+                    after: hour,
+                    members: vec![MemberTrouble { what: "not read lately".to_string(), ..trouble.clone() }],
+                }),
+                "let through though not all were healthy for the whole soak",
+                " at 2026-11-21T09:12:00Z: let through after 1 h without: eu-2 is not read lately",
             ),
             (Change::Finished(at), "finished", " at 2026-11-21T09:12:00Z"),
             (
@@ -362,6 +380,7 @@ mod tests {
                 until: at,
                 paused: false,
                 ailing: None,
+                begun: None,
             }))
         };
         let mut other = soak(1);

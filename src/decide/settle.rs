@@ -170,6 +170,9 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     }
     if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
         desk.record(&tier.name, &running, Change::Finished(desk.now));
+    } else if let Some(through) = soak::overdue(desk, tier, &wave, &health, soaked) {
+        desk.record(&tier.name, &running, Change::LetThrough(through));
+        desk.record(&tier.name, &running, Change::Finished(desk.now));
     }
 }
 

@@ -185,6 +185,16 @@ pub(crate) fn landed(readings: Vec<Reading>) -> Snapshot {
     world
 }
 
+/// One more cluster of bronze, a member of its 1.1.0 from the beginning, with these answers.
+pub(crate) fn join(world: &mut Snapshot, name: &str, readings: Vec<Reading>) {
+    if let Read::Known(clusters) = &mut world.clusters {
+        clusters.push(Cluster { name: name.into(), ..cluster("bronze") });
+    }
+    let page = world.ledger.plugins.get_mut(&PluginName::from("app")).unwrap();
+    page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap().members.push(name.into());
+    facts(world).readings.insert(name.into(), readings);
+}
+
 /// Writes a change of bronze's 1.1.0 into the ledger.
 pub(crate) fn remember(world: &mut Snapshot, change: Change) {
     world.ledger.apply(&Entry::Wave { plugin: "app".into(), tier: "bronze".into(), version: version("1.1.0"), change });

@@ -113,6 +113,7 @@ struct Page {
     folded: Option<Folded>,
     status: Option<String>,
     waits: Vec<Wait>,
+    marks: Vec<String>,
     grace: Option<Grace>,
     climb: Vec<Step>,
     step: String,
@@ -186,6 +187,7 @@ impl Page {
             folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
             status: status(wave, waits.is_empty()),
             waits,
+            marks: marks(wave),
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
             step: wave.version.as_ref().map_or("", |to| words::step(wave.from.as_ref(), to)).to_string(),
@@ -268,6 +270,13 @@ fn wait(finding: &Finding, zone: &TimeZone) -> Wait {
         until: words::until(finding).map(|at| words::when(at, zone)),
         who: words::who(finding),
     }
+}
+
+/// What was let through without its proof. Missing approvals that were waived stand with the grace period.
+fn marks(wave: &WaveReport) -> Vec<String> {
+    let waived = |finding: &&Finding| matches!(finding.verdict, Verdict::Waived { .. });
+    let findings = wave.findings.iter().filter(|finding| finding.gate != Gate::Approvals);
+    findings.filter(waived).map(|finding| finding.because.to_string()).collect()
 }
 
 /// One sentence where no list of waits stands.

@@ -84,6 +84,7 @@ impl Wave {
             Change::Landed(landed) => self.landed = Some(landed.clone()),
             Change::Converged(at) => self.converged = Some(*at),
             Change::Soaked(soaked) => self.soak = Some(*soaked),
+            Change::LetThrough(through) => self.let_through = Some(through.clone()),
             Change::Finished(at) => self.finished = Some(*at),
             Change::Failed(failed) => self.failed = Some(failed.clone()),
             Change::Rejected(rejected) => self.rejected = Some(rejected.clone()),

@@ -101,8 +101,10 @@ record! {
     SoakFile = "soak" {
         /// The time in which all members are healthy on the release; progressing and unknown pause it, degraded starts it again.
         required min "min": Length,
+        /// After this long on the base branch a missing or slow signal (progressing, suspended, unknown) keeps the release no longer, with a loud mark; a failed or degraded cluster, a block and a hold always do, and `progressDeadline` fails a cluster that never arrived. Default never: what nobody has seen healthy is not proved.
+        optional max "max": Length,
     }
-    later ["max"]
+    later []
 }
 
 record! {

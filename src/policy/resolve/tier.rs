@@ -88,7 +88,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
         Some(Tier {
             merge,
             approvals,
-            soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
+            soak: file.soak.as_ref().map(|soak| soak_of(&soak.value, report)).unwrap_or_default(),
             health: report.within_key("health", |report| health(file.health.as_ref(), report)),
             windows: file
                 .windows
@@ -130,11 +130,27 @@ fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
     }
 }
 
-fn soak_of(file: &Either<Length, SoakFile>) -> Soak {
+fn soak_of(file: &Either<Length, SoakFile>, report: &mut Report) -> Soak {
     match file {
         Either::Short(length) => Soak::at_least(length.0),
-        Either::Long(file) => Soak::at_least(file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0)),
+        Either::Long(file) => report.within_key("soak", |report| longest_soak(file, report)),
     }
+}
+
+fn longest_soak(file: &SoakFile, report: &mut Report) -> Soak {
+    let min = file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0);
+    if let Some(max) = &file.max {
+        let spell = decide::reason::spell;
+        if max.value.0.is_zero() {
+            let help = "make it longer, or take it out";
+            report.wrong(max.at, "a `max` of no time at all would wait for no signal", Some(help));
+        } else if max.value.0 < min {
+            let why = format!("`max` ({}) is shorter than `min` ({})", spell(max.value.0), spell(min));
+            let help = "make it longer: it is the end of waiting for a missing signal, after the whole soak";
+            report.wrong(max.at, &why, Some(help));
+        }
+    }
+    Soak { min, max: file.max.as_ref().map(|max| max.value.0) }
 }
 
 fn health(file: Option<&Spanned<HealthFile>>, report: &mut Report) -> HealthRule {

@@ -29,7 +29,6 @@ const MISTAKES: &[(&str, &str)] = &[
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
     ("tiers: [{name: gold, announce: 24h}]", "1:22: tier `gold`: `announce` is not supported by this version"),
-    ("tiers: [{name: gold, soak: {min: 1h, max: 2h}}]", "1:38: `soak` of tier `gold`: `max` is not supported"),
     (
         "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3}}}]",
         "1:33: `strategy` of tier `gold`: `rollingUpdate` is not supported",
@@ -105,6 +104,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ("tiers: [{name: a, soak: 9999d}]", "1:25: `soak` of tier `a`: `9999d` is longer than ten years"),
     ("tiers: [{name: a, soak: [1h]}]", "1:25: `soak` of tier `a`: expected a duration such as `24h`, found a list"),
     ("tiers: [{name: a, soak: {}}]", "1:25: `soak` of tier `a` has no `min`"),
+    (
+        "tiers: [{name: a, soak: {min: 2d, max: 1d}}]",
+        "1:40: `soak` of tier `a`: `max` (1 d) is shorter than `min` (2 d) (make it longer",
+    ),
+    ("tiers: [{name: a, soak: {min: 0s, max: 0s}}]", "1:40: `soak` of tier `a`: a `max` of no time at all"),
     (
         "tiers: [{name: a, health: {progressDeadline: 0s}}]",
         "1:46: `progressDeadline` of `health` of tier `a`: no time at all",

@@ -43,7 +43,7 @@ tiers:
     soak: 24h
   - name: silver
     select: {matchLabels: {tier: silver}}
-    soak: {min: 2d}
+    soak: {min: 2d, max: 7d}
     health: {progressDeadline: 90m, degradedFor: 10m, maxFailures: 1, maxUnknown: 2, maxAge: 30s}
     windows: {open: ["Sat,Sun 00:00-24:00", "22:00-04:00"]}
     constraint: "<2"
@@ -98,6 +98,7 @@ fn the_whole_format() {
     );
     assert_eq!(bronze.merge, MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual });
     assert_eq!((bronze.soak.min, silver.soak.min), (SignedDuration::from_hours(24), SignedDuration::from_hours(48)));
+    assert_eq!((bronze.soak.max, silver.soak.max), (None, Some(SignedDuration::from_hours(168))));
     assert_eq!(
         silver.health,
         HealthRule {
