@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod afterwards;
 pub mod constraint;
 mod desk;
 mod gate;

@@ -123,6 +123,9 @@ pub enum Reason {
     NotRejected,
     Rejected { by: Option<Person>, pull: PullNumber },
     ReleaseHeld { version: Version, tier: TierName, why: Box<Reason> },
+    FailedBy { by: Person, why: String },
+    HealthLost { why: Box<Reason> },
+    Watched { of: SignedDuration },
     Superseded { by: Version },
     Reverted { version: Version },
     // grace and force
@@ -274,6 +277,12 @@ impl fmt::Display for Reason {
             Self::Rejected { by: Some(by), pull } => format!("{by} closed {pull}, which says no to this release"),
             Self::Rejected { by: None, pull } => format!("{pull} was closed, which says no to this release"),
             Self::ReleaseHeld { version, tier, why } => format!("{version} failed on {tier}: {why}"),
+            Self::FailedBy { by, why } if why.is_empty() => format!("{by} says that it failed"),
+            Self::FailedBy { by, why } => format!("{by} says that it failed: {why}"),
+            Self::HealthLost { why } => format!("it lost its health after it had finished: {why}"),
+            Self::Watched { of } => {
+                format!("finished, and a loss of health within {} of that still counts", spell(*of))
+            }
             Self::Superseded { by } => format!("{by} takes its place"),
             Self::Reverted { version } => format!("{version} was taken off the base branch by somebody"),
             Self::GraceOff => "no grace period: it waits as long as it takes".to_string(),
@@ -368,7 +377,8 @@ impl Reason {
             }
             Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
-            Self::Reverted { .. } => "a newer release".to_string(),
+            Self::HealthLost { why } => return why.unblock(),
+            Self::Reverted { .. } | Self::FailedBy { .. } => "a newer release".to_string(),
             Self::FirstTier
             | Self::TierBelowFinished { .. }
             | Self::NothingNewer { .. }
@@ -390,6 +400,7 @@ impl Reason {
             | Self::NotBreaking
             | Self::Acknowledged { .. }
             | Self::NotRejected
+            | Self::Watched { .. }
             | Self::Superseded { .. }
             | Self::GraceOff
             | Self::GraceOver { .. }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::model::Tier;
-use crate::snapshot::{PullState, Release};
+use crate::snapshot::{CommandKind, PullState, Read, Release};
 use crate::{Digest, Reason, Version};
 
 /// Why a version must not climb (further) on this tier; none when it may.
@@ -50,6 +50,17 @@ pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
     desk.policy.tiers.iter().find_map(|tier| {
         let failed = desk.page.wave(&tier.name, version)?.failed.as_ref()?;
         Some(Reason::ReleaseHeld { version: version.clone(), tier: tier.name.clone(), why: failed.why.clone().into() })
+    })
+}
+
+/// Somebody says on one of its pull requests that a release has failed, and whether they may could not
+/// be read: nothing more is done with it until that is known.
+pub(crate) fn doubted<'a>(desk: &Desk<'a>, version: &Version) -> Option<&'a str> {
+    let pulls = desk.facts?.pulls.known()?;
+    let of_release = pulls.iter().filter(|pull| pull.version.as_ref() == Some(version));
+    of_release.flat_map(|pull| &pull.commands).find_map(|command| match (&command.what, &command.allowed) {
+        (CommandKind::Fail { .. }, Read::Unread(why)) => Some(why.as_str()),
+        _ => None,
     })
 }
 

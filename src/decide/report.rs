@@ -8,7 +8,7 @@ use crate::ledger::Wave;
 use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
 use crate::snapshot::Pull;
-use crate::{Reason, Version, release};
+use crate::{Reason, Version, afterwards, release};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -32,7 +32,8 @@ pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) 
 pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[rung];
     let health = member::assess(desk, tier, wave);
-    let findings = health::findings(wave, tier, &health, desk.now);
+    let mut findings = elsewhere(desk, tier, &wave.version);
+    findings.extend(health::findings(wave, tier, &health, desk.now));
     if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
         let members = Vec::new();
         let deadline = tier.health.progress_deadline;
@@ -46,6 +47,13 @@ pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     desk.look_again();
     let report = about(desk, rung, wave, findings, health.members);
     desk.report(report);
+}
+
+/// That a release which has landed here failed on another tier: it stays, and goes no further.
+fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Finding> {
+    let held = release::held(desk, version);
+    let held = held.filter(|why| !matches!(why, Reason::ReleaseHeld { tier: failed, .. } if *failed == tier.name));
+    held.map(|why| Finding::fail(crate::Gate::Release, why)).into_iter().collect()
 }
 
 /// A wave whose pull request the hub has not shown yet.
@@ -105,6 +113,10 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             if wave.failed.is_none() {
                 // What was let through stays said.
                 findings.retain(|finding| matches!(finding.verdict, crate::Verdict::Waived { .. }));
+                findings.extend(elsewhere(desk, tier, &wave.version));
+            }
+            if afterwards::watched_until(&wave, tier, desk.now).is_some() {
+                findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
             let report = about(desk, rung, &wave, findings, health.members);
             desk.report(report);

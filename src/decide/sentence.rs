@@ -174,8 +174,13 @@ fn hush(why: &mut Reason) {
         for member in members {
             member.evidence.clear();
         }
-    } else if let Reason::ReleaseHeld { why: inner, .. } | Reason::ForceBlocked { by: inner } = why {
+    } else if let Reason::ReleaseHeld { why: inner, .. }
+    | Reason::ForceBlocked { by: inner }
+    | Reason::HealthLost { why: inner } = why
+    {
         hush(inner);
+    } else if let Reason::FailedBy { why, .. } = why {
+        why.clear();
     }
 }
 
@@ -330,6 +335,11 @@ mod tests {
                 Change::Failed(Failed { at, why }),
                 "failed",
                 " at 2026-11-21T09:12:00Z: eu-2 is degraded; 1 failed, 0 tolerated",
+            ),
+            (
+                Change::Failed(Failed { at, why: Reason::FailedBy { by: "pat".into(), why: "Fixes #1".into() } }),
+                "failed",
+                " at 2026-11-21T09:12:00Z: pat says that it failed",
             ),
             (
                 Change::Rejected(Rejected { at, by: None, pull: PullNumber(7) }),

@@ -7,7 +7,7 @@ use crate::desk::{Base, Desk};
 use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, gate, member, soak};
+use crate::{Reason, Version, afterwards, gate, member, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -21,6 +21,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         announced_and_closed(desk, tier);
         landings(desk, tier);
         verdicts(desk, tier);
+        afterwards::settle(desk, tier);
         grace(desk, tier);
     }
 }

@@ -344,6 +344,11 @@ pub enum CommandKind {
     },
     /// `/coldframe resume`.
     Resume,
+    /// `/coldframe fail <why>`: this release has failed on the tier of the pull request.
+    Fail {
+        /// Why.
+        why: String,
+    },
     /// `/coldframe acknowledge <version>`: the migration notes were read.
     Acknowledge {
         /// Of this version.

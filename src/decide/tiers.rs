@@ -40,7 +40,9 @@ fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 fn occupant(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
     let Base::Uniform(running) = desk.base(&tier.name) else { return None };
     let wave = desk.page.wave(&tier.name, &running)?;
-    (wave.landed.is_some() && !wave.is_over() && wave.head().is_some()).then(|| wave.clone())
+    // What failed elsewhere after it came here is watched, and a newer release may take its place.
+    let kept = wave.head().is_some() && release::held(desk, &running).is_none();
+    (wave.landed.is_some() && !wave.is_over() && kept).then(|| wave.clone())
 }
 
 /// A tier with an open wave: close it, move it, tell, or merge.
@@ -201,6 +203,10 @@ fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     let tier = &desk.policy.tiers[rung];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
+        if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
+            let (version, tier) = (wave.version.clone(), tier.name.clone());
+            return Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() });
+        }
         match (&wave.withdrawn, &wave.superseded, &wave.landed) {
             (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
             (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),

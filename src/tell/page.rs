@@ -272,11 +272,18 @@ fn wait(finding: &Finding, zone: &TimeZone) -> Wait {
     }
 }
 
-/// What was let through without its proof. Missing approvals that were waived stand with the grace period.
+/// What was let through without its proof, and that a release which has landed here failed elsewhere.
+/// Missing approvals that were waived stand with the grace period.
 fn marks(wave: &WaveReport) -> Vec<String> {
-    let waived = |finding: &&Finding| matches!(finding.verdict, Verdict::Waived { .. });
-    let findings = wave.findings.iter().filter(|finding| finding.gate != Gate::Approvals);
-    findings.filter(waived).map(|finding| finding.because.to_string()).collect()
+    let landed = words::landed(wave) && words::end(&wave.state).is_none();
+    let mark = |finding: &Finding| match finding.verdict {
+        Verdict::Waived { .. } if finding.gate != Gate::Approvals => Some(format!("Not proved: {}", finding.because)),
+        Verdict::Fail if landed && finding.gate == Gate::Release => {
+            Some(format!("It stays here and goes no further: {}", finding.because))
+        }
+        Verdict::Waived { .. } | Verdict::Fail | Verdict::Pass | Verdict::Wait { .. } | Verdict::Unknown => None,
+    };
+    wave.findings.iter().filter_map(mark).collect()
 }
 
 /// One sentence where no list of waits stands.

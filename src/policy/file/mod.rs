@@ -74,6 +74,8 @@ record! {
         optional hold "hold": Word<Right>,
         /// `acknowledge`. Default `write`: who read the migration notes is who changes the values.
         optional acknowledge "acknowledge": Word<Right>,
+        /// `fail`: a release has failed on a tier after all. Default `write`: who sees trouble must be able to say so, and a newer release can always come.
+        optional fail "fail": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }

@@ -34,8 +34,10 @@ record! {
         optional strategy "strategy": Word<StrategyWord>,
         /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
         optional health "health": HealthFile,
+        /// For how long after finishing a lost health still un-finishes the release, which stops it on the tiers above. Default `0s`: the soak is the time to look; `/coldframe fail <why>` on its pull request works at any time.
+        optional watch "watch": Length,
     }
-    later ["announce", "branch", "empty", "watch", "early"]
+    later ["announce", "branch", "empty", "early"]
 }
 
 record! {

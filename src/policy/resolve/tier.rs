@@ -97,6 +97,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
+            watch: file.watch.as_ref().map_or(SignedDuration::ZERO, |length| length.value.0),
             strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
             ..Tier::new(TierName::new(name.clone()), select)
         })

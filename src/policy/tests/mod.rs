@@ -48,6 +48,7 @@ tiers:
     windows: {open: ["Sat,Sun 00:00-24:00", "22:00-04:00"]}
     constraint: "<2"
     onFailure: hold
+    watch: 6h
     strategy: allAtOnce
   - name: gold
     select: {matchExpressions: [{key: tier, operator: In, values: [gold, platinum]}, {key: paused, operator: DoesNotExist}]}
@@ -79,7 +80,7 @@ plugins:
     chart: {repository: https://charts.example/stable/, name: loki}
     write: [{file: "clusters/{tier}/loki.yaml", path: $.spec.chart.spec.version}]
     signals: [{helmRelease: {namespace: loki, name: loki}}]
-people: {hold: admin, acknowledge: codeOwners}
+people: {hold: admin, acknowledge: codeOwners, fail: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
 "#;
 
@@ -98,6 +99,7 @@ fn the_whole_format() {
     );
     assert_eq!(bronze.merge, MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual });
     assert_eq!((bronze.soak.min, silver.soak.min), (SignedDuration::from_hours(24), SignedDuration::from_hours(48)));
+    assert_eq!((bronze.watch, silver.watch), (SignedDuration::ZERO, SignedDuration::from_hours(6)));
     assert_eq!((bronze.soak.max, silver.soak.max), (None, Some(SignedDuration::from_hours(168))));
     assert_eq!(
         silver.health,
@@ -142,8 +144,8 @@ fn the_whole_format() {
     let wiring = &loaded.wiring;
     assert_eq!(wiring.inventory, Inventory::File { path: "inventory/clusters.yaml".into() });
     assert_eq!(
-        (wiring.people.hold, wiring.people.acknowledge, wiring.people.rebuild),
-        (Right::Admin, Right::CodeOwners, Right::Write)
+        (wiring.people.hold, wiring.people.acknowledge, wiring.people.fail, wiring.people.rebuild),
+        (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Write)
     );
     let cert = &wiring.plugins[&"cert-manager".into()];
     assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });
