@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod afterwards;
 pub mod constraint;
+mod conveyor;
 mod desk;
 mod gate;
 pub mod ids;
