@@ -10,7 +10,7 @@ use crate::Reason;
 use crate::desk::{Base, Desk};
 use crate::ledger::{Change, Failed, Soaked, Wave};
 use crate::member;
-use crate::model::Tier;
+use crate::model::{OnFailure, Tier};
 use crate::snapshot::{CommandKind, Pull, Read};
 use crate::soak;
 
@@ -51,6 +51,23 @@ fn about<'a>(desk: &'a Desk<'_>, tier: &Tier, pull: &Pull) -> Option<&'a Wave> {
     (newest && wave.failed.is_none()).then_some(wave)
 }
 
+/// A wave has failed by the health of its members: for good, or until they are healthy where the file
+/// says `stall`. What was a soak is none.
+pub(crate) fn fail(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, why: Reason) {
+    let failed = Failed { at: desk.now, why };
+    match tier.on_failure {
+        OnFailure::Hold | OnFailure::RollBack { .. } => {
+            desk.record(&tier.name, &wave.version, Change::Failed(failed));
+        }
+        OnFailure::Stall if wave.stalled.is_some() => {}
+        OnFailure::Stall => {
+            let soaked = Soaked { ailing: None, ..soak::reset(wave, desk.now) };
+            desk.record(&tier.name, &wave.version, Change::Stalled(failed));
+            desk.record(&tier.name, &wave.version, Change::Soaked(soaked));
+        }
+    }
+}
+
 /// Until when a lost health still counts against a finished wave, while that is to come.
 pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<Timestamp> {
     let until = wave.finished? + tier.watch;
@@ -80,7 +97,7 @@ fn watched(desk: &mut Desk<'_>, tier: &Tier) {
     let watched = Wave { soak: next.or(wave.soak), ..wave };
     if let Some(why) = health.failure(tier, &watched, desk.now) {
         let why = Reason::HealthLost { why: Box::new(why) };
-        desk.record(&tier.name, &running, Change::Failed(Failed { at: desk.now, why }));
+        fail(desk, tier, &watched, why);
     }
 }
 

@@ -22,6 +22,7 @@ mod planner;
 pub mod reason;
 mod release;
 mod report;
+mod rollback;
 pub mod selector;
 pub mod sentence;
 mod settle;

@@ -407,6 +407,9 @@ pub struct WaveReport {
     pub members: Vec<Member>,
     /// The grace period, when one runs.
     pub grace: Option<crate::ledger::Grace>,
+    /// The failed release that it takes back, when it is a rollback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_of: Option<Version>,
     /// What allowed a forced merge, when it was one.
     pub forced: Option<ForceEvidence>,
     /// Its last pull request.

@@ -126,6 +126,15 @@ pub enum Reason {
     FailedBy { by: Person, why: String },
     HealthLost { why: Box<Reason> },
     Watched { of: SignedDuration },
+    Stalled { why: Box<Reason> },
+    RollsBack { of: Version, why: Box<Reason> },
+    RollBackAsksNone,
+    RollBackOff,
+    NoRollBack { why: Box<Reason> },
+    RollBackOfRollBack,
+    NothingKnownBefore,
+    BreakingBetween { from: Version, to: Version },
+    DigestUnproved { version: Version },
     Superseded { by: Version },
     Reverted { version: Version },
     // grace and force
@@ -283,6 +292,17 @@ impl fmt::Display for Reason {
             Self::Watched { of } => {
                 format!("finished, and a loss of health within {} of that still counts", spell(*of))
             }
+            Self::Stalled { why } => format!("nothing new starts here until all are healthy on it: {why}"),
+            Self::RollsBack { of, why } => format!("restores what ran before {of}, which failed here: {why}"),
+            Self::RollBackAsksNone => "a rollback asks no tier below".to_string(),
+            Self::RollBackOff => "the policy asks for no rollback here".to_string(),
+            Self::NoRollBack { why } => format!("it is not rolled back: {why}"),
+            Self::RollBackOfRollBack => "it is a rollback itself".to_string(),
+            Self::NothingKnownBefore => "what ran before it is not known".to_string(),
+            Self::BreakingBetween { from, to } => format!("the way back from {to} to {from} crosses a breaking change"),
+            Self::DigestUnproved { version } => {
+                format!("the source does not prove that {version} still is what was pinned")
+            }
             Self::Superseded { by } => format!("{by} takes its place"),
             Self::Reverted { version } => format!("{version} was taken off the base branch by somebody"),
             Self::GraceOff => "no grace period: it waits as long as it takes".to_string(),
@@ -377,7 +397,13 @@ impl Reason {
             }
             Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
-            Self::HealthLost { why } => return why.unblock(),
+            Self::HealthLost { why } | Self::Stalled { why } => return why.unblock(),
+            Self::NoRollBack { .. } => "whoever runs these clusters, or a newer release".to_string(),
+            Self::RollBackOff => "whoever edits `onFailure` in the policy file".to_string(),
+            Self::DigestUnproved { .. } => "whoever looks after the chart's source".to_string(),
+            Self::RollBackOfRollBack | Self::NothingKnownBefore | Self::BreakingBetween { .. } => {
+                "a person, by reverting it by hand".to_string()
+            }
             Self::Reverted { .. } | Self::FailedBy { .. } => "a newer release".to_string(),
             Self::FirstTier
             | Self::TierBelowFinished { .. }
@@ -401,6 +427,8 @@ impl Reason {
             | Self::Acknowledged { .. }
             | Self::NotRejected
             | Self::Watched { .. }
+            | Self::RollsBack { .. }
+            | Self::RollBackAsksNone
             | Self::Superseded { .. }
             | Self::GraceOff
             | Self::GraceOver { .. }

@@ -7,7 +7,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Landed};
+use crate::ledger::{Change, Entry, ForceEvidence, Landed, Part, Purpose};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -54,6 +54,9 @@ impl Change {
     fn headline(&self) -> String {
         match self {
             Self::Found { .. } => "found on the base branch, which nobody had recorded".to_string(),
+            Self::Intent { part: Part { purpose: Purpose::RollBack { of }, .. }, .. } => {
+                format!("about to be proposed as the rollback of {of}")
+            }
             Self::Intent { from: Some(from), .. } => format!("about to be proposed in place of {from}"),
             Self::Intent { from: None, .. } => "about to be proposed for the first time".to_string(),
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
@@ -68,6 +71,8 @@ impl Change {
             Self::Soaked(soaked) => format!("healthy for {}", spell(soaked.healthy_for)),
             Self::LetThrough(_) => "let through though not all were healthy for the whole soak".to_string(),
             Self::Finished(_) => "finished".to_string(),
+            Self::Stalled(_) => "failed, and nothing new starts until all are healthy on it".to_string(),
+            Self::Resumed(_) => "all are healthy on it again, the soak begins anew".to_string(),
             Self::Failed(_) => "failed".to_string(),
             Self::Rejected(rejected) => {
                 format!("{} closed {}, which says no", who(rejected.by.as_ref()), rejected.pull)
@@ -99,7 +104,7 @@ impl Change {
                 format!(" at {:.0}, head {}{why}", merging.at, merging.head.short())
             }
             Self::Landed(landed) => format!(" {}", since(landed)),
-            Self::Converged(at) | Self::Finished(at) => format!(" at {at:.0}"),
+            Self::Converged(at) | Self::Finished(at) | Self::Resumed(at) => format!(" at {at:.0}"),
             Self::Soaked(soaked) => {
                 let still = if soaked.paused { ", standing still there" } else { "" };
                 format!(", observed until {:.0}{still}", soaked.until)
@@ -108,7 +113,7 @@ impl Change {
                 let (after, members) = (through.after, through.members.clone());
                 format!(" at {:.0}: {}", through.at, plain(&Reason::SoakOverdue { after, members }))
             }
-            Self::Failed(failed) => format!(" at {:.0}: {}", failed.at, plain(&failed.why)),
+            Self::Failed(failed) | Self::Stalled(failed) => format!(" at {:.0}: {}", failed.at, plain(&failed.why)),
             Self::Rejected(rejected) => at(rejected.at),
             Self::Superseded(superseded) => at(superseded.at),
             Self::Withdrawn(withdrawn) => at(withdrawn.at),
@@ -176,7 +181,10 @@ fn hush(why: &mut Reason) {
         }
     } else if let Reason::ReleaseHeld { why: inner, .. }
     | Reason::ForceBlocked { by: inner }
-    | Reason::HealthLost { why: inner } = why
+    | Reason::HealthLost { why: inner }
+    | Reason::Stalled { why: inner }
+    | Reason::RollsBack { why: inner, .. }
+    | Reason::NoRollBack { why: inner } = why
     {
         hush(inner);
     } else if let Reason::FailedBy { why, .. } = why {
@@ -190,7 +198,8 @@ pub fn weight(entry: &Entry) -> u8 {
         Entry::Rebuilt(_) => 100,
         Entry::Wave { change, .. } => match change {
             Change::Rejected(_) => 95,
-            Change::Failed(_) => 90,
+            Change::Failed(_) | Change::Stalled(_) => 90,
+            Change::Resumed(_) => 78,
             Change::Merging(merging) if merging.forced.is_some() => 85,
             Change::LetThrough(_) => 82,
             Change::Finished(_) => 80,
@@ -290,6 +299,23 @@ mod tests {
                 intent(Some(version("1.14.7"))),
                 "about to be proposed in place of 1.14.7",
                 "; 2 clusters, commit abcdef0 written at 2026-11-21T09:12:00Z, digest sha256:12",
+            ),
+            (
+                Change::Intent {
+                    from: Some(version("1.15.1")),
+                    digest: None,
+                    part: Part { purpose: Purpose::RollBack { of: version("1.15.1") }, ..Part::default() },
+                    members: members.clone(),
+                    head: Head { commit: commit(), at },
+                },
+                "about to be proposed as the rollback of 1.15.1",
+                "; 2 clusters, commit abcdef0 written at 2026-11-21T09:12:00Z",
+            ),
+            (Change::Resumed(at), "all are healthy on it again, the soak begins anew", " at 2026-11-21T09:12:00Z"),
+            (
+                Change::Stalled(Failed { at, why: why.clone() }),
+                "failed, and nothing new starts until all are healthy on it",
+                " at 2026-11-21T09:12:00Z: eu-2 is degraded; 1 failed, 0 tolerated",
             ),
             (
                 intent(None),

@@ -117,6 +117,7 @@ fn wave(tier: &str, clusters: &[Cluster]) -> Vec<Change> {
         until: now() - SignedDuration::from_secs(60),
         paused: false,
         ailing: None,
+        begun: Some(now() - SignedDuration::from_hours(29)),
     };
     vec![
         Change::Intent {

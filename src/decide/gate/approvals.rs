@@ -10,14 +10,14 @@ use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate, Identity};
 use crate::snapshot::{Pull, Read, Review, ReviewDecision, ReviewVerdict};
-use crate::{Person, Reason};
+use crate::{Person, Reason, rollback};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     let objections = objections(pull);
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
     }
-    match tier.merge.of(wave.from.as_ref(), &wave.version) {
+    match rollback::rule(tier, wave) {
         Merge::Automatic => automatic(desk, pull),
         Merge::Approved => approved(desk, tier, wave, pull),
         Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
@@ -27,7 +27,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 /// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
 /// does not.
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
-    let automatic = tier.merge.of(wave.from.as_ref(), &wave.version) == Merge::Automatic;
+    let automatic = rollback::rule(tier, wave) == Merge::Automatic;
     if automatic && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
 }
 

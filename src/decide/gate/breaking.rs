@@ -28,7 +28,7 @@ pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, pull: &Pull) -
 }
 
 /// Whether the step is breaking by number or by its author's mark.
-fn is_breaking(desk: &Desk<'_>, from: &Version, to: &Version) -> bool {
+pub(crate) fn is_breaking(desk: &Desk<'_>, from: &Version, to: &Version) -> bool {
     let marked = |version: &Version| version > from && version <= to;
     to.breaks_after(from)
         || desk

@@ -13,7 +13,7 @@ use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{LedgerGuard, LedgerState, Pull, PullState};
-use crate::{PullNumber, Reason, TierName};
+use crate::{PullNumber, Reason, TierName, rollback};
 
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
@@ -49,7 +49,9 @@ pub(crate) fn consider(
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
     let at = findings.iter().position(|finding| finding.gate == Gate::Approvals)?;
-    if findings[at].verdict.lets_through() || tier.merge.of(wave.from.as_ref(), &wave.version) != Merge::Approved {
+    // Nothing forces a way back.
+    let forcible = rollback::of(wave).is_none() && rollback::rule(tier, wave) == Merge::Approved;
+    if findings[at].verdict.lets_through() || !forcible {
         return None;
     }
     let (Some(force), Some(grace)) = (&tier.force, &wave.grace) else {

@@ -19,6 +19,9 @@ fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
     if let Some(failed) = &wave.failed {
         return Finding::fail(Gate::Health, failed.why.clone());
     }
+    if let Some(stalled) = &wave.stalled {
+        return Finding::fail(Gate::Health, Reason::Stalled { why: stalled.why.clone().into() });
+    }
     let members = u32::try_from(health.members.len()).unwrap_or(u32::MAX);
     let tolerated = u32::try_from(health.tolerated(&tier.health)).unwrap_or(u32::MAX);
     if health.all_healthy(&tier.health) {

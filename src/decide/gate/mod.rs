@@ -24,7 +24,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version};
+use crate::{ClusterName, Reason, TierName, Version, rollback};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -138,6 +138,9 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+    if rollback::of(wave).is_some() {
+        return rollback::findings(desk, rung, wave, pull, standing);
+    }
     let tier = &desk.policy.tiers[rung];
     vec![
         ledger::finding(desk),

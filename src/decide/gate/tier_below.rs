@@ -22,6 +22,11 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
     }
 }
 
+/// A rollback goes where the release before has been already.
+pub(crate) fn none_asked() -> Finding {
+    Finding::pass(Gate::TierBelow, Reason::RollBackAsksNone)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]

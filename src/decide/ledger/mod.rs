@@ -178,6 +178,10 @@ pub enum Change {
     LetThrough(LetThrough),
     /// It finished the tier.
     Finished(Timestamp),
+    /// It failed, and the tier waits until all are healthy on it.
+    Stalled(Failed),
+    /// All are healthy on it again.
+    Resumed(Timestamp),
     /// It failed.
     Failed(Failed),
     /// A person said no.

@@ -56,6 +56,9 @@ pub struct Wave {
     /// What was not waited for, when it finished because the longest soak was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub let_through: Option<LetThrough>,
+    /// Since when and why nothing new starts on the tier until all are healthy on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<Failed>,
     /// When and why it failed here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
@@ -89,6 +92,7 @@ impl Wave {
             soak: None,
             finished: None,
             let_through: None,
+            stalled: None,
             failed: None,
             rejected: None,
             superseded: None,

@@ -15,8 +15,8 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
-    StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OnFailureFile, OverrideFile, RollBackFile,
+    SelectFile, SoakFile, StrategyWord, TierFile,
 };
 pub use windows::{ClosedFile, FreezeFile, WindowsFile};
 
@@ -129,6 +129,8 @@ pub const SHAPES: &[&Shape] = &[
     &ExpressionFile::SHAPE,
     &MergeByBumpFile::SHAPE,
     &SoakFile::SHAPE,
+    &OnFailureFile::SHAPE,
+    &RollBackFile::SHAPE,
     &ApprovalsFile::SHAPE,
     &ForceFile::SHAPE,
     &HealthFile::SHAPE,

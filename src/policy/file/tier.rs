@@ -28,8 +28,8 @@ record! {
         optional constraint "constraint": Helm,
         /// The grace period: what happens when nobody approves. Default nothing, the pull request waits.
         optional force "force": ForceFile,
-        /// What happens after a failed wave. Default `hold`: what broke once is not tried on more clusters.
-        optional on_failure "onFailure": Word<OnFailure>,
+        /// What happens after a failed wave: one word, or `{rollBack: {merge: automatic}}`. Default `hold`: what broke once is not tried on more clusters, and nothing is undone that nobody asked to undo.
+        optional on_failure "onFailure": Either<Word<OnFailure>, OnFailureFile>,
         /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
         optional strategy "strategy": Word<StrategyWord>,
         /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
@@ -99,6 +99,24 @@ record! {
 }
 
 record! {
+    /// What happens after a failed wave.
+    OnFailureFile = "onFailure" {
+        /// A pull request restores what ran before on this tier.
+        required roll_back "rollBack": RollBackFile,
+    }
+    later []
+}
+
+record! {
+    /// How a rollback is merged.
+    RollBackFile = "rollBack" {
+        /// Who merges it. Default `approved`, as for any other step. `automatic` asks nobody; windows, freezes, holds and caps keep it back all the same, because a closed window also says that nobody is there to watch it.
+        optional merge "merge": Word<Merge>,
+    }
+    later []
+}
+
+record! {
     /// How long all members must be healthy.
     SoakFile = "soak" {
         /// The time in which all members are healthy on the release; progressing and unknown pause it, degraded starts it again.
@@ -159,10 +177,21 @@ impl WordList for Merge {
 }
 
 impl WordList for OnFailure {
-    const NAME: &'static str = "OnFailure";
-    const KNOWN: &'static [(&'static str, Self, &'static str)] =
-        &[("hold", Self::Hold, "The release climbs no further; a newer one may overtake it.")];
-    const LATER: &'static [&'static str] = &["stall", "rollBack"];
+    const NAME: &'static str = "OnFailureWord";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("hold", Self::Hold, "The release climbs no further; a newer one may overtake it."),
+        (
+            "stall",
+            Self::Stall,
+            "Nothing new starts on this tier until all members are healthy on the release; then it soaks anew and may finish.",
+        ),
+        (
+            "rollBack",
+            Self::RollBack { merge: Merge::Approved },
+            "A pull request restores what ran before on this tier, merged like any other after an approval; windows and freezes hold it. Never across a breaking step, never the rollback of a rollback: then it is as with `hold`.",
+        ),
+    ];
+    const LATER: &'static [&'static str] = &[];
 }
 
 /// The strategies that one word names.

@@ -10,7 +10,8 @@ use jiff::SignedDuration;
 use super::Context;
 use super::windows::windows;
 use crate::policy::file::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OnFailureFile, SelectFile, SoakFile,
+    StrategyWord, TierFile,
 };
 use crate::policy::forms::{Either, List, Word};
 use crate::policy::read::Spanned;
@@ -96,12 +97,22 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 .and_then(|file| report.within_key("windows", |report| windows(file, context.zone.as_ref(), report))),
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
-            on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
+            on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |given| on_failure(&given.value)),
             watch: file.watch.as_ref().map_or(SignedDuration::ZERO, |length| length.value.0),
             strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
             ..Tier::new(TierName::new(name.clone()), select)
         })
     })
+}
+
+fn on_failure(file: &Either<Word<OnFailure>, OnFailureFile>) -> OnFailure {
+    match file {
+        Either::Short(word) => word.0,
+        Either::Long(file) => {
+            let merge = file.roll_back.as_ref().and_then(|roll_back| roll_back.value.merge.as_ref());
+            OnFailure::RollBack { merge: merge.map_or(Merge::Approved, |word| word.value.0) }
+        }
+    }
 }
 
 fn strategy(word: StrategyWord) -> Strategy {

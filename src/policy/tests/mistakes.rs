@@ -35,9 +35,14 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("tiers: [{name: gold, strategy: canary}]", "1:32: `strategy` of tier `gold`: `canary` is not supported"),
     (
-        "tiers: [{name: gold, onFailure: {rollBack: {merge: automatic}}}]",
-        "1:34: `onFailure` of tier `gold`: `rollBack` is not supported",
+        "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",
+        "1:52: `merge` of `rollBack` of `onFailure` of tier `gold`: `automatc` is not known (did you mean",
     ),
+    (
+        "tiers: [{name: gold, onFailure: {rollBack: {}, stall: {}}}]",
+        "1:48: unknown key `stall` in `onFailure` of tier `gold`",
+    ),
+    ("tiers: [{name: gold, onFailure: revert}]", "1:33: `onFailure` of tier `gold`: `revert` is not known"),
     ("tiers: [{name: gold, merge: none}]", "1:29: `merge` of tier `gold`: `none` is not supported"),
     (
         "tiers: [{name: gold, approvals: {covers: [gold]}}]",

@@ -1,7 +1,7 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
+use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next, OnFailure};
 use decide::selector::Operator;
 use decide::window::Range;
 use jiff::SignedDuration;
@@ -41,13 +41,14 @@ tiers:
     select: {matchLabels: {tier: bronze}}
     merge: {patch: automatic, minor: approved, major: manual}
     soak: 24h
+    onFailure: stall
   - name: silver
     select: {matchLabels: {tier: silver}}
     soak: {min: 2d, max: 7d}
     health: {progressDeadline: 90m, degradedFor: 10m, maxFailures: 1, maxUnknown: 2, maxAge: 30s}
     windows: {open: ["Sat,Sun 00:00-24:00", "22:00-04:00"]}
     constraint: "<2"
-    onFailure: hold
+    onFailure: {rollBack: {merge: automatic}}
     watch: 6h
     strategy: allAtOnce
   - name: gold
@@ -100,6 +101,10 @@ fn the_whole_format() {
     );
     assert_eq!(bronze.merge, MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual });
     assert_eq!((bronze.soak.min, silver.soak.min), (SignedDuration::from_hours(24), SignedDuration::from_hours(48)));
+    assert_eq!(
+        (qa.on_failure, bronze.on_failure, silver.on_failure),
+        (OnFailure::Hold, OnFailure::Stall, OnFailure::RollBack { merge: Merge::Automatic })
+    );
     assert_eq!((bronze.watch, silver.watch), (SignedDuration::ZERO, SignedDuration::from_hours(6)));
     assert_eq!((bronze.soak.max, silver.soak.max), (None, Some(SignedDuration::from_hours(168))));
     assert_eq!(
