@@ -2,6 +2,8 @@
 //! pull request, the check, the dashboard and the terminal. Which reason applies is decided in
 //! `gate`.
 
+mod unblock;
+
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,6 +13,7 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::snapshot::{BreakingFact, MissingValue};
 use crate::{ClusterName, Digest, Person, PullNumber, Sha, TierName, Version};
 
 /// Whose window, freeze or rule it is.
@@ -65,102 +68,253 @@ impl fmt::Display for MemberTrouble {
 pub enum Reason {
     // tier below
     FirstTier,
-    TierBelowFinished { tier: TierName, version: Version },
-    TierBelowLetThrough { tier: TierName, version: Version },
-    TierBelowUnfinished { tier: TierName, version: Version },
-    NothingNewer { version: Option<Version> },
+    TierBelowFinished {
+        tier: TierName,
+        version: Version,
+    },
+    TierBelowLetThrough {
+        tier: TierName,
+        version: Version,
+    },
+    TierBelowUnfinished {
+        tier: TierName,
+        version: Version,
+    },
+    NothingNewer {
+        version: Option<Version>,
+    },
     // approvals
     ApprovalNotAsked,
-    Approved { by: Vec<Person> },
-    NeedsApproval { owners: Vec<String>, missing: u32 },
-    ChangesRequested { by: Vec<Person> },
+    Approved {
+        by: Vec<Person>,
+    },
+    Covered {
+        by: Vec<Person>,
+        tiers: Vec<TierName>,
+    },
+    NeedsApproval {
+        owners: Vec<String>,
+        missing: u32,
+    },
+    ChangesRequested {
+        by: Vec<Person>,
+    },
     BypassMissing,
     ManualMerge,
+    // announcements
+    NotAnnounced {
+        of: SignedDuration,
+    },
+    ToldLately {
+        of: SignedDuration,
+    },
+    Told {
+        of: SignedDuration,
+    },
     // windows and freezes
     NoWindow,
     WindowOpen,
-    WindowClosed { whose: Scope },
-    ClosedDays { whose: Scope, why: String },
+    WindowClosed {
+        whose: Scope,
+    },
+    ClosedDays {
+        whose: Scope,
+        why: String,
+    },
     NotFrozen,
-    Frozen { why: String, by: Option<Person> },
+    Frozen {
+        why: String,
+        by: Option<Person>,
+    },
     // holds
     NotHeld,
-    Held { by: Person, why: String },
+    Held {
+        by: Person,
+        why: String,
+    },
     Draft,
     // head and checks
     HeadOurs,
-    HeadEdited { head: Sha },
-    HeadStale { head: Sha },
-    MergedElsewhere { version: Version },
+    HeadEdited {
+        head: Sha,
+    },
+    HeadStale {
+        head: Sha,
+    },
+    MergedElsewhere {
+        version: Version,
+    },
     Mergeable,
     Conflict,
     MergeabilityUnknown,
     ChecksGreen,
-    ChecksPending { names: Vec<String> },
-    ChecksFailed { names: Vec<String> },
+    ChecksPending {
+        names: Vec<String>,
+    },
+    ChecksFailed {
+        names: Vec<String>,
+    },
     // health
     NotLanded,
-    AllHealthy { members: u32, tolerated: u32 },
-    MembersBehind { members: Vec<MemberTrouble> },
-    MembersUnknown { members: Vec<MemberTrouble> },
-    MembersFailed { members: Vec<MemberTrouble>, tolerated: u32 },
+    AllHealthy {
+        members: u32,
+        tolerated: u32,
+    },
+    MembersBehind {
+        members: Vec<MemberTrouble>,
+    },
+    MembersUnknown {
+        members: Vec<MemberTrouble>,
+    },
+    MembersFailed {
+        members: Vec<MemberTrouble>,
+        tolerated: u32,
+    },
     // soak
     SoakNotAsked,
-    Soaking { of: SignedDuration },
-    SoakPaused { of: SignedDuration },
-    Soaked { of: SignedDuration },
-    SoakOverdue { after: SignedDuration, members: Vec<MemberTrouble> },
+    Soaking {
+        of: SignedDuration,
+    },
+    SoakPaused {
+        of: SignedDuration,
+    },
+    Soaked {
+        of: SignedDuration,
+    },
+    SoakOverdue {
+        after: SignedDuration,
+        members: Vec<MemberTrouble>,
+    },
     // progress deadline
     InTime,
-    PastProgressDeadline { deadline: SignedDuration, members: Vec<MemberTrouble> },
+    PastProgressDeadline {
+        deadline: SignedDuration,
+        members: Vec<MemberTrouble>,
+    },
     // releases
     Accepted,
-    OutsideConstraint { constraint: String },
-    DigestChanged { version: Version, pinned: Digest, found: Digest },
+    OutsideConstraint {
+        constraint: String,
+    },
+    DigestChanged {
+        version: Version,
+        pinned: Digest,
+        found: Digest,
+    },
     NotBreaking,
-    Acknowledged { by: Person },
-    BreakingUnacknowledged { from: Version, to: Version },
+    RequiredValueMissing {
+        missing: Vec<MissingValue>,
+    },
+    Acknowledged {
+        by: Person,
+    },
+    BreakingUnacknowledged {
+        from: Version,
+        to: Version,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        facts: Vec<BreakingFact>,
+    },
     NotRejected,
-    Rejected { by: Option<Person>, pull: PullNumber },
-    ReleaseHeld { version: Version, tier: TierName, why: Box<Reason> },
-    FailedBy { by: Person, why: String },
-    HealthLost { why: Box<Reason> },
-    Watched { of: SignedDuration },
-    Stalled { why: Box<Reason> },
-    RollsBack { of: Version, why: Box<Reason> },
+    Rejected {
+        by: Option<Person>,
+        pull: PullNumber,
+    },
+    ReleaseHeld {
+        version: Version,
+        tier: TierName,
+        why: Box<Reason>,
+    },
+    FailedBy {
+        by: Person,
+        why: String,
+    },
+    HealthLost {
+        why: Box<Reason>,
+    },
+    Watched {
+        of: SignedDuration,
+    },
+    Stalled {
+        why: Box<Reason>,
+    },
+    RollsBack {
+        of: Version,
+        why: Box<Reason>,
+    },
     RollBackAsksNone,
     RollBackOff,
-    NoRollBack { why: Box<Reason> },
+    NoRollBack {
+        why: Box<Reason>,
+    },
     RollBackOfRollBack,
     NothingKnownBefore,
-    BreakingBetween { from: Version, to: Version },
-    DigestUnproved { version: Version },
-    Superseded { by: Version },
-    Reverted { version: Version },
+    BreakingBetween {
+        from: Version,
+        to: Version,
+    },
+    DigestUnproved {
+        version: Version,
+    },
+    Superseded {
+        by: Version,
+    },
+    Reverted {
+        version: Version,
+    },
     // grace and force
     GraceOff,
-    GraceRunning { deadline: Timestamp },
-    NoticeMissing { before: SignedDuration },
-    GraceOver { deadline: Timestamp },
-    ForceBlocked { by: Box<Reason> },
-    LedgerOpen { why: String },
-    ClockSkew { skew: SignedDuration },
-    PolicyBroken { why: String },
+    GraceRunning {
+        deadline: Timestamp,
+    },
+    NoticeMissing {
+        before: SignedDuration,
+    },
+    GraceOver {
+        deadline: Timestamp,
+    },
+    ForceBlocked {
+        by: Box<Reason>,
+    },
+    LedgerOpen {
+        why: String,
+    },
+    ClockSkew {
+        skew: SignedDuration,
+    },
+    PolicyBroken {
+        why: String,
+    },
     // ledger
     LedgerIntact,
-    LedgerLost { cited: Sha },
+    LedgerLost {
+        cited: Sha,
+    },
     // tiers and caps
-    NoMembers { tier: TierName },
-    ClusterInTwoTiers { cluster: ClusterName, tiers: Vec<TierName> },
+    NoMembers {
+        tier: TierName,
+    },
+    ClusterInTwoTiers {
+        cluster: ClusterName,
+        tiers: Vec<TierName>,
+    },
     WithinLimits,
-    OpenPullLimit { limit: u32 },
-    ClusterLimit { limit: u32 },
+    OpenPullLimit {
+        limit: u32,
+    },
+    ClusterLimit {
+        limit: u32,
+    },
     // anything that could not be read
-    Unread { what: String, why: String },
+    Unread {
+        what: String,
+        why: String,
+    },
     // alarms
     LookAgain,
     WindowChanges,
-    NoticeDue { before: SignedDuration },
+    NoticeDue {
+        before: SignedDuration,
+    },
 }
 
 /// `2 h 5 min`, `3 d`, `45 s`: at most two units, for people.
@@ -211,6 +365,9 @@ impl fmt::Display for Reason {
             }
             Self::NothingNewer { version: None } => "no release is ready for this tier".to_string(),
             Self::ApprovalNotAsked => "the policy asks for no approval of this step".to_string(),
+            Self::Covered { by, tiers } => {
+                format!("approved by {}, with what was given on {}", list(by), list(tiers))
+            }
             Self::Approved { by } => format!("approved by {}", list(by)),
             Self::NeedsApproval { owners, missing } => people(owners, *missing),
             Self::ChangesRequested { by } => format!("{} requested changes", list(by)),
@@ -218,6 +375,9 @@ impl fmt::Display for Reason {
                 "branch rules ask for a review that the policy does not, and no bypassing App is set up".to_string()
             }
             Self::ManualMerge => "the policy leaves this merge to a person".to_string(),
+            Self::NotAnnounced { of } => format!("people have to be told {} before, and were not yet", spell(*of)),
+            Self::ToldLately { of } => format!("people have to be told {} before it merges", spell(*of)),
+            Self::Told { of } => format!("people were told more than {} ago", spell(*of)),
             Self::NoWindow => "no window restricts merging".to_string(),
             Self::WindowOpen => "every window is open".to_string(),
             Self::WindowClosed { whose } => format!("the window of the {whose} is closed"),
@@ -279,8 +439,12 @@ impl fmt::Display for Reason {
             }
             Self::NotBreaking => "not a breaking step".to_string(),
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
-            Self::BreakingUnacknowledged { from, to } => {
+            Self::RequiredValueMissing { missing } => format!("a required value is missing: {}", list(missing)),
+            Self::BreakingUnacknowledged { from, to, facts } if facts.is_empty() => {
                 format!("{from} to {to} may break, and nobody has acknowledged the migration notes")
+            }
+            Self::BreakingUnacknowledged { from, to, facts } => {
+                format!("{from} to {to} may break ({}), and nobody has acknowledged the migration notes", list(facts))
             }
             Self::NotRejected => "nobody said no".to_string(),
             Self::Rejected { by: Some(by), pull } => format!("{by} closed {pull}, which says no to this release"),
@@ -339,104 +503,5 @@ impl fmt::Display for Reason {
             Self::NoticeDue { before } => format!("the notice {} before the deadline is due", spell(*before)),
         };
         f.write_str(&text)
-    }
-}
-
-impl Reason {
-    /// Who or what can unblock it, in words; none where nothing needs unblocking.
-    #[allow(clippy::too_many_lines)] // one line per reason
-    pub fn unblock(&self) -> Option<String> {
-        let text = match self {
-            Self::TierBelowUnfinished { tier, .. } => format!("the clusters of {tier}, by staying healthy"),
-            Self::NeedsApproval { owners, .. } if owners.is_empty() => {
-                "anybody with write access, by approving".to_string()
-            }
-            Self::NeedsApproval { owners, .. } => format!("{}, by approving", list(owners)),
-            Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
-            Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
-            Self::ManualMerge => "anybody with write access, by merging".to_string(),
-            Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
-                format!("time; or whoever edits the windows of the {whose}")
-            }
-            Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
-            Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
-            Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
-            Self::Draft => "its author's team, by marking it ready for review".to_string(),
-            Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
-            Self::HeadStale { .. } => "the bot, at its next look".to_string(),
-            Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
-            Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
-            Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
-            Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
-            Self::NotLanded => "the merge of its pull request".to_string(),
-            Self::MembersBehind { .. } | Self::MembersUnknown { .. } | Self::SoakOverdue { .. } => {
-                "whoever runs these clusters".to_string()
-            }
-            Self::MembersFailed { .. } | Self::PastProgressDeadline { .. } => {
-                "a newer release, or whoever runs these clusters".to_string()
-            }
-            Self::Soaking { .. } => "time".to_string(),
-            Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
-            Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
-            Self::DigestChanged { .. } => "a release under a new version".to_string(),
-            Self::BreakingUnacknowledged { to, .. } => {
-                format!("anybody with write access: `/coldframe acknowledge {to}`")
-            }
-            Self::Rejected { .. } => "a newer release".to_string(),
-            Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
-            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
-            Self::ForceBlocked { by } => return by.unblock(),
-            Self::LedgerOpen { .. } => {
-                "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
-            }
-            Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
-            Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
-            Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
-            Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
-                "whoever edits the inventory or the tier's selector".to_string()
-            }
-            Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
-            Self::Unread { .. } => "the operator, if it lasts".to_string(),
-            Self::HealthLost { why } | Self::Stalled { why } => return why.unblock(),
-            Self::NoRollBack { .. } => "whoever runs these clusters, or a newer release".to_string(),
-            Self::RollBackOff => "whoever edits `onFailure` in the policy file".to_string(),
-            Self::DigestUnproved { .. } => "whoever looks after the chart's source".to_string(),
-            Self::RollBackOfRollBack | Self::NothingKnownBefore | Self::BreakingBetween { .. } => {
-                "a person, by reverting it by hand".to_string()
-            }
-            Self::Reverted { .. } | Self::FailedBy { .. } => "a newer release".to_string(),
-            Self::FirstTier
-            | Self::TierBelowFinished { .. }
-            | Self::NothingNewer { .. }
-            | Self::ApprovalNotAsked
-            | Self::Approved { .. }
-            | Self::NoWindow
-            | Self::WindowOpen
-            | Self::NotFrozen
-            | Self::NotHeld
-            | Self::HeadOurs
-            | Self::Mergeable
-            | Self::ChecksGreen
-            | Self::AllHealthy { .. }
-            | Self::SoakNotAsked
-            | Self::TierBelowLetThrough { .. }
-            | Self::Soaked { .. }
-            | Self::InTime
-            | Self::Accepted
-            | Self::NotBreaking
-            | Self::Acknowledged { .. }
-            | Self::NotRejected
-            | Self::Watched { .. }
-            | Self::RollsBack { .. }
-            | Self::RollBackAsksNone
-            | Self::Superseded { .. }
-            | Self::GraceOff
-            | Self::GraceOver { .. }
-            | Self::LedgerIntact
-            | Self::WithinLimits
-            | Self::LookAgain
-            | Self::WindowChanges => return None,
-        };
-        Some(text)
     }
 }

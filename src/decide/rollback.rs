@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::gate::{Standing, approvals, breaking, freeze, head, hold, ledger, limits, window};
+use crate::gate::{Standing, announced, approvals, breaking, freeze, head, hold, ledger, limits, window};
 use crate::gate::{release as release_gate, tier_below};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{Merge, OnFailure, Tier};
@@ -150,7 +150,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize) -> Vec<Finding> {
 /// Every gate of an open rollback. It asks no tier below, and steps back over nothing that breaks.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
     let tier = &desk.policy.tiers[rung];
-    vec![
+    let mut findings = vec![
         ledger::finding(desk),
         gate(desk, rung),
         tier_below::none_asked(),
@@ -162,7 +162,9 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
-    ]
+    ];
+    announced(desk, tier, wave, &mut findings);
+    findings
 }
 
 /// Whether the rollback may happen, with what it takes back and why.

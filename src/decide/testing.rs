@@ -160,7 +160,13 @@ fn intent(member: &str, head: &str, minutes: i64) -> Change {
 }
 
 pub(crate) fn release(text: &str) -> Release {
-    Release { version: version(text), digest: Some("sha256:11".into()), marked_breaking: false }
+    Release {
+        version: version(text),
+        digest: Some("sha256:11".into()),
+        marked_breaking: false,
+        breaking: Vec::new(),
+        missing_values: Vec::new(),
+    }
 }
 
 pub(crate) fn place(tier: &str, text: &str) -> (TierName, Vec<Place>) {

@@ -155,6 +155,7 @@ pub(crate) fn stop(wave: &WaveReport) -> Option<&Finding> {
             | Gate::TierBelow
             | Gate::Breaking
             | Gate::Window
+            | Gate::Announce
             | Gate::Approvals
             | Gate::Head
             | Gate::Limits

@@ -1,6 +1,7 @@
 //! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
+pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
 pub(crate) mod freeze;
@@ -142,7 +143,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         return rollback::findings(desk, rung, wave, pull, standing);
     }
     let tier = &desk.policy.tiers[rung];
-    vec![
+    let mut findings = vec![
         ledger::finding(desk),
         release::finding(desk, rung, &wave.version),
         tier_below::finding(desk, rung, &wave.version),
@@ -154,5 +155,15 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
-    ]
+    ];
+    announced(desk, tier, wave, &mut findings);
+    findings
+}
+
+/// Puts what the announcement says before the approvals, where the file asks for one.
+pub(crate) fn announced(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mut Vec<Finding>) {
+    let at = findings.iter().position(|finding| finding.gate >= Gate::Announce).unwrap_or(findings.len());
+    if let Some(finding) = announce::finding(desk, tier, wave) {
+        findings.insert(at, finding);
+    }
 }
