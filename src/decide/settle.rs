@@ -202,7 +202,9 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         Some(grace) => grace.clone(),
         None => {
             let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
-            let just_opened = known_before.is_none_or(|wave| wave.pull.is_none());
+            // Seen much later than the look after its opening, force may have been switched on meanwhile.
+            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+            let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
             let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
             Grace { since, deadline: since + force.after, notices: Vec::new() }
         }

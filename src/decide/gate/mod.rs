@@ -4,6 +4,7 @@
 pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
+pub(crate) mod covers;
 pub(crate) mod freeze;
 pub(crate) mod grace;
 pub(crate) mod head;

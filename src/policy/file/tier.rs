@@ -22,6 +22,8 @@ record! {
         optional soak "soak": Either<Length, SoakFile>,
         /// Whose approval lets a wave through where `merge` asks for one. Default one person, the code owners of each path among them.
         optional approvals "approvals": ApprovalsFile,
+        /// No merge on this tier, automatic, forced or of a rollback, sooner than this after people were told, which is when the pull request was open and held the release. Default `0s`: approvals and windows give people their time.
+        optional announce "announce": Length,
         /// When merges on this tier may happen, beside the file's and the plugin's windows. Default always.
         optional windows "windows": WindowsFile,
         /// Versions that this tier takes at all, beside the plugin's own constraint. Default every accepted one.
@@ -37,7 +39,7 @@ record! {
         /// For how long after finishing a lost health still un-finishes the release, which stops it on the tiers above. Default `0s`: the soak is the time to look; `/coldframe fail <why>` on its pull request works at any time.
         optional watch "watch": Length,
     }
-    later ["announce", "branch", "empty", "early"]
+    later ["branch", "empty", "early"]
 }
 
 record! {
@@ -134,8 +136,10 @@ record! {
         optional code_owners "codeOwners": Flag,
         /// The number of people, at least. Default 1: one pair of eyes beside the bot's.
         optional at_least "atLeast": Count<0>,
+        /// Tiers that an approval given on this tier's pull request covers too: this one and tiers above, for the same release with the same digest. Each of them still asks for its own number of people and its own code owners, and health gates each. Default none: a yes for few clusters is no yes for many.
+        optional covers "covers": List<Name>,
     }
-    later ["covers", "each"]
+    later ["each"]
 }
 
 record! {

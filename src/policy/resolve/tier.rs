@@ -51,6 +51,25 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
         }
         context.tiers.push(file.value);
     }
+    for file in &context.tiers {
+        let title = file.name.as_ref().map_or_else(String::new, |name| format!("tier `{}`", name.value.0));
+        report.within(title, |report| covers(file, context, report));
+    }
+}
+
+/// Reports covered tiers that do not exist or lie below: their turn is over when this one approves.
+pub fn covers(file: &TierFile, context: &Context, report: &mut Report) {
+    let Some(approvals) = &file.approvals else { return };
+    let place = |name: &str| context.ladder.iter().position(|tier| tier.name.as_str() == name);
+    let own = file.name.as_ref().and_then(|name| place(&name.value.0));
+    for name in approvals.value.covers.iter().flat_map(|list| &list.value.items) {
+        let known = report.within_key("approvals", |report| context.knows_tier(name, report));
+        if known && place(&name.value.0) < own {
+            let why = format!("`covers` names tier `{}`, which lies below", name.value.0);
+            let help = "name this tier or tiers above: a release comes here after it has finished the tiers below";
+            report.within_key("approvals", |report| report.wrong(name.at, &why, Some(help)));
+        }
+    }
 }
 
 /// The ladder of a file that names no tiers.
@@ -85,6 +104,12 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 None,
             );
         }
+        if let (Some(announce), Some(force)) = (&file.announce, &file.force)
+            && force.value.after.as_ref().is_some_and(|after| after.value.0 < announce.value.0)
+        {
+            let message = format!("tier `{name}` tells people longer before a merge than its grace period lasts");
+            report.warning(announce.at, message, Some("make `announce` shorter than `after` of `force`"));
+        }
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
         Some(Tier {
             merge,
@@ -98,6 +123,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |given| on_failure(&given.value)),
+            announce: file.announce.as_ref().map_or(SignedDuration::ZERO, |length| length.value.0),
             watch: file.watch.as_ref().map_or(SignedDuration::ZERO, |length| length.value.0),
             strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
             ..Tier::new(TierName::new(name.clone()), select)
@@ -138,6 +164,13 @@ fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
     Approvals {
         code_owners: file.value.code_owners.as_ref().map_or(default.code_owners, |flag| flag.value.0),
         at_least: file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0),
+        covers: file
+            .value
+            .covers
+            .iter()
+            .flat_map(|list| &list.value.items)
+            .map(|name| TierName::new(&*name.value.0))
+            .collect(),
         ..default
     }
 }

@@ -28,7 +28,8 @@ const MISTAKES: &[(&str, &str)] = &[
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
-    ("tiers: [{name: gold, announce: 24h}]", "1:22: tier `gold`: `announce` is not supported by this version"),
+    ("tiers: [{name: gold, early: []}]", "1:22: tier `gold`: `early` is not supported by this version"),
+    ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3}}}]",
         "1:33: `strategy` of tier `gold`: `rollingUpdate` is not supported",
@@ -45,8 +46,12 @@ const MISTAKES: &[(&str, &str)] = &[
     ("tiers: [{name: gold, onFailure: revert}]", "1:33: `onFailure` of tier `gold`: `revert` is not known"),
     ("tiers: [{name: gold, merge: none}]", "1:29: `merge` of tier `gold`: `none` is not supported"),
     (
-        "tiers: [{name: gold, approvals: {covers: [gold]}}]",
-        "1:34: `approvals` of tier `gold`: `covers` is not supported",
+        "tiers: [{name: gold, approvals: {covers: [golf]}}]",
+        "1:43: `approvals` of tier `gold`: there is no tier `golf` (did you mean `gold`?)",
+    ),
+    (
+        "tiers: [{name: a, select: {}}, {name: b, select: {}, approvals: {covers: [b, a]}}]",
+        "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
     ("extends: [canary]", "1:11: `extends`: `canary` is not supported"),

@@ -53,7 +53,8 @@ tiers:
     strategy: allAtOnce
   - name: gold
     select: {matchExpressions: [{key: tier, operator: In, values: [gold, platinum]}, {key: paused, operator: DoesNotExist}]}
-    approvals: {codeOwners: true, atLeast: 2}
+    approvals: {codeOwners: true, atLeast: 2, covers: [gold]}
+    announce: 24h
     force: {after: 30d, notice: [1d, 14d, 3d]}
 plugins:
   - name: cert-manager
@@ -105,6 +106,8 @@ fn the_whole_format() {
         (qa.on_failure, bronze.on_failure, silver.on_failure),
         (OnFailure::Hold, OnFailure::Stall, OnFailure::RollBack { merge: Merge::Automatic })
     );
+    assert_eq!((silver.announce, gold.announce), (SignedDuration::ZERO, SignedDuration::from_hours(24)));
+    assert_eq!((silver.approvals.covers.len(), &gold.approvals.covers[..]), (0, &["gold".into()][..]));
     assert_eq!((bronze.watch, silver.watch), (SignedDuration::ZERO, SignedDuration::from_hours(6)));
     assert_eq!((bronze.soak.max, silver.soak.max), (None, Some(SignedDuration::from_hours(168))));
     assert_eq!(
