@@ -7,7 +7,7 @@ use crate::desk::{Base, Desk};
 use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, gate, member, soak};
+use crate::{Reason, Version, afterwards, gate, member, rollback, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -21,6 +21,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         announced_and_closed(desk, tier);
         landings(desk, tier);
         verdicts(desk, tier);
+        afterwards::settle(desk, tier);
         grace(desk, tier);
     }
 }
@@ -102,6 +103,9 @@ fn landings(desk: &mut Desk<'_>, tier: &Tier) {
         .cloned()
         .collect();
     for wave in overtaken {
+        if wave.version > running && rollback::explains(desk, &tier.name, &running) {
+            continue;
+        }
         if wave.version > running {
             let why = Reason::Reverted { version: wave.version.clone() };
             desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
@@ -156,8 +160,11 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     }
     let health = member::assess(desk, tier, &wave);
     if let Some(why) = health.failure(tier, &wave, desk.now) {
-        desk.record(&tier.name, &running, Change::Failed(Failed { at: desk.now, why }));
+        afterwards::fail(desk, tier, &wave, why);
         return;
+    }
+    if wave.stalled.is_some() && health.all_healthy(&tier.health) {
+        desk.record(&tier.name, &running, Change::Resumed(desk.now));
     }
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, &running, Change::Converged(desk.now));
@@ -170,6 +177,9 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     }
     if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
         desk.record(&tier.name, &running, Change::Finished(desk.now));
+    } else if let Some(through) = soak::overdue(desk, tier, &wave, &health, soaked) {
+        desk.record(&tier.name, &running, Change::LetThrough(through));
+        desk.record(&tier.name, &running, Change::Finished(desk.now));
     }
 }
 
@@ -177,7 +187,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
 fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    if wave.landed.is_some() || wave.is_over() {
+    if wave.landed.is_some() || wave.is_over() || rollback::of(&wave).is_some() {
         return;
     }
     let (Some(force), Some(announced)) = (&tier.force, &wave.pull) else {
@@ -192,7 +202,9 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         Some(grace) => grace.clone(),
         None => {
             let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
-            let just_opened = known_before.is_none_or(|wave| wave.pull.is_none());
+            // Seen much later than the look after its opening, force may have been switched on meanwhile.
+            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+            let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
             let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
             Grace { since, deadline: since + force.after, notices: Vec::new() }
         }

@@ -293,6 +293,8 @@ impl Published {
             version: version.to_string().parse().unwrap(),
             digest: Some(Digest::new(digest)),
             marked_breaking,
+            breaking: Vec::new(),
+            missing_values: Vec::new(),
         };
         Self { version, shown, retagged: false, quality }
     }

@@ -1,8 +1,10 @@
 //! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
+pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
+pub(crate) mod covers;
 pub(crate) mod freeze;
 pub(crate) mod grace;
 pub(crate) mod head;
@@ -24,7 +26,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version};
+use crate::{ClusterName, Reason, TierName, Version, rollback};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -138,8 +140,11 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+    if rollback::of(wave).is_some() {
+        return rollback::findings(desk, rung, wave, pull, standing);
+    }
     let tier = &desk.policy.tiers[rung];
-    vec![
+    let mut findings = vec![
         ledger::finding(desk),
         release::finding(desk, rung, &wave.version),
         tier_below::finding(desk, rung, &wave.version),
@@ -151,5 +156,15 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
-    ]
+    ];
+    announced(desk, tier, wave, &mut findings);
+    findings
+}
+
+/// Puts what the announcement says before the approvals, where the file asks for one.
+pub(crate) fn announced(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mut Vec<Finding>) {
+    let at = findings.iter().position(|finding| finding.gate >= Gate::Announce).unwrap_or(findings.len());
+    if let Some(finding) = announce::finding(desk, tier, wave) {
+        findings.insert(at, finding);
+    }
 }

@@ -205,7 +205,7 @@ fn held(seen: &Pull) -> bool {
         match command.what {
             CommandKind::Hold { .. } => held = true,
             CommandKind::Resume => held = false,
-            CommandKind::Acknowledge { .. } | CommandKind::Rebuild { .. } => {}
+            CommandKind::Acknowledge { .. } | CommandKind::Fail { .. } | CommandKind::Rebuild { .. } => {}
         }
     }
     held
