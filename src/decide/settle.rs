@@ -193,8 +193,9 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         None => {
             let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
             let just_opened = known_before.is_none_or(|wave| wave.pull.is_none());
-            let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
-            Grace { since, deadline: since + force.after, notices: Vec::new() }
+            let fresh = if just_opened { announced.at } else { desk.now };
+            let (since, before) = carried.unwrap_or((fresh, fresh));
+            Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
         }
     };
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
