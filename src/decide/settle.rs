@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
+use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
 use crate::{Reason, Version, gate, member, soak};
@@ -54,6 +54,14 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     {
         let rejected = Rejected { at: *at, by: by.clone(), pull: pull.number };
         desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
+    }
+    // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
+    if let PullState::Closed { by: Some(by), .. } = &pull.state
+        && wave.pull.is_some()
+        && *by == desk.snapshot.hub.bot
+    {
+        let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
+        desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why }));
     }
 }
 

@@ -87,14 +87,12 @@ fn survey(wishes: &Wishes) -> ExitCode {
     first_of(seeds, wishes.jobs, |seed| {
         let broken = run::run(draw::draw(seed, wishes.days), decide::plan).broken;
         if let Some(what) = broken.into_iter().next() {
+            println!("{seed:>7}  {}", what.chars().take(200).collect::<String>());
             failures.lock().unwrap().insert(seed, what);
         }
         None::<()>
     });
     let failures = failures.into_inner().unwrap();
-    for (seed, what) in &failures {
-        println!("{seed:>7}  {}", what.chars().take(200).collect::<String>());
-    }
     println!("{} failing worlds", failures.len());
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -106,6 +106,13 @@ impl Watch {
         if !matches!(snapshot.ledger_state, LedgerState::Intact { .. }) && !plan.actions.is_empty() {
             self.fails(world, format!("S16 acts without a ledger that can be believed: {:?}", plan.actions));
         }
+        for record in &plan.entries {
+            if let decide::ledger::Entry::Rebuilt(given) = &record.entry
+                && given.by.as_str() == crate::pulls::STRANGER
+            {
+                self.fails(world, format!("S16 {} gives the ledger up, who may not", given.by));
+            }
+        }
         self.says_why(world, plan);
         self.members_begin(world, kept, snapshot);
     }
