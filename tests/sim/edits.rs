@@ -24,7 +24,7 @@ fn change(tier: &mut Tier, edit: Edit, drawn: &Force) {
         Edit::ShorterSoak => tier.soak.min /= 2,
         Edit::ForceOn => tier.force = tier.force.take().or_else(|| Some(drawn.clone())),
         Edit::ForceOff => tier.force = None,
-        Edit::LongerForce => tier.force.iter_mut().for_each(|force| force.after = force.after * 2),
+        Edit::LongerForce => tier.force.iter_mut().for_each(|force| force.after *= 2),
         Edit::ShorterForce => tier.force.iter_mut().for_each(|force| force.after /= 2),
         Edit::Automatic => tier.merge = MergeRule::all(Merge::Automatic),
         Edit::Approved => tier.merge = MergeRule::all(Merge::Approved),

@@ -107,7 +107,7 @@ pub fn befall(world: &mut World, happening: Happening) {
 fn freeze(world: &mut World, tier: Option<TierName>, hours: u64) {
     let end = world.now + minutes(hours * 60);
     let why = format!("freeze of {}", world.now);
-    let ends_itself = hours % 2 == 0;
+    let ends_itself = hours.is_multiple_of(2);
     let freeze = Freeze {
         why: why.clone(),
         by: Some(Person::from(OWNERS[0])),

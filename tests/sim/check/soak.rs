@@ -78,15 +78,13 @@ impl Watch {
     /// The members of a wave are fixed when it begins: what the bot finds on the base branch begins at
     /// the first look at which it can read the inventory.
     pub(super) fn members_begin(&mut self, world: &World, kept: &mut Kept, shown: &Snapshot) {
-        if shown.clusters.known().is_none() || world.branch.lost().len() > 0 {
+        if shown.clusters.known().is_none() || !world.branch.lost().is_empty() {
             return;
         }
         for spot in world.base.keys() {
             if let Some(version) = shown_base(shown, spot).and_then(uniform) {
                 let key = (spot.clone(), version);
-                if !kept.members.contains_key(&key) {
-                    kept.members.insert(key, selected(shown, spot));
-                }
+                kept.members.entry(key).or_insert_with(|| selected(shown, spot));
             }
         }
     }
