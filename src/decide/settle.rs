@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
+use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
 use crate::{Reason, Version, afterwards, gate, member, rollback, soak};
@@ -55,6 +55,14 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     {
         let rejected = Rejected { at: *at, by: by.clone(), pull: pull.number };
         desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
+    }
+    // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
+    if let PullState::Closed { by: Some(by), .. } = &pull.state
+        && wave.pull.is_some()
+        && *by == desk.snapshot.hub.bot
+    {
+        let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
+        desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why }));
     }
 }
 
@@ -205,8 +213,9 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
             // Seen much later than the look after its opening, force may have been switched on meanwhile.
             let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
             let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
-            let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
-            Grace { since, deadline: since + force.after, notices: Vec::new() }
+            let fresh = if just_opened { announced.at } else { desk.now };
+            let (since, before) = carried.unwrap_or((fresh, fresh));
+            Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
         }
     };
     let pulls = desk.pulls(&tier.name).unwrap_or_default();

@@ -81,8 +81,9 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
     } else if standing.rewrite && pull.state == PullState::Open {
-        let written = standing.stale.then_some(wave);
-        let proposal = proposal(desk, rung, wave.version.clone(), written);
+        // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
+        let mut proposal = proposal(desk, rung, wave.version.clone(), Some(wave));
+        proposal.written = proposal.written.filter(|_| standing.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }

@@ -19,12 +19,13 @@ use crate::{PullNumber, Reason, TierName, rollback};
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
 /// From when a clock that is already running on this pull request counts: the clock belongs to the
-/// plugin and the tier, a newer release that moved the pull request does not restart it.
-pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<Timestamp> {
+/// plugin and the tier, a newer release that moved the pull request does not restart it; and the
+/// deadline that was announced for it, which the newer release does not move earlier either.
+pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<(Timestamp, Timestamp)> {
     let waves = page.tiers.get(tier)?.iter().rev();
     waves
         .filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull))
-        .find_map(|wave| Some(wave.grace.as_ref()?.since))
+        .find_map(|wave| wave.grace.as_ref().map(|grace| (grace.since, grace.deadline)))
 }
 
 /// The latest of what was announced, start and period without the hub's outages, and each notice
@@ -65,8 +66,10 @@ pub(crate) fn consider(
         findings.push(running(grace.deadline.max(desk.now + before), grace.deadline));
         return None;
     }
-    if desk.now < grace.deadline {
-        findings.push(running(grace.deadline, grace.deadline));
+    // The deadline is the hub's: a clock of ours that runs ahead within bounds must not reach it sooner.
+    let over = grace.deadline + desk.snapshot.hub.skew.abs().min(MOST_SKEW);
+    if desk.now < over {
+        findings.push(running(over, grace.deadline));
         return None;
     }
     if let Some(by) = blocker(desk, pull) {

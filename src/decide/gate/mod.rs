@@ -72,7 +72,9 @@ impl Standing {
         let tier = &desk.policy.tiers[rung];
         let current = wave.head().is_some_and(|head| head.commit == pull.head);
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-        let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
+        // A commit with our trailers is ours even where a ledger that was rolled back knows nothing of it.
+        let written = |wave: &Wave| wave.heads.iter().any(|head| head.commit == pull.head);
+        let ours = current || pull.version.is_some() || waves.any(written);
         let stale = ours && !current;
         Self {
             current,
