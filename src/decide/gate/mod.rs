@@ -72,9 +72,8 @@ impl Standing {
         let tier = &desk.policy.tiers[rung];
         let current = wave.head().is_some_and(|head| head.commit == pull.head);
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-        // A commit with our trailers is ours even where a ledger that was rolled back knows nothing of it.
-        let written = |wave: &Wave| wave.heads.iter().any(|head| head.commit == pull.head);
-        let ours = current || pull.version.is_some() || waves.any(written);
+        // Trailers prove nothing here: who amends our commit keeps them.
+        let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
         Self {
             current,
