@@ -7,4 +7,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cargo build --release --locked --quiet --package sim
-exec target/release/sim kill-matrix "$@"
+exec "${CARGO_TARGET_DIR:-target}/release/sim" kill-matrix "$@"

@@ -8,4 +8,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cargo build --release --locked --quiet --package sim
-exec target/release/sim worlds "$@"
+exec "${CARGO_TARGET_DIR:-target}/release/sim" worlds "$@"
