@@ -1,0 +1,1 @@
+//! Stories as people write them, and what is said about each mistake.
