@@ -1,11 +1,7 @@
 # A release climbs from qa to gold. Patches reach bronze by themselves; silver and gold ask their owners.
 story: A clean climb
 zone: Europe/Berlin
-policy:
-  extends: [bronze-silver-gold]
-  tiers:
-    - {name: qa, select: {matchLabels: {tier: qa}}, merge: automatic}
-    - name: bronze
+policy: ladder.yaml
 clusters: qa-1 qa-2  tier=qa
 clusters: bronze-1 bronze-2 bronze-3  tier=bronze
 clusters: silver-1 silver-2  tier=silver

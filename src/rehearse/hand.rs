@@ -52,13 +52,12 @@ fn act(world: &mut World, action: &Action) -> bool {
             remember(world, &(plugin.clone(), tier.clone()), version, Change::Merging(merging));
             is_at(world, pull.0, head) && hub::merge(world, pull.0, &hub::bot(), forced.is_some())
         }
-        Action::Close { plugin, tier, pull, head, why } => {
+        Action::Close { plugin: _, tier: _, pull, head, why } => {
             if !is_at(world, pull.0, head) {
                 return false;
             }
             hub::close(world, pull.0, &hub::bot());
-            let spot = (plugin.clone(), tier.clone());
-            world.note(Noted::Closed { spot, pull: pull.0, why: why.to_string() });
+            world.note(Noted::Closed { pull: pull.0, why: why.to_string() });
             true
         }
         Action::Notice { plugin, tier, version, pull, before, deadline } => {

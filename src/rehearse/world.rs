@@ -61,7 +61,7 @@ pub(crate) enum Noted {
     /// A pull request was merged.
     Merged { spot: Spot, version: Version, pull: u64, by: Person, forced: bool },
     /// The bot closed a pull request.
-    Closed { spot: Spot, pull: u64, why: String },
+    Closed { pull: u64, why: String },
     /// People were told that a deadline comes near.
     Notice { spot: Spot, version: Version, before: SignedDuration, deadline: Timestamp },
     /// An entry of the bot's memory.

@@ -128,7 +128,7 @@ fn person(cursor: &mut Cursor<'_>, names: &NameList, who: Person) -> Result<Even
             let plugin = plugin(cursor, names)?;
             let version = version(&cursor.need("a version", form)?)?;
             cursor.must("to", form)?;
-            Ok(Event::Commit { who, plugin, version, tier: tier(cursor, names)? })
+            Ok(Event::Commit { plugin, version, tier: tier(cursor, names)? })
         }
         "freezes" => freeze(cursor, names, who),
         "lifts" => {

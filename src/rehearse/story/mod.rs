@@ -123,7 +123,7 @@ pub(crate) enum Event {
     /// From now on a person acknowledges whatever is proposed.
     AcknowledgeAll { who: Person },
     /// A person writes a version to the base branch, past every pull request.
-    Commit { who: Person, plugin: PluginName, version: Version, tier: TierName },
+    Commit { plugin: PluginName, version: Version, tier: TierName },
     /// A person writes a freeze into the policy file.
     Freeze { who: Person, tiers: Vec<TierName>, plugins: Vec<PluginName>, why: String },
     /// A person takes every freeze out of the policy file.

@@ -179,7 +179,7 @@ impl Stage {
             self.teller.note(note, &self.world.snapshot.ledger);
         }
         self.told = self.world.diary.len();
-        self.teller.standing(self.world.now, &self.plan);
+        self.teller.standing(self.world.now, &self.plan, &self.world.snapshot.ledger);
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Stage {
             }
             Event::ApproveAll { who, after } => self.world.hub.approvers.push((who, after)),
             Event::AcknowledgeAll { who } => self.world.hub.acknowledgers.push(who),
-            Event::Commit { who: _, plugin, version, tier } => {
+            Event::Commit { plugin, version, tier } => {
                 let members = self.world.members(&tier, &plugin);
                 hub::put(&mut self.world, &(plugin, tier), &members, &version);
             }

@@ -107,10 +107,14 @@ impl Teller {
     }
 
     /// Tells what each tier waits for, where that is new.
-    pub fn standing(&mut self, now: Timestamp, plan: &Plan) {
+    pub fn standing(&mut self, now: Timestamp, plan: &Plan, ledger: &Ledger) {
         for wave in &plan.waves {
             let spot = (wave.plugin.clone(), wave.tier.clone());
-            let text = self.waits_for(wave, &spot);
+            // What was there before the story is nobody's climb.
+            let page = ledger.plugins.get(&wave.plugin);
+            let kept = wave.version.as_ref().and_then(|version| page?.wave(&wave.tier, version));
+            let climbs = kept.is_none_or(|kept| kept.head().is_some());
+            let text = if climbs { self.waits_for(wave, &spot) } else { String::new() };
             let known = self.standing.get(&spot).map_or("", String::as_str);
             if text == known {
                 continue;
@@ -133,7 +137,7 @@ impl Teller {
             }
         };
         match &wave.state {
-            WaveState::Open { .. } | WaveState::Waiting => format!("  … {what} waits{until}: {}", finding.because),
+            WaveState::Open { .. } | WaveState::Waiting => format!("  … {what}{until}: {}", finding.because),
             WaveState::Soaking { paused: false, .. } => format!("  … {what} soaks{until}"),
             WaveState::Soaking { paused: true, .. } => format!("  … {what} stands still: {}", finding.because),
             WaveState::Converging { .. } if matches!(finding.verdict, Verdict::Unknown) => {

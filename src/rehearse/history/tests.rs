@@ -1,0 +1,1 @@
+//! The figures of a replay, and what is said about a file that is no history.
