@@ -98,7 +98,11 @@ fn about_wave(cursor: &mut Cursor<'_>, names: &NameList) -> Result<Expect, Probl
             let word = cursor.need("a state", &format!("there are {}", listed(&known)))?;
             match STATES.iter().find(|(state, _)| *state == word.text) {
                 Some((_, state)) => Ok(Expect::State { plugin, tier, word: *state }),
-                None => Err(word.wrong("is no state", format!("there are {}", listed(&known)))),
+                None => {
+                    let near = nearest(word.text, known.iter().copied());
+                    let all = || format!("there are {}", listed(&known));
+                    Err(word.wrong("is no state", near.map_or_else(all, |near| format!("did you mean `{near}`?"))))
+                }
             }
         }
         "says" => match cursor.rest() {
@@ -135,7 +139,8 @@ fn deed(cursor: &mut Cursor<'_>, names: &NameList, tier: TierName) -> Result<Dee
     let verb = cursor.need("what is done", FORMS)?;
     let found = VERBS.iter().find(|(past, present, _)| *past == verb.text || *present == verb.text);
     let Some((_, _, kind)) = found else {
-        let known: Vec<&str> = VERBS.iter().flat_map(|(past, present, _)| [*past, *present]).collect();
+        let verbs = VERBS.iter().flat_map(|(past, present, _)| [*past, *present]);
+        let known: Vec<&str> = verbs.chain(["runs"]).collect();
         let help = nearest(verb.text, known.iter().copied())
             .map_or_else(|| format!("there are {}", listed(&known)), |near| format!("did you mean `{near}`?"));
         return Err(verb.wrong("is nothing that can be expected", help));

@@ -59,6 +59,10 @@ pub(super) fn parse(source: &SourceFile, folder: &Path) -> Parsed {
     let (policy, files) = head.policy(&mut problems);
     let known = Known { names: head.names(policy.as_ref()) };
     head.check(&known.names, &mut problems);
+    // Names that the head failed to give would be mistakes in every line below.
+    if !problems.is_empty() {
+        next = lines.len();
+    }
     let mut body = Body { source, known, head: &head, lines: Vec::new(), never: Vec::new(), above: None };
     while let Some(line) = lines.get(next) {
         let block = block_after(&lines, next);
