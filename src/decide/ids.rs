@@ -1,6 +1,7 @@
 //! Names and versions. What they mean to a policy is in `model`.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
@@ -10,14 +11,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
+        ///
+        /// A copy shares the text: a fleet names each cluster hundreds of thousands of times.
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Wraps the text as it is; who reads it from outside checks its form there.
             pub fn new(text: impl Into<String>) -> Self {
-                Self(text.into())
+                Self(Arc::from(text.into()))
             }
 
             /// The text as it was given.
@@ -34,7 +36,19 @@ macro_rules! text_id {
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
-                Self(text.to_string())
+                Self(Arc::from(text))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map(Self::new)
             }
         }
     };

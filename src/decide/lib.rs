@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod constraint;
+mod conveyor;
 mod desk;
 mod gate;
 pub mod ids;

@@ -1,5 +1,5 @@
-//! Which releases a tier may take: accepted by the policy, not stopped, newest that finished the
-//! tier below (the conveyor, policy section 3). When its pull request may merge is in `gate`.
+//! Which releases may climb: accepted by the policy, not stopped, not refused. Which of them a tier
+//! takes next is in `conveyor`, when its pull request may merge in `gate`.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -64,7 +64,7 @@ pub(crate) fn rejected(desk: &Desk<'_>, rung: usize, version: &Version) -> Optio
 
 /// Every no on a tier: as the ledger has it, and as the hub shows it (the ledger may have been
 /// lost). A closing by the bot itself is no no.
-fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
+pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     let mut noes = Vec::new();
     for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
         if let Some(no) = &wave.rejected {
@@ -81,36 +81,8 @@ fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     noes
 }
 
-/// What a tier would take next: the newest version that finished the tier below (on the first
-/// tier: the newest accepted release), if newer than what it runs, than what failed here and than
-/// what a person said no to here.
-pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
-    let tier = desk.policy.tiers.get(rung)?;
-    let running = desk.base(&tier.name);
-    let floor =
-        [running.highest().cloned(), failed_here(desk, tier), refused_here(desk, tier)].into_iter().flatten().max();
-    let ready = match rung.checked_sub(1) {
-        None => desk.releases().ok()?.iter().map(|release| release.version.clone()).collect::<Vec<_>>(),
-        Some(below) => finished(desk, below),
-    };
-    ready
-        .into_iter()
-        .filter(|version| floor.as_ref().is_none_or(|floor| version > floor))
-        .filter(|version| stopped(desk, rung, version).is_none())
-        .max()
-}
-
-fn failed_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
-    let waves = desk.page.tiers.get(&tier.name)?;
-    waves.iter().filter(|wave| wave.failed.is_some()).map(|wave| wave.version.clone()).max()
-}
-
-fn refused_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
-    noes(desk, tier).into_iter().map(|(version, _)| version).max()
-}
-
 /// Versions that have finished a tier and were not found wanting afterwards.
-fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
+pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
     waves.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()

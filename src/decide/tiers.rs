@@ -1,5 +1,5 @@
 //! Each tier from the bottom up: what it holds, what it would take, and what to do about it. Which
-//! release it may take is in `release`, whether it may merge in `gate`.
+//! release it takes is in `conveyor`, whether it may merge in `gate`.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::ledger::{Change, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Identity, Proposal, Verdict};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, release, report, settle};
+use crate::{Reason, Version, conveyor, release, report, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -22,7 +22,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         }
         if let Some(wave) = climbing(desk, tier) {
             open_wave(desk, rung, &wave);
-        } else if let Some(wave) = occupant(desk, tier) {
+        } else if let Some(wave) = occupant(desk, tier).filter(|wave| !conveyor::passes(desk, rung, wave)) {
             report::landed(desk, rung, &wave);
         } else {
             free_tier(desk, rung);
@@ -48,7 +48,8 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[rung];
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     let pull = settle::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
-    if let Some(why) = withdrawal(desk, rung, wave) {
+    let given_up = || conveyor::given_up(desk, rung, wave, pull);
+    if let Some(why) = withdrawal(desk, rung, wave).or_else(given_up) {
         withdraw(desk, rung, wave, pull, why);
         return;
     }
@@ -61,7 +62,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
-    if let Some(newer) = overtaking(desk, rung, wave, pull, &standing) {
+    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, rung, pull, newer, None);
@@ -144,15 +145,6 @@ fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: Reason) {
     }
 }
 
-/// A newer version that may move this pull request: while nobody has approved it and no notice
-/// was sent, and while the branch is ours (policy, section 3).
-fn overtaking(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Option<Version> {
-    let untouched = standing.ours() && !standing.approved_by_anybody && pull.state == PullState::Open && !standing.held;
-    let announced = wave.grace.as_ref().is_some_and(|grace| !grace.notices.is_empty()) || !pull.notices.is_empty();
-    let newer = release::candidate(desk, rung).filter(|candidate| *candidate > wave.version)?;
-    (untouched && !announced).then_some(newer)
-}
-
 /// A tier without a wave: take the next release, if there is one.
 fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     let tier = &desk.policy.tiers[rung];
@@ -164,7 +156,7 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         report::idle(desk, rung);
         return;
     }
-    let Some(version) = release::candidate(desk, rung) else {
+    let Some(version) = conveyor::candidate(desk, rung) else {
         if let Some(pull) = leftover {
             tidy_up(desk, rung, pull);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use decide::model::Next;
 use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
@@ -48,6 +49,7 @@ pub fn plugin(
         let policy = PluginPolicy {
             constraint: constraint.map(|constraint| constraint.value.0.clone()),
             windows,
+            next: file.value.next.as_ref().map_or(Next::default(), |next| next.value.0),
             ..PluginPolicy::new(PluginName::new(file.value.name.as_ref()?.value.0.clone()), tiers)
         };
         Some((policy, PluginWiring { chart: chart?, poll, write, signals }))

@@ -299,6 +299,11 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("versions", "{block: []}", "`versions` of plugin `loki`: `block` is not supported by this version"),
     ("pins", "[]", "plugin `loki`: `pins` is not supported by this version"),
+    (
+        "next",
+        "newest",
+        "`next` of plugin `loki`: `newest` is not known (write one of `newestFinished`, `every`, `restart`)",
+    ),
     ("after", "[x]", "plugin `loki`: `after` is not supported by this version"),
     ("write", "[]", "`write` of plugin `loki`: an empty list"),
     ("write", "[{file: a.yaml}]", "`write` of plugin `loki` has no `path`"),

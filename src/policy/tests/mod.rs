@@ -1,7 +1,7 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule};
+use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
 use decide::selector::Operator;
 use decide::window::Range;
 use jiff::SignedDuration;
@@ -79,6 +79,7 @@ plugins:
     chart: {repository: https://charts.example/stable/, name: loki}
     write: [{file: "clusters/{tier}/loki.yaml", path: $.spec.chart.spec.version}]
     signals: [{helmRelease: {namespace: loki, name: loki}}]
+    next: every
 people: {hold: admin, acknowledge: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
 "#;
@@ -165,6 +166,10 @@ fn the_whole_format() {
     let write =
         Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
     assert_eq!(loki.write, [write]);
+    assert_eq!(
+        policy.plugins.iter().map(|plugin| plugin.next).collect::<Vec<_>>(),
+        [Next::NewestFinished, Next::Every]
+    );
 }
 
 const PLUGIN: &str = "

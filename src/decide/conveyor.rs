@@ -1,0 +1,260 @@
+//! Which release a tier takes next (policy, section 3): `newestFinished`, `every` or `restart`, and
+//! what a newer one does to the wave that is there. Which releases may climb at all is in `release`.
+
+use alloc::vec::Vec;
+
+use crate::desk::Desk;
+use crate::gate::{Standing, hold};
+use crate::ledger::Wave;
+use crate::model::{Next, Tier};
+use crate::plan::Verdict;
+use crate::release::{finished, noes, stopped};
+use crate::snapshot::{Pull, PullState};
+use crate::{Reason, Version};
+
+/// What a tier would take next, if newer than what it runs, than what failed here and than what a
+/// person said no to here; `next` says which of those that are ready.
+pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
+    let ready = at_hand(desk, rung);
+    match desk.policy.next {
+        Next::NewestFinished => ready.into_iter().max(),
+        Next::Every => next_of(desk, rung, ready),
+        Next::Restart => {
+            let target = target(desk)?;
+            ready.into_iter().find(|version| *version == target)
+        }
+    }
+}
+
+/// Releases that a tier may take now: on the first tier the accepted ones, above it those that have
+/// finished the tier below.
+fn at_hand(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
+    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
+    let floor = floor(desk, tier);
+    let ready = match rung.checked_sub(1) {
+        None => listed(desk),
+        Some(below) => finished(desk, below),
+    };
+    ready
+        .into_iter()
+        .filter(|version| floor.as_ref().is_none_or(|floor| version > floor))
+        .filter(|version| stopped(desk, rung, version).is_none())
+        .collect()
+}
+
+fn listed(desk: &Desk<'_>) -> Vec<Version> {
+    desk.releases().unwrap_or_default().iter().map(|release| release.version.clone()).collect()
+}
+
+/// What a release has to be newer than: what runs, what failed here, what a person refused here.
+fn floor(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
+    let running = desk.base(&tier.name).highest().cloned();
+    [running, failed_here(desk, tier), refused_here(desk, tier)].into_iter().flatten().max()
+}
+
+fn failed_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
+    let waves = desk.page.tiers.get(&tier.name)?;
+    waves.iter().filter(|wave| wave.failed.is_some()).map(|wave| wave.version.clone()).max()
+}
+
+fn refused_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
+    noes(desk, tier).into_iter().map(|(version, _)| version).max()
+}
+
+/// `every`: the one that follows what runs. Where nothing runs there is nothing to follow, and a
+/// first install takes the newest.
+fn next_of(desk: &Desk<'_>, rung: usize, ready: Vec<Version>) -> Option<Version> {
+    let installed = desk.base(&desk.policy.tiers.get(rung)?.name).highest().is_some();
+    if installed { ready.into_iter().min() } else { ready.into_iter().max() }
+}
+
+/// `restart`: the one release that climbs, the newest that is on the first tier or may enter it. One
+/// that failed or was refused there gives the place back to the one before it.
+fn target(desk: &Desk<'_>) -> Option<Version> {
+    let first = desk.policy.tiers.first()?;
+    let climbing = desk.page.climbing(&first.name).map(|wave| &wave.version);
+    let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
+    let begun = waves.filter(|wave| wave.landed.is_some()).map(|wave| &wave.version).chain(climbing).cloned();
+    begun.filter(|version| stopped(desk, 0, version).is_none()).chain(at_hand(desk, 0)).max()
+}
+
+/// The newer release for which a wave is abandoned under `restart`.
+fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
+    match desk.policy.next {
+        Next::NewestFinished | Next::Every => None,
+        Next::Restart => target(desk).filter(|target| *target > wave.version),
+    }
+}
+
+/// Why an open wave is given up for a newer release under `restart`. On the first tier the pull
+/// request moves instead, unless people were already told when this release would be merged.
+pub(crate) fn given_up(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>) -> Option<Reason> {
+    let by = abandoned_for(desk, wave)?;
+    let merged = pull.is_some_and(|pull| pull.state != PullState::Open);
+    let held = pull.is_some_and(|pull| hold::finding(pull).verdict != Verdict::Pass);
+    let moves = rung == 0 && (held || !pull.is_some_and(|pull| told(wave, pull)));
+    (!merged && !moves).then_some(Reason::Superseded { by })
+}
+
+/// Whether a release may come to a tier though the wave on it has not finished.
+pub(crate) fn passes(desk: &Desk<'_>, rung: usize, occupant: &Wave) -> bool {
+    abandoned_for(desk, occupant).is_some() && candidate(desk, rung).is_some()
+}
+
+/// A newer version that moves this pull request: while nobody has approved it and no notice was sent,
+/// and while the branch is ours. `every` skips none; under `restart` an approval keeps nothing.
+pub(crate) fn overtaking(
+    desk: &Desk<'_>,
+    rung: usize,
+    wave: &Wave,
+    pull: &Pull,
+    standing: &Standing,
+) -> Option<Version> {
+    let stays = match desk.policy.next {
+        Next::NewestFinished => standing.approved_by_anybody,
+        Next::Every => true,
+        Next::Restart => false,
+    };
+    let free = standing.ours() && pull.state == PullState::Open && !standing.held && !told(wave, pull);
+    let newer = candidate(desk, rung).filter(|candidate| *candidate > wave.version)?;
+    (free && !stays).then_some(newer)
+}
+
+/// Whether people were told when this pull request would be merged by force.
+fn told(wave: &Wave, pull: &Pull) -> bool {
+    wave.grace.as_ref().is_some_and(|grace| !grace.notices.is_empty()) || !pull.notices.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::ledger::{Change, Landed};
+    use crate::plan::Action;
+    use crate::snapshot::{Read, Snapshot};
+    use crate::testing::*;
+    use alloc::string::{String, ToString};
+    use alloc::vec;
+    use alloc::{format, vec::Vec};
+
+    /// What the plan does to pull requests, one line each.
+    fn doings(world: &Snapshot) -> Vec<String> {
+        let plan = crate::plan(world, noon());
+        let doing = |action: &Action| match action {
+            Action::Open(proposal) => format!("open {} on {}", proposal.to, proposal.tier),
+            Action::Update { proposal, .. } => format!("move {} to {}", proposal.tier, proposal.to),
+            Action::Merge { tier, version, .. } => format!("merge {version} on {tier}"),
+            Action::Close { tier, why, .. } => format!("close {tier}: {why}"),
+            Action::Notice { tier, .. } => format!("notice on {tier}"),
+        };
+        plan.actions.iter().map(doing).collect()
+    }
+
+    fn publish(world: &mut Snapshot, versions: &[&str]) {
+        facts(world).releases = Read::Known(versions.iter().map(|text| release(text)).collect());
+    }
+
+    fn on_qa(world: &mut Snapshot, text: &str, change: Change) {
+        let (plugin, tier) = ("app".into(), "qa".into());
+        world.ledger.apply(&crate::Entry::Wave { plugin, tier, version: version(text), change });
+    }
+
+    /// 1.2.0 has finished qa, too, while the pull request of 1.1.0 waits on bronze.
+    fn finished_above(world: &mut Snapshot) {
+        publish(world, &["1.0.0", "1.1.0", "1.2.0"]);
+        let landed = Landed { at: ago(20), commit: None, by: None };
+        on_qa(world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
+        on_qa(world, "1.2.0", Change::Finished(ago(8)));
+        facts(world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
+    }
+
+    /// 1.1.0 was merged on qa by the bot and soaks there; nothing is on bronze.
+    fn soaking(world: &mut Snapshot) {
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+        page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+        facts(world).pulls = Read::Known(Vec::new());
+        publish(world, &["1.0.0", "1.1.0", "1.2.0"]);
+    }
+
+    #[test]
+    fn next_says_which_release_a_tier_takes() {
+        type Case = (&'static str, fn(&mut Snapshot), [&'static [&'static str]; 3]);
+        let cases: [Case; 6] = [
+            (
+                "two new releases at the first tier, an approved pull request above",
+                |w| publish(w, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]),
+                [
+                    &["open 1.3.0 on qa", "merge 1.1.0 on bronze"],
+                    &["open 1.2.0 on qa", "merge 1.1.0 on bronze"],
+                    &["open 1.3.0 on qa", "close bronze: 1.3.0 takes its place"],
+                ],
+            ),
+            (
+                "a newer one has finished the tier below, nobody has approved",
+                |w| {
+                    *w = unapproved();
+                    finished_above(w);
+                },
+                [&["move bronze to 1.2.0"], &[], &["close bronze: 1.2.0 takes its place"]],
+            ),
+            (
+                "the same, and it is approved",
+                finished_above,
+                [&["merge 1.1.0 on bronze"], &["merge 1.1.0 on bronze"], &["close bronze: 1.2.0 takes its place"]],
+            ),
+            ("the one on the first tier soaks", soaking, [&[], &[], &["open 1.2.0 on qa"]]),
+            (
+                "the newest was refused: the one before it climbs on",
+                |w| {
+                    publish(w, &["1.0.0", "1.1.0", "1.2.0"]);
+                    let no = crate::ledger::Rejected { at: ago(1), by: None, pull: crate::PullNumber(9) };
+                    let landed = Landed { at: ago(20), commit: None, by: None };
+                    on_qa(w, "1.2.0", Change::Found { members: Vec::new(), digest: None, landed });
+                    on_qa(w, "1.2.0", Change::Rejected(no));
+                },
+                [&["merge 1.1.0 on bronze"], &["merge 1.1.0 on bronze"], &["merge 1.1.0 on bronze"]],
+            ),
+            (
+                "nothing is installed: the newest, whatever came before",
+                |w| {
+                    *w = crate::Snapshot { ledger: crate::Ledger::default(), ..ready() };
+                    publish(w, &["1.0.0", "1.1.0", "1.2.0"]);
+                    facts(w).pulls = Read::Known(Vec::new());
+                    facts(w).base = Read::Known([].into());
+                },
+                [&["open 1.2.0 on qa"], &["open 1.2.0 on qa"], &["open 1.2.0 on qa"]],
+            ),
+        ];
+        for (name, change, expected) in cases {
+            for (next, expected) in [Next::NewestFinished, Next::Every, Next::Restart].into_iter().zip(expected) {
+                let mut world = ready();
+                change(&mut world);
+                world.policy.plugins[0].next = next;
+                assert_eq!(doings(&world), expected, "{name}, {next:?}");
+            }
+        }
+    }
+
+    /// Under `restart` the first tier's own pull request moves, also an approved one; a held one and
+    /// one about which people were told does not.
+    #[test]
+    fn restart_moves_the_first_pull_request() {
+        let world = |change: fn(&mut Snapshot)| {
+            let mut world = ready();
+            world.policy.plugins[0].tiers.remove(0);
+            world.policy.plugins[0].next = Next::Restart;
+            publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+            change(&mut world);
+            doings(&world)
+        };
+        assert_eq!(world(|_| {}), ["move bronze to 1.2.0"]);
+        assert_eq!(world(|w| edit(w, |pull| pull.draft = true)), [""; 0]);
+        assert_eq!(world(|w| edit(w, |pull| pull.head = "eeeeeeeeee".into())), [""; 0]);
+        let told = |w: &mut Snapshot| {
+            let before = jiff::SignedDuration::from_mins(10);
+            edit(w, |pull| pull.notices = vec![crate::snapshot::SentNotice { before, at: ago(1) }]);
+        };
+        assert_eq!(world(told), ["close bronze: 1.2.0 takes its place".to_string()]);
+    }
+}
