@@ -141,7 +141,8 @@ pub(super) fn roll_out(world: &mut World, cluster: &ClusterName, plugin: &Plugin
     });
     running.asked += 1;
     let asked = running.asked;
-    let due = |arrives| Due::Rollout { cluster: cluster.clone(), plugin: plugin.clone(), asked, to: to.clone(), arrives };
+    let due =
+        |arrives| Due::Rollout { cluster: cluster.clone(), plugin: plugin.clone(), asked, to: to.clone(), arrives };
     if takes.is_zero() {
         roll_on(world, cluster, plugin, asked, to, true);
         return;
@@ -183,13 +184,7 @@ pub(super) fn roll_on(
 }
 
 /// Changes the state of what runs. Whether anything runs there.
-pub(crate) fn turn(
-    world: &mut World,
-    cluster: &ClusterName,
-    plugin: &PluginName,
-    to: Condition,
-    why: &str,
-) -> bool {
+pub(crate) fn turn(world: &mut World, cluster: &ClusterName, plugin: &PluginName, to: Condition, why: &str) -> bool {
     let now = world.now;
     let Some(running) = world.fleet.running.get_mut(&(cluster.clone(), plugin.clone())) else { return false };
     if running.condition != to {

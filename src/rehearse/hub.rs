@@ -70,9 +70,8 @@ impl Hub {
     /// The open pull request that holds a version of a plugin.
     pub fn open_with(&self, plugin: &PluginName, version: &Version) -> Option<u64> {
         let numbers = self.read.get(plugin)?.iter();
-        let holds = |pull: &PullRequest| {
-            pull.shown.state == PullState::Open && pull.shown.version.as_ref() == Some(version)
-        };
+        let holds =
+            |pull: &PullRequest| pull.shown.state == PullState::Open && pull.shown.version.as_ref() == Some(version);
         numbers.rev().find(|number| self.pulls.get(number).is_some_and(holds)).copied()
     }
 
@@ -301,9 +300,11 @@ pub(super) fn pulls(world: &mut World, plugin: &PluginName) -> Vec<Pull> {
         let pull = world.hub.pulls.get(&number)?;
         let spot = (pull.plugin.clone(), pull.shown.tier.clone());
         let conflicts = pull.shown.state == PullState::Open
-            && world.hub.written.get(&pull.content).is_some_and(|written| {
-                places_of(world, &spot, &written.members) != written.before
-            });
+            && world
+                .hub
+                .written
+                .get(&pull.content)
+                .is_some_and(|written| places_of(world, &spot, &written.members) != written.before);
         let mergeable = if conflicts { Mergeable::Conflict } else { Mergeable::Yes };
         Some(Pull { mergeable, ..pull.shown.clone() })
     };

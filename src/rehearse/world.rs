@@ -245,8 +245,8 @@ impl World {
         for _ in 0..MOST_LOOKS {
             self.show();
             let plan = decide::plan(&self.snapshot, self.now);
-            let moved = !plan.actions.is_empty()
-                || plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
+            let moved =
+                !plan.actions.is_empty() || plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
             let pressed = hand::carry_out(self, &plan) && hub::press_buttons(self, &plan);
             if !moved && !pressed {
                 if self.restless {
@@ -266,13 +266,9 @@ impl World {
         let plugins: Vec<PluginName> = self.snapshot.policy.plugins.iter().map(|plugin| plugin.name.clone()).collect();
         let silent = self.hub.silent;
         let unread = || "the hub does not answer".to_string();
-        self.snapshot.ledger_state = if silent {
-            LedgerState::Unread(unread())
-        } else {
-            LedgerState::Intact { guarded: LedgerGuard::BotsOnly }
-        };
-        self.snapshot.clusters =
-            if silent { Read::Unread(unread()) } else { Read::Known(self.fleet.clusters.clone()) };
+        self.snapshot.ledger_state =
+            if silent { LedgerState::Unread(unread()) } else { LedgerState::Intact { guarded: LedgerGuard::BotsOnly } };
+        self.snapshot.clusters = if silent { Read::Unread(unread()) } else { Read::Known(self.fleet.clusters.clone()) };
         for plugin in plugins {
             let base = if silent { Read::Unread(unread()) } else { Read::Known(hub::base(self, &plugin)) };
             let pulls = if silent { Read::Unread(unread()) } else { Read::Known(hub::pulls(self, &plugin)) };

@@ -26,7 +26,8 @@ pub(super) fn picture(case: &Case) -> String {
         for (index, tier) in column.figures.tiers.iter().enumerate() {
             let name = if index == 0 { column.name } else { "" };
             let inner = width - longest.max("released".len());
-            let _ = writeln!(out, "  {name:inner$}{:1$}  {2}", tier.name.as_str(), width - inner, bars(&tier.months, most));
+            let _ =
+                writeln!(out, "  {name:inner$}{:1$}  {2}", tier.name.as_str(), width - inner, bars(&tier.months, most));
         }
     }
     let month = |at: jiff::Timestamp| at.to_zoned(TimeZone::UTC).strftime("%b %Y").to_string();

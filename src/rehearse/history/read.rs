@@ -31,7 +31,10 @@ pub(super) struct Event {
 /// What happened to a plugin.
 #[derive(Clone, Debug)]
 pub(super) enum What {
-    Release { version: Version, breaking: bool },
+    Release {
+        version: Version,
+        breaking: bool,
+    },
     /// It is not promoted any more.
     Removed,
 }
@@ -57,7 +60,9 @@ impl History {
     /// Reads the text of a history.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let mut entries: Vec<Entry> = serde_json::from_str(text).map_err(|error| {
-            anyhow::anyhow!("{error}; a history is a list of {{\"plugin\": …, \"version\": …, \"date\": \"2026-11-23T09:00:00Z\"}}")
+            anyhow::anyhow!(
+                "{error}; a history is a list of {{\"plugin\": …, \"version\": …, \"date\": \"2026-11-23T09:00:00Z\"}}"
+            )
         })?;
         // Stable: entries of one instant keep their order.
         entries.sort_by_key(|entry| entry.date);

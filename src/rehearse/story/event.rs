@@ -13,11 +13,9 @@ use crate::policy::Problem;
 use crate::policy::nearest::nearest;
 use crate::rehearse::fleet::Condition;
 
-const PERSON: &str =
-    "people can: approves, requests changes to, closes, merges, holds, resumes, pushes to, acknowledges, commits, \
+const PERSON: &str = "people can: approves, requests changes to, closes, merges, holds, resumes, pushes to, acknowledges, commits, \
      freezes, lifts the freeze";
-const CLUSTER: &str =
-    "clusters can: degrades on, fails on, suspends, mends, breaks on, hangs on, vanishes, returns, takes, joins, leaves";
+const CLUSTER: &str = "clusters can: degrades on, fails on, suspends, mends, breaks on, hangs on, vanishes, returns, takes, joins, leaves";
 
 /// Reads one.
 pub(super) fn event(cursor: &mut Cursor<'_>, names: &mut NameList) -> Result<Event, Problem> {

@@ -16,8 +16,7 @@ use crate::policy::nearest::nearest;
 use crate::policy::{Loaded, Problem, SourceFile};
 use crate::rehearse::setup;
 
-const KEYS: [&str; 9] =
-    ["story", "zone", "policy", "clusters", "plugins", "owners", "people", "strangers", "rollout"];
+const KEYS: [&str; 9] = ["story", "zone", "policy", "clusters", "plugins", "owners", "people", "strangers", "rollout"];
 
 /// What the head says, as far as it was read.
 pub(super) struct Head<'a> {

@@ -274,7 +274,10 @@ impl Stage {
             PullAct::Resume => hub::command(world, number, who, CommandKind::Resume),
             PullAct::Merge => {
                 if !hub::merge(world, number, who, false) {
-                    return Err((format!("the pull request for {plugin} on {tier} cannot be merged now"), String::new()));
+                    return Err((
+                        format!("the pull request for {plugin} on {tier} cannot be merged now"),
+                        String::new(),
+                    ));
                 }
             }
         }

@@ -132,9 +132,11 @@ impl Teller {
         let Some(finding) = wave.blocker() else { return String::new() };
         let until = match finding.verdict {
             Verdict::Wait { until: Some(until) } => format!(" until {}", self.time(until)),
-            Verdict::Wait { until: None } | Verdict::Pass | Verdict::Fail | Verdict::Unknown | Verdict::Waived { .. } => {
-                String::new()
-            }
+            Verdict::Wait { until: None }
+            | Verdict::Pass
+            | Verdict::Fail
+            | Verdict::Unknown
+            | Verdict::Waived { .. } => String::new(),
         };
         match &wave.state {
             WaveState::Open { .. } | WaveState::Waiting => format!("  … {what}{until}: {}", finding.because),

@@ -19,10 +19,12 @@ pub(super) fn begins(word: &str) -> bool {
 pub(super) fn time(cursor: &mut Cursor<'_>, zone: &TimeZone, above: Option<Timestamp>) -> Result<Timestamp, Problem> {
     let word = cursor.need("a time", FORM)?;
     let at = if let Some(length) = word.text.strip_prefix('+') {
-        let above = above.ok_or_else(|| word.wrong("is after no line above", "begin with a day: `2026-11-23 09:00`"))?;
+        let above =
+            above.ok_or_else(|| word.wrong("is after no line above", "begin with a day: `2026-11-23 09:00`"))?;
         above + duration(&Word { text: length, place: word.place })?
     } else if let Some(day) = weekday(word.text) {
-        let above = above.ok_or_else(|| word.wrong("is after no line above", "begin with a day: `2026-11-23 09:00`"))?;
+        let above =
+            above.ok_or_else(|| word.wrong("is after no line above", "begin with a day: `2026-11-23 09:00`"))?;
         let time = hour(&cursor.need("the hour", FORM)?)?;
         next_such(above, zone, day, time).ok_or_else(|| word.wrong("is beyond the calendar", ""))?
     } else if word.text.contains('-') {
