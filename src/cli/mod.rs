@@ -130,4 +130,7 @@ fn duration(text: &str) -> Result<jiff::SignedDuration, String> {
 pub struct Check {
     /// The policy file [default: coldframe.yaml or .github/coldframe.yaml, with coldframe.d/*.yaml]
     pub file: Option<PathBuf>,
+    /// Prints the policy with presets, defaults and overrides written out, as one file
+    #[arg(long)]
+    pub resolved: bool,
 }

@@ -92,7 +92,7 @@ pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
 /// Reads a policy file from this disk and shows all of its errors at once.
 pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
     let files = policy_files(arguments.file.as_deref())?;
-    let (text, good) = policy::check(&files);
+    let (text, good) = if arguments.resolved { policy::check_resolved(&files) } else { policy::check(&files) };
     say(&text)?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

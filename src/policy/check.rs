@@ -7,8 +7,9 @@ use decide::reason::spell;
 use decide::selector::{Operator, Selector};
 use decide::{PluginPolicy, Tier};
 
+use super::resolved::resolved;
 use super::wiring::{Chart, Inventory, PluginWiring};
-use super::{Loaded, SourceFile, load, render};
+use super::{Loaded, Problem, SourceFile, load, render};
 
 /// The text to print, and whether the policy can be followed.
 pub fn check(files: &[SourceFile]) -> (String, bool) {
@@ -20,12 +21,23 @@ pub fn check(files: &[SourceFile]) -> (String, bool) {
             }
             (out, true)
         }
-        Err(problems) => {
-            let count = problems.len();
-            let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
-            (format!("{}\n{tail}. Nothing is promoted by a policy with problems.\n", render(&problems, files)), false)
-        }
+        Err(problems) => (refusal(&problems, files), false),
     }
+}
+
+/// The policy with presets, defaults and overrides written out, or what is wrong with it.
+pub fn check_resolved(files: &[SourceFile]) -> (String, bool) {
+    match load(files).map(|loaded| resolved(&loaded)) {
+        Ok(Ok(text)) => (text, true),
+        Ok(Err(error)) => (format!("the policy cannot be written out: {error}\n"), false),
+        Err(problems) => (refusal(&problems, files), false),
+    }
+}
+
+fn refusal(problems: &[Problem], files: &[SourceFile]) -> String {
+    let count = problems.len();
+    let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
+    format!("{}\n{tail}. Nothing is promoted by a policy with problems.\n", render(problems, files))
 }
 
 // Writing into a String cannot fail, so that its results are let go.

@@ -12,6 +12,7 @@ mod problem;
 pub(crate) mod read;
 pub(crate) mod report;
 mod resolve;
+mod resolved;
 pub(crate) mod scalar;
 mod schema;
 pub(crate) mod tree;
@@ -23,7 +24,7 @@ mod tests;
 
 use decide::{Policy, Tier};
 
-pub use check::check;
+pub use check::{check, check_resolved};
 pub use problem::{Problem, Problems, quoted, render, visible};
 pub use schema::schema;
 

@@ -156,6 +156,11 @@ impl<'a> Head<'a> {
         self.running.keys()
     }
 
+    /// What runs at the beginning.
+    pub fn versions(&self) -> Vec<(PluginName, Version)> {
+        self.running.iter().filter_map(|(plugin, version)| Some((plugin.clone(), version.clone()?))).collect()
+    }
+
     /// The policy through the policy's own reader, and the files that messages show.
     pub fn policy(&self, problems: &mut Vec<Problem>) -> (Option<Loaded>, Vec<SourceFile>) {
         let Some(main) = &self.policy else {

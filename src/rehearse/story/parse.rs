@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
+use decide::{PluginName, Version};
 use jiff::Timestamp;
 
-use super::header::{Head, NameList};
+use super::header::{Head, NameList, listed};
 use super::words::{Cursor, Place};
-use super::{Event, Line, Story, What, event, expect, when};
+use super::{Deed, Event, Expect, Line, Story, What, event, expect, when};
 use crate::policy::{Problem, SourceFile};
 use crate::rehearse::setup;
 
@@ -82,6 +83,7 @@ pub(super) fn parse(source: &SourceFile, folder: &Path) -> Parsed {
         next = took;
     }
     let (lines, never) = (body.lines, body.never);
+    vain(&head, &lines, &never, &mut problems);
     if lines.is_empty() && problems.is_empty() {
         let end = Place { line: source.text.lines().count().max(1), column: 1, ..Place::default() };
         let help = "say what happens, such as `2026-11-23 09:00  release cert-manager 1.15.0`";
@@ -94,6 +96,32 @@ pub(super) fn parse(source: &SourceFile, folder: &Path) -> Parsed {
     match policy {
         Some(policy) if problems.is_empty() => Ok((head.story(policy, lines, never), files)),
         Some(_) | None => Err((problems, files)),
+    }
+}
+
+/// Expectations about a version that nothing ever releases can only hold, or only fail, by a slip of the
+/// pen.
+fn vain(head: &Head<'_>, lines: &[Line], never: &[(Place, Deed)], problems: &mut Vec<Problem>) {
+    let mut out: Vec<(PluginName, Version)> = head.versions();
+    for line in lines {
+        if let What::Event(Event::Release { plugin, version, .. } | Event::Commit { plugin, version, .. }) = &line.what
+        {
+            out.push((plugin.clone(), version.clone()));
+        }
+    }
+    let now = lines.iter().filter_map(|line| match &line.what {
+        What::Expect(Expect::Runs { plugin, version, .. }) => Some((line.place, plugin, version)),
+        What::Expect(Expect::Done(deed) | Expect::NotDone(deed)) => Some((line.place, &deed.plugin, &deed.version)),
+        What::Expect(Expect::State { .. } | Expect::Says { .. } | Expect::Count { .. })
+        | What::Event(_)
+        | What::End => None,
+    });
+    for (place, plugin, version) in now.chain(never.iter().map(|(place, deed)| (*place, &deed.plugin, &deed.version))) {
+        if !out.iter().any(|(name, known)| name == plugin && known == version) {
+            let all: Vec<&str> = out.iter().filter(|(name, _)| name == plugin).map(|(_, v)| v.as_str()).collect();
+            let help = format!("there are {}", listed(&all));
+            problems.push(place.problem(format!("no line of this story releases {plugin} {version}"), help));
+        }
     }
 }
 
@@ -147,7 +175,7 @@ struct Body<'a> {
     known: Known,
     head: &'a Head<'a>,
     lines: Vec<Line>,
-    never: Vec<(Place, super::Deed)>,
+    never: Vec<(Place, Deed)>,
     above: Option<Timestamp>,
 }
 
@@ -208,7 +236,11 @@ impl Body<'_> {
             expect::Expected::Now(expect) => {
                 self.lines.push(Line { at, place, text, what: What::Expect(expect) });
             }
-            expect::Expected::Never(deed) => self.never.push((place, deed)),
+            expect::Expected::Never(deed) => {
+                // The story goes on until the time of the line.
+                self.lines.push(Line { at, place, text, what: What::End });
+                self.never.push((place, deed));
+            }
         }
         Ok(())
     }
