@@ -14,9 +14,9 @@ owners: maria
 Tue 12:00         expect ingress on development says waits for an approval by @maria
 # Nobody answers: told after a week and after thirteen days; merged in the first window after the fourteenth.
 2026-10-13 12:00  expect 1 notice
-2026-10-20 08:00  expect development forced ingress 4.11.0
+2026-10-20 09:30  expect development forced ingress 4.11.0
 2026-10-22 12:00  expect ingress on production is open
-2026-11-05 12:00  expect 3 notices
+2026-11-08 12:00  expect 3 notices
 2026-11-20 12:00  expect 5 notices
                   expect not production merged ingress 4.11.0
 2026-11-23 08:30  expect production forced ingress 4.11.0

@@ -210,7 +210,7 @@ impl Body<'_> {
         }
         if first.text == "expect" {
             let _ = cursor.next();
-            return self.expect(cursor, at, first.place, text).map(|()| false).map_err(one);
+            return self.expectation(cursor, at, first.place, text).map(|()| false).map_err(one);
         }
         let what = if first.text == "end" {
             let _ = cursor.next();
@@ -223,7 +223,13 @@ impl Body<'_> {
         Ok(false)
     }
 
-    fn expect(&mut self, mut cursor: Cursor<'_>, at: Timestamp, place: Place, text: String) -> Result<(), Problem> {
+    fn expectation(
+        &mut self,
+        mut cursor: Cursor<'_>,
+        at: Timestamp,
+        place: Place,
+        text: String,
+    ) -> Result<(), Problem> {
         let mut at = at;
         if cursor.peek().is_some_and(|word| when::begins(word.text) && word.text.contains(['-', ':', '+'])) {
             at = when::time(&mut cursor, &self.head.zone, self.above)?;

@@ -122,7 +122,7 @@ impl Stage {
         self.world.go_to(line.at);
         match line.what {
             What::Expect(expect) => {
-                if let Err(found) = self.expect(&expect) {
+                if let Err(found) = self.holds(&expect) {
                     self.problems.push(line.place.problem("this is not so", found));
                 }
             }
@@ -334,7 +334,7 @@ impl Stage {
     }
 
     /// Whether something is so now; what is found instead.
-    fn expect(&self, expect: &Expect) -> Result<(), String> {
+    fn holds(&self, expect: &Expect) -> Result<(), String> {
         match expect {
             Expect::Runs { which, plugin, version } => self.expect_runs(which, plugin, version),
             Expect::Done(deed) => match self.done.contains_key(deed) {
