@@ -45,9 +45,8 @@ pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
 fn spaced(text: &str) -> String {
     let mut out = String::from("# The policy with presets and defaults filled in, as Coldframe follows it.\n");
     for line in text.lines() {
-        if line.starts_with("tiers:") || line.starts_with("plugins:") {
-            out.push('\n');
-        } else if line.starts_with("- name:") && !out.ends_with(":\n") {
+        let list = line.starts_with("tiers:") || line.starts_with("plugins:");
+        if list || (line.starts_with("- name:") && !out.ends_with(":\n")) {
             out.push('\n');
         }
         out.push_str(line);

@@ -171,16 +171,45 @@ fn file((plugin, tier): &Spot, cluster: Option<&ClusterName>) -> String {
 /// Those who approve and acknowledge everything see a new head.
 fn answer(world: &mut World, number: u64, head: &Sha) {
     for who in world.hub.acknowledgers.clone() {
-        if let Some(version) = world.hub.pull_mut(number).and_then(|pull| pull.version.clone()) {
-            command(world, number, &who, CommandKind::Acknowledge { version });
-        }
+        acknowledge(world, number, &who);
     }
     for (who, after) in world.hub.approvers.clone() {
-        if after.is_zero() {
-            approve_head(world, number, head, &who);
-        } else {
-            world.schedule(world.now + after, Due::Approve { pull: number, head: head.clone(), who });
-        }
+        approve_in(world, number, head, &who, after);
+    }
+}
+
+fn acknowledge(world: &mut World, number: u64, who: &Person) {
+    if let Some(version) = world.hub.pull_mut(number).and_then(|pull| pull.version.clone()) {
+        command(world, number, who, CommandKind::Acknowledge { version });
+    }
+}
+
+fn approve_in(world: &mut World, number: u64, head: &Sha, who: &Person, after: SignedDuration) {
+    if after.is_zero() {
+        approve_head(world, number, head, who);
+    } else {
+        world.schedule(world.now + after, Due::Approve { pull: number, head: head.clone(), who: who.clone() });
+    }
+}
+
+fn open_heads(world: &World) -> Vec<(u64, Sha)> {
+    let open = world.hub.pulls.iter().filter(|(_, pull)| pull.shown.state == PullState::Open);
+    open.map(|(number, pull)| (*number, pull.shown.head.clone())).collect()
+}
+
+/// From now on somebody approves every head, those that are there already, too.
+pub(crate) fn approve_all(world: &mut World, who: &Person, after: SignedDuration) {
+    world.hub.approvers.push((who.clone(), after));
+    for (number, head) in open_heads(world) {
+        approve_in(world, number, &head, who, after);
+    }
+}
+
+/// From now on somebody acknowledges whatever is proposed, what is there already, too.
+pub(crate) fn acknowledge_all(world: &mut World, who: &Person) {
+    world.hub.acknowledgers.push(who.clone());
+    for (number, _) in open_heads(world) {
+        acknowledge(world, number, who);
     }
 }
 

@@ -114,18 +114,24 @@ impl fmt::Display for History {
         let weeks = to.duration_since(from).as_secs() / SignedDuration::from_hours(24 * 7).as_secs();
         write!(
             f,
-            "{} releases of {} plugins, {} to {} ({weeks} weeks).",
-            self.releases(),
-            self.plugins().len(),
+            "{} of {}, {} to {} ({}).",
+            counted(self.releases(), "release"),
+            counted(self.plugins().len(), "plugin"),
             day(from),
-            day(to)
+            day(to),
+            counted(usize::try_from(weeks).unwrap_or(0), "week")
         )?;
         if self.same > 0 {
-            write!(f, " {} changes of content under a version that was out are left out.", self.same)?;
+            let changes = counted(self.same, "change");
+            write!(f, " Left out: {changes} of content under a version that was out already.")?;
         }
         if self.unversioned > 0 {
-            write!(f, " {} entries without a SemVer 2 version are left out.", self.unversioned)?;
+            write!(f, " Left out: {} without a SemVer 2 version.", counted(self.unversioned, "release"))?;
         }
         Ok(())
     }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -97,8 +97,8 @@ fn what_is_left_out_is_said() {
     ];
     let history = History::parse(&list(&entries)).unwrap();
     let text = history.to_string();
-    assert!(text.contains("1 releases of 1 plugins") && text.contains("1 changes of content"), "{text}");
-    assert!(text.contains("1 entries without a SemVer 2 version"), "{text}");
+    assert!(text.contains("1 release of 1 plugin") && text.contains("1 change of content"), "{text}");
+    assert!(text.contains("1 release without a SemVer 2 version"), "{text}");
 }
 
 #[test]

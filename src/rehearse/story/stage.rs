@@ -223,8 +223,8 @@ impl Stage {
                 };
                 hub::command(&mut self.world, number, &who, CommandKind::Acknowledge { version });
             }
-            Event::ApproveAll { who, after } => self.world.hub.approvers.push((who, after)),
-            Event::AcknowledgeAll { who } => self.world.hub.acknowledgers.push(who),
+            Event::ApproveAll { who, after } => hub::approve_all(&mut self.world, &who, after),
+            Event::AcknowledgeAll { who } => hub::acknowledge_all(&mut self.world, &who),
             Event::Commit { plugin, version, tier } => {
                 let members = self.world.members(&tier, &plugin);
                 hub::put(&mut self.world, &(plugin, tier), &members, &version);

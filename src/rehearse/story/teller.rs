@@ -102,7 +102,14 @@ impl Teller {
             Change::Rejected(_) => format!("{what} was refused by a person: it is not proposed there again"),
             Change::Superseded(superseded) => format!("{what} is overtaken by {}", superseded.by),
             Change::Withdrawn(withdrawn) => format!("{what} is taken back: {}", withdrawn.why),
-            _ => return None,
+            Change::Found { .. }
+            | Change::Intent { .. }
+            | Change::Announced(_)
+            | Change::Grace(_)
+            | Change::GraceEnded
+            | Change::Merging(_)
+            | Change::Landed(_)
+            | Change::Soaked(_) => return None,
         })
     }
 

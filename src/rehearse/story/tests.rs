@@ -126,6 +126,10 @@ fn every_event_makes_a_difference() {
     for (event, after) in [
         ("maria approves app on gold", "expect gold merged app 1.0.1"),
         ("maria approves everything", "+1m release app 1.0.2\n+30m expect gold merged app 1.0.2"),
+        (
+            "maria approves everything after 2h",
+            "+119m expect not gold merged app 1.0.1\n+2m expect gold merged app 1.0.1",
+        ),
         ("maria merges app on gold", "expect gold merged app 1.0.1"),
         ("maria closes app on gold", "expect app on gold is rejected"),
         ("maria requests changes to app on gold", "expect app on gold says maria requested changes"),
