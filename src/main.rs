@@ -30,7 +30,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => run::explain(&arguments).await,
         Command::Check(arguments) => run::check(&arguments),
         Command::Rehearse(arguments) => rehearse::rehearse(&arguments),
-        Command::Schema => run::schema(),
+        Command::Schema(arguments) => run::schema(&arguments),
     }
 }
 

@@ -74,7 +74,7 @@ fn settings(world: &World, data: &Path) -> anyhow::Result<Settings> {
         | Command::Explain(_)
         | Command::Check(_)
         | Command::Rehearse(_)
-        | Command::Schema => anyhow::bail!("the sandbox's settings are not those of a run"),
+        | Command::Schema(_) => anyhow::bail!("the sandbox's settings are not those of a run"),
     }
 }
 

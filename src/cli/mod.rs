@@ -45,7 +45,7 @@ pub enum Command {
     /// Tells a scripted story, or replays a history of releases, through the real planner
     Rehearse(Rehearse),
     /// Prints the JSON Schema of the policy file
-    Schema,
+    Schema(Schema),
 }
 
 /// Arguments of `demo`.
@@ -133,4 +133,15 @@ pub struct Check {
     /// Prints the policy with presets, defaults and overrides written out, as one file
     #[arg(long)]
     pub resolved: bool,
+    /// The operator's limits to hold it against
+    #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
+    pub limits: Option<PathBuf>,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// The schema of the operator's limits instead
+    #[arg(long)]
+    pub limits: bool,
 }

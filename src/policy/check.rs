@@ -9,11 +9,16 @@ use decide::{PluginPolicy, Tier};
 
 use super::resolved::resolved;
 use super::wiring::{Chart, Inventory, PluginWiring};
-use super::{Loaded, Problem, SourceFile, load, render};
+use super::{Loaded, Problem, Setting, SourceFile, load_in, render};
 
 /// The text to print, and whether the policy can be followed.
 pub fn check(files: &[SourceFile]) -> (String, bool) {
-    match load(files) {
+    check_in(files, &Setting::default())
+}
+
+/// The same under the limits of an operator.
+pub fn check_in(files: &[SourceFile], setting: &Setting) -> (String, bool) {
+    match load_in(files, setting) {
         Ok(loaded) => {
             let mut out = summary(&loaded);
             if !loaded.warnings.is_empty() {
@@ -26,8 +31,8 @@ pub fn check(files: &[SourceFile]) -> (String, bool) {
 }
 
 /// The policy with presets, defaults and overrides written out, or what is wrong with it.
-pub fn check_resolved(files: &[SourceFile]) -> (String, bool) {
-    match load(files).map(|loaded| resolved(&loaded)) {
+pub fn check_resolved(files: &[SourceFile], setting: &Setting) -> (String, bool) {
+    match load_in(files, setting).map(|loaded| resolved(&loaded)) {
         Ok(Ok(text)) => (text, true),
         Ok(Err(error)) => (format!("the policy cannot be written out: {error}\n"), false),
         Err(problems) => (refusal(&problems, files), false),

@@ -8,7 +8,7 @@ use decide::model::{
     Approvals, Each, Early, Empty, Force, Freeze, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Promote, Soak, Step,
     Strategy,
 };
-use decide::window::{ClosedDays, Range, Windows};
+use decide::window::{ClosedDays, Cron, Range, Windows};
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde_yaml::{Mapping, Value};
@@ -114,7 +114,7 @@ fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) 
     }
 }
 
-fn freeze(Freeze { why, by, tiers, plugins, until }: &Freeze) -> Value {
+fn freeze(Freeze { why, by, tiers, plugins, select, until }: &Freeze) -> Value {
     let mut freeze = Mapping::new();
     put(&mut freeze, "why", why.as_str());
     if let Some(by) = by {
@@ -126,17 +126,22 @@ fn freeze(Freeze { why, by, tiers, plugins, until }: &Freeze) -> Value {
     if !plugins.is_empty() {
         put(&mut freeze, "plugins", names(plugins));
     }
+    if let Some(select) = select {
+        put(&mut freeze, "select", plain(select));
+    }
     if let Some(until) = until {
         put(&mut freeze, "until", until.to_string());
     }
     Value::Mapping(freeze)
 }
 
-fn windows_of(Windows { zone, open, closed, room }: &Windows) -> Value {
+fn windows_of(Windows { zone, open, cron, closed, room }: &Windows) -> Value {
     let mut windows = Mapping::new();
     put(&mut windows, "zone", zone.iana_name().unwrap_or("UTC"));
+    let firing = |Cron { cron, lasts }: &Cron| map([("cron", Value::from(cron.as_str())), ("for", length(*lasts))]);
+    let open: Vec<Value> = open.iter().map(hours).chain(cron.iter().map(firing)).collect();
     if !open.is_empty() {
-        put(&mut windows, "open", list(open, hours));
+        put(&mut windows, "open", open);
     }
     if !closed.is_empty() {
         put(&mut windows, "closed", list(closed, closed_days));

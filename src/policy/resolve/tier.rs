@@ -7,8 +7,8 @@ use decide::selector::{Expression, Operator, Selector};
 use decide::{Tier, TierName};
 use jiff::SignedDuration;
 
-use super::Context;
 use super::windows::windows;
+use super::{Context, limits};
 use crate::policy::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, StrategyWord, TierFile,
 };
@@ -22,7 +22,7 @@ use crate::policy::when::Length;
 /// Fills the ladder of the context in; no tiers at all are one tier with every cluster.
 pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, report: &mut Report) {
     let Some(tiers) = tiers else {
-        context.ladder = vec![all()];
+        context.ladder = vec![all(context.max_age)];
         let name = Spanned { value: Name("all".to_string()), at: Span::default(), key: Span::default() };
         context.tiers = vec![TierFile { name: Some(name), ..TierFile::default() }];
         return;
@@ -53,8 +53,9 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
 }
 
 /// The ladder of a file that names no tiers.
-fn all() -> Tier {
-    Tier::new(TierName::from("all"), Selector::default())
+fn all(max_age: SignedDuration) -> Tier {
+    let health = HealthRule { max_age, ..HealthRule::default() };
+    Tier { health, ..Tier::new(TierName::from("all"), Selector::default()) }
 }
 
 /// One rung with every default filled in; none when it has no name.
@@ -85,11 +86,11 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             );
         }
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
-        Some(Tier {
+        let resolved = Tier {
             merge,
             approvals,
             soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
-            health: report.within_key("health", |report| health(file.health.as_ref(), report)),
+            health: report.within_key("health", |report| health(file.health.as_ref(), context.max_age, report)),
             windows: file
                 .windows
                 .as_ref()
@@ -99,7 +100,9 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
             strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
             ..Tier::new(TierName::new(name.clone()), select)
-        })
+        };
+        limits::tier(file, &resolved, &context.limits, report);
+        Some(resolved)
     })
 }
 
@@ -137,8 +140,8 @@ fn soak_of(file: &Either<Length, SoakFile>) -> Soak {
     }
 }
 
-fn health(file: Option<&Spanned<HealthFile>>, report: &mut Report) -> HealthRule {
-    let default = HealthRule::default();
+fn health(file: Option<&Spanned<HealthFile>>, max_age: SignedDuration, report: &mut Report) -> HealthRule {
+    let default = HealthRule { max_age, ..HealthRule::default() };
     let Some(file) = file else { return default };
     let mut above_zero = |given: &Option<Spanned<Length>>, key: &'static str, default: SignedDuration| {
         let Some(given) = given else { return default };
@@ -195,7 +198,8 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
     Some(Force { after: after.value.0, notice })
 }
 
-fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
+/// A label selector.
+pub fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
     let labels = file.value.match_labels.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
     let expressions = file.value.match_expressions.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
     Selector {

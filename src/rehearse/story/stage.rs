@@ -230,7 +230,7 @@ impl Stage {
                 hub::put(&mut self.world, &(plugin, tier), &members, &version);
             }
             Event::Freeze { who, tiers, plugins, why } => {
-                let freeze = Freeze { why, by: Some(who), tiers, plugins, until: None };
+                let freeze = Freeze { why, by: Some(who), tiers, plugins, select: None, until: None };
                 self.world.snapshot.policy.freezes.push(freeze);
                 self.world.snapshot.policy_commit = self.world.commit();
             }
