@@ -516,3 +516,21 @@ fn the_manual_is_right() {
         assert!(manual.contains(key.name), "the manual does not name `{}`", key.name);
     }
 }
+
+/// What `check --resolved` prints is a policy file, and means the same.
+#[test]
+fn the_resolved_file_means_the_same() {
+    let presets = ["all-at-once", "bronze-silver-gold", "gardener-grace"];
+    let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
+    let extending = presets.map(|preset| format!("extends: [{preset}]\n{plugin}\n"));
+    for text in extending.iter().map(String::as_str).chain([FULL]) {
+        let loaded = of(text);
+        let written = resolved::resolved(&loaded).unwrap();
+        let again =
+            load(&[file("coldframe.yaml", &written)]).unwrap_or_else(|problems| panic!("{written}\n{problems}"));
+        assert_eq!(again.policy, loaded.policy, "{written}");
+        assert_eq!(again.wiring, loaded.wiring, "{written}");
+        assert_eq!(again.ladder, loaded.ladder, "{written}");
+        assert!(!written.contains("extends") && written.contains("progressDeadline"), "{written}");
+    }
+}

@@ -180,7 +180,10 @@ impl Watch {
         let seen = pull_of(shown, plugin, pull.0);
         // A period that was switched off and on again gives its notices anew.
         let since = kept.grace.get(&((plugin.clone(), tier.clone()), pull.0)).copied().unwrap_or(Timestamp::MIN);
-        let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= since);
+        // So does one whose clock a lost ledger forgot: it began anew, with a later deadline to tell of.
+        let page = shown.ledger.plugins.get(plugin).and_then(|page| page.wave(tier, version));
+        let clock = page.and_then(|wave| wave.grace.as_ref()).map_or(since, |grace| grace.since.max(since));
+        let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
         let twice = seen.is_some_and(sent);
         if twice || !seen.is_some_and(|seen| seen.state == PullState::Open) {
             self.fails(world, format!("S15 gives the notice {before:#} ahead on {pull}, which has it or is not open"));
