@@ -9,7 +9,7 @@ use crate::model::Tier;
 use crate::settle::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
-use crate::{Reason, Version};
+use crate::{Reason, Version, rollback};
 
 /// Settles what the base branch says about one tier.
 pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
@@ -46,7 +46,9 @@ fn departures(desk: &mut Desk<'_>, tier: &Tier) {
             continue;
         }
         match slice::astray(desk, tier, &wave) {
-            Some(Astray::Back) => {
+            // We did: a rollback of ours has landed.
+            Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to)) => {}
+            Some(Astray::Back(_)) => {
                 let why = Reason::Reverted { version: wave.version.clone() };
                 desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
             }

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod afterwards;
 pub mod constraint;
 mod conveyor;
 mod cut;
@@ -23,6 +24,7 @@ mod planner;
 pub mod reason;
 mod release;
 mod report;
+mod rollback;
 pub mod selector;
 pub mod sentence;
 mod settle;

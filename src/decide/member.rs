@@ -27,7 +27,6 @@ pub(crate) struct Assessment {
 pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Assessment {
     let slices = desk.page.landed_with(&tier.name, wave);
     let newest = slices.last().copied().unwrap_or(wave);
-    let late = past_deadline(newest, &tier.health, desk.now);
     let moved = match (&wave.landed, wave.part.slice) {
         (None, 0) => desk.still(tier, &wave.own()),
         (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
@@ -37,7 +36,7 @@ pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Assessment {
     for cluster in moved {
         let readings = desk.facts.and_then(|facts| facts.readings.get(&cluster)).map_or(&[][..], Vec::as_slice);
         let own = slices.iter().find(|slice| slice.members.contains(&cluster)).copied().unwrap_or(newest);
-        let state = judge(&cluster, readings, own, late, &tier.health, desk.now);
+        let state = judge(&cluster, readings, own, newest, &tier.health, desk.now);
         if matches!(state, MemberState::Healthy { .. }) {
             let seen = readings.iter().map(|reading| reading.observed_at).min();
             observed_until = observed_until.into_iter().chain(seen).min();
@@ -130,12 +129,25 @@ pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> b
     wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| now >= landed.at + rule.progress_deadline)
 }
 
-/// One cluster: the worst of its signals; all must agree.
+/// Whether a member that is not healthy has run out of time. Where the wave converged after the
+/// deadline, because the late ones are tolerated, they stay failed; who was healthy then and is on its
+/// way again is not late.
+fn late(trouble: &MemberTrouble, wave: &Wave, rule: &HealthRule, now: Timestamp) -> bool {
+    let Some(landed) = &wave.landed else { return false };
+    let deadline = landed.at + rule.progress_deadline;
+    match wave.converged {
+        None => now >= deadline,
+        Some(converged) => converged >= deadline && trouble.since.is_none_or(|since| since <= converged),
+    }
+}
+
+/// One cluster: the worst of its signals; all must agree. `wave` moved it, `newest` is the last slice of
+/// its climb that has landed, by whose deadline it is late.
 fn judge(
     cluster: &ClusterName,
     readings: &[Reading],
     wave: &Wave,
-    late: bool,
+    newest: &Wave,
     rule: &HealthRule,
     now: Timestamp,
 ) -> MemberState {
@@ -144,15 +156,20 @@ fn judge(
         .map(|reading| judge_reading(cluster, reading, wave, rule, now))
         .reduce(worse)
         .unwrap_or_else(|| MemberState::Unknown(trouble(cluster, "not read", "", None)));
-    if !late {
-        return worst;
-    }
     match worst {
-        MemberState::Progressing(trouble) | MemberState::Suspended(trouble) | MemberState::Degraded(trouble) => {
+        MemberState::Progressing(trouble) | MemberState::Suspended(trouble) | MemberState::Degraded(trouble)
+            if late(&trouble, newest, rule, now) =>
+        {
             let what = format!("{} past the progress deadline", trouble.what);
             MemberState::Failed(MemberTrouble { what, ..trouble })
         }
-        MemberState::NotAsked | MemberState::Healthy { .. } | MemberState::Unknown(_) | MemberState::Failed(_) => worst,
+        MemberState::NotAsked
+        | MemberState::Healthy { .. }
+        | MemberState::Unknown(_)
+        | MemberState::Failed(_)
+        | MemberState::Progressing(_)
+        | MemberState::Suspended(_)
+        | MemberState::Degraded(_) => worst,
     }
 }
 

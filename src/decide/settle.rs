@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use jiff::SignedDuration;
 
 use crate::desk::Desk;
-use crate::ledger::{Announced, Change, Entry, Failed, Grace, Rejected, Seen, Soaked, Wave};
+use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{gate, landing, member, slice, soak};
+use crate::{Reason, afterwards, gate, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -24,6 +24,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         leavers(desk, tier);
         landing::settle(desk, tier);
         verdicts(desk, tier);
+        afterwards::settle(desk, tier);
         grace(desk, tier);
     }
 }
@@ -57,6 +58,14 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     {
         let rejected = Rejected { at: *at, by: by.clone(), pull: pull.number };
         desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
+    }
+    // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
+    if let PullState::Closed { by: Some(by), .. } = &pull.state
+        && wave.pull.is_some()
+        && *by == desk.snapshot.hub.bot
+    {
+        let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
+        desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why }));
     }
 }
 
@@ -127,8 +136,11 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
-        desk.record(&tier.name, version, Change::Failed(Failed { at: desk.now, why }));
+        afterwards::fail(desk, tier, wave, why);
         return;
+    }
+    if wave.stalled.is_some() && health.all_healthy(&tier.health) {
+        desk.record(&tier.name, version, Change::Resumed(desk.now));
     }
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, version, Change::Converged(desk.now));
@@ -139,14 +151,20 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     {
         desk.record_progress(&tier.name, version, Change::Soaked(soaked));
     }
-    let last = slice::following(desk, tier, wave).is_none();
-    if last && health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
+    if slice::following(desk, tier, wave).is_some() {
+        return;
+    }
+    if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
+        desk.record(&tier.name, version, Change::Finished(desk.now));
+    } else if let Some(through) = soak::overdue(desk, tier, wave, &health, soaked) {
+        desk.record(&tier.name, version, Change::LetThrough(through));
         desk.record(&tier.name, version, Change::Finished(desk.now));
     }
 }
 
 /// A cluster that fails while the pull request of a later slice is open fails the release all the
-/// same. For signals that do not say since when, the wave keeps that somebody ails.
+/// same, or stalls it until all are healthy. For signals that do not say since when, the wave keeps
+/// that somebody ails.
 fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
@@ -154,13 +172,17 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
         return;
     }
     if let Some(why) = health.failure(tier, wave, desk.now) {
-        desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
+        afterwards::fail(desk, tier, wave, why);
         return;
+    }
+    if wave.stalled.is_some() && health.all_healthy(&tier.health) {
+        desk.record(&tier.name, &wave.version, Change::Resumed(desk.now));
     }
     let before = wave.soak.and_then(|soaked| soaked.ailing);
     let ailing = health.degraded(&tier.health).then(|| before.unwrap_or(desk.now));
     if ailing != before {
-        let soaked = Soaked { healthy_for: SignedDuration::ZERO, until: desk.now, paused: true, ailing };
+        let healthy_for = SignedDuration::ZERO;
+        let soaked = Soaked { healthy_for, until: desk.now, paused: true, ailing, begun: None };
         desk.record_progress(&tier.name, &wave.version, Change::Soaked(soaked));
     }
 }
@@ -169,7 +191,7 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
 fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    if wave.landed.is_some() || wave.is_over() {
+    if wave.landed.is_some() || wave.is_over() || rollback::of(&wave).is_some() {
         return;
     }
     let (Some(force), Some(announced)) = (&tier.force, &wave.pull) else {
@@ -184,9 +206,12 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         Some(grace) => grace.clone(),
         None => {
             let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
-            let just_opened = known_before.is_none_or(|wave| wave.pull.is_none());
-            let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
-            Grace { since, deadline: since + force.after, notices: Vec::new() }
+            // Seen much later than the look after its opening, force may have been switched on meanwhile.
+            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+            let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
+            let fresh = if just_opened { announced.at } else { desk.now };
+            let (since, before) = carried.unwrap_or((fresh, fresh));
+            Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
         }
     };
     let pulls = desk.pulls(&tier.name).unwrap_or_default();

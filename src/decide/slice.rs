@@ -109,8 +109,8 @@ pub(crate) fn is_there(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
 
 /// What somebody else put where a climb had been, or is to go.
 pub(crate) enum Astray {
-    /// An older version on a cluster that had moved.
-    Back,
+    /// Older versions on clusters that had moved.
+    Back(Vec<Version>),
     /// A newer version on one of its clusters.
     Past(Version),
 }
@@ -125,7 +125,7 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
     let own = versions(&wave.moved());
     let back = |version: &Version| *version < wave.version;
     if if wave.is_over() { !own.is_empty() && own.iter().all(back) } else { own.iter().any(back) } {
-        return Some(Astray::Back);
+        return Some(Astray::Back(own.into_iter().filter(back).collect()));
     }
     versions(&wave.clusters()).into_iter().filter(|version| *version > wave.version).max().map(Astray::Past)
 }

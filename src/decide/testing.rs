@@ -158,7 +158,13 @@ fn intent(member: &str, head: &str, minutes: i64) -> Change {
 }
 
 pub(crate) fn release(text: &str) -> Release {
-    Release { version: version(text), digest: Some("sha256:11".into()), marked_breaking: false }
+    Release {
+        version: version(text),
+        digest: Some("sha256:11".into()),
+        marked_breaking: false,
+        breaking: Vec::new(),
+        missing_values: Vec::new(),
+    }
 }
 
 pub(crate) fn place(tier: &str, text: &str) -> (TierName, Vec<Place>) {
@@ -181,6 +187,16 @@ pub(crate) fn landed(readings: Vec<Reading>) -> Snapshot {
     let landed = Change::Landed(Landed { at: ago(30), commit: None, by: None });
     remember(&mut world, landed);
     world
+}
+
+/// One more cluster of bronze, a member of its 1.1.0 from the beginning, with these answers.
+pub(crate) fn join(world: &mut Snapshot, name: &str, readings: Vec<Reading>) {
+    if let Read::Known(clusters) = &mut world.clusters {
+        clusters.push(Cluster { name: name.into(), ..cluster("bronze") });
+    }
+    let page = world.ledger.plugins.get_mut(&PluginName::from("app")).unwrap();
+    page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap().members.push(name.into());
+    facts(world).readings.insert(name.into(), readings);
 }
 
 /// Writes a change of bronze's 1.1.0 into the ledger.

@@ -10,7 +10,7 @@ use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, conveyor, release, report, settle};
+use crate::{Reason, Version, conveyor, release, report, rollback, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -23,7 +23,9 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         }
         if let Some(wave) = climbing(desk, tier) {
             open_wave(desk, rung, &wave);
-        } else if let Some(wave) = occupant(desk, rung).filter(|wave| !conveyor::passes(desk, rung, wave)) {
+        } else if let Some(wave) =
+            occupant(desk, rung).filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, rung, wave))
+        {
             landed_wave(desk, rung, &wave);
         } else {
             free_tier(desk, rung);
@@ -41,8 +43,13 @@ fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 /// the tier only while its release may go on.
 fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
     let tier = &desk.policy.tiers[rung];
-    let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && wave.head().is_some();
-    let goes_on = |wave: &Wave| slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave);
+    // What failed elsewhere after it came here is watched, and a newer release may take its place.
+    let kept =
+        |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
+    let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && kept(wave);
+    let goes_on = |wave: &Wave| {
+        wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
+    };
     let present = desk.page.present(&tier.name);
     let landed = present.iter().rev().find(holds).filter(|wave| slice::is_there(desk, tier, wave)).copied();
     landed.or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave)).cloned()
@@ -112,7 +119,8 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[rung];
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     let pull = settle::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
-    let given_up = || conveyor::given_up(desk, rung, wave, pull);
+    let back = rollback::of(wave).is_some();
+    let given_up = || conveyor::given_up(desk, rung, wave, pull).filter(|_| !back);
     if let Some(why) = withdrawal(desk, rung, wave).or_else(given_up) {
         withdraw(desk, rung, wave, pull, why);
         return;
@@ -126,7 +134,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
-    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing) {
+    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, rung, pull, newer, None);
@@ -140,6 +148,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
     } else if standing.rewrite && pull.state == PullState::Open {
+        // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
         let proposal = again(desk, rung, wave, standing.stale && !standing.outgrown);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
@@ -173,9 +182,14 @@ fn merge(
 
 /// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
 fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+    if rollback::of(wave).is_some() {
+        return rollback::withdrawal(desk, rung, wave);
+    }
     match release::stopped(desk, rung, &wave.version) {
         // What could not be read stops nothing for good; the release gate waits.
         Some(Reason::Unread { .. }) | None => {}
+        // A slice waits for the healing of those before it, where the file says `stall`.
+        Some(Reason::ReleaseHeld { .. }) if wave.stalled.is_some() && wave.failed.is_none() => {}
         Some(why) => return Some(why),
     }
     // Somebody put a newer version on the base branch: merging would take it back.
@@ -227,6 +241,10 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         report::idle(desk, rung);
         return;
     }
+    if let Some(Ok(proposal)) = rollback::due(desk, rung) {
+        roll_back(desk, rung, leftover, proposal);
+        return;
+    }
     let Some(version) = conveyor::candidate(desk, rung) else {
         match (leftover, slice::catch_up(desk, rung)) {
             (None, Some((version, portion))) => {
@@ -266,10 +284,30 @@ fn catch_up(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion
     }
 }
 
-/// Whether somebody put the release of an open pull request on the base branch past it.
+/// A tier whose wave failed, and which shall have back what ran before.
+fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal: Proposal) {
+    let findings = rollback::before_opening(desk, rung);
+    let may = findings.iter().all(|finding| finding.verdict.lets_through());
+    desk_alarms(desk, &findings);
+    report::waiting(desk, rung, &proposal.to, findings);
+    match leftover {
+        Some(pull) if may => desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal }),
+        None if may => {
+            desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+            desk.act(Action::Open(proposal));
+        }
+        Some(_) | None => {}
+    }
+    desk.look_again();
+}
+
+/// Whether somebody put the release of an open pull request on the base branch past it, or a slice of
+/// it failed: what comes then has a pull request of its own.
 fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
     let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
-    waves.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).any(|wave| wave.landed.is_some())
+    waves
+        .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
+        .any(|wave| wave.landed.is_some() || (wave.part.slice > 0 && wave.failed.is_some()))
 }
 
 /// A pull request of ours that is open though its wave is over: the closing was cut off. One that
@@ -278,17 +316,16 @@ fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     let tier = &desk.policy.tiers[rung];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
-        match (&wave.withdrawn, &wave.superseded, &wave.landed, &wave.failed) {
-            (Some(withdrawn), _, _, _) => Some(withdrawn.why.clone()),
-            (None, Some(superseded), _, _) => Some(Reason::Superseded { by: superseded.by.clone() }),
+        if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
+            let (version, tier) = (wave.version.clone(), tier.name.clone());
+            return Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() });
+        }
+        match (&wave.withdrawn, &wave.superseded, &wave.landed) {
+            (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
+            (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
             // Somebody put the release on the base branch past its pull request.
-            (None, None, Some(_), _) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
-            // An earlier slice failed while this one was open.
-            (None, None, None, Some(failed)) => {
-                let (version, tier, why) = (wave.version.clone(), tier.name.clone(), failed.why.clone().into());
-                Some(Reason::ReleaseHeld { version, tier, why })
-            }
-            (None, None, None, None) => None,
+            (None, None, Some(_)) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
+            (None, None, None) => None,
         }
     });
     if let Some(why) = why {
@@ -312,7 +349,9 @@ fn again(desk: &Desk<'_>, rung: usize, wave: &Wave, written: bool) -> Proposal {
     let members = desk.still(&desk.policy.tiers[rung], &wave.own());
     let members = if written { wave.members.clone() } else { members };
     let portion = Portion { part: wave.part.clone(), members };
-    proposal(desk, rung, wave.version.clone(), portion, wave.head().filter(|_| written).cloned())
+    let proposal = proposal(desk, rung, wave.version.clone(), portion, wave.head().filter(|_| written).cloned());
+    // A rollback takes back what failed, also where somebody has restored a cluster already.
+    Proposal { from: rollback::of(wave).cloned().or(proposal.from), ..proposal }
 }
 
 /// What a pull request shall contain.

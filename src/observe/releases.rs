@@ -67,7 +67,13 @@ async fn look(source: &dyn Source, lowest: Option<&Version>) -> Result<BTreeMap<
 }
 
 fn release(found: &Found) -> Release {
-    Release { version: found.version.clone(), digest: found.digest.clone(), marked_breaking: found.marked_breaking }
+    Release {
+        version: found.version.clone(),
+        digest: found.digest.clone(),
+        marked_breaking: found.marked_breaking,
+        breaking: Vec::new(),
+        missing_values: Vec::new(),
+    }
 }
 
 fn fresh(wiring: &PluginWiring, net: &Net) -> SourceMemory {

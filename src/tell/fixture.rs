@@ -90,6 +90,7 @@ pub(crate) fn wave(plugin: &str, tier: &str, to: &str, from: &str, state: WaveSt
         members: members(tier, &MemberState::NotAsked),
         pinned: Vec::new(),
         grace: None,
+        rollback_of: None,
         forced: None,
         pull: None,
     }

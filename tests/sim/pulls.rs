@@ -8,8 +8,8 @@ use decide::{ClusterName, Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use crate::hand::Written;
-use crate::scenario::BranchRules;
+use crate::hand::Commit;
+use crate::scenario::{BranchRules, Mode, Unreadable};
 use crate::world::{Due, Spot, World};
 
 /// Who wrote the policy's CODEOWNERS lines, and who else has opinions.
@@ -31,6 +31,7 @@ pub struct PullRequest {
     pub members: Vec<ClusterName>,
     /// Whether the bot wrote the head.
     pub ours: bool,
+    pub last_pusher: &'static str,
     /// Every head that the bot wrote, and what the last of them holds.
     pub bot_heads: Vec<String>,
     pub bot_version: Version,
@@ -171,21 +172,45 @@ impl PullRequest {
             draft: self.draft,
             mergeable,
             review_decision: self.decision(world.scenario.rules),
-            reviews: self.reviews.clone(),
-            owned: Read::Known(
-                world.base[&self.spot]
-                    .iter()
-                    .map(|place| OwnedPath {
-                        path: place.file.clone(),
-                        owners: vec!["@acme/platform".to_string()],
-                        people: OWNERS.iter().map(|owner| Person::from(*owner)).collect(),
-                    })
-                    .collect(),
-            ),
-            checks: Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() }),
-            commands: self.commands.clone(),
+            reviews: self.shown_reviews(world),
+            owned: if world.cannot_read(Unreadable::Owners) {
+                Read::Unread("CODEOWNERS does not answer".to_string())
+            } else {
+                Read::Known(
+                    world.base[&self.spot]
+                        .iter()
+                        .map(|place| OwnedPath {
+                            path: place.file.clone(),
+                            owners: vec!["@acme/platform".to_string()],
+                            people: OWNERS.iter().map(|owner| Person::from(*owner)).collect(),
+                        })
+                        .collect(),
+                )
+            },
+            checks: if world.cannot_read(Unreadable::Checks) {
+                Read::Unread("the checks do not answer".to_string())
+            } else {
+                Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() })
+            },
+            commands: self.shown_commands(world),
             notices: self.notices.clone(),
         }
+    }
+
+    fn shown_reviews(&self, world: &World) -> Vec<Review> {
+        let mut reviews = self.reviews.clone();
+        if world.cannot_read(Unreadable::Rights) {
+            reviews.iter_mut().for_each(|review| review.may_write = Read::Unread("no answer".to_string()));
+        }
+        reviews
+    }
+
+    fn shown_commands(&self, world: &World) -> Vec<Command> {
+        let mut commands = self.commands.clone();
+        if world.cannot_read(Unreadable::Rights) {
+            commands.iter_mut().for_each(|command| command.allowed = Read::Unread("no answer".to_string()));
+        }
+        commands
     }
 
     pub fn review(&mut self, now: Timestamp, by: &str, verdict: ReviewVerdict) {
@@ -208,8 +233,8 @@ impl PullRequest {
 
 impl World {
     /// Opens a pull request for a commit that was pushed.
-    pub fn open(&mut self, spot: &Spot, head: String, written: Written) {
-        let Written { version, members, built_on } = written;
+    pub fn open(&mut self, spot: &Spot, head: String, written: Commit) {
+        let Commit { version, part: _, members, built_on } = written;
         let number = self.pulls.len() as u64 + 1;
         self.note(format!("#{number} is opened: {} {version} on {}", spot.0, spot.1));
         self.pulls.push(PullRequest {
@@ -222,6 +247,7 @@ impl World {
             version,
             members,
             ours: true,
+            last_pusher: BOT,
             built_on,
             head_at: self.now,
             opened_at: self.now,
@@ -249,7 +275,9 @@ impl World {
             pull.check = calm.then_some(true);
         }
         if calm {
-            crate::people::answer_at_once(self, number);
+            if self.scenario.mode == Mode::Answered {
+                crate::people::answer_at_once(self, number);
+            }
             return;
         }
         self.schedule(now + ends, Due::Check { pull: number, head: head.clone(), green });
@@ -259,6 +287,26 @@ impl World {
         if reviews {
             self.schedule(now + looks, Due::Review { pull: number, head });
         }
+    }
+
+    /// The bot moves a pull request to a commit that it wrote.
+    pub fn push_branch(&mut self, number: u64, commit: String) {
+        let now = self.now;
+        let Commit { version, part: _, members, built_on } = self.written[&commit].clone();
+        let Some(pull) = self.pull_mut(number) else { return };
+        pull.remember(now);
+        pull.head.clone_from(&commit);
+        pull.head_at = now;
+        pull.ours = true;
+        pull.bot_heads.push(commit.clone());
+        pull.bot_version = version.clone();
+        pull.bot_wrote_at = now;
+        pull.version = version.clone();
+        pull.members = members;
+        pull.built_on = built_on;
+        pull.last_pusher = BOT;
+        self.note(format!("#{number} is moved to {version}"));
+        self.new_head(number, commit);
     }
 
     /// Merges a pull request: what its head says is on the base branch now.
@@ -274,6 +322,7 @@ impl World {
         let after = |place| if moves(place) { version.clone() } else { place.version.clone() };
         let versions: Vec<Version> = self.base[&spot].iter().map(after).collect();
         self.commit(&spot, &versions, by == BOT);
+        self.tally.count("deed", if by == BOT { "BotMerges" } else { "PersonMerges" });
     }
 
     pub fn close(&mut self, number: u64, by: &str) {

@@ -83,7 +83,13 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
             }
         }
         let place = |tier: &str| Place { file: format!("{tier}.yaml"), cluster: None, version: Read::Known(version()) };
-        let release = Release { version: version(), digest: reading().digest, marked_breaking: false };
+        let release = Release {
+            version: version(),
+            digest: reading().digest,
+            marked_breaking: false,
+            breaking: Vec::new(),
+            missing_values: Vec::new(),
+        };
         facts.insert(
             plugin.clone(),
             PluginFacts {
@@ -117,6 +123,7 @@ fn wave(tier: &str, clusters: &[Cluster]) -> Vec<Change> {
         until: now() - SignedDuration::from_secs(60),
         paused: false,
         ailing: None,
+        begun: Some(now() - SignedDuration::from_hours(29)),
     };
     vec![
         Change::Intent {

@@ -5,20 +5,20 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::carried;
+use super::{carried, covers};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate, Identity};
 use crate::snapshot::{Pull, Read, Review, ReviewDecision, ReviewVerdict};
-use crate::{Person, Reason, slice};
+use crate::{Person, Reason, TierName, rollback, slice};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     let objections = objections(pull);
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
     }
-    match tier.merge.of(wave.from.as_ref(), &wave.version) {
+    match rollback::rule(tier, wave) {
         Merge::Automatic => automatic(desk, pull),
         Merge::Approved => approved(desk, tier, wave, pull),
         Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
@@ -28,12 +28,14 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 /// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
 /// does not.
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
-    let rests = match tier.merge.of(wave.from.as_ref(), &wave.version) {
+    let waived = match rollback::rule(tier, wave) {
         Merge::Automatic => true,
-        Merge::Approved => !carried::approvers(desk, tier, wave).is_empty(),
+        Merge::Approved => {
+            !carried::approvers(desk, tier, wave).is_empty() || !covers::carried(desk, tier, wave).is_empty()
+        }
         Merge::Manual => false,
     };
-    if rests && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
+    if waived && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
 }
 
 /// Whether the hub would refuse an ordinary merge for want of a review.
@@ -75,8 +77,18 @@ fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
 
 fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     let mut yes = valid(desk, wave, pull);
-    let carried = carried::approvers(desk, tier, wave);
-    yes.extend(carried.iter().filter(|person| !yes.contains(person)).cloned().collect::<Vec<_>>());
+    let earlier = carried::approvers(desk, tier, wave);
+    let mut lent = !earlier.is_empty();
+    yes.extend(earlier.into_iter().filter(|person| !yes.contains(person)).collect::<Vec<_>>());
+    let mut tiers: Vec<TierName> = Vec::new();
+    for (by, given_on) in covers::carried(desk, tier, wave) {
+        if !yes.contains(&by) {
+            yes.push(by);
+            tiers.push(given_on);
+        }
+    }
+    tiers.dedup();
+    lent |= !tiers.is_empty();
     let mut owners: Vec<String> = Vec::new();
     if tier.approvals.code_owners {
         let owned = match &pull.owned {
@@ -90,13 +102,15 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     }
     let given = u32::try_from(yes.len()).unwrap_or(u32::MAX);
     let mut missing = tier.approvals.at_least.saturating_sub(given);
-    if owners.is_empty() && missing == 0 && review_missing(pull) && !carried.is_empty() {
-        // The policy has its approvals, given on the first slice; the hub counts those of this one only.
-        if !desk.snapshot.hub.bypass {
-            return Finding::wait(Gate::Approvals, Reason::BypassMissing);
-        }
-    } else if !owners.is_empty() || (missing == 0 && review_missing(pull)) {
+    if !owners.is_empty() || (missing == 0 && !lent && review_missing(pull)) {
         missing = missing.max(1);
+    }
+    if missing == 0 && lent && review_missing(pull) && !desk.snapshot.hub.bypass {
+        // The hub counts only what is said on this pull request.
+        return Finding::wait(Gate::Approvals, Reason::BypassMissing);
+    }
+    if missing == 0 && !tiers.is_empty() {
+        return Finding::pass(Gate::Approvals, Reason::Covered { by: yes, tiers });
     }
     if missing == 0 {
         return Finding::pass(Gate::Approvals, Reason::Approved { by: yes });
@@ -117,7 +131,7 @@ fn everybody(pull: &Pull) -> Vec<String> {
 }
 
 /// People whose approval counts for the head as it is.
-pub(super) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
+pub(crate) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
     let Some(head) = wave.head() else { return Vec::new() };
     let slack = desk.snapshot.hub.skew.abs().as_secs();
     latest(pull)

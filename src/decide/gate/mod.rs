@@ -1,9 +1,11 @@
 //! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
+pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
 pub(crate) mod carried;
+pub(crate) mod covers;
 pub(crate) mod freeze;
 pub(crate) mod grace;
 pub(crate) mod head;
@@ -26,7 +28,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version, slice};
+use crate::{ClusterName, Reason, TierName, Version, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -74,6 +76,7 @@ impl Standing {
         let tier = &desk.policy.tiers[rung];
         let current = wave.head().is_some_and(|head| head.commit == pull.head);
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+        // Trailers prove nothing here: who amends our commit keeps them.
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
         let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
@@ -145,8 +148,11 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+    if rollback::of(wave).is_some() {
+        return rollback::findings(desk, rung, wave, pull, standing);
+    }
     let tier = &desk.policy.tiers[rung];
-    vec![
+    let mut findings = vec![
         ledger::finding(desk),
         release::finding(desk, rung, &wave.version),
         tier_below::finding(desk, rung, &wave.version),
@@ -158,8 +164,18 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
-    ]
-    .into_iter()
-    .chain((wave.part.slice > 0).then(|| health::of_earlier_slices(desk, tier, wave)))
-    .collect()
+    ];
+    if wave.part.slice > 0 {
+        findings.push(health::of_earlier_slices(desk, tier, wave));
+    }
+    announced(desk, tier, wave, &mut findings);
+    findings
+}
+
+/// Puts what the announcement says before the approvals, where the file asks for one.
+pub(crate) fn announced(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mut Vec<Finding>) {
+    let at = findings.iter().position(|finding| finding.gate >= Gate::Announce).unwrap_or(findings.len());
+    if let Some(finding) = announce::finding(desk, tier, wave) {
+        findings.insert(at, finding);
+    }
 }

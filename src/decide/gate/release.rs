@@ -3,12 +3,15 @@
 
 use crate::desk::Desk;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::release::{held, rejected, unaccepted};
+use crate::release::{doubted, held, rejected, unaccepted};
 use crate::{Reason, Version};
 
 pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
     match unaccepted(desk, rung, version).or_else(|| held(desk, version)) {
-        None => Finding::pass(Gate::Release, Reason::Accepted),
+        None => match doubted(desk, version) {
+            None => Finding::pass(Gate::Release, Reason::Accepted),
+            Some(why) => Finding::unread(Gate::Release, "whether somebody may say that it failed", why),
+        },
         Some(why @ Reason::Unread { .. }) => Finding::new(Gate::Release, Verdict::Unknown, why),
         Some(why) => Finding::fail(Gate::Release, why),
     }

@@ -102,7 +102,14 @@ impl Wave {
             }
             Change::Converged(at) => self.converged = Some(*at),
             Change::Soaked(soaked) => self.soak = Some(*soaked),
+            Change::LetThrough(through) => self.let_through = Some(through.clone()),
             Change::Finished(at) => self.finished = Some(*at),
+            Change::Stalled(stalled) => {
+                self.stalled = Some(stalled.clone());
+                self.finished = None;
+                self.let_through = None;
+            }
+            Change::Resumed(_) => self.stalled = None,
             Change::Failed(failed) => self.failed = Some(failed.clone()),
             Change::Rejected(rejected) => self.rejected = Some(rejected.clone()),
             Change::Superseded(superseded) => self.superseded = Some(superseded.clone()),

@@ -20,7 +20,8 @@ pub use strategy::{
     BlueGreenFile, CanaryFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
 };
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OnFailureFile, OverrideFile, RollBackFile,
+    SelectFile, SoakFile, TierFile,
 };
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
@@ -80,6 +81,8 @@ record! {
         optional hold "hold": Word<Right>,
         /// `acknowledge`. Default `write`: who read the migration notes is who changes the values.
         optional acknowledge "acknowledge": Word<Right>,
+        /// `fail`: a release has failed on a tier after all. Default `write`: who sees trouble must be able to say so, and a newer release can always come.
+        optional fail "fail": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }
@@ -134,6 +137,8 @@ pub const SHAPES: &[&Shape] = &[
     &ExpressionFile::SHAPE,
     &MergeByBumpFile::SHAPE,
     &SoakFile::SHAPE,
+    &OnFailureFile::SHAPE,
+    &RollBackFile::SHAPE,
     &ApprovalsFile::SHAPE,
     &ForceFile::SHAPE,
     &HealthFile::SHAPE,

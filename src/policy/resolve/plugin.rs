@@ -72,7 +72,13 @@ fn ladder(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Tier
             continue;
         }
         let base = context.tiers.iter().find(|tier| tier.name.as_ref().is_some_and(|known| known.value == name.value));
-        let resolved = base.and_then(|base| tier::tier(&overridden(base, &over.value), context, report));
+        let resolved = base.and_then(|base| {
+            let file = overridden(base, &over.value);
+            if over.value.approvals.is_some() {
+                tier::covers(&file, context, report);
+            }
+            tier::tier(&file, context, report)
+        });
         if let Some(resolved) = resolved
             && let Some(place) = tiers.iter_mut().find(|tier| tier.name == resolved.name)
         {
