@@ -239,9 +239,9 @@ fn bare(
         from: desk.base(&tier.name).lowest().cloned(),
         digest: version.and_then(|version| release::pinned(desk, version)),
         state,
-        rollback_of: findings.iter().find_map(|finding| match &finding.because {
-            Reason::RollsBack { of, .. } => Some(of.clone()),
-            _ => None,
+        rollback_of: findings.iter().find_map(|finding| {
+            let Reason::RollsBack { of, .. } = &finding.because else { return None };
+            Some(of.clone())
         }),
         findings,
         members: listed(&first.members),

@@ -5,8 +5,8 @@ mod plugin;
 
 use decide::Tier;
 use decide::model::{
-    Approvals, Each, Early, Empty, Force, Freeze, HealthRule, Limits, MaxUpdate, Merge, MergeRule, Promote, Soak, Step,
-    Strategy,
+    Approvals, Each, Early, Empty, Force, Freeze, HealthRule, Limits, MaxUpdate, Merge, MergeRule, OnFailure, Promote,
+    Soak, Step, Strategy,
 };
 use decide::window::{ClosedDays, Cron, Range, Windows};
 use jiff::SignedDuration;
@@ -202,7 +202,7 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     if let Some(Force { after, notice }) = force {
         put(&mut out, "force", map([("after", length(*after)), ("notice", lengths(notice))]));
     }
-    put(&mut out, "onFailure", plain(on_failure));
+    put(&mut out, "onFailure", on_failure_of(*on_failure));
     put(&mut out, "strategy", strategy_of(strategy));
     put_or_default(&mut out, shape, "watch", length(*watch), watch.is_zero());
     put_or_default(&mut out, shape, "empty", plain(empty), *empty == Empty::default());
@@ -211,6 +211,13 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     }
     out.retain(|key, _| key.as_str() == Some("name") || !is_override(shape) || knows(shape, key));
     Value::Mapping(out)
+}
+
+fn on_failure_of(on_failure: OnFailure) -> Value {
+    match on_failure {
+        OnFailure::Hold | OnFailure::Stall => plain(&on_failure),
+        OnFailure::RollBack { merge } => map([("rollBack", map([("merge", plain(&merge))]))]),
+    }
 }
 
 fn is_override(shape: &Shape) -> bool {
