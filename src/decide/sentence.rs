@@ -58,11 +58,10 @@ impl Change {
             Self::Intent { part: Part { purpose: Purpose::RollBack { of }, .. }, .. } => {
                 format!("about to be proposed as the rollback of {of}")
             }
-            Self::Intent { from: Some(from), part, .. } => {
-                format!("{}about to be proposed in place of {from}", portion(part))
-            }
-            Self::Intent { from: None, part, .. } => {
-                format!("{}about to be proposed for the first time", portion(part))
+            Self::Intent { from, part, .. } => {
+                let place = from.as_ref().map(|from| format!("in place of {from}"));
+                let place = place.unwrap_or_else(|| "for the first time".to_string());
+                format!("{}about to be proposed {place}", portion(part))
             }
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
             Self::Grace(grace) => {

@@ -27,8 +27,8 @@ fn given(desk: &Desk<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
     let same = |there: &&Wave| {
         there.version == wave.version && there.digest == wave.digest && there.part.purpose == Purpose::Promotion
     };
-    let waves = desk.page.tiers.get(&other.name).into_iter().flatten();
-    let Some(last) = waves.filter(same).next_back().filter(|there| there.landed.is_some()) else {
+    let mut waves = desk.page.tiers.get(&other.name).into_iter().flatten();
+    let Some(last) = waves.rfind(same).filter(|there| there.landed.is_some()) else {
         return Vec::new();
     };
     let mut slices = desk.page.landed_with(&other.name, last);

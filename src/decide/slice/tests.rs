@@ -21,6 +21,7 @@ use crate::snapshot::{Cluster, Command, CommandKind, Health, Pull, PullState, Re
 use crate::testing::*;
 use crate::{Action, Entry, PullNumber, Sha};
 
+mod failure;
 mod late;
 
 const CLUSTERS: [&str; 3] = ["bronze-1", "bronze-2", "bronze-3"];

@@ -1,0 +1,90 @@
+//! A slice that fails: what comes back, what waits, and whose word counts.
+
+use super::*;
+use crate::ledger::Purpose;
+use crate::model::OnFailure;
+
+/// Two of three have been proposed: the first has landed, the second is open, and the first is ill.
+fn second_is_open(on_failure: OnFailure, ill: bool) -> Snapshot {
+    let mut world = one_of_three();
+    bronze(&mut world).on_failure = on_failure;
+    step(&mut world);
+    let second = opened(&crate::plan(&world, noon())).expect("the second slice");
+    propose(&mut world, &second, 22, 5);
+    if ill {
+        says_health(&mut world, Health::Failed);
+    }
+    world
+}
+
+fn says_health(world: &mut Snapshot, health: Health) {
+    let reading = Reading { health, since: Some(ago(1)), ..healthy("1.1.0") };
+    facts(world).readings.insert("bronze-1".into(), vec![reading]);
+}
+
+/// A look whose entries are kept.
+fn step(world: &mut Snapshot) -> Plan {
+    let plan = crate::plan(world, noon());
+    for record in &plan.entries {
+        world.ledger.apply(&record.entry);
+    }
+    plan
+}
+
+fn closes(plan: &Plan) -> Vec<u64> {
+    let closed = plan.actions.iter().filter_map(|action| match action {
+        Action::Close { pull, .. } => Some(pull.0),
+        _ => None,
+    });
+    closed.collect()
+}
+
+const BACK: OnFailure = OnFailure::RollBack { merge: Merge::Approved };
+
+#[test]
+fn clusters_that_have_moved_get_back_what_they_had_and_no_others() {
+    let mut world = one_of_three();
+    bronze(&mut world).on_failure = BACK;
+    says_health(&mut world, Health::Failed);
+    let back = opened(&step(&mut world)).expect("a rollback");
+    assert_eq!((names(&back), back.to.to_string()), (vec!["bronze-1".to_string()], "1.0.0".to_string()));
+    assert_eq!(back.from, Some(version("1.1.0")));
+    assert_eq!(back.part.purpose, Purpose::RollBack { of: version("1.1.0") });
+}
+
+#[test]
+fn an_open_slice_is_closed_before_the_rollback_comes() {
+    let mut world = second_is_open(BACK, true);
+    let plan = step(&mut world);
+    assert_eq!((closes(&plan), opened(&plan)), (vec![22], None), "{:?}", plan.actions);
+    edit_last(&mut world, |pull| pull.state = PullState::Closed { at: noon(), by: Some(BOT.into()) });
+    let back = opened(&step(&mut world)).expect("a rollback");
+    assert_eq!((names(&back), back.to.to_string()), (vec!["bronze-1".to_string()], "1.0.0".to_string()));
+}
+
+#[test]
+fn a_stalled_climb_keeps_its_open_slice_and_goes_on_when_all_are_healthy() {
+    let fine = second_is_open(OnFailure::Stall, false);
+    assert!(merges(&crate::plan(&fine, noon())), "{:?}", crate::plan(&fine, noon()).waves);
+    let mut world = second_is_open(OnFailure::Stall, true);
+    for _ in 0..3 {
+        let plan = step(&mut world);
+        assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+    }
+    says_health(&mut world, Health::Healthy);
+    let healed = step(&mut world);
+    assert!(changes(&healed).iter().any(|said| said.contains("healthy")), "{:?}", changes(&healed));
+    assert!(merges(&healed) || merges(&step(&mut world)), "it goes on: {:?}", crate::plan(&world, noon()).waves);
+}
+
+#[test]
+fn a_word_on_the_pull_request_of_one_slice_fails_the_whole_climb() {
+    let mut world = second_is_open(OnFailure::Hold, false);
+    let what = CommandKind::Fail { why: "customers cannot log in".into() };
+    let command = Command { by: "noor".into(), at: ago(1), what, allowed: Read::Known(true) };
+    let Read::Known(pulls) = &mut facts(&mut world).pulls else { unreachable!() };
+    pulls.iter_mut().find(|pull| pull.number.0 == 21).expect("#21").commands.push(command);
+    let plan = step(&mut world);
+    assert_eq!(closes(&plan), vec![22], "{:?}", plan.actions);
+    assert!(!merges(&plan) && opened(&plan).is_none());
+}
