@@ -246,7 +246,7 @@ pub fn answer_at_once(world: &mut World, number: u64) {
     pull.command(now, WRITER, CommandKind::Acknowledge { version });
     let (spot, version) = (pull.spot.clone(), pull.version.clone());
     world.note(format!("both owners approve #{number}"));
-    let (from, tier) = (world.from_of(&spot, &world.moved_by(number)), world.tier(&spot).clone());
+    let (from, tier) = (world.lowest_of(&spot, &world.moved_by(number)), world.tier(&spot).clone());
     if who_merges(&tier, from.as_ref(), &version) == Merge::Manual {
         merge_by_hand(world, number);
     }

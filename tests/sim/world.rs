@@ -250,7 +250,7 @@ impl World {
     }
 
     /// The lowest version that the files of some clusters of a tier hold.
-    pub fn from_of(&self, spot: &Spot, members: &[ClusterName]) -> Option<Version> {
+    pub fn lowest_of(&self, spot: &Spot, members: &[ClusterName]) -> Option<Version> {
         self.places_of(spot, members).map(|place| place.version.clone()).min()
     }
 

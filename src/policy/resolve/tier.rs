@@ -172,7 +172,6 @@ fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
             .flat_map(|list| &list.value.items)
             .map(|name| TierName::new(&*name.value.0))
             .collect(),
-        ..default
     }
 }
 

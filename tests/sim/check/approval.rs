@@ -13,7 +13,7 @@ impl Watch {
     /// S7: an ordinary merge has the approvals that the policy asks for, for this very head.
     pub(super) fn approved(&mut self, world: &mut World, seen: &Pull, spot: &Spot, version: &Version) {
         let tier = world.tier(spot).clone();
-        let rule = who_merges(&tier, world.from_of(spot, &world.moved_by(seen.number.0)).as_ref(), version);
+        let rule = who_merges(&tier, world.lowest_of(spot, &world.moved_by(seen.number.0)).as_ref(), version);
         if rule == Merge::Manual {
             self.fails(world, format!("S7 merges {}, which the policy leaves to a person", seen.number));
         }

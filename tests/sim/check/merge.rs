@@ -22,7 +22,7 @@ impl Watch {
         forced: bool,
     ) {
         let facts = &shown.plugins[&spot.0];
-        let from = world.from_of(spot, &world.moved_by(seen.number.0));
+        let from = world.lowest_of(spot, &world.moved_by(seen.number.0));
         let owners = world.tier(spot).approvals.code_owners
             && who_merges(world.tier(spot), from.as_ref(), &world.bot_version(seen.number.0)) == Merge::Approved
             && !forced;

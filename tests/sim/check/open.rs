@@ -79,7 +79,8 @@ impl Watch {
             // The commit is there; who has left since is in it still.
             proposed.retain(|name| all.contains(name));
         }
-        (wanted.sort(), proposed.sort());
+        wanted.sort();
+        proposed.sort();
         if proposed != wanted {
             let what = format!("S4 {} {} on {} is for {:?}, not {wanted:?}", spot.0, key.1, spot.1, proposal.members);
             self.fails(world, what);
