@@ -69,6 +69,8 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
 /// newer one on some cluster of the climb.
 fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
     match release::stopped(desk, rung, &wave.version) {
+        // Who took it from the source will hardly bring it back; a newer one need not wait for that.
+        Some(Reason::Unread { .. }) if desk.releases().is_ok() => true,
         Some(Reason::Unread { .. }) | None => ahead(desk, rung, wave).is_some(),
         Some(_) => true,
     }
