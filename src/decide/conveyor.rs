@@ -10,7 +10,7 @@ use crate::model::{Next, Tier};
 use crate::plan::Verdict;
 use crate::release::{finished, noes, stopped};
 use crate::snapshot::{Pull, PullState};
-use crate::{Reason, Version};
+use crate::{Reason, Version, release};
 
 /// What a tier would take next, if newer than what it runs, than what failed here and than what a
 /// person said no to here; `next` says which of those that are ready.
@@ -29,21 +29,23 @@ pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
 /// Releases that a tier may take now: on the first tier the accepted ones, above it those that have
 /// finished the tier below.
 fn at_hand(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
-    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
-    let floor = floor(desk, tier);
-    let ready = match rung.checked_sub(1) {
-        None => listed(desk),
-        Some(below) => finished(desk, below),
-    };
-    ready
-        .into_iter()
-        .filter(|version| floor.as_ref().is_none_or(|floor| version > floor))
-        .filter(|version| stopped(desk, rung, version).is_none())
-        .collect()
+    newer(desk, rung).into_iter().filter(|version| stopped(desk, rung, version).is_none()).collect()
 }
 
-fn listed(desk: &Desk<'_>) -> Vec<Version> {
-    desk.releases().unwrap_or_default().iter().map(|release| release.version.clone()).collect()
+/// The newest release that this tier passes over though the constraints accept it, for people.
+pub(crate) fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Version> {
+    let because = |version: &Version| release::unaccepted(desk, rung, version).or_else(|| release::held(desk, version));
+    let told = |why: &Reason| !matches!(why, Reason::OutsideConstraint { .. });
+    newer(desk, rung).into_iter().filter(|version| because(version).as_ref().is_some_and(told)).max()
+}
+
+/// Releases that are ready for a tier and newer than what it runs.
+fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
+    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
+    let floor = floor(desk, tier);
+    let Some(below) = rung.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
+    let ready = finished(desk, below).into_iter();
+    ready.filter(|version| floor.as_ref().is_none_or(|floor| version > floor)).collect()
 }
 
 /// What a release has to be newer than: what runs, what failed here, what a person refused here.
@@ -74,8 +76,11 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
     let first = desk.policy.tiers.first()?;
     let climbing = desk.page.climbing(&first.name).map(|wave| &wave.version);
     let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
-    let begun = waves.filter(|wave| wave.landed.is_some()).map(|wave| &wave.version).chain(climbing).cloned();
-    begun.filter(|version| stopped(desk, 0, version).is_none()).chain(at_hand(desk, 0)).max()
+    let begun = waves.filter(|wave| wave.landed.is_some()).map(|wave| &wave.version).chain(climbing);
+    let mut begun: Vec<&Version> = begun.collect();
+    begun.sort();
+    let begun = begun.into_iter().rev().find(|version| stopped(desk, 0, version).is_none());
+    begun.cloned().into_iter().chain(at_hand(desk, 0)).max()
 }
 
 /// The newer release for which a wave is abandoned under `restart`.

@@ -102,6 +102,14 @@ impl Version {
         !self.parsed.pre.is_empty()
     }
 
+    /// The release that a pre-release leads to: the same numbers, and nothing after them.
+    #[must_use]
+    pub fn without_prerelease(&self) -> Self {
+        let (major, minor, patch) = self.core();
+        let parsed = semver::Version::new(major, minor, patch);
+        Self { text: parsed.to_string(), parsed }
+    }
+
     /// The pre-release part, empty when there is none.
     pub fn prerelease(&self) -> &str {
         self.parsed.pre.as_str()

@@ -115,6 +115,12 @@ pub enum Reason {
     Accepted,
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
+    EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    SameContent { version: Version, running: Version },
+    Yanked { version: Version },
+    ReleaseChecksPending { version: Version, names: Vec<String> },
+    ReleaseChecksFailed { version: Version, names: Vec<String> },
+    RangeInPlace { file: String, range: String },
     NotBreaking,
     Acknowledged { by: Person },
     BreakingUnacknowledged { from: Version, to: Version },
@@ -254,6 +260,24 @@ impl fmt::Display for Reason {
             Self::DigestChanged { version, pinned, found } => {
                 format!("{version} was published again with other content: pinned {pinned}, now {found}")
             }
+            Self::EdgeBlocked { from, to, why, fixed_in } => {
+                let from = from.as_ref().map_or("a first install".to_string(), ToString::to_string);
+                let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
+                format!("the step from {from} to {to} is blocked: {why}{fixed}")
+            }
+            Self::SameContent { version, running } => {
+                format!("{version} is the same artefact as {running}, which runs here: it would change nothing")
+            }
+            Self::Yanked { version } => format!("the source does not list {version} any more"),
+            Self::ReleaseChecksPending { version, names } => {
+                format!("the commit that released {version} waits for checks: {}", list(names))
+            }
+            Self::ReleaseChecksFailed { version, names } => {
+                format!("checks failed on the commit that released {version}: {}", list(names))
+            }
+            Self::RangeInPlace { file, range } => {
+                format!("{file} holds the range `{range}`, so that a controller moves this tier past every gate")
+            }
             Self::NotBreaking => "not a breaking step".to_string(),
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
             Self::BreakingUnacknowledged { from, to } => {
@@ -337,6 +361,16 @@ impl Reason {
             Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
             Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
             Self::DigestChanged { .. } => "a release under a new version".to_string(),
+            Self::EdgeBlocked { fixed_in: Some(version), .. } => format!("{version}, or whoever edits the blocks"),
+            Self::EdgeBlocked { fixed_in: None, .. } => {
+                "a version that the block leaves out, or whoever edits the blocks in the policy file".to_string()
+            }
+            Self::SameContent { .. } => "a release with other content".to_string(),
+            Self::Yanked { .. } => "whoever publishes it, by listing it again; or a newer release".to_string(),
+            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => {
+                "whoever owns these checks, at the repository that released it".to_string()
+            }
+            Self::RangeInPlace { file, .. } => format!("whoever writes the version that runs into {file}"),
             Self::BreakingUnacknowledged { to, .. } => {
                 format!("anybody with write access: `/coldframe acknowledge {to}`")
             }

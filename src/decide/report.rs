@@ -105,15 +105,23 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             if wave.failed.is_none() {
                 findings.clear();
             }
+            findings.extend(passed_over(desk, rung));
             let report = about(desk, rung, &wave, findings, health.members);
             desk.report(report);
         }
         (None, None) => {
             let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
-            let report = bare(desk, rung, None, WaveState::Idle { running }, alloc::vec![finding]);
+            let findings = passed_over(desk, rung).into_iter().chain([finding]).collect();
+            let report = bare(desk, rung, None, WaveState::Idle { running }, findings);
             desk.report(report);
         }
     }
+}
+
+/// Why the newest release that is ready for an idle tier is not taken.
+fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
+    let version = crate::conveyor::passed_over(desk, rung)?;
+    Some(gate::release::finding(desk, rung, &version))
 }
 
 /// The climb of every release that a report of this plugin is about.

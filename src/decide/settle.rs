@@ -29,7 +29,8 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
 fn first_sights(desk: &mut Desk<'_>) {
     let Ok(releases) = desk.releases() else { return };
     let mut fresh: Vec<_> = releases.iter().filter(|release| desk.page.seen(&release.version).is_none()).collect();
-    fresh.sort_by(|a, b| a.version.cmp(&b.version));
+    fresh.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.version.as_str().cmp(b.version.as_str())));
+    fresh.dedup_by(|a, b| a.version == b.version);
     for release in fresh {
         let seen = Seen { version: release.version.clone(), digest: release.digest.clone(), first_seen: desk.now };
         let plugin = desk.plugin().clone();

@@ -110,10 +110,8 @@ fn merge(
 
 /// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
 fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
-    match release::stopped(desk, rung, &wave.version) {
-        // What could not be read stops nothing for good; the release gate waits.
-        Some(Reason::Unread { .. }) | None => {}
-        Some(why) => return Some(why),
+    if let Some(why) = release::stopped(desk, rung, &wave.version).filter(release::is_final) {
+        return Some(why);
     }
     // Somebody put a newer version on the base branch: merging would take it back.
     let running = desk.base(&desk.policy.tiers.get(rung)?.name);

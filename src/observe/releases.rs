@@ -67,7 +67,12 @@ async fn look(source: &dyn Source, lowest: Option<&Version>) -> Result<BTreeMap<
 }
 
 fn release(found: &Found) -> Release {
-    Release { version: found.version.clone(), digest: found.digest.clone(), marked_breaking: found.marked_breaking }
+    Release {
+        version: found.version.clone(),
+        digest: found.digest.clone(),
+        marked_breaking: found.marked_breaking,
+        checks: Read::Unread("the commit that released it is not known".to_string()),
+    }
 }
 
 fn fresh(wiring: &PluginWiring, net: &Net) -> SourceMemory {

@@ -1,6 +1,7 @@
 //! The scalars of the file: names, places, numbers. Each says what it expects, and what to write
 //! instead. Those of time are in `when`, addresses in `address`.
 
+use decide::Version;
 use decide::constraint::Constraint;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -84,6 +85,11 @@ scalar!(
     Helm(Constraint), "a constraint such as `^1.14`", helm,
     {"type": ["string", "number"], "examples": ["^1.14", "~1.2", ">=1.2.0 <2.0.0", "1.x"],
      "description": "A version constraint as Helm writes them. Pre-releases match only where the constraint names one (`>=1.2.0-0`)."}
+);
+scalar!(
+    /// One version.
+    Exact(Version), "a version such as `1.15.1`", exact,
+    {"type": "string", "examples": ["1.15.1", "v2.0.0-rc.1"], "description": "A version of SemVer 2; a leading `v` is kept and does not count."}
 );
 scalar!(
     /// A line of text for people.
@@ -250,6 +256,12 @@ fn helm(text: &str) -> Result<Constraint, Refusal> {
     text.parse().map_err(|error: decide::constraint::NotAConstraint| {
         Refusal::new(format!("{} is not a version constraint: {}: {}", quoted(text), quoted(&error.part), error.why))
             .help("write it as in Helm: `^1.14`, `~1.2`, `>=1.2.0 <2.0.0`, `1.x || 2.x`")
+    })
+}
+
+fn exact(text: &str) -> Result<Version, Refusal> {
+    text.parse().map_err(|error: decide::ids::NotAVersion| {
+        Refusal::new(error.to_string()).help("write all three numbers, such as `1.15.1`")
     })
 }
 

@@ -72,6 +72,7 @@ mod tests {
             ("Override", "plugins: [{tiers: {gold: @}}]"),
             ("Chart", "plugins: [{chart: @}]"),
             ("Versions", "plugins: [{versions: @}]"),
+            ("Block", "plugins: [{versions: {block: [@]}}]"),
             ("Write", "plugins: [{write: [@]}]"),
             ("Document", "plugins: [{write: [{document: @}]}]"),
             ("Signal", "plugins: [{signals: [@]}]"),

@@ -75,6 +75,7 @@ impl World {
                     file: place.file.clone(),
                     cluster: place.cluster.clone(),
                     version: Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
+                    range: None,
                 };
                 (tier.clone(), places.iter().map(place).collect())
             })

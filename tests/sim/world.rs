@@ -293,6 +293,7 @@ impl Published {
             version: version.to_string().parse().unwrap(),
             digest: Some(Digest::new(digest)),
             marked_breaking,
+            checks: decide::snapshot::Read::Known(Vec::new()),
         };
         Self { version, shown, retagged: false, quality }
     }

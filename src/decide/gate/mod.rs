@@ -101,7 +101,9 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     if let Read::Unread(why) = &desk.snapshot.clusters {
         troubles.push(Finding::unread(Gate::Release, "the inventory", why));
     }
-    if let Base::Unread(why) = desk.base(&tier.name) {
+    if let Some(range) = release::range(desk, tier) {
+        troubles.push(range);
+    } else if let Base::Unread(why) = desk.base(&tier.name) {
         troubles.push(Finding::unread(Gate::Release, "the base branch", &why));
     }
     match desk.facts.map(|facts| &facts.pulls) {

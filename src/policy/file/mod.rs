@@ -5,6 +5,7 @@
 mod plugin;
 mod signal;
 mod tier;
+mod versions;
 mod windows;
 
 use crate::policy::forms::{List, Word, Words as WordList};
@@ -12,12 +13,13 @@ use crate::policy::preset::Preset;
 use crate::policy::read::{Shape, record};
 use crate::policy::scalar::{Count, File};
 use crate::policy::wiring::Right;
-pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
+pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
     StrategyWord, TierFile,
 };
+pub use versions::{BlockFile, VersionsFile};
 pub use windows::{ClosedFile, FreezeFile, WindowsFile};
 
 record! {
@@ -134,6 +136,7 @@ pub const SHAPES: &[&Shape] = &[
     &OverrideFile::SHAPE,
     &ChartFile::SHAPE,
     &VersionsFile::SHAPE,
+    &BlockFile::SHAPE,
     &WriteFile::SHAPE,
     &DocumentFile::SHAPE,
     &SignalFile::SHAPE,

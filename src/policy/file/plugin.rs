@@ -4,11 +4,12 @@ use decide::model::Next;
 
 use super::signal::SignalFile;
 use super::tier::OverrideFile;
+use super::versions::VersionsFile;
 use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
 use crate::policy::forms::{List, Table, Word, Words};
 use crate::policy::read::record;
-use crate::policy::scalar::{Files, Helm, JsonPath, Kind, Name, ObjectName};
+use crate::policy::scalar::{Files, JsonPath, Kind, Name, ObjectName};
 use crate::policy::when::Length;
 
 record! {
@@ -47,15 +48,6 @@ record! {
         optional name "name": ChartName,
     }
     later []
-}
-
-record! {
-    /// Which releases are accepted.
-    VersionsFile = "versions" {
-        /// The versions that are accepted at all. Default every release that is no pre-release.
-        optional constraint "constraint": Helm,
-    }
-    later ["block", "checks", "prereleases", "deprecated", "expires", "maxLive"]
 }
 
 record! {

@@ -3,6 +3,7 @@
 
 mod plugin;
 mod tier;
+mod versions;
 mod windows;
 
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
 use super::windows::windows;
-use super::{Context, tier};
+use super::{Context, tier, versions};
 use crate::policy::file::{
     ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
 };
@@ -45,13 +45,12 @@ pub fn plugin(
         let poll = report.within_key("poll", |report| poll(&file.value, report));
         let write = report.within_key("write", |report| writes(file.value.write.as_ref(), context, report));
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
-        let constraint = file.value.versions.as_ref().and_then(|versions| versions.value.constraint.as_ref());
-        let policy = PluginPolicy {
-            constraint: constraint.map(|constraint| constraint.value.0.clone()),
+        let mut policy = PluginPolicy {
             windows,
             next: file.value.next.as_ref().map_or(Next::default(), |next| next.value.0),
             ..PluginPolicy::new(PluginName::new(file.value.name.as_ref()?.value.0.clone()), tiers)
         };
+        versions::versions(file.value.versions.as_ref(), &mut policy, context, report);
         Some((policy, PluginWiring { chart: chart?, poll, write, signals }))
     })
 }

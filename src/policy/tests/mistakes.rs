@@ -290,14 +290,45 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("chart", "{oci: oci://a/b, name: loki}", "`chart` of plugin `loki`: an OCI address names the chart already"),
     ("poll", "0s", "`poll` of plugin `loki`: asking more than once a second"),
-    ("versions", "^1.2", "`versions` of plugin `loki`: expected a mapping of `constraint`, found a text"),
+    (
+        "versions",
+        "^1.2",
+        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, found a text",
+    ),
     ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
     (
         "versions",
         "{constraint: '>= 1.2 <'}",
         "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
     ),
-    ("versions", "{block: []}", "`versions` of plugin `loki`: `block` is not supported by this version"),
+    ("versions", "{checks: [e2e]}", "`versions` of plugin `loki`: `checks` is not supported by this version"),
+    ("versions", "{block: [{from: '<2', why: x}]}", "`block` of `versions` of plugin `loki` has no `to`"),
+    ("versions", "{block: [{to: 2.0.0}]}", "`block` of `versions` of plugin `loki` has no `why`"),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, fixedIn: 2.0}]}",
+        "`fixedIn` of `block` of `versions` of plugin `loki`: `2.0` is not a SemVer 2 version",
+    ),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, fixedIn: 2.0.1}]}",
+        "`block` of `versions` of plugin `loki`: 2.0.1 is blocked, too, so that it mends nothing",
+    ),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, above: gld}]}",
+        "`block` of `versions` of plugin `loki`: there is no tier `gld` (did you mean `gold`?)",
+    ),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, above: gold}]}",
+        "`block` of `versions` of plugin `loki`: no tier is above `gold`, so that nothing is blocked",
+    ),
+    (
+        "versions",
+        "{prereleases: false, constraint: '>=1.0.0-0'}",
+        "`versions` of plugin `loki`: no pre-releases, and the constraint `>=1.0.0-0` asks for them (take one of",
+    ),
     ("pins", "[]", "plugin `loki`: `pins` is not supported by this version"),
     (
         "next",

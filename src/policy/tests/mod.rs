@@ -57,7 +57,10 @@ plugins:
   - name: cert-manager
     chart: {oci: oci://registry.example/charts/cert-manager}
     poll: 5m
-    versions: {constraint: "^1.14"}
+    versions:
+      constraint: "^1.14"
+      prereleases: true
+      block: [{from: "<1.15", to: 1.15.0, why: CRD migration, fixedIn: 1.15.1, above: qa}, {to: "1.16.x", why: withdrawn}]
     write:
       - file: clusters/{tier}/{cluster}/cert-manager.yaml
         document: {kind: HelmRelease, name: cert-manager}
@@ -166,6 +169,12 @@ fn the_whole_format() {
     let write =
         Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
     assert_eq!(loki.write, [write]);
+    let [block, withdrawn] = &policy.plugins[0].blocks[..] else { panic!("two blocks") };
+    assert!(policy.plugins[0].prereleases && !policy.plugins[1].prereleases);
+    assert_eq!(block.from.as_ref().map(|from| from.as_str()), Some("<1.15"));
+    assert_eq!((block.to.as_str(), block.why.as_str()), ("1.15.0", "CRD migration"));
+    assert_eq!(block.fixed_in, "1.15.1".parse().ok());
+    assert_eq!((&block.above, &withdrawn.above), (&Some("qa".into()), &None));
     assert_eq!(
         policy.plugins.iter().map(|plugin| plugin.next).collect::<Vec<_>>(),
         [Next::NewestFinished, Next::Every]
