@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::gate::after::Pages;
 use crate::ledger::{Change, Entry, Ledger, PluginLedger, Wave};
 use crate::model::{PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
@@ -18,6 +19,10 @@ pub(crate) struct Shared {
     pub open_pulls: u32,
     /// Clusters that the bot's merges changed, with the time of each landing.
     pub changed: Vec<(Timestamp, u32)>,
+    /// Tiers on which this plan opens a pull request.
+    pub opening: Vec<(PluginName, TierName)>,
+    /// Pages of plugins that this plan has decided and others wait for.
+    pub pages: Pages,
 }
 
 /// Over which time the cap of changed clusters counts.
@@ -43,7 +48,8 @@ impl Shared {
                 (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })
             .collect();
-        Self { open_pulls: u32::try_from(open_pulls).unwrap_or(u32::MAX), changed }
+        let open_pulls = u32::try_from(open_pulls).unwrap_or(u32::MAX);
+        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new() }
     }
 
     /// Clusters changed within the span before `now`.
@@ -100,8 +106,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    pub(crate) fn close(self) -> Decided {
-        self.done
+    /// What was decided, and the page with it.
+    pub(crate) fn close(self) -> (Decided, PluginLedger) {
+        (self.done, self.page)
     }
 
     pub(crate) fn plugin(&self) -> &PluginName {
@@ -133,6 +140,9 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn act(&mut self, action: Action) {
+        if let Action::Open(proposal) = &action {
+            self.shared.opening.push((proposal.plugin.clone(), proposal.tier.clone()));
+        }
         self.done.actions.push(action);
     }
 
@@ -175,8 +185,13 @@ impl<'a> Desk<'a> {
 
     /// What the base branch says about a tier.
     pub(crate) fn base(&self, tier: &TierName) -> Base {
+        self.base_of(self.plugin(), tier)
+    }
+
+    /// What the base branch says about a tier of any plugin.
+    pub(crate) fn base_of(&self, plugin: &PluginName, tier: &TierName) -> Base {
         let unread = |why: &str| Base::Unread(why.into());
-        let Some(facts) = self.facts else { return unread("this plugin was not looked at") };
+        let Some(facts) = self.snapshot.plugins.get(plugin) else { return unread("this plugin was not looked at") };
         let places = match &facts.base {
             Read::Known(places) => places.get(tier).map_or(&[][..], Vec::as_slice),
             Read::Unread(why) => return unread(why),

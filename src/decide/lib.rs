@@ -8,10 +8,13 @@
 
 extern crate alloc;
 
+mod after;
 pub mod constraint;
 mod conveyor;
+mod cooldown;
 mod desk;
 mod gate;
+mod hotfix;
 pub mod ids;
 pub mod ledger;
 mod member;

@@ -159,10 +159,12 @@ pub struct Proposal {
 pub enum Gate {
     /// The ledger can be believed.
     Ledger,
-    /// The release itself: constraint, digest, held elsewhere.
+    /// The release itself.
     Release,
     /// It has finished the tier below.
     TierBelow,
+    /// Plugins that go before this one have finished here.
+    After,
     /// Breaking steps are acknowledged.
     Breaking,
     /// Nobody closed it.
@@ -191,10 +193,11 @@ pub enum Gate {
 
 impl Gate {
     /// Every gate, in the order in which people read them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Ledger,
         Self::Release,
         Self::TierBelow,
+        Self::After,
         Self::Breaking,
         Self::Rejection,
         Self::Hold,
@@ -216,6 +219,7 @@ impl fmt::Display for Gate {
             Self::Ledger => "ledger",
             Self::Release => "release",
             Self::TierBelow => "tier below finished",
+            Self::After => "plugins before it",
             Self::Breaking => "breaking change",
             Self::Rejection => "rejection",
             Self::Hold => "hold",

@@ -11,7 +11,7 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{ClusterName, Digest, Person, PullNumber, Sha, TierName, Version};
+use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
 /// Whose window, freeze or rule it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +121,14 @@ pub enum Reason {
     ReleaseChecksPending { version: Version, names: Vec<String> },
     ReleaseChecksFailed { version: Version, names: Vec<String> },
     RangeInPlace { file: String, range: String },
+    Cooling { cooldown: SignedDuration },
+    HotfixThroughWindows { why: String, closed: Box<Reason> },
+    // plugins before it
+    AfterNobody,
+    AfterDone,
+    AfterUnfinished { plugin: PluginName, tier: TierName },
+    AfterVersion { plugin: PluginName, tier: TierName, asked: String, running: Option<Version> },
+    // breaking
     NotBreaking,
     Acknowledged { by: Person },
     BreakingUnacknowledged { from: Version, to: Version },
@@ -278,6 +286,19 @@ impl fmt::Display for Reason {
             Self::RangeInPlace { file, range } => {
                 format!("{file} holds the range `{range}`, so that a controller moves this tier past every gate")
             }
+            Self::Cooling { cooldown } => {
+                format!("releases within {} of each other are taken together", spell(*cooldown))
+            }
+            Self::HotfixThroughWindows { why, closed } => format!("a hotfix ({why}), though {closed}"),
+            Self::AfterNobody => "no plugin goes before this one".to_string(),
+            Self::AfterDone => "the plugins that go before this one have finished here".to_string(),
+            Self::AfterUnfinished { plugin, tier } => format!("{plugin} goes first and has not finished on {tier}"),
+            Self::AfterVersion { plugin, tier, asked, running: Some(running) } => {
+                format!("{plugin} goes first and runs {running} on {tier}, which is outside `{asked}`")
+            }
+            Self::AfterVersion { plugin, tier, asked, running: None } => {
+                format!("{plugin} goes first and does not run on {tier}; asked for is `{asked}`")
+            }
             Self::NotBreaking => "not a breaking step".to_string(),
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
             Self::BreakingUnacknowledged { from, to } => {
@@ -370,6 +391,9 @@ impl Reason {
             Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => {
                 "whoever owns these checks, at the repository that released it".to_string()
             }
+            Self::Cooling { .. } => "time; or a hotfix".to_string(),
+            Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
+            Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),
             Self::RangeInPlace { file, .. } => format!("whoever writes the version that runs into {file}"),
             Self::BreakingUnacknowledged { to, .. } => {
                 format!("anybody with write access: `/coldframe acknowledge {to}`")
@@ -407,6 +431,9 @@ impl Reason {
             | Self::Soaked { .. }
             | Self::InTime
             | Self::Accepted
+            | Self::HotfixThroughWindows { .. }
+            | Self::AfterNobody
+            | Self::AfterDone
             | Self::NotBreaking
             | Self::Acknowledged { .. }
             | Self::NotRejected

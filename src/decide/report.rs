@@ -8,7 +8,7 @@ use crate::ledger::Wave;
 use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
 use crate::snapshot::Pull;
-use crate::{Reason, Version, release};
+use crate::{Reason, Version, hotfix, release};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -30,7 +30,8 @@ pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) 
 
 /// A wave on the base branch that keeps its tier occupied.
 pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
-    let tier = &desk.policy.tiers[rung];
+    let rules = hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
+    let tier = rules.as_ref();
     let health = member::assess(desk, tier, wave);
     let findings = health::findings(wave, tier, &health, desk.now);
     if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
@@ -156,8 +157,8 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
 }
 
 fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Vec<Member>) -> WaveReport {
-    let tier = &desk.policy.tiers[rung];
-    let state = state(wave, &member::assess(desk, tier, wave), tier);
+    let tier = hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
+    let state = state(wave, &member::assess(desk, &tier, wave), &tier);
     WaveReport {
         from: wave.from.clone(),
         digest: wave.digest.clone(),

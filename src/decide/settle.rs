@@ -7,7 +7,7 @@ use crate::desk::{Base, Desk};
 use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, gate, member, soak};
+use crate::{Reason, Version, gate, hotfix, member, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -155,6 +155,8 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     if wave.landed.is_none() || wave.failed.is_some() || wave.finished.is_some() || wave.superseded.is_some() {
         return;
     }
+    let rules = hotfix::rules(desk.policy, tier, &running);
+    let tier = rules.as_ref();
     let health = member::assess(desk, tier, &wave);
     if let Some(why) = health.failure(tier, &wave, desk.now) {
         desk.record(&tier.name, &running, Change::Failed(Failed { at: desk.now, why }));
@@ -192,8 +194,9 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let mut next = match &wave.grace {
         Some(grace) => grace.clone(),
         None => {
-            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
-            let just_opened = known_before.is_none_or(|wave| wave.pull.is_none());
+            let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, &wave);
+            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number).filter(|_| !anew);
+            let just_opened = !anew && known_before.is_none_or(|wave| wave.pull.is_none());
             let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
             Grace { since, deadline: since + force.after, notices: Vec::new() }
         }

@@ -9,7 +9,7 @@ use crate::ledger::{Change, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Identity, Proposal, Verdict};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, conveyor, release, report, settle};
+use crate::{Reason, Version, conveyor, cooldown, hotfix, release, report, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -68,8 +68,12 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         update(desk, rung, pull, newer, None);
         return;
     }
+    cooldown::wake(desk, rung);
     let mut findings = gate::findings(desk, rung, wave, pull, &standing);
     let forced = gate::grace::consider(desk, tier, wave, pull, &standing, &mut findings);
+    if forced.is_none() {
+        hotfix::through_windows(desk.policy, wave, &mut findings);
+    }
     desk_alarms(desk, &findings);
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
     report::open(desk, rung, wave, pull, findings);

@@ -73,6 +73,8 @@ mod tests {
             ("Chart", "plugins: [{chart: @}]"),
             ("Versions", "plugins: [{versions: @}]"),
             ("Block", "plugins: [{versions: {block: [@]}}]"),
+            ("Hotfix", "plugins: [{hotfixes: [@]}]"),
+            ("After", "plugins: [{after: [@]}]"),
             ("Write", "plugins: [{write: [@]}]"),
             ("Document", "plugins: [{write: [{document: @}]}]"),
             ("Signal", "plugins: [{signals: [@]}]"),

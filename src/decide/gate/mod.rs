@@ -1,6 +1,7 @@
 //! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
+pub(crate) mod after;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
 pub(crate) mod freeze;
@@ -133,6 +134,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
         ledger::finding(desk),
         release::finding(desk, rung, version),
         tier_below::finding(desk, rung, version),
+        after::opening(desk, &desk.policy.tiers[rung]),
         release::members(desk, rung),
         limits::opening(desk),
     ]
@@ -145,6 +147,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         ledger::finding(desk),
         release::finding(desk, rung, &wave.version),
         tier_below::finding(desk, rung, &wave.version),
+        after::merging(desk, tier),
         breaking::finding(desk, tier, wave, pull),
         release::rejection(desk, rung, &wave.version),
         hold::finding(pull),

@@ -6,11 +6,17 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::release::{held, rejected, unaccepted};
 use crate::snapshot::Place;
-use crate::{Reason, Version};
+use crate::{Reason, Version, cooldown};
 
 pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
     match unaccepted(desk, rung, version).or_else(|| held(desk, version)) {
-        None => Finding::pass(Gate::Release, Reason::Accepted),
+        None => match cooldown::cooling(desk, rung, version) {
+            Some(until) => {
+                let because = Reason::Cooling { cooldown: desk.policy.cooldown };
+                Finding::new(Gate::Release, Verdict::Wait { until: Some(until) }, because)
+            }
+            None => Finding::pass(Gate::Release, Reason::Accepted),
+        },
         // A source that left it out once may list it again at the next look.
         Some(why @ (Reason::Unread { .. } | Reason::Yanked { .. })) => {
             Finding::new(Gate::Release, Verdict::Unknown, why)

@@ -19,7 +19,7 @@ pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
     StrategyWord, TierFile,
 };
-pub use versions::{BlockFile, VersionsFile};
+pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, FreezeFile, WindowsFile};
 
 record! {
@@ -137,6 +137,8 @@ pub const SHAPES: &[&Shape] = &[
     &ChartFile::SHAPE,
     &VersionsFile::SHAPE,
     &BlockFile::SHAPE,
+    &HotfixFile::SHAPE,
+    &AfterFile::SHAPE,
     &WriteFile::SHAPE,
     &DocumentFile::SHAPE,
     &SignalFile::SHAPE,
@@ -154,8 +156,8 @@ pub fn homes(key: &str) -> Option<String> {
         .filter(|shape| shape.keys.iter().any(|known| known.name == key))
         .map(|shape| match shape.what {
             "file" => "the policy file's top level".to_string(),
-            what @ ("tier" | "plugin" | "document" | "resource") => format!("a {what}"),
-            what @ ("expression" | "override" | "object") => format!("an {what}"),
+            what @ ("tier" | "plugin" | "document" | "resource" | "hotfix") => format!("a {what}"),
+            what @ ("expression" | "override" | "object" | "after") => format!("an {what}"),
             what => format!("`{what}`"),
         })
         .take(3)

@@ -1,6 +1,7 @@
 //! What the keys mean together: defaults, cross references, the ladder of each plugin. How single
 //! values are written is in `scalar`, `when` and `address`.
 
+mod after;
 mod plugin;
 mod tier;
 mod versions;
@@ -83,6 +84,7 @@ pub fn resolve(written: Written, names: &[String], report: &mut Report) -> Resol
         }
     }
     plugin::places(&plugins, report);
+    after::circles(&plugins, report);
     let inventory = file.clusters.take().map(|clusters| clusters.value).unwrap_or_default();
     let path = inventory.path.map_or_else(|| "clusters.yaml".to_string(), |path| path.value.0);
     let inventory = match inventory.from.map_or(InventoryKind::File, |from| from.value.0) {

@@ -8,7 +8,7 @@ use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
 use super::windows::windows;
-use super::{Context, tier, versions};
+use super::{Context, after, tier, versions};
 use crate::policy::file::{
     ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
 };
@@ -51,6 +51,9 @@ pub fn plugin(
             ..PluginPolicy::new(PluginName::new(file.value.name.as_ref()?.value.0.clone()), tiers)
         };
         versions::versions(file.value.versions.as_ref(), &mut policy, context, report);
+        versions::cooldown(&file.value, &mut policy, report);
+        versions::hotfixes(&file.value, &mut policy, report);
+        policy.after = report.within_key("after", |report| after::after(&file.value, context, report));
         Some((policy, PluginWiring { chart: chart?, poll, write, signals }))
     })
 }

@@ -23,7 +23,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("tires: []", "1:1: unknown key `tires` at the top level (did you mean `tiers`?)"),
     (
         "soak: 24h",
-        "1:1: unknown key `soak` at the top level (`soak` belongs in a tier or an override; known here: `version`",
+        "1:1: unknown key `soak` at the top level (`soak` belongs in a tier or an override or a hotfix; known here: `version`",
     ),
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
@@ -335,7 +335,28 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "newest",
         "`next` of plugin `loki`: `newest` is not known (write one of `newestFinished`, `every`, `restart`)",
     ),
-    ("after", "[x]", "plugin `loki`: `after` is not supported by this version"),
+    ("after", "[lok]", "`after` of plugin `loki`: there is no plugin `lok` (did you mean `loki`?)"),
+    ("after", "[{version: '>=1'}]", "`after` of plugin `loki` has no `plugin`"),
+    ("after", "[loki]", "`after` of plugin `loki`: each would wait for the next for ever: loki after loki (take one"),
+    ("cooldown", "1", "`cooldown` of plugin `loki`: `1` has no unit"),
+    (
+        "cooldown",
+        "1h\n    next: every",
+        "`cooldown` of plugin `loki`: releases are taken together, and `next: every` takes each of them (keep one",
+    ),
+    ("hotfixes", "[{version: 1.2.3}]", "`hotfixes` of plugin `loki` has no `why`"),
+    ("hotfixes", "[{why: x}]", "`hotfixes` of plugin `loki` has no `version`"),
+    ("hotfixes", "[{version: 1.2.x, why: x}]", "`version` of `hotfixes` of plugin `loki`: `1.2.x` is not a SemVer 2"),
+    (
+        "hotfixes",
+        "[{version: 1.2.3, why: x}, {version: v1.2.3, why: y}]",
+        "`hotfixes` of plugin `loki`: v1.2.3 stands here twice",
+    ),
+    (
+        "hotfixes",
+        "[{version: 2.0.0, why: x}]\n    versions: {constraint: ^1}",
+        "`hotfixes` of plugin `loki`: 2.0.0 is never accepted: it is outside the constraint `^1`",
+    ),
     ("write", "[]", "`write` of plugin `loki`: an empty list"),
     ("write", "[{file: a.yaml}]", "`write` of plugin `loki` has no `path`"),
     (

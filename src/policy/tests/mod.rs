@@ -1,7 +1,7 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
+use decide::model::{After, Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
 use decide::selector::Operator;
 use decide::window::Range;
 use jiff::SignedDuration;
@@ -78,11 +78,14 @@ plugins:
           state: {path: '$.status.conditions[?(@.type=="Available")].status', healthy: ["True"], degraded: ["False"]}
           since: '$.status.conditions[?(@.type=="Available")].lastTransitionTime'
     tiers: {gold: {soak: 3d, approvals: {atLeast: 1}}}
+    cooldown: 90m
+    hotfixes: [{version: v1.14.9, why: CVE-2026-1, soak: 30m, throughWindows: true}, {version: 1.15.9, why: data loss}]
   - name: loki
     chart: {repository: https://charts.example/stable/, name: loki}
     write: [{file: "clusters/{tier}/loki.yaml", path: $.spec.chart.spec.version}]
     signals: [{helmRelease: {namespace: loki, name: loki}}]
     next: every
+    after: [cert-manager]
 people: {hold: admin, acknowledge: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
 "#;
@@ -169,6 +172,17 @@ fn the_whole_format() {
     let write =
         Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
     assert_eq!(loki.write, [write]);
+    let [fast, slow] = &policy.plugins[0].hotfixes[..] else { panic!("two hotfixes") };
+    assert_eq!(
+        (fast.version.as_str(), fast.soak, fast.through_windows),
+        ("v1.14.9", Some(SignedDuration::from_mins(30)), true)
+    );
+    assert_eq!((slow.why.as_str(), slow.soak, slow.through_windows), ("data loss", None, false));
+    assert_eq!(
+        (policy.plugins[0].cooldown, policy.plugins[1].cooldown),
+        (SignedDuration::from_mins(90), SignedDuration::ZERO)
+    );
+    assert_eq!(policy.plugins[1].after, [After { plugin: "cert-manager".into(), version: None }]);
     let [block, withdrawn] = &policy.plugins[0].blocks[..] else { panic!("two blocks") };
     assert!(policy.plugins[0].prereleases && !policy.plugins[1].prereleases);
     assert_eq!(block.from.as_ref().map(|from| from.as_str()), Some("<1.15"));
@@ -508,4 +522,20 @@ fn the_manual_is_right() {
     for key in super::file::SHAPES.iter().flat_map(|shape| shape.keys) {
         assert!(manual.contains(key.name), "the manual does not name `{}`", key.name);
     }
+}
+
+#[test]
+fn plugins_that_wait_for_each_other_are_named_with_the_whole_circle() {
+    let plugins: String = [("a", "[b]"), ("b", "[{plugin: c, version: '>=1'}]"), ("c", "[a, d]"), ("d", "[]")]
+        .map(|(name, after)| {
+            let body = PLUGIN.trim_start_matches("\nplugins:\n").replace("loki", name);
+            format!("{body}    after: {after}\n")
+        })
+        .concat();
+    let expected = [
+        "6:13: `after` of plugin `a`: each would wait for the next for ever: a after b after c after a (take one of them out)",
+        "11:22: `after` of plugin `b`: each would wait for the next for ever: b after c after a after b (take one of them out)",
+        "16:13: `after` of plugin `c`: each would wait for the next for ever: c after a after b after c (take one of them out)",
+    ];
+    assert_eq!(problems(&format!("plugins:\n{plugins}")), expected);
 }
