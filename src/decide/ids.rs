@@ -1,6 +1,7 @@
 //! Names and versions. What they mean to a policy is in `model`.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::fmt;
 use core::str::FromStr;
@@ -10,14 +11,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
+        ///
+        /// A copy shares the text: a fleet names each cluster hundreds of thousands of times.
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Wraps the text as it is; who reads it from outside checks its form there.
             pub fn new(text: impl Into<String>) -> Self {
-                Self(text.into())
+                Self(Arc::from(text.into()))
             }
 
             /// The text as it was given.
@@ -34,7 +36,19 @@ macro_rules! text_id {
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
-                Self(text.to_string())
+                Self(Arc::from(text))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map(Self::new)
             }
         }
     };
@@ -85,21 +99,26 @@ impl fmt::Display for PullNumber {
 
 /// A strict `SemVer` 2 version. A leading `v` is kept for writing and ignored for ordering; build
 /// metadata never orders (design: releases, section 2 of the policy).
+///
+/// A copy shares what was parsed.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub struct Version(Arc<Parsed>);
+
+#[derive(Debug)]
+struct Parsed {
     text: String,
-    parsed: semver::Version,
+    number: semver::Version,
 }
 
 impl Version {
     /// Major, minor, patch.
     pub fn core(&self) -> (u64, u64, u64) {
-        (self.parsed.major, self.parsed.minor, self.parsed.patch)
+        (self.0.number.major, self.0.number.minor, self.0.number.patch)
     }
 
     /// Whether it carries a pre-release part, such as `-rc.1`.
     pub fn is_prerelease(&self) -> bool {
-        !self.parsed.pre.is_empty()
+        !self.0.number.pre.is_empty()
     }
 
     /// The release that a pre-release leads to: the same numbers, and nothing after them.
@@ -112,19 +131,20 @@ impl Version {
 
     /// The pre-release part, empty when there is none.
     pub fn prerelease(&self) -> &str {
-        self.parsed.pre.as_str()
+        self.0.number.pre.as_str()
     }
 
     /// The version as it was written by whoever released it.
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// Whether something that says it runs `self` proves that `wanted` runs: equal, and where
     /// `wanted` names build metadata, that too. Controllers append build metadata of their own
     /// (Flux writes `1.2.3+<digest>`), which therefore does not count against the proof.
     pub fn proves(&self, wanted: &Version) -> bool {
-        self == wanted && (wanted.parsed.build.is_empty() || wanted.parsed.build == self.parsed.build)
+        Arc::ptr_eq(&self.0, &wanted.0)
+            || self == wanted && (wanted.0.number.build.is_empty() || wanted.0.number.build == self.0.number.build)
     }
 
     /// Whether going from `from` to `self` may break by number alone: another major, or another
@@ -158,7 +178,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self, NotAVersion> {
         let number = text.strip_prefix('v').unwrap_or(text);
         match semver::Version::parse(number) {
-            Ok(parsed) if text.len() <= 128 => Ok(Self { text: text.to_string(), parsed }),
+            Ok(number) if text.len() <= 128 => Ok(Self(Arc::new(Parsed { text: text.to_string(), number }))),
             Ok(_) => Err(NotAVersion { text: text.to_string(), why: "longer than 128 characters".to_string() }),
             Err(error) => Err(NotAVersion { text: text.to_string(), why: error.to_string() }),
         }
@@ -181,19 +201,19 @@ impl PartialOrd for Version {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.parsed.cmp_precedence(&other.parsed)
+        self.0.number.cmp_precedence(&other.0.number)
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.0.text)
     }
 }
 
 impl Serialize for Version {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        serializer.serialize_str(&self.0.text)
     }
 }
 
