@@ -2,7 +2,6 @@
 //! never skip the proof of their version, and the order of the tiers stays.
 
 use alloc::borrow::Cow;
-use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::ledger::{PluginLedger, Purpose, Wave};
@@ -38,7 +37,7 @@ pub(crate) fn rules<'a>(policy: &PluginPolicy, tier: &'a Tier, version: &Version
 
 /// Lets a hotfix through closed windows where the file says so. What is merged by force waits for
 /// them: that is done with `forced`.
-pub(crate) fn through_windows(policy: &PluginPolicy, wave: &Wave, findings: &mut Vec<Finding>) {
+pub(crate) fn through_windows(policy: &PluginPolicy, wave: &Wave, findings: &mut [Finding]) {
     let Some(hotfix) = entry(policy, &wave.version).filter(|hotfix| hotfix.through_windows) else { return };
     let closed = findings.iter_mut().find(|finding| finding.gate == Gate::Window && !finding.verdict.lets_through());
     if let Some(closed) = closed {
@@ -75,6 +74,7 @@ mod tests {
     use crate::window::{Range, Windows};
     use alloc::string::ToString;
     use alloc::vec;
+    use alloc::vec::Vec;
     use jiff::SignedDuration;
 
     fn fix(world: &mut Snapshot, text: &str, change: fn(&mut Hotfix)) {

@@ -125,8 +125,8 @@ impl Version {
     #[must_use]
     pub fn without_prerelease(&self) -> Self {
         let (major, minor, patch) = self.core();
-        let parsed = semver::Version::new(major, minor, patch);
-        Self { text: parsed.to_string(), parsed }
+        let number = semver::Version::new(major, minor, patch);
+        Self(Arc::new(Parsed { text: number.to_string(), number }))
     }
 
     /// The pre-release part, empty when there is none.

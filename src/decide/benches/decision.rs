@@ -82,8 +82,18 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
                 ledger.apply(&Entry::Wave { plugin, tier, version, change });
             }
         }
-        let place = |tier: &str| Place { file: format!("{tier}.yaml"), cluster: None, version: Read::Known(version()) };
-        let release = Release { version: version(), digest: reading().digest, marked_breaking: false };
+        let place = |tier: &str| Place {
+            file: format!("{tier}.yaml"),
+            cluster: None,
+            version: Read::Known(version()),
+            range: None,
+        };
+        let release = Release {
+            version: version(),
+            digest: reading().digest,
+            marked_breaking: false,
+            checks: Read::Known(Vec::new()),
+        };
         facts.insert(
             plugin.clone(),
             PluginFacts {
