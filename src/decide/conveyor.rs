@@ -49,7 +49,7 @@ pub(crate) fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Version> {
 
 /// Releases that are ready for a tier and newer than what it runs.
 pub(crate) fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
-    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
+    let Some(tier) = desk.policy.tiers.get(rung).filter(|tier| !tier.follows) else { return Vec::new() };
     let floor = floor(desk, tier);
     let Some(below) = rung.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
     let ready = finished(desk, below).into_iter();

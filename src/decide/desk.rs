@@ -11,7 +11,7 @@ use crate::ledger::{Change, Entry, Ledger, PluginLedger, Wave};
 use crate::model::{PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
 use crate::snapshot::{Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
-use crate::{ClusterName, PluginName, Reason, TierName, Version};
+use crate::{ClusterName, PluginName, Reason, TierName, Version, follow};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -188,8 +188,19 @@ impl<'a> Desk<'a> {
         self.base_of(self.plugin(), tier)
     }
 
-    /// What the base branch says about a tier of any plugin.
+    /// The tier, when it follows releases by itself.
+    fn follows(&self, plugin: &PluginName, tier: &TierName) -> Option<&'a Tier> {
+        let known = || self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
+        let policy = if *plugin == self.policy.name { self.policy } else { known()? };
+        policy.tiers.iter().find(|known| known.follows && known.name == *tier)
+    }
+
+    /// What the base branch says about a tier of any plugin; what its clusters say where it follows
+    /// releases by itself.
     pub(crate) fn base_of(&self, plugin: &PluginName, tier: &TierName) -> Base {
+        if let Some(tier) = self.follows(plugin, tier) {
+            return follow::base(self, plugin, tier);
+        }
         let unread = |why: &str| Base::Unread(why.into());
         let Some(facts) = self.snapshot.plugins.get(plugin) else { return unread("this plugin was not looked at") };
         let places = match &facts.base {
@@ -243,12 +254,20 @@ pub(crate) enum Base {
 
 impl Base {
     fn of(places: &[Place]) -> Self {
-        let mut range: Option<(Version, Version)> = None;
+        let mut versions = Vec::new();
         for place in places {
-            let version = match &place.version {
-                Read::Known(version) => version,
+            match &place.version {
+                Read::Known(version) => versions.push(version),
                 Read::Unread(why) => return Self::Unread(alloc::format!("{}: {why}", place.file)),
-            };
+            }
+        }
+        Self::between(&versions)
+    }
+
+    /// What so many versions are together.
+    pub(crate) fn between(versions: &[&Version]) -> Self {
+        let mut range: Option<(Version, Version)> = None;
+        for version in versions.iter().copied() {
             range = Some(match range {
                 None => (version.clone(), version.clone()),
                 Some((low, high)) => (low.min(version.clone()), high.max(version.clone())),

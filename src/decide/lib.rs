@@ -13,6 +13,7 @@ pub mod constraint;
 mod conveyor;
 mod cooldown;
 mod desk;
+mod follow;
 mod gate;
 mod hotfix;
 pub mod ids;

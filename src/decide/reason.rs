@@ -122,6 +122,7 @@ pub enum Reason {
     ReleaseChecksFailed { version: Version, names: Vec<String> },
     RangeInPlace { file: String, range: String },
     Cooling { cooldown: SignedDuration },
+    Follows,
     HotfixThroughWindows { why: String, closed: Box<Reason> },
     // plugins before it
     AfterNobody,
@@ -289,15 +290,14 @@ impl fmt::Display for Reason {
             Self::Cooling { cooldown } => {
                 format!("releases within {} of each other are taken together", spell(*cooldown))
             }
+            Self::Follows => "the tier follows releases by itself, and the bot opens nothing there".to_string(),
             Self::HotfixThroughWindows { why, closed } => format!("a hotfix ({why}), though {closed}"),
             Self::AfterNobody => "no plugin goes before this one".to_string(),
             Self::AfterDone => "the plugins that go before this one have finished here".to_string(),
             Self::AfterUnfinished { plugin, tier } => format!("{plugin} goes first and has not finished on {tier}"),
-            Self::AfterVersion { plugin, tier, asked, running: Some(running) } => {
-                format!("{plugin} goes first and runs {running} on {tier}, which is outside `{asked}`")
-            }
-            Self::AfterVersion { plugin, tier, asked, running: None } => {
-                format!("{plugin} goes first and does not run on {tier}; asked for is `{asked}`")
+            Self::AfterVersion { plugin, tier, asked, running } => {
+                let running = running.as_ref().map_or("nothing".to_string(), ToString::to_string);
+                format!("{plugin} goes first and runs {running} on {tier}; asked for is `{asked}`")
             }
             Self::NotBreaking => "not a breaking step".to_string(),
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
@@ -384,13 +384,11 @@ impl Reason {
             Self::DigestChanged { .. } => "a release under a new version".to_string(),
             Self::EdgeBlocked { fixed_in: Some(version), .. } => format!("{version}, or whoever edits the blocks"),
             Self::EdgeBlocked { fixed_in: None, .. } => {
-                "a version that the block leaves out, or whoever edits the blocks in the policy file".to_string()
+                "a version it leaves out, or whoever edits the blocks".to_string()
             }
             Self::SameContent { .. } => "a release with other content".to_string(),
             Self::Yanked { .. } => "whoever publishes it, by listing it again; or a newer release".to_string(),
-            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => {
-                "whoever owns these checks, at the repository that released it".to_string()
-            }
+            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => "whoever released it".to_string(),
             Self::Cooling { .. } => "time; or a hotfix".to_string(),
             Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
             Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),
@@ -433,6 +431,7 @@ impl Reason {
             | Self::Accepted
             | Self::HotfixThroughWindows { .. }
             | Self::AfterNobody
+            | Self::Follows
             | Self::AfterDone
             | Self::NotBreaking
             | Self::Acknowledged { .. }

@@ -114,6 +114,9 @@ fn merge(
 
 /// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
 fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+    if desk.policy.tiers[rung].follows {
+        return Some(Reason::Follows);
+    }
     if let Some(why) = release::stopped(desk, rung, &wave.version).filter(release::is_final) {
         return Some(why);
     }

@@ -223,7 +223,7 @@ mod tests {
                     asks(w, ">=1.2");
                 },
                 &[],
-                "crds goes first and runs 1.1.0 on qa, which is outside `>=1.2`",
+                "crds goes first and runs 1.1.0 on qa; asked for is `>=1.2`",
             ),
             (
                 "something is asked for and it is not installed",
@@ -233,7 +233,7 @@ mod tests {
                     asks(w, ">=1.2");
                 },
                 &[],
-                "crds goes first and does not run on qa; asked for is `>=1.2`",
+                "crds goes first and runs nothing on qa; asked for is `>=1.2`",
             ),
         ];
         for (name, change, expected, wording) in cases {

@@ -105,7 +105,7 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     if let Some(range) = release::range(desk, tier) {
         troubles.push(range);
     } else if let Base::Unread(why) = desk.base(&tier.name) {
-        troubles.push(Finding::unread(Gate::Release, "the base branch", &why));
+        troubles.push(Finding::unread(Gate::Release, if tier.follows { "what runs" } else { "the base branch" }, &why));
     }
     match desk.facts.map(|facts| &facts.pulls) {
         Some(Read::Known(_)) => {}

@@ -28,6 +28,9 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
 
 /// A range on the base branch: a controller would move the tier past every gate.
 pub(crate) fn range(desk: &Desk<'_>, tier: &Tier) -> Option<Finding> {
+    if tier.follows {
+        return None;
+    }
     let places = desk.facts?.base.known()?.get(&tier.name)?;
     let because = |place: &Place| Some(Reason::RangeInPlace { file: place.file.clone(), range: place.range.clone()? });
     places.iter().find_map(because).map(|why| Finding::fail(Gate::Release, why))

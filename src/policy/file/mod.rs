@@ -16,8 +16,8 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OverrideFile, SelectFile, SoakFile,
-    StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OverrideFile, SelectFile,
+    SoakFile, StrategyWord, TierFile,
 };
 pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, FreezeFile, WindowsFile};

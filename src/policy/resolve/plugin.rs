@@ -67,6 +67,11 @@ fn ladder(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Tier
             continue;
         }
         let base = context.tiers.iter().find(|tier| tier.name.as_ref().is_some_and(|known| known.value == name.value));
+        if tiers.first().is_some_and(|first| first.name.as_str() != name.value.0)
+            && let Some(base) = base
+        {
+            tier::first_only(&TierFile { merge: over.value.merge.clone(), ..base.clone() }, report);
+        }
         let resolved = base.and_then(|base| tier::tier(&overridden(base, &over.value), context, report));
         if let Some(resolved) = resolved
             && let Some(place) = tiers.iter_mut().find(|tier| tier.name == resolved.name)

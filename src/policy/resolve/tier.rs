@@ -10,7 +10,8 @@ use jiff::SignedDuration;
 use super::Context;
 use super::windows::windows;
 use crate::policy::file::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, SelectFile, SoakFile, StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, SelectFile, SoakFile,
+    StrategyWord, TierFile,
 };
 use crate::policy::forms::{Either, List, Word};
 use crate::policy::read::Spanned;
@@ -44,6 +45,9 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
         if several && file.value.select.is_none() && !file.value.refused {
             let help = "add it, such as `select: {matchLabels: {tier: gold}}`; without one, it takes every cluster";
             report.problem(name.at, format!("tier `{text}` has no `select`, and there are other tiers"), Some(help));
+        }
+        if !context.ladder.is_empty() {
+            first_only(&file.value, report);
         }
         if let Some(tier) = tier(&file.value, context, report) {
             context.ladder.push(tier);
@@ -85,8 +89,11 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             );
         }
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
+        let follows =
+            matches!(file.merge.as_ref().map(|merge| &merge.value), Some(Either::Short(Word(MergeWord::Nobody))));
         Some(Tier {
             merge,
+            follows,
             approvals,
             soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
             health: report.within_key("health", |report| health(file.health.as_ref(), report)),
@@ -109,9 +116,22 @@ fn strategy(word: StrategyWord) -> Strategy {
     }
 }
 
-fn merge_rule(file: &Either<Word<Merge>, MergeByBumpFile>) -> MergeRule {
+/// A tier above the first one gets what has finished the tier below; nothing else may move it.
+pub fn first_only(file: &TierFile, report: &mut Report) {
+    let nobody = file.merge.as_ref().filter(|merge| matches!(merge.value, Either::Short(Word(MergeWord::Nobody))));
+    if let (Some(merge), Some(name)) = (nobody, &file.name) {
+        let message =
+            format!("tier `{}` is not the first, and only the first may follow releases by itself", name.value.0);
+        let help = "say who merges there: `automatic`, `approved` or `manual`";
+        report.problem(merge.at, message, Some(help));
+    }
+}
+
+fn merge_rule(file: &Either<Word<MergeWord>, MergeByBumpFile>) -> MergeRule {
     match file {
-        Either::Short(Word(merge)) => MergeRule::all(*merge),
+        Either::Short(Word(MergeWord::All(merge))) => MergeRule::all(*merge),
+        // Nothing is merged there, so that nobody is asked.
+        Either::Short(Word(MergeWord::Nobody)) => MergeRule::all(Merge::Automatic),
         Either::Long(file) => {
             let word =
                 |given: &Option<Spanned<Word<Merge>>>| given.as_ref().map_or(Merge::default(), |word| word.value.0);

@@ -39,7 +39,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatic}}}]",
         "1:34: `onFailure` of tier `gold`: `rollBack` is not supported",
     ),
-    ("tiers: [{name: gold, merge: none}]", "1:29: `merge` of tier `gold`: `none` is not supported"),
+    (
+        "tiers: [{name: qa, select: {}, merge: none}, {name: gold, select: {}, merge: none}]",
+        "1:78: tier `gold` is not the first, and only the first may follow releases by itself (say who merges",
+    ),
     (
         "tiers: [{name: gold, approvals: {covers: [gold]}}]",
         "1:34: `approvals` of tier `gold`: `covers` is not supported",
@@ -60,7 +63,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "tiers: [{name: gold, merge: [patch]}]",
-        "1:29: `merge` of tier `gold`: expected one of `automatic`, `approved`, `manual`, found a list",
+        "1:29: `merge` of tier `gold`: expected one of `automatic`, `approved`, `manual`, `none`, found a list",
     ),
     ("tiers: [{name: gold, merge: {patch: yes}}]", "1:37: `patch` of `merge` of tier `gold`: `yes` is not known"),
     (

@@ -539,3 +539,20 @@ fn plugins_that_wait_for_each_other_are_named_with_the_whole_circle() {
     ];
     assert_eq!(problems(&format!("plugins:\n{plugins}")), expected);
 }
+
+#[test]
+fn the_first_tier_may_follow_releases_by_itself() {
+    let ladder = |first: &str, second: &str| {
+        format!(
+            "tiers:\n  - {{name: qa, select: {{matchLabels: {{t: a}}}}, merge: {first}}}\n  - {{name: gold, select: {{matchLabels: {{t: b}}}}, merge: {second}}}\n"
+        )
+    };
+    let of_ladder = |text: String| of(&text).ladder.iter().map(|tier| tier.follows).collect::<Vec<_>>();
+    assert_eq!(of_ladder(ladder("none", "automatic")), [true, false]);
+    assert_eq!(of_ladder(ladder("automatic", "automatic")), [false, false]);
+    let plugin = PLUGIN.replace("loki.yaml", "\"{tier}.yaml\"");
+    let told = problems(&format!("{}{plugin}    tiers: {{gold: {{merge: none}}}}\n", ladder("none", "automatic")));
+    assert!(told.len() == 1 && told[0].contains("tier `gold` is not the first"), "{told:?}");
+    let loaded = of(&format!("{}{plugin}    tiers: {{qa: {{merge: automatic}}}}\n", ladder("none", "automatic")));
+    assert!(!loaded.policy.plugins[0].tiers[0].follows, "a plugin may be moved by the bot there");
+}
