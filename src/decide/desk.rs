@@ -267,7 +267,7 @@ impl Base {
     /// What so many versions are together.
     pub(crate) fn between(versions: &[&Version]) -> Self {
         let mut range: Option<(Version, Version)> = None;
-        for version in versions.iter().copied() {
+        for &version in versions {
             range = Some(match range {
                 None => (version.clone(), version.clone()),
                 Some((low, high)) => (low.min(version.clone()), high.max(version.clone())),

@@ -267,7 +267,8 @@ mod tests {
             })
         };
         let prereleases: fn(&mut Snapshot) = |w| w.policy.plugins[0].prereleases = true;
-        let cases: [(&[&str], fn(&mut Snapshot), Option<&str>); 12] = [
+        type Case = (&'static [&'static str], fn(&mut Snapshot), Option<&'static str>);
+        let cases: [Case; 12] = [
             (&["1.0.0", "1.1.0", "v1.2.0"], |_| {}, Some("v1.2.0")),
             (&["1.0.0", "1.1.0", "v1.1.0", "1.1.0+7"], |_| {}, None),
             (&["1.0.0", "1.1.0", "1.2.0+7"], |_| {}, Some("1.2.0+7")),
