@@ -29,7 +29,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Plan(settings) => run::plan(&settings).await,
         Command::Explain(arguments) => run::explain(&arguments).await,
         Command::Check(arguments) => run::check(&arguments),
-        Command::Schema => run::schema(),
+        Command::Schema(arguments) => run::schema(&arguments),
     }
 }
 

@@ -16,8 +16,8 @@ use crate::ledger::Branch;
 use crate::observe::chart::{Found, Source};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
-use crate::policy::Loaded;
 use crate::policy::wiring::Chart;
+use crate::policy::{Loaded, Setting};
 
 /// Everything that one repository's line works with.
 pub struct Rooms {
@@ -31,6 +31,8 @@ pub struct Rooms {
     pub net: Arc<Net>,
     /// How soon to look again while something is on its way.
     pub look_again: SignedDuration,
+    /// What the policy file is read under: the operator's limits, and how the bot runs.
+    pub setting: Arc<Setting>,
     /// The ledger, once it was read.
     pub ledger: Option<Branch>,
     /// What was read before and may be used again for a while.
@@ -74,6 +76,7 @@ impl Rooms {
         clusters: Arc<Clusters>,
         net: Arc<Net>,
         look_again: SignedDuration,
+        setting: Arc<Setting>,
         data: &Path,
     ) -> anyhow::Result<Self> {
         let folder = data.join(format!("{}.git", repository.id));
@@ -84,6 +87,7 @@ impl Rooms {
             clusters,
             net,
             look_again,
+            setting,
             ledger: None,
             memory: Memory::default(),
             store: Arc::new(Mutex::new(store)),

@@ -42,7 +42,7 @@ pub enum Command {
     /// Reads a policy file and shows all of its errors at once; exit code 1 when there are any
     Check(Check),
     /// Prints the JSON Schema of the policy file
-    Schema,
+    Schema(Schema),
 }
 
 /// Arguments of `demo`.
@@ -96,4 +96,15 @@ pub struct Explain {
 pub struct Check {
     /// The policy file [default: coldframe.yaml or .github/coldframe.yaml, with coldframe.d/*.yaml]
     pub file: Option<PathBuf>,
+    /// The operator's limits to hold it against
+    #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
+    pub limits: Option<PathBuf>,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// The schema of the operator's limits instead
+    #[arg(long)]
+    pub limits: bool,
 }

@@ -9,13 +9,13 @@ use anyhow::{Context, bail};
 use decide::{PluginName, TierName};
 use jiff::SignedDuration;
 
-use super::settings::Settings;
-use super::{Check, Explain};
+use super::settings::{Settings, limits};
+use super::{Check, Explain, Schema};
 use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
-use crate::policy::{self, SourceFile};
+use crate::policy::{self, Mode, Setting, SourceFile};
 use crate::rooms::Rooms;
 use crate::tick::{self, Ticked};
 use crate::{clock, tell};
@@ -92,14 +92,16 @@ pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
 /// Reads a policy file from this disk and shows all of its errors at once.
 pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
     let files = policy_files(arguments.file.as_deref())?;
-    let (text, good) = policy::check(&files);
+    let setting = Setting { limits: limits(arguments.limits.as_deref())?, mode: Mode::default() };
+    let (text, good) = policy::check_in(&files, &setting);
     say(&text)?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints the JSON Schema of the policy file.
-pub fn schema() -> anyhow::Result<ExitCode> {
-    say(&serde_json::to_string_pretty(&policy::schema())?)?;
+/// Prints the JSON Schema of the policy file, or of the operator's limits.
+pub fn schema(arguments: &Schema) -> anyhow::Result<ExitCode> {
+    let schema = if arguments.limits { policy::limits_schema() } else { policy::schema() };
+    say(&serde_json::to_string_pretty(&schema)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,12 +121,13 @@ pub fn reach(settings: &Settings) -> anyhow::Result<(Arc<Clusters>, Arc<Net>)> {
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
+    let setting = Arc::new(settings.setting(Mode::Once)?);
     let hub = hub(settings)?;
     let repository = hub.repository(settings.the_repository()?).await?;
     let (clusters, net) = reach(settings)?;
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
-    Rooms::open(repository, opened, clusters, net, look_again, &settings.data_folder())
+    Rooms::open(repository, opened, clusters, net, look_again, setting, &settings.data_folder())
 }
 
 /// The policy file that was named, or the one of this folder, with the plugins beside it.

@@ -19,6 +19,7 @@ use crate::clock;
 use crate::hub::{Hub, Repository};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
+use crate::policy::{Mode, Setting};
 use crate::rooms::Rooms;
 use crate::secret::Secret;
 use crate::tick;
@@ -72,6 +73,7 @@ struct Shop {
     clusters: Arc<Clusters>,
     net: Arc<Net>,
     settings: Settings,
+    setting: Arc<Setting>,
     bell: Bell,
     face: Face,
 }
@@ -80,7 +82,8 @@ impl Shop {
     fn open(settings: Settings) -> anyhow::Result<Self> {
         let hub = hub(&settings)?;
         let (clusters, net) = reach(&settings)?;
-        Ok(Self { hub, clusters, net, settings, bell: Bell::default(), face: Face::default() })
+        let setting = Arc::new(settings.setting(Mode::Serve)?);
+        Ok(Self { hub, clusters, net, settings, setting, bell: Bell::default(), face: Face::default() })
     }
 
     /// The repositories that we look after.
@@ -95,7 +98,8 @@ impl Shop {
         let opened = self.hub.open(repository).await?;
         let look_again = SignedDuration::try_from(self.settings.poll)?;
         let (clusters, net) = (Arc::clone(&self.clusters), Arc::clone(&self.net));
-        Rooms::open(repository.clone(), opened, clusters, net, look_again, &self.settings.data_folder())
+        let setting = Arc::clone(&self.setting);
+        Rooms::open(repository.clone(), opened, clusters, net, look_again, setting, &self.settings.data_folder())
     }
 }
 

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 
 use crate::hub::Credentials;
+use crate::policy::{self, Mode, OperatorLimits, Setting, SourceFile};
 use crate::secret::Secret;
 
 /// Settings that every command with a hub shares.
@@ -41,6 +42,9 @@ pub struct Settings {
     /// Hosts that may be asked although they are private or speak plain HTTP, separated by commas
     #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
+    /// File with the limits that every policy file is held against: longest soak and grace, windows, caps
+    #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
+    pub limits: Option<PathBuf>,
     /// Folder for the clones; may be wiped at any time
     #[arg(long, env = "COLDFRAME_DATA", value_name = "FOLDER")]
     pub data: Option<PathBuf>,
@@ -79,6 +83,11 @@ impl Settings {
         }
     }
 
+    /// What every policy file is read under.
+    pub fn setting(&self, mode: Mode) -> anyhow::Result<Setting> {
+        Ok(Setting { limits: limits(self.limits.as_deref())?, mode })
+    }
+
     /// Where the clones are kept.
     pub fn data_folder(&self) -> PathBuf {
         self.data.clone().unwrap_or_else(|| std::env::temp_dir().join("coldframe"))
@@ -90,6 +99,17 @@ impl Settings {
             .as_deref()
             .context("no repository: give --repository OWNER/NAME (environment: COLDFRAME_REPOSITORY)")
     }
+}
+
+/// The operator's limits; none without a file. One with mistakes stops the command: nobody may go on
+/// without limits that somebody set.
+pub fn limits(file: Option<&Path>) -> anyhow::Result<OperatorLimits> {
+    let Some(path) = file else { return Ok(OperatorLimits::default()) };
+    let text = std::fs::read_to_string(path).with_context(|| format!("the operator's limits `{}`", path.display()))?;
+    let file = SourceFile { path: path.display().to_string(), text };
+    OperatorLimits::read(&file).map_err(|problems| {
+        anyhow!("the operator's limits have mistakes\n\n{}", policy::render(&problems, std::slice::from_ref(&file)))
+    })
 }
 
 /// A PEM text as it is, or the content of the file that is named.

@@ -17,6 +17,8 @@ use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
+    /// The operator of the bot.
+    Operator,
     /// The whole file.
     File,
     /// The tier.
@@ -28,6 +30,7 @@ pub enum Scope {
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Operator => "bot's operator",
             Self::File => "policy file",
             Self::Tier => "tier",
             Self::Plugin => "plugin",
@@ -156,6 +159,7 @@ pub enum Reason {
     WithinLimits,
     OpenPullLimit { limit: u32 },
     ClusterLimit { limit: u32 },
+    WaveAboveLimit { members: u32, limit: u32 },
     // anything that could not be read
     Unread { what: String, why: String },
     // alarms
@@ -338,6 +342,9 @@ impl fmt::Display for Reason {
             Self::WithinLimits => "within the limits".to_string(),
             Self::OpenPullLimit { limit } => format!("the limit of {limit} open pull requests is reached"),
             Self::ClusterLimit { limit } => format!("the limit of {limit} clusters changed in an hour is reached"),
+            Self::WaveAboveLimit { members, limit } => {
+                format!("it changes {members} clusters at once, and {limit} in an hour are the limit")
+            }
             Self::Unread { what, why } => format!("{what} could not be read: {why}"),
             Self::LookAgain => "clusters are on the way".to_string(),
             Self::WindowChanges => "a window opens or closes".to_string(),
@@ -360,6 +367,9 @@ impl Reason {
             Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
             Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
             Self::ManualMerge => "anybody with write access, by merging".to_string(),
+            Self::WindowClosed { whose: Scope::Operator } | Self::ClosedDays { whose: Scope::Operator, .. } => {
+                "time; or the operator, whose windows every repository obeys".to_string()
+            }
             Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
                 format!("time; or whoever edits the windows of the {whose}")
             }
@@ -410,6 +420,9 @@ impl Reason {
                 "whoever edits the inventory or the tier's selector".to_string()
             }
             Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
+            Self::WaveAboveLimit { .. } => {
+                "whoever edits the limits, or lets the tier move in smaller slices".to_string()
+            }
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
             Self::Reverted { .. } => "a newer release".to_string(),
             Self::FirstTier

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::{Announced, Change, Head, Landed, Seen};
-use crate::model::{Force, Limits, Merge, MergeRule, Policy, Soak, Tier};
+use crate::model::{Force, Merge, MergeRule, Policy, Soak, Tier};
 use crate::plan::{Action, Finding, Gate, Plan, Verdict};
 use crate::selector::Selector;
 use crate::snapshot::{
@@ -122,10 +122,8 @@ pub(crate) fn ready() -> Snapshot {
     remember("bronze", "1.1.0", Change::Announced(Announced { number: PullNumber(7), at: ago(30) }));
     Snapshot {
         policy: Policy {
-            windows: None,
-            freezes: Vec::new(),
-            limits: Limits::default(),
             plugins: vec![PluginPolicy::new(plugin.clone(), vec![tier("qa"), tier("bronze")])],
+            ..Policy::default()
         },
         policy_commit: "cccccccccc".into(),
         policy_problem: None,

@@ -114,7 +114,7 @@ fn load(rooms: &mut Rooms, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Loaded
     }
     let error = match files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() {
         0 => format!("there is no {} on the default branch", POLICY_FILES.join(" or ")),
-        1 => match policy::load(&files) {
+        1 => match policy::load_in(&files, &rooms.setting) {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
                 rooms.memory.policy = Some((files, Arc::clone(&loaded)));

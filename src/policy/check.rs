@@ -8,11 +8,16 @@ use decide::selector::{Operator, Selector};
 use decide::{PluginPolicy, Tier};
 
 use super::wiring::{Chart, Inventory, PluginWiring};
-use super::{Loaded, SourceFile, load, render};
+use super::{Loaded, Setting, SourceFile, load_in, render};
 
 /// The text to print, and whether the policy can be followed.
 pub fn check(files: &[SourceFile]) -> (String, bool) {
-    match load(files) {
+    check_in(files, &Setting::default())
+}
+
+/// The same under the limits of an operator.
+pub fn check_in(files: &[SourceFile], setting: &Setting) -> (String, bool) {
+    match load_in(files, setting) {
         Ok(loaded) => {
             let mut out = summary(&loaded);
             if !loaded.warnings.is_empty() {

@@ -5,6 +5,7 @@ mod address;
 mod check;
 pub(crate) mod file;
 pub(crate) mod forms;
+mod limits;
 mod nearest;
 mod path;
 mod preset;
@@ -23,7 +24,8 @@ mod tests;
 
 use decide::{Policy, Tier};
 
-pub use check::check;
+pub use check::{check, check_in};
+pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use problem::{Problem, Problems, quoted, render, visible};
 pub use schema::schema;
 
@@ -57,9 +59,14 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
 }
 
+/// Reads a policy as `load_in` does, without limits of an operator.
+pub fn load(files: &[SourceFile]) -> Result<Loaded, Problems> {
+    load_in(files, &Setting::default())
+}
+
 /// Reads a policy: the main file first (`coldframe.yaml` or `.github/coldframe.yaml`), then the
 /// files of `coldframe.d`, which hold plugins only. Fails with every problem of all files.
-pub fn load(files: &[SourceFile]) -> Result<Loaded, Problems> {
+pub fn load_in(files: &[SourceFile], setting: &Setting) -> Result<Loaded, Problems> {
     let Some((main, others)) = files.split_first() else {
         return Err(Problems(vec![missing()]));
     };
@@ -78,7 +85,7 @@ pub fn load(files: &[SourceFile]) -> Result<Loaded, Problems> {
         }
     }
     read.file = with_presets(read.file, &mut names, &mut report);
-    let resolved = resolve::resolve(read, &names, &mut report);
+    let resolved = resolve::resolve(read, &names, setting, &mut report);
     if resolved.policy.plugins.is_empty() && report.is_empty() {
         report.warning(Span::top(0), "no plugin is named, so that nothing is promoted", Some("add `plugins:`"));
     }

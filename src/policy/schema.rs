@@ -58,6 +58,7 @@ mod tests {
             ("Policy", "@"),
             ("Clusters", "clusters: @"),
             ("Windows", "windows: @"),
+            ("Cron", "windows: {open: [@]}"),
             ("Closed", "windows: {closed: [@]}"),
             ("Freeze", "freeze: [@]"),
             ("Tier", "tiers: [@]"),

@@ -1,14 +1,14 @@
 //! The scalars of time: durations, zones, hours, days. What an instant means to a window is decided
 //! in `decide`.
 
-use decide::window::Range;
+use decide::window::{Range, Schedule};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, SpanRelativeTo, Timestamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::nearest::nearest;
-use super::problem::quoted;
+use super::problem::{quoted, visible};
 use super::read::FromNode;
 use super::report::Report;
 use super::scalar::{Refusal, scalar};
@@ -30,6 +30,12 @@ scalar!(
     Hours(Range), "a window such as `Mon-Thu 08:00-16:00`", hours,
     {"type": "string", "examples": ["Mon-Thu 08:00-16:00", "Sat,Sun 00:00-24:00", "22:00-04:00"],
      "description": "Weekdays and hours; without weekdays, every day; past midnight when the end is not after the start."}
+);
+scalar!(
+    /// When a cron window begins.
+    CronText(Schedule), "a schedule such as `0 8 * * 1-4`", schedule,
+    {"type": "string", "examples": ["0 8 * * 1-4", "30 7 * * MON-FRI", "0 22 1,15 * *"],
+     "description": "Five fields of cron: minute, hour, day of the month, month, day of the week; lists, ranges, steps and names of them. Where both day fields are restricted, either is enough."}
 );
 scalar!(
     /// A whole day.
@@ -151,6 +157,12 @@ fn minute(text: &str) -> Option<u16> {
     let (hour, minute): (u16, u16) =
         (digits(hour) && digits(minute)).then(|| Some((hour.parse().ok()?, minute.parse().ok()?)))??;
     ((hour < 24 && minute < 60) || (hour == 24 && minute == 0)).then_some(hour * 60 + minute)
+}
+
+fn schedule(text: &str) -> Result<Schedule, Refusal> {
+    text.parse().map_err(|error: decide::window::ScheduleError| {
+        Refusal::new(format!("{} is not a schedule: {}", quoted(text), visible(&error.why))).help(error.help)
+    })
 }
 
 fn day(text: &str) -> Result<Date, Refusal> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use decide::ledger::{Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Wave};
-use decide::model::{Force, Freeze, Limits, PluginPolicy, Policy, Soak, Tier};
+use decide::model::{Force, Freeze, PluginPolicy, Policy, Soak, Tier};
 use decide::plan::{
     Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Plan, Proposal, Rung, Verdict, WaveReport,
     WaveState,
@@ -375,7 +375,7 @@ fn tier(name: &str) -> Tier {
 
 fn policy() -> Policy {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
-    let windows = Windows { zone, open: Vec::new(), closed: Vec::new(), room: SignedDuration::ZERO };
+    let windows = Windows::always(zone);
     let plugin = |name: &str| PluginPolicy::new(name.into(), TIERS.iter().map(|name| tier(name)).collect());
     let names = ["ingress-nginx", "cert-manager", "trust-manager", "loki", "external-dns", "velero"];
     Policy {
@@ -386,9 +386,10 @@ fn policy() -> Policy {
             tiers: vec!["gold".into()],
             plugins: vec!["velero".into()],
             until: Some(at("2027-01-04T23:00:00Z")),
+            ..Freeze::default()
         }],
-        limits: Limits::default(),
         plugins: names.into_iter().map(plugin).collect(),
+        ..Policy::default()
     }
 }
 

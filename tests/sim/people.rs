@@ -63,8 +63,8 @@ pub fn befall(world: &mut World, happening: Happening) {
                 why: why.clone(),
                 by: Some(Person::from(OWNERS[0])),
                 tiers: tier.into_iter().collect(),
-                plugins: Vec::new(),
                 until: ends_itself.then_some(end),
+                ..Freeze::default()
             };
             world.policy.freezes.push(freeze);
             world.policy_commit += 1;

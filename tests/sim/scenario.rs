@@ -209,7 +209,7 @@ impl Scenario {
         };
         let mut scenario = Self {
             seed,
-            policy: Policy { windows, freezes: Vec::new(), limits, plugins },
+            policy: Policy { windows, limits, plugins, ..Policy::default() },
             clusters,
             per_cluster,
             rules: BranchRules { review: rng.chance(60), dismiss_stale: rng.chance(50), check: rng.chance(50) },
@@ -306,5 +306,5 @@ fn windows(rng: &mut Rng, narrow: bool) -> Windows {
         Vec::new()
     };
     let room = if rng.chance(20) { SignedDuration::from_mins(30) } else { SignedDuration::ZERO };
-    Windows { zone: TimeZone::get(zone).unwrap(), open, closed, room }
+    Windows { open, closed, room, ..Windows::always(TimeZone::get(zone).unwrap()) }
 }

@@ -232,10 +232,8 @@ mod tests {
             }),
             ("outside the window", |w| {
                 bronze(w).windows = Some(crate::window::Windows {
-                    zone: jiff::tz::TimeZone::UTC,
                     open: vec![crate::window::Range { days: vec![1], from: 0, to: 60 }],
-                    closed: Vec::new(),
-                    room: SignedDuration::ZERO,
+                    ..crate::window::Windows::always(jiff::tz::TimeZone::UTC)
                 })
             }),
             ("the cap of clusters", |w| {

@@ -13,18 +13,21 @@ pub(crate) fn opening(desk: &Desk<'_>) -> Finding {
     }
 }
 
-/// Whether the members of this wave may be changed now. A wave larger than the cap itself waits for
-/// a whole quiet hour rather than for ever.
+/// Whether the members of this wave may be changed now. One that is larger than the cap itself never
+/// may: the cap is what somebody is ready to lose in an hour.
 pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
     let Some(limit) = desk.snapshot.policy.limits.clusters_per_hour else {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     };
     let members = u32::try_from(wave.members.len()).unwrap_or(u32::MAX);
+    if members > limit {
+        return Finding::fail(Gate::Limits, Reason::WaveAboveLimit { members, limit });
+    }
     let lately = desk.shared.changed_lately();
     // A merge that was asked for and not seen yet is counted already.
     let counted = wave.merging.as_ref().is_some_and(|merging| merging.at + CAP_SPAN > desk.now);
     let others = if counted { lately.saturating_sub(members) } else { lately };
-    if others == 0 || others.saturating_add(members) <= limit {
+    if others.saturating_add(members) <= limit {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     }
     let until = desk.shared.changed.iter().map(|(at, _)| *at + CAP_SPAN).min();
@@ -58,6 +61,11 @@ mod tests {
         }
     }
 
+    fn wave(world: &mut Snapshot) -> &mut Wave {
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap()
+    }
+
     fn cap(world: &mut Snapshot, limit: u32) {
         world.policy.limits.clusters_per_hour = Some(limit);
     }
@@ -87,6 +95,15 @@ mod tests {
                     },
                     until,
                     "the limit of 3 clusters changed in an hour",
+                ),
+                (
+                    "more members than the cap, in a quiet hour",
+                    |w| {
+                        cap(w, 1);
+                        wave(w).members.push("bronze-2".into());
+                    },
+                    Verdict::Fail,
+                    "it changes 2 clusters at once, and 1 in an hour are the limit",
                 ),
                 (
                     "an hour ago",

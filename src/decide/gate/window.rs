@@ -1,34 +1,52 @@
-//! The windows of the file, the tier and the plugin must all be open at the tested instant.
+//! The windows of the operator, the file, the tier and the plugin must all be open at the tested
+//! instant; a hotfix that the file lets through needs only the operator's.
+
+use alloc::vec::Vec;
 
 use crate::Reason;
 use crate::desk::Desk;
+use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::reason::Scope;
-use crate::window::Windows;
+use crate::window::{Windows, all_open};
 
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
     let all = [
+        (Scope::Operator, desk.snapshot.policy.operator_windows.as_ref()),
         (Scope::File, desk.snapshot.policy.windows.as_ref()),
         (Scope::Tier, tier.windows.as_ref()),
         (Scope::Plugin, desk.policy.windows.as_ref()),
     ];
-    if all.iter().all(|(_, windows)| windows.is_none()) {
+    let through = passes_through(desk, wave);
+    let all: Vec<(Scope, &Windows)> = all
+        .into_iter()
+        .filter(|(whose, _)| !through || *whose == Scope::Operator)
+        .filter_map(|(whose, windows)| Some((whose, windows?)))
+        .collect();
+    if all.is_empty() {
         return Finding::pass(Gate::Window, Reason::NoWindow);
     }
     // Of several closed windows the one that opens last is the one that people wait for.
-    let closed = all
-        .into_iter()
-        .filter_map(|(whose, windows)| Some((whose, windows?)))
-        .filter(|(_, windows)| !windows.open_at(desk.now))
-        .map(|(whose, windows)| (windows.next_open(desk.now), whose, windows))
-        .max_by_key(|(opens, _, _)| opens.map_or((1, None), |opens| (0, Some(opens))));
+    let closed = all.iter().filter(|(_, windows)| !windows.open_at(desk.now));
+    let closed = closed.max_by_key(|(_, windows)| {
+        let opens = windows.next_open(desk.now);
+        opens.map_or((1, None), |opens| (0, Some(opens)))
+    });
     match closed {
         None => Finding::pass(Gate::Window, Reason::WindowOpen),
-        Some((until, whose, windows)) => {
-            Finding::new(Gate::Window, Verdict::Wait { until }, because(desk, whose, windows))
+        Some((whose, windows)) => {
+            let every: Vec<&Windows> = all.iter().map(|(_, windows)| *windows).collect();
+            let until = all_open(&every, desk.now);
+            Finding::new(Gate::Window, Verdict::Wait { until }, because(desk, *whose, windows))
         }
     }
+}
+
+/// Whether the file lets this release through closed windows. The operator's windows are not the
+/// file's to open.
+fn passes_through(desk: &Desk<'_>, wave: &Wave) -> bool {
+    desk.policy.hotfixes.iter().any(|hotfix| hotfix.version == wave.version && hotfix.through_windows)
 }
 
 fn because(desk: &Desk<'_>, whose: Scope, windows: &Windows) -> Reason {
@@ -42,16 +60,17 @@ fn because(desk: &Desk<'_>, whose: Scope, windows: &Windows) -> Reason {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
+    use crate::model::Hotfix;
+    use crate::snapshot::Snapshot;
     use crate::testing::*;
-    use crate::window::{ClosedDays, Range};
+    use crate::window::{ClosedDays, Cron, Range};
     use alloc::vec;
-    use alloc::vec::Vec;
     use jiff::SignedDuration;
     use jiff::tz::TimeZone;
 
     fn windows(from_hour: u16, to_hour: u16) -> Windows {
         let open = vec![Range { days: vec![1, 2, 3, 4, 5], from: from_hour * 60, to: to_hour * 60 }];
-        Windows { zone: TimeZone::UTC, open, closed: Vec::new(), room: SignedDuration::ZERO }
+        Windows { open, ..Windows::always(TimeZone::UTC) }
     }
 
     fn closed() -> Windows {
@@ -96,6 +115,36 @@ mod tests {
                     "the window of the plugin",
                 ),
                 (
+                    "the operator's is closed",
+                    |w| w.policy.operator_windows = Some(windows(14, 16)),
+                    until("2026-11-23T14:00:00Z"),
+                    "the window of the bot's operator",
+                ),
+                (
+                    "a schedule in place of words",
+                    |w| {
+                        let cron = Cron { cron: "0 13 * * 1-5".parse().unwrap(), lasts: SignedDuration::from_hours(2) };
+                        w.policy.windows = Some(Windows { cron: vec![cron], ..Windows::always(TimeZone::UTC) });
+                    },
+                    until("2026-11-23T13:00:00Z"),
+                    "the window of the policy file",
+                ),
+                (
+                    "one is open and closes before the other opens: the instant is that of both",
+                    |w| {
+                        w.policy.windows = Some(windows(8, 13));
+                        bronze(w).windows = Some(Windows {
+                            open: vec![
+                                Range { days: vec![1], from: 14 * 60, to: 16 * 60 },
+                                Range { days: vec![2], from: 10 * 60, to: 16 * 60 },
+                            ],
+                            ..Windows::always(TimeZone::UTC)
+                        });
+                    },
+                    until("2026-11-24T10:00:00Z"),
+                    "the window of the tier",
+                ),
+                (
                     "two are closed: the later one is named",
                     |w| {
                         w.policy.windows = Some(windows(13, 16));
@@ -115,6 +164,33 @@ mod tests {
                     |w| w.policy.windows = Some(Windows { room: SignedDuration::from_hours(4), ..windows(8, 16) }),
                     until("2026-11-24T08:00:00Z"),
                     "the window of the policy file",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_hotfix_passes_the_files_windows_where_the_file_says_so() {
+        fn hotfix(world: &mut Snapshot, through_windows: bool) {
+            let hotfix = Hotfix { version: version("1.1.0"), why: "CVE".into(), soak: None, through_windows };
+            world.policy.plugins[0].hotfixes.push(hotfix);
+            world.policy.windows = Some(windows(13, 16));
+        }
+        let until = |text: &str| Verdict::Wait { until: Some(at(text)) };
+        table(
+            Gate::Window,
+            ready,
+            &[
+                ("it may", |w| hotfix(w, true), Verdict::Pass, "no window"),
+                ("it may not", |w| hotfix(w, false), until("2026-11-23T13:00:00Z"), "the window of the policy file"),
+                (
+                    "the operator's windows are not the file's to open",
+                    |w| {
+                        hotfix(w, true);
+                        w.policy.operator_windows = Some(windows(14, 16));
+                    },
+                    until("2026-11-23T14:00:00Z"),
+                    "the window of the bot's operator",
                 ),
             ],
         );

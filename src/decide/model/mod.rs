@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::selector::Selector;
 use crate::window::Windows;
 use crate::{Person, PluginName, TierName};
 
@@ -21,12 +22,15 @@ pub use strategy::{MaxUpdate, OnFailure, Promote, Step, Strategy};
 pub use tier::{Approvals, Each, Early, Empty, Force, HealthRule, Soak, Tier};
 
 /// One policy file, resolved: presets merged, defaults filled in, overrides of plugins applied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Policy {
     /// Windows of the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
+    /// Windows of the operator of the bot, which every repository must obey beside its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator_windows: Option<Windows>,
     /// Freezes written in the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub freezes: Vec<Freeze>,
@@ -50,7 +54,7 @@ pub struct Limits {
 }
 
 /// A stop of every merge in scope. It cannot be waived by force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Freeze {
     /// Why, in the words of who wrote it.
@@ -64,13 +68,16 @@ pub struct Freeze {
     /// Only these plugins; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<PluginName>,
+    /// Only waves with a cluster that this selects; none = all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select: Option<Selector>,
     /// Ends by itself; none = when somebody takes it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
 
 impl Freeze {
-    /// Whether it stops this plugin on this tier at `now`.
+    /// Whether it stops this plugin on this tier at `now`, whichever clusters it selects.
     pub fn covers(&self, plugin: &PluginName, tier: &TierName, now: Timestamp) -> bool {
         (self.tiers.is_empty() || self.tiers.contains(tier))
             && (self.plugins.is_empty() || self.plugins.contains(plugin))

@@ -12,6 +12,7 @@ use crate::policy::forms::{List, Word, Words as WordList};
 use crate::policy::preset::Preset;
 use crate::policy::read::{Shape, record};
 use crate::policy::scalar::{Count, File};
+use crate::policy::when::Length;
 use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
@@ -20,7 +21,7 @@ pub use tier::{
     SoakFile, StrategyWord, TierFile,
 };
 pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
-pub use windows::{ClosedFile, FreezeFile, WindowsFile};
+pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
     /// The policy of Coldframe: which releases climb which ladder of clusters, and what each rung asks for.
@@ -43,8 +44,10 @@ record! {
         optional people "people": PeopleFile,
         /// Caps that all plugins share. Default none: windows, soaks and approvals already slow things down.
         optional limits "limits": LimitsFile,
+        /// How often `coldframe once` runs, by a workflow's or a cron's own schedule. A reading is then fresh for twice as long where a tier names no `maxAge`, so that a soak counts from one pass to the next. Default unknown: a reading is fresh for 5 minutes, and soaks count as far as the objects' own times prove them. `coldframe serve` does not need it.
+        optional schedule "schedule": Length,
     }
-    later ["group", "schedule", "notify"]
+    later ["group", "notify"]
 }
 
 record! {
@@ -122,6 +125,7 @@ pub const SHAPES: &[&Shape] = &[
     &PolicyFile::SHAPE,
     &ClustersFile::SHAPE,
     &WindowsFile::SHAPE,
+    &CronFile::SHAPE,
     &ClosedFile::SHAPE,
     &FreezeFile::SHAPE,
     &TierFile::SHAPE,
@@ -156,7 +160,7 @@ pub fn homes(key: &str) -> Option<String> {
         .filter(|shape| shape.keys.iter().any(|known| known.name == key))
         .map(|shape| match shape.what {
             "file" => "the policy file's top level".to_string(),
-            what @ ("tier" | "plugin" | "document" | "resource" | "hotfix") => format!("a {what}"),
+            what @ ("tier" | "plugin" | "document" | "resource" | "cron window" | "hotfix") => format!("a {what}"),
             what @ ("expression" | "override" | "object" | "after") => format!("an {what}"),
             what => format!("`{what}`"),
         })

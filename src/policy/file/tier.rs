@@ -138,7 +138,7 @@ record! {
         optional max_failures "maxFailures": Count<0>,
         /// Members of unknown health that are tolerated. Default 0: what cannot be read is not proved.
         optional max_unknown "maxUnknown": Count<0>,
-        /// A reading older than this says nothing any more. Default `5m`: as often as a full pass looks.
+        /// A reading older than this says nothing any more. Default `5m`: as often as a full pass looks; under `coldframe once` twice the file's `schedule`.
         optional max_age "maxAge": Length,
     }
     later []

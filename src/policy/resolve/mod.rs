@@ -2,6 +2,8 @@
 //! values are written is in `scalar`, `when` and `address`.
 
 mod after;
+mod gaps;
+mod limits;
 mod plugin;
 mod tier;
 mod versions;
@@ -9,21 +11,24 @@ mod windows;
 
 use std::collections::BTreeMap;
 
-use decide::model::{Freeze, Limits};
+use decide::model::{Freeze, HealthRule};
 use decide::{Person, PluginName, Policy, Tier, TierName};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Written;
-use super::file::{FreezeFile, InventoryKind, LimitsFile, PeopleFile, PluginFile, TierFile};
+use super::file::{FreezeFile, InventoryKind, PeopleFile, PluginFile, TierFile};
 use super::forms::{List, Word};
+use super::limits::{Mode, OperatorLimits, Setting};
 use super::nearest::nearest;
 use super::read::Spanned;
 use super::report::Report;
 use super::scalar::Name;
 use super::tree::Span;
-use super::when::Instant;
+use super::when::{Instant, Length};
 use super::wiring::{Inventory, People, Wiring};
+
+pub(super) use windows::windows;
 
 /// What a set of files means.
 #[derive(Debug)]
@@ -46,6 +51,10 @@ pub(super) struct Context {
     ladder: Vec<Tier>,
     /// Every plugin that has a name.
     plugins: Vec<String>,
+    /// What the operator allows at most.
+    limits: OperatorLimits,
+    /// How old a reading may be where the file does not say.
+    max_age: SignedDuration,
     /// No name of a tier is missing because of another mistake.
     tiers_known: bool,
     /// No name of a plugin is.
@@ -54,7 +63,7 @@ pub(super) struct Context {
 
 /// The meaning of what was written. Where something is wrong the report says so, and the result is
 /// as good as it can be. `names` are those of the files.
-pub fn resolve(written: Written, names: &[String], report: &mut Report) -> Resolved {
+pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &mut Report) -> Resolved {
     let Written { mut file, plugins, tiers_known, plugins_known } = written;
     if let Some(version) = file.version.take() {
         format_known(version.value.0, version.at, report);
@@ -65,6 +74,8 @@ pub fn resolve(written: Written, names: &[String], report: &mut Report) -> Resol
         tiers: Vec::new(),
         ladder: Vec::new(),
         plugins: named.map(|name| name.value.0.clone()).collect(),
+        limits: setting.limits.clone(),
+        max_age: max_age(file.schedule.as_ref(), setting.mode, report),
         tiers_known,
         plugins_known,
     };
@@ -85,13 +96,20 @@ pub fn resolve(written: Written, names: &[String], report: &mut Report) -> Resol
     }
     plugin::places(&plugins, report);
     after::circles(&plugins, report);
+    let caps = report.within_key("limits", |report| limits::limits(file.limits.as_ref(), &setting.limits, report));
+    let policy =
+        Policy { windows, operator_windows: setting.limits.windows.clone(), freezes, limits: caps, plugins: policies };
+    if report.is_empty() {
+        gaps::check(&policy, &context, file.windows.as_ref(), &plugins, &setting.limits, report);
+        limits::slices(&policy, &context, file.limits.as_ref(), report);
+    }
     let inventory = file.clusters.take().map(|clusters| clusters.value).unwrap_or_default();
     let path = inventory.path.map_or_else(|| "clusters.yaml".to_string(), |path| path.value.0);
     let inventory = match inventory.from.map_or(InventoryKind::File, |from| from.value.0) {
         InventoryKind::File => Inventory::File { path },
     };
     Resolved {
-        policy: Policy { windows, freezes, limits: limits(file.limits.as_ref()), plugins: policies },
+        policy,
         wiring: Wiring { inventory, plugins: wirings, people: people(file.people.as_ref()) },
         ladder: context.ladder,
     }
@@ -102,6 +120,23 @@ pub(super) fn format_known(version: u32, at: Span, report: &mut Report) {
     if version != 1 {
         let message = format!("`version`: this file is of format {version}, and this Coldframe reads format 1");
         report.problem(at, message, Some("update Coldframe; nothing is promoted by a file that it cannot read"));
+    }
+}
+
+/// How old a reading may be where a tier does not say: under single passes it must last from one to
+/// the next, with one that is late or left out.
+fn max_age(schedule: Option<&Spanned<Length>>, mode: Mode, report: &mut Report) -> SignedDuration {
+    let default = HealthRule::default().max_age;
+    let Some(schedule) = schedule else { return default };
+    if schedule.value.0 < SignedDuration::from_mins(1) {
+        let why = "passes come a minute apart at least";
+        report.within_key("schedule", |report| {
+            report.wrong(schedule.at, why, Some("say how often `coldframe once` is started"));
+        });
+    }
+    match mode {
+        Mode::Serve => default,
+        Mode::Once => schedule.value.0 * 2,
     }
 }
 
@@ -125,6 +160,7 @@ fn freeze_of(freeze: Spanned<FreezeFile>, context: &Context, report: &mut Report
         by: file.by.map(|by| Person::new(by.value.0)),
         tiers,
         plugins,
+        select: file.select.map(|select| report.within_key("select", |report| tier::selector(&select, report))),
         until,
     }
 }
@@ -195,13 +231,5 @@ fn people(file: Option<&Spanned<PeopleFile>>) -> People {
         hold: right(&file.value.hold, default.hold),
         acknowledge: right(&file.value.acknowledge, default.acknowledge),
         rebuild: right(&file.value.rebuild, default.rebuild),
-    }
-}
-
-fn limits(file: Option<&Spanned<LimitsFile>>) -> Limits {
-    let Some(file) = file else { return Limits::default() };
-    Limits {
-        open_pulls: file.value.open_pulls.as_ref().map(|count| count.value.0),
-        clusters_per_hour: file.value.clusters_per_hour.as_ref().map(|count| count.value.0),
     }
 }

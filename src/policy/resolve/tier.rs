@@ -7,8 +7,8 @@ use decide::selector::{Expression, Operator, Selector};
 use decide::{Tier, TierName};
 use jiff::SignedDuration;
 
-use super::Context;
 use super::windows::windows;
+use super::{Context, limits};
 use crate::policy::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, SelectFile, SoakFile,
     StrategyWord, TierFile,
@@ -23,7 +23,7 @@ use crate::policy::when::Length;
 /// Fills the ladder of the context in; no tiers at all are one tier with every cluster.
 pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, report: &mut Report) {
     let Some(tiers) = tiers else {
-        context.ladder = vec![all()];
+        context.ladder = vec![all(context.max_age)];
         let name = Spanned { value: Name("all".to_string()), at: Span::default(), key: Span::default() };
         context.tiers = vec![TierFile { name: Some(name), ..TierFile::default() }];
         return;
@@ -57,8 +57,9 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
 }
 
 /// The ladder of a file that names no tiers.
-fn all() -> Tier {
-    Tier::new(TierName::from("all"), Selector::default())
+fn all(max_age: SignedDuration) -> Tier {
+    let health = HealthRule { max_age, ..HealthRule::default() };
+    Tier { health, ..Tier::new(TierName::from("all"), Selector::default()) }
 }
 
 /// One rung with every default filled in; none when it has no name.
@@ -91,12 +92,12 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
         let follows =
             matches!(file.merge.as_ref().map(|merge| &merge.value), Some(Either::Short(Word(MergeWord::Nobody))));
-        Some(Tier {
+        let resolved = Tier {
             merge,
             follows,
             approvals,
             soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
-            health: report.within_key("health", |report| health(file.health.as_ref(), report)),
+            health: report.within_key("health", |report| health(file.health.as_ref(), context.max_age, report)),
             windows: file
                 .windows
                 .as_ref()
@@ -106,7 +107,9 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
             strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
             ..Tier::new(TierName::new(name.clone()), select)
-        })
+        };
+        limits::tier(file, &resolved, &context.limits, report);
+        Some(resolved)
     })
 }
 
@@ -157,8 +160,8 @@ fn soak_of(file: &Either<Length, SoakFile>) -> Soak {
     }
 }
 
-fn health(file: Option<&Spanned<HealthFile>>, report: &mut Report) -> HealthRule {
-    let default = HealthRule::default();
+fn health(file: Option<&Spanned<HealthFile>>, max_age: SignedDuration, report: &mut Report) -> HealthRule {
+    let default = HealthRule { max_age, ..HealthRule::default() };
     let Some(file) = file else { return default };
     let mut above_zero = |given: &Option<Spanned<Length>>, key: &'static str, default: SignedDuration| {
         let Some(given) = given else { return default };
@@ -215,7 +218,8 @@ fn force(file: &Spanned<ForceFile>, report: &mut Report) -> Option<Force> {
     Some(Force { after: after.value.0, notice })
 }
 
-fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
+/// A label selector.
+pub fn selector(file: &Spanned<SelectFile>, report: &mut Report) -> Selector {
     let labels = file.value.match_labels.as_ref().map(|table| table.value.0.as_slice()).unwrap_or_default();
     let expressions = file.value.match_expressions.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
     Selector {

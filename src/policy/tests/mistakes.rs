@@ -143,8 +143,44 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:29: `open` of `windows`: `Mon - Fri 09:00-10:00` is not a window",
     ),
     (
-        "windows: {zone: UTC, open: [{cron: '0 8 * * *', for: 8h}]}",
-        "1:29: `open` of `windows`: expected a window such as",
+        "windows: {zone: UTC, open: [{cron: '0 8 * *', for: 8h}]}",
+        "1:36: `cron` of `open` of `windows`: `0 8 * *` is not a schedule: a schedule has five fields, and this has 4",
+    ),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 25 * * *', for: 8h}]}",
+        "1:36: `cron` of `open` of `windows`: `0 25 * * *` is not a schedule: `25` is no hour (write a number from 0 to 23",
+    ),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 8 30 2 *', for: 8h}]}",
+        "1:36: `cron` of `open` of `windows`: `0 8 30 2 *` is not a schedule: no month has such a day",
+    ),
+    ("windows: {zone: UTC, open: [{cron: 0 8 * * 1}]}", "1:29: `open` of `windows` has no `for`"),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 8 * * *', for: 8h, fro: 1h}]}",
+        "1:58: unknown key `fro` in `open` of `windows` (did you mean `for`?)",
+    ),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 8 * * *', for: 59s}]}",
+        "1:54: `open` of `windows`: a window is open for a minute at least",
+    ),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 8 * * *', for: 32d}]}",
+        "1:54: `open` of `windows`: a window of 32 d is no window (31 days are the most",
+    ),
+    (
+        "windows: {zone: UTC, open: [{cron: '0 8 * * *', for: 2h}], room: 2h}",
+        "1:66: `windows`: `room` is as long as the longest window (2 h)",
+    ),
+    ("windows: {zone: UTC, open: []}", "1:28: `windows`: `open` is an empty list"),
+    (
+        "windows: {zone: UTC, open: ['Mon-Thu 08:00-16:00']}\ntiers:\n  - name: gold\n    windows: {open: ['Sat,Sun 00:00-24:00']}",
+        "4:5: tier `gold`: its windows are never open together, so that nothing could merge (the windows of operator",
+    ),
+    ("schedule: 30s", "1:11: `schedule`: passes come a minute apart at least"),
+    ("schedule: hourly", "1:11: `schedule`: `hourly` is not a duration"),
+    (
+        "freeze: [{why: x, select: {matchLabels: {tier: a b}}}]",
+        "1:48: `tier` of `matchLabels` of `select` of `freeze`: `a b` is not the value of a label",
     ),
     (
         "windows: {zone: UTC, open: ['08:00-10:00'], room: 2h}",

@@ -3,13 +3,15 @@
 
 use decide::model::{After, Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
 use decide::selector::Operator;
-use decide::window::Range;
+use decide::window::{Cron, Range};
 use jiff::SignedDuration;
 
 use super::wiring::{Chart, Inventory, Right, SignalSpec, Write};
 use super::*;
 
+mod limits;
 mod mistakes;
+mod windows;
 
 fn file(path: &str, text: &str) -> SourceFile {
     SourceFile { path: path.to_string(), text: text.to_string() }
@@ -45,7 +47,7 @@ tiers:
     select: {matchLabels: {tier: silver}}
     soak: {min: 2d}
     health: {progressDeadline: 90m, degradedFor: 10m, maxFailures: 1, maxUnknown: 2, maxAge: 30s}
-    windows: {open: ["Sat,Sun 00:00-24:00", "22:00-04:00"]}
+    windows: {open: ["Thu-Sun 00:00-24:00", "22:00-04:00", {cron: "0 8 * * MON-WED", for: 90m}]}
     constraint: "<2"
     onFailure: hold
     strategy: allAtOnce
@@ -88,6 +90,7 @@ plugins:
     after: [cert-manager]
 people: {hold: admin, acknowledge: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
+schedule: 15m
 "#;
 
 #[test]
@@ -117,8 +120,10 @@ fn the_whole_format() {
     );
     let windows = silver.windows.as_ref().unwrap();
     assert_eq!(windows.zone.iana_name(), Some("Europe/Berlin"), "the file's zone");
-    assert_eq!(windows.open[0], Range { days: vec![6, 7], from: 0, to: 1440 });
+    assert_eq!(windows.open[0], Range { days: vec![4, 5, 6, 7], from: 0, to: 1440 });
     assert_eq!(windows.open[1], Range { days: vec![1, 2, 3, 4, 5, 6, 7], from: 1320, to: 240 });
+    let cron = Cron { cron: "0 8 * * MON-WED".parse().unwrap(), lasts: SignedDuration::from_mins(90) };
+    assert_eq!(windows.cron, [cron]);
     assert_eq!(silver.constraint.as_ref().unwrap().as_str(), "<2");
     assert_eq!(silver.merge, MergeRule::all(Merge::Approved), "the default");
     assert_eq!(gold.select.match_expressions[1].operator, Operator::DoesNotExist);
