@@ -17,6 +17,7 @@ pub mod jsonpath;
 pub mod ledger;
 pub mod observe;
 pub mod policy;
+pub mod rehearse;
 pub mod rooms;
 pub mod secret;
 pub mod tell;

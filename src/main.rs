@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use coldframe::cli::{Cli, Command, demo, run, serve::Server};
+use coldframe::cli::{Cli, Command, demo, rehearse, run, serve::Server};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -29,6 +29,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Plan(settings) => run::plan(&settings).await,
         Command::Explain(arguments) => run::explain(&arguments).await,
         Command::Check(arguments) => run::check(&arguments),
+        Command::Rehearse(arguments) => rehearse::rehearse(&arguments),
         Command::Schema(arguments) => run::schema(&arguments),
     }
 }

@@ -1,6 +1,7 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
 pub mod demo;
+pub mod rehearse;
 pub mod run;
 pub mod serve;
 pub mod settings;
@@ -41,6 +42,8 @@ pub enum Command {
     Explain(Explain),
     /// Reads a policy file and shows all of its errors at once; exit code 1 when there are any
     Check(Check),
+    /// Tells a scripted story, or replays a history of releases, through the real planner
+    Rehearse(Rehearse),
     /// Prints the JSON Schema of the policy file
     Schema(Schema),
 }
@@ -91,11 +94,45 @@ pub struct Explain {
     pub settings: Settings,
 }
 
+/// Arguments of `rehearse`.
+#[derive(Debug, Args)]
+pub struct Rehearse {
+    /// Stories to tell; exit code 1 when one does not keep what it expects
+    #[arg(value_name = "STORY", required_unless_present = "history", conflicts_with = "history")]
+    pub stories: Vec<PathBuf>,
+    /// Replays the releases of this JSON file instead (`-` reads standard input)
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// Replays under this policy [default: four tiers of three days, merged by the bot]
+    #[arg(long, value_name = "FILE", requires = "history")]
+    pub policy: Option<PathBuf>,
+    /// Breaking releases are acknowledged at once [default: both, one table each]
+    #[arg(long, requires = "history", conflicts_with = "no_ack")]
+    pub ack: bool,
+    /// Breaking releases are never acknowledged
+    #[arg(long, requires = "history")]
+    pub no_ack: bool,
+    /// How long people take to approve a pull request
+    #[arg(long, value_name = "DURATION", requires = "history", default_value = "0s", value_parser = duration)]
+    pub approve_after: jiff::SignedDuration,
+    /// Draws the replay into this SVG file
+    #[arg(long, value_name = "FILE", requires = "history")]
+    pub svg: Option<PathBuf>,
+}
+
+/// A duration as the policy file writes it.
+fn duration(text: &str) -> Result<jiff::SignedDuration, String> {
+    crate::policy::duration(text).ok_or_else(|| format!("`{text}` is not a duration such as `4h` or `2d`"))
+}
+
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
     /// The policy file [default: coldframe.yaml or .github/coldframe.yaml, with coldframe.d/*.yaml]
     pub file: Option<PathBuf>,
+    /// Prints the policy with presets, defaults and overrides written out, as one file
+    #[arg(long)]
+    pub resolved: bool,
     /// The operator's limits to hold it against
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,

@@ -93,7 +93,8 @@ pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
 pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
     let files = policy_files(arguments.file.as_deref())?;
     let setting = Setting { limits: limits(arguments.limits.as_deref())?, mode: Mode::default() };
-    let (text, good) = policy::check_in(&files, &setting);
+    let (text, good) =
+        if arguments.resolved { policy::check_resolved(&files, &setting) } else { policy::check_in(&files, &setting) };
     say(&text)?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -17,7 +17,8 @@ use crate::{ClusterName, PluginName, Reason, TierName, Version, follow};
 pub(crate) struct Shared {
     /// Pull requests of the bot that are open, or will be by this plan.
     pub open_pulls: u32,
-    /// Clusters that the bot's merges changed, with the time of each landing.
+    /// Clusters that the bot's merges changed, with the time of each landing; as much later as the
+    /// clocks differ, since landings have the hub's time.
     pub changed: Vec<(Timestamp, u32)>,
     /// Tiers on which this plan opens a pull request.
     pub opening: Vec<(PluginName, TierName)>,
@@ -44,6 +45,7 @@ impl Shared {
             .flat_map(|page| page.tiers.values().flatten())
             .filter_map(|wave| {
                 let at = wave.landed.as_ref().map_or(wave.merging.as_ref()?.at, |landed| landed.at);
+                let at = at + snapshot.hub.skew.abs();
                 wave.merging.as_ref()?;
                 (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })

@@ -4,6 +4,7 @@
 use alloc::borrow::Cow;
 
 use crate::desk::Desk;
+use crate::gate::window;
 use crate::ledger::{PluginLedger, Purpose, Wave};
 use crate::model::{Hotfix, PluginPolicy, Tier};
 use crate::plan::{Finding, Gate, Verdict};
@@ -35,12 +36,17 @@ pub(crate) fn rules<'a>(policy: &PluginPolicy, tier: &'a Tier, version: &Version
     }
 }
 
-/// Lets a hotfix through closed windows where the file says so. What is merged by force waits for
-/// them: that is done with `forced`.
-pub(crate) fn through_windows(policy: &PluginPolicy, wave: &Wave, findings: &mut [Finding]) {
-    let Some(hotfix) = entry(policy, &wave.version).filter(|hotfix| hotfix.through_windows) else { return };
+/// Lets a hotfix through closed windows where the file says so; the operator's windows are not the
+/// file's to open. What is merged by force waits for all of them.
+pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Finding]) {
+    let Some(hotfix) = entry(desk.policy, &wave.version).filter(|hotfix| hotfix.through_windows) else { return };
     let closed = findings.iter_mut().find(|finding| finding.gate == Gate::Window && !finding.verdict.lets_through());
     if let Some(closed) = closed {
+        let operators = window::operators(desk);
+        if !operators.verdict.lets_through() {
+            *closed = operators;
+            return;
+        }
         let because = Reason::HotfixThroughWindows { why: hotfix.why.clone(), closed: closed.because.clone().into() };
         *closed = Finding::new(Gate::Window, Verdict::Waived { since: wave.begun }, because);
     }
@@ -191,8 +197,8 @@ mod tests {
                 fix(&mut world, "1.1.0", change);
             }
             remember(&mut world, Change::Converged(ago(20)));
-            let soaked =
-                Soaked { healthy_for: SignedDuration::from_mins(20), until: noon(), paused: false, ailing: None };
+            let healthy_for = SignedDuration::from_mins(20);
+            let soaked = Soaked { healthy_for, begun: Some(ago(20)), until: noon(), paused: false, ailing: None };
             remember(&mut world, Change::Soaked(soaked));
             let plan = crate::plan(&world, noon());
             plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap().state.clone()
@@ -209,8 +215,7 @@ mod tests {
     fn closed_windows_let_it_through_and_freezes_do_not() {
         let closed: fn(&mut Snapshot) = |world| {
             let open = vec![Range { days: vec![1], from: 0, to: 60 }];
-            let zone = jiff::tz::TimeZone::UTC;
-            bronze(world).windows = Some(Windows { zone, open, closed: Vec::new(), room: SignedDuration::ZERO });
+            bronze(world).windows = Some(Windows { open, ..Windows::always(jiff::tz::TimeZone::UTC) });
         };
         let through: fn(&mut Hotfix) = |fix| fix.through_windows = true;
         let world = |change: fn(&mut Hotfix)| {
@@ -230,6 +235,7 @@ mod tests {
             by: None,
             tiers: Vec::new(),
             plugins: Vec::new(),
+            select: None,
             until: None,
         });
         assert!(!merges(&crate::plan(&frozen, noon())));

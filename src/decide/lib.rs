@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod after;
+mod afterwards;
 pub mod constraint;
 mod conveyor;
 mod cooldown;
@@ -25,6 +26,7 @@ mod planner;
 pub mod reason;
 mod release;
 mod report;
+mod rollback;
 pub mod selector;
 pub mod sentence;
 mod settle;

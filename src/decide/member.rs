@@ -121,6 +121,18 @@ pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> b
     wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| now >= landed.at + rule.progress_deadline)
 }
 
+/// Whether a member that is not healthy has run out of time. Where the wave converged after the
+/// deadline, because the late ones are tolerated, they stay failed; who was healthy then and is on its
+/// way again is not late.
+fn late(trouble: &MemberTrouble, wave: &Wave, rule: &HealthRule, now: Timestamp) -> bool {
+    let Some(landed) = &wave.landed else { return false };
+    let deadline = landed.at + rule.progress_deadline;
+    match wave.converged {
+        None => now >= deadline,
+        Some(converged) => converged >= deadline && trouble.since.is_none_or(|since| since <= converged),
+    }
+}
+
 /// One cluster: the worst of its signals; all must agree.
 fn judge(cluster: &ClusterName, readings: &[Reading], wave: &Wave, rule: &HealthRule, now: Timestamp) -> MemberState {
     let worst = readings
@@ -128,15 +140,20 @@ fn judge(cluster: &ClusterName, readings: &[Reading], wave: &Wave, rule: &Health
         .map(|reading| judge_reading(cluster, reading, wave, rule, now))
         .reduce(worse)
         .unwrap_or_else(|| MemberState::Unknown(trouble(cluster, "not read", "", None)));
-    if !past_deadline(wave, rule, now) {
-        return worst;
-    }
     match worst {
-        MemberState::Progressing(trouble) | MemberState::Suspended(trouble) | MemberState::Degraded(trouble) => {
+        MemberState::Progressing(trouble) | MemberState::Suspended(trouble) | MemberState::Degraded(trouble)
+            if late(&trouble, wave, rule, now) =>
+        {
             let what = format!("{} past the progress deadline", trouble.what);
             MemberState::Failed(MemberTrouble { what, ..trouble })
         }
-        MemberState::NotAsked | MemberState::Healthy { .. } | MemberState::Unknown(_) | MemberState::Failed(_) => worst,
+        MemberState::NotAsked
+        | MemberState::Healthy { .. }
+        | MemberState::Unknown(_)
+        | MemberState::Failed(_)
+        | MemberState::Progressing(_)
+        | MemberState::Suspended(_)
+        | MemberState::Degraded(_) => worst,
     }
 }
 

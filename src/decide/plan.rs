@@ -1,11 +1,14 @@
 //! What the planner returns: actions, a finding for every gate, the next alarm. How it comes to
 //! them is in `tiers` and `gate`.
 
+mod gate;
+
 use alloc::vec::Vec;
-use core::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+
+pub use gate::Gate;
 
 use crate::ledger::{Entry, ForceEvidence, Head, Part};
 use crate::reason::MemberTrouble;
@@ -150,89 +153,6 @@ pub struct Proposal {
     pub members: Vec<ClusterName>,
     /// The commit that is already written for it, when this finishes an opening that was cut off.
     pub written: Option<Head>,
-}
-
-/// The gates, in the order in which people read them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Gate {
-    /// The ledger can be believed.
-    Ledger,
-    /// The release itself.
-    Release,
-    /// It has finished the tier below.
-    TierBelow,
-    /// Plugins that go before this one have finished here.
-    After,
-    /// Breaking steps are acknowledged.
-    Breaking,
-    /// Nobody closed it.
-    Rejection,
-    /// Nobody holds it.
-    Hold,
-    /// No freeze is in force.
-    Freeze,
-    /// The windows are open.
-    Window,
-    /// The approvals are there, or waived.
-    Approvals,
-    /// The head is ours, merges and is green.
-    Head,
-    /// Shared caps.
-    Limits,
-    /// The grace period.
-    Grace,
-    /// Every member is healthy on this version.
-    Health,
-    /// Landed waves converge in time.
-    ProgressDeadline,
-    /// They stay healthy long enough.
-    Soak,
-}
-
-impl Gate {
-    /// Every gate, in the order in which people read them.
-    pub const ALL: [Self; 16] = [
-        Self::Ledger,
-        Self::Release,
-        Self::TierBelow,
-        Self::After,
-        Self::Breaking,
-        Self::Rejection,
-        Self::Hold,
-        Self::Freeze,
-        Self::Window,
-        Self::Approvals,
-        Self::Head,
-        Self::Limits,
-        Self::Grace,
-        Self::Health,
-        Self::ProgressDeadline,
-        Self::Soak,
-    ];
-}
-
-impl fmt::Display for Gate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ledger => "ledger",
-            Self::Release => "release",
-            Self::TierBelow => "tier below finished",
-            Self::After => "plugins before it",
-            Self::Breaking => "breaking change",
-            Self::Rejection => "rejection",
-            Self::Hold => "hold",
-            Self::Freeze => "freeze",
-            Self::Window => "window",
-            Self::Approvals => "approvals",
-            Self::Head => "head and checks",
-            Self::Limits => "limits",
-            Self::Grace => "grace period",
-            Self::Health => "health",
-            Self::ProgressDeadline => "progress deadline",
-            Self::Soak => "soak",
-        })
-    }
 }
 
 /// What a gate says.
@@ -410,6 +330,9 @@ pub struct WaveReport {
     pub members: Vec<Member>,
     /// The grace period, when one runs.
     pub grace: Option<crate::ledger::Grace>,
+    /// The failed release that it takes back, when it is a rollback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_of: Option<Version>,
     /// What allowed a forced merge, when it was one.
     pub forced: Option<ForceEvidence>,
     /// Its last pull request.

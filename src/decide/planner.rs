@@ -68,6 +68,8 @@ fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
         CommandKind::Rebuild { cited } => {
             cited.len() >= 7 && lost.iter().any(|sha| sha.as_str().starts_with(cited.as_str()))
         }
-        CommandKind::Hold { .. } | CommandKind::Resume | CommandKind::Acknowledge { .. } => false,
+        CommandKind::Hold { .. } | CommandKind::Fail { .. } | CommandKind::Resume | CommandKind::Acknowledge { .. } => {
+            false
+        }
     }
 }

@@ -2,6 +2,8 @@
 //! pull request, the check, the dashboard and the terminal. Which reason applies is decided in
 //! `gate`.
 
+mod unblock;
+
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,6 +13,7 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::snapshot::{BreakingFact, MissingValue};
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
 /// Whose window, freeze or rule it is.
@@ -69,15 +72,21 @@ pub enum Reason {
     // tier below
     FirstTier,
     TierBelowFinished { tier: TierName, version: Version },
+    TierBelowLetThrough { tier: TierName, version: Version },
     TierBelowUnfinished { tier: TierName, version: Version },
     NothingNewer { version: Option<Version> },
     // approvals
     ApprovalNotAsked,
     Approved { by: Vec<Person> },
+    Covered { by: Vec<Person>, tiers: Vec<TierName> },
     NeedsApproval { owners: Vec<String>, missing: u32 },
     ChangesRequested { by: Vec<Person> },
     BypassMissing,
     ManualMerge,
+    // announcements
+    NotAnnounced { of: SignedDuration },
+    ToldLately { of: SignedDuration },
+    Told { of: SignedDuration },
     // windows and freezes
     NoWindow,
     WindowOpen,
@@ -111,6 +120,7 @@ pub enum Reason {
     Soaking { of: SignedDuration },
     SoakPaused { of: SignedDuration },
     Soaked { of: SignedDuration },
+    SoakOverdue { after: SignedDuration, members: Vec<MemberTrouble> },
     // progress deadline
     InTime,
     PastProgressDeadline { deadline: SignedDuration, members: Vec<MemberTrouble> },
@@ -134,11 +144,24 @@ pub enum Reason {
     AfterVersion { plugin: PluginName, tier: TierName, asked: String, running: Option<Version> },
     // breaking
     NotBreaking,
+    RequiredValueMissing { missing: Vec<MissingValue> },
     Acknowledged { by: Person },
-    BreakingUnacknowledged { from: Version, to: Version },
+    BreakingUnacknowledged { from: Version, to: Version, facts: Vec<BreakingFact> },
     NotRejected,
     Rejected { by: Option<Person>, pull: PullNumber },
     ReleaseHeld { version: Version, tier: TierName, why: Box<Reason> },
+    FailedBy { by: Person, why: String },
+    HealthLost { why: Box<Reason> },
+    Watched { of: SignedDuration },
+    Stalled { why: Box<Reason> },
+    RollsBack { of: Version, why: Box<Reason> },
+    RollBackAsksNone,
+    RollBackOff,
+    NoRollBack { why: Box<Reason> },
+    RollBackOfRollBack,
+    NothingKnownBefore,
+    BreakingBetween { from: Version, to: Version },
+    DigestUnproved { version: Version },
     Superseded { by: Version },
     Reverted { version: Version },
     // grace and force
@@ -207,12 +230,18 @@ impl fmt::Display for Reason {
         let text = match self {
             Self::FirstTier => "the first tier asks no tier below".to_string(),
             Self::TierBelowFinished { tier, version } => format!("{version} has finished {tier}"),
+            Self::TierBelowLetThrough { tier, version } => {
+                format!("{version} has left {tier} though not all were healthy there for the whole soak")
+            }
             Self::TierBelowUnfinished { tier, version } => format!("{version} has not finished {tier}"),
             Self::NothingNewer { version: Some(version) } => {
                 format!("nothing newer than {version} is ready for this tier")
             }
             Self::NothingNewer { version: None } => "no release is ready for this tier".to_string(),
             Self::ApprovalNotAsked => "the policy asks for no approval of this step".to_string(),
+            Self::Covered { by, tiers } => {
+                format!("approved by {}, with what was given on {}", list(by), list(tiers))
+            }
             Self::Approved { by } => format!("approved by {}", list(by)),
             Self::NeedsApproval { owners, missing } => people(owners, *missing),
             Self::ChangesRequested { by } => format!("{} requested changes", list(by)),
@@ -220,6 +249,9 @@ impl fmt::Display for Reason {
                 "branch rules ask for a review that the policy does not, and no bypassing App is set up".to_string()
             }
             Self::ManualMerge => "the policy leaves this merge to a person".to_string(),
+            Self::NotAnnounced { of } => format!("people have to be told {} before, and were not yet", spell(*of)),
+            Self::ToldLately { of } => format!("people have to be told {} before it merges", spell(*of)),
+            Self::Told { of } => format!("people were told more than {} ago", spell(*of)),
             Self::NoWindow => "no window restricts merging".to_string(),
             Self::WindowOpen => "every window is open".to_string(),
             Self::WindowClosed { whose } => format!("the window of the {whose} is closed"),
@@ -264,6 +296,12 @@ impl fmt::Display for Reason {
             Self::Soaking { of } => format!("soaks for {}", spell(*of)),
             Self::SoakPaused { of } => format!("the soak of {} stands still until all are healthy", spell(*of)),
             Self::Soaked { of } => format!("all were healthy for {}", spell(*of)),
+            Self::SoakOverdue { after, members } if members.is_empty() => {
+                format!("let through after {} although the soak had stood still", spell(*after))
+            }
+            Self::SoakOverdue { after, members } => {
+                format!("let through after {} without: {}", spell(*after), list(members))
+            }
             Self::InTime => "within the progress deadline".to_string(),
             Self::PastProgressDeadline { deadline, members } => {
                 format!("not healthy {} after it landed: {}", spell(*deadline), list(members))
@@ -305,13 +343,34 @@ impl fmt::Display for Reason {
             }
             Self::NotBreaking => "not a breaking step".to_string(),
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
-            Self::BreakingUnacknowledged { from, to } => {
+            Self::RequiredValueMissing { missing } => format!("a required value is missing: {}", list(missing)),
+            Self::BreakingUnacknowledged { from, to, facts } if facts.is_empty() => {
                 format!("{from} to {to} may break, and nobody has acknowledged the migration notes")
+            }
+            Self::BreakingUnacknowledged { from, to, facts } => {
+                format!("{from} to {to} may break ({}), and nobody has acknowledged the migration notes", list(facts))
             }
             Self::NotRejected => "nobody said no".to_string(),
             Self::Rejected { by: Some(by), pull } => format!("{by} closed {pull}, which says no to this release"),
             Self::Rejected { by: None, pull } => format!("{pull} was closed, which says no to this release"),
             Self::ReleaseHeld { version, tier, why } => format!("{version} failed on {tier}: {why}"),
+            Self::FailedBy { by, why } if why.is_empty() => format!("{by} says that it failed"),
+            Self::FailedBy { by, why } => format!("{by} says that it failed: {why}"),
+            Self::HealthLost { why } => format!("it lost its health after it had finished: {why}"),
+            Self::Watched { of } => {
+                format!("finished, and a loss of health within {} of that still counts", spell(*of))
+            }
+            Self::Stalled { why } => format!("nothing new starts here until all are healthy on it: {why}"),
+            Self::RollsBack { of, why } => format!("restores what ran before {of}, which failed here: {why}"),
+            Self::RollBackAsksNone => "a rollback asks no tier below".to_string(),
+            Self::RollBackOff => "the policy asks for no rollback here".to_string(),
+            Self::NoRollBack { why } => format!("it is not rolled back: {why}"),
+            Self::RollBackOfRollBack => "it is a rollback itself".to_string(),
+            Self::NothingKnownBefore => "what ran before it is not known".to_string(),
+            Self::BreakingBetween { from, to } => format!("the way back from {to} to {from} crosses a breaking change"),
+            Self::DigestUnproved { version } => {
+                format!("the source does not prove that {version} still is what was pinned")
+            }
             Self::Superseded { by } => format!("{by} takes its place"),
             Self::Reverted { version } => format!("{version} was taken off the base branch by somebody"),
             Self::GraceOff => "no grace period: it waits as long as it takes".to_string(),
@@ -351,112 +410,5 @@ impl fmt::Display for Reason {
             Self::NoticeDue { before } => format!("the notice {} before the deadline is due", spell(*before)),
         };
         f.write_str(&text)
-    }
-}
-
-impl Reason {
-    /// Who or what can unblock it, in words; none where nothing needs unblocking.
-    #[allow(clippy::too_many_lines)] // one line per reason
-    pub fn unblock(&self) -> Option<String> {
-        let text = match self {
-            Self::TierBelowUnfinished { tier, .. } => format!("the clusters of {tier}, by staying healthy"),
-            Self::NeedsApproval { owners, .. } if owners.is_empty() => {
-                "anybody with write access, by approving".to_string()
-            }
-            Self::NeedsApproval { owners, .. } => format!("{}, by approving", list(owners)),
-            Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
-            Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
-            Self::ManualMerge => "anybody with write access, by merging".to_string(),
-            Self::WindowClosed { whose: Scope::Operator } | Self::ClosedDays { whose: Scope::Operator, .. } => {
-                "time; or the operator, whose windows every repository obeys".to_string()
-            }
-            Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
-                format!("time; or whoever edits the windows of the {whose}")
-            }
-            Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
-            Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
-            Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
-            Self::Draft => "its author's team, by marking it ready for review".to_string(),
-            Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
-            Self::HeadStale { .. } => "the bot, at its next look".to_string(),
-            Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
-            Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
-            Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
-            Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
-            Self::NotLanded => "the merge of its pull request".to_string(),
-            Self::MembersBehind { .. } | Self::MembersUnknown { .. } => "whoever runs these clusters".to_string(),
-            Self::MembersFailed { .. } | Self::PastProgressDeadline { .. } => {
-                "a newer release, or whoever runs these clusters".to_string()
-            }
-            Self::Soaking { .. } => "time".to_string(),
-            Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
-            Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
-            Self::DigestChanged { .. } => "a release under a new version".to_string(),
-            Self::EdgeBlocked { fixed_in: Some(version), .. } => format!("{version}, or whoever edits the blocks"),
-            Self::EdgeBlocked { fixed_in: None, .. } => {
-                "a version it leaves out, or whoever edits the blocks".to_string()
-            }
-            Self::SameContent { .. } => "a release with other content".to_string(),
-            Self::Yanked { .. } => "whoever publishes it, by listing it again; or a newer release".to_string(),
-            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => "whoever released it".to_string(),
-            Self::Cooling { .. } => "time; or a hotfix".to_string(),
-            Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
-            Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),
-            Self::RangeInPlace { file, .. } => format!("whoever writes the version that runs into {file}"),
-            Self::BreakingUnacknowledged { to, .. } => {
-                format!("anybody with write access: `/coldframe acknowledge {to}`")
-            }
-            Self::Rejected { .. } => "a newer release".to_string(),
-            Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
-            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
-            Self::ForceBlocked { by } => return by.unblock(),
-            Self::LedgerOpen { .. } => {
-                "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
-            }
-            Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
-            Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
-            Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
-            Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
-                "whoever edits the inventory or the tier's selector".to_string()
-            }
-            Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
-            Self::WaveAboveLimit { .. } => {
-                "whoever edits the limits, or lets the tier move in smaller slices".to_string()
-            }
-            Self::Unread { .. } => "the operator, if it lasts".to_string(),
-            Self::Reverted { .. } => "a newer release".to_string(),
-            Self::FirstTier
-            | Self::TierBelowFinished { .. }
-            | Self::NothingNewer { .. }
-            | Self::ApprovalNotAsked
-            | Self::Approved { .. }
-            | Self::NoWindow
-            | Self::WindowOpen
-            | Self::NotFrozen
-            | Self::NotHeld
-            | Self::HeadOurs
-            | Self::Mergeable
-            | Self::ChecksGreen
-            | Self::AllHealthy { .. }
-            | Self::SoakNotAsked
-            | Self::Soaked { .. }
-            | Self::InTime
-            | Self::Accepted
-            | Self::HotfixThroughWindows { .. }
-            | Self::AfterNobody
-            | Self::Follows
-            | Self::AfterDone
-            | Self::NotBreaking
-            | Self::Acknowledged { .. }
-            | Self::NotRejected
-            | Self::Superseded { .. }
-            | Self::GraceOff
-            | Self::GraceOver { .. }
-            | Self::LedgerIntact
-            | Self::WithinLimits
-            | Self::LookAgain
-            | Self::WindowChanges => return None,
-        };
-        Some(text)
     }
 }

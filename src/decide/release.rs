@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::model::{Block, Tier};
-use crate::snapshot::{CheckState, PullState, Read, Release};
-use crate::{Digest, Reason, Version};
+use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
+use crate::{Digest, Reason, Version, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may.
 pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
@@ -124,7 +124,7 @@ fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Reason> {
 
 /// The release at the source: the one that is spelled as it was first seen, where several differ only
 /// in a leading `v` or in build metadata.
-fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Reason>> {
+pub(crate) fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Reason>> {
     let releases = desk.releases().map_err(|why| {
         let what = "the list of releases".to_string();
         Box::new(Reason::Unread { what, why: why.to_string() })
@@ -149,11 +149,24 @@ pub(crate) fn listed(desk: &Desk<'_>, floor: Option<&Version>) -> Vec<Version> {
     versions.chunk_by(|a, b| a == b).filter_map(alike).collect()
 }
 
-/// A release that failed on any tier climbs no further anywhere.
+/// A release that failed on any tier climbs no further anywhere; one that stalls there not until all
+/// are healthy on it.
 pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
     desk.policy.tiers.iter().find_map(|tier| {
-        let failed = desk.page.wave(&tier.name, version)?.failed.as_ref()?;
+        let wave = desk.page.wave(&tier.name, version)?;
+        let failed = wave.failed.as_ref().or(wave.stalled.as_ref())?;
         Some(Reason::ReleaseHeld { version: version.clone(), tier: tier.name.clone(), why: failed.why.clone().into() })
+    })
+}
+
+/// Somebody says on one of its pull requests that a release has failed, and whether they may could not
+/// be read: nothing more is done with it until that is known.
+pub(crate) fn doubted<'a>(desk: &Desk<'a>, version: &Version) -> Option<&'a str> {
+    let pulls = desk.facts?.pulls.known()?;
+    let of_release = pulls.iter().filter(|pull| pull.version.as_ref() == Some(version));
+    of_release.flat_map(|pull| &pull.commands).find_map(|command| match (&command.what, &command.allowed) {
+        (CommandKind::Fail { .. }, Read::Unread(why)) => Some(why.as_str()),
+        _ => None,
     })
 }
 
@@ -171,13 +184,14 @@ pub(crate) fn rejected(desk: &Desk<'_>, rung: usize, version: &Version) -> Optio
 pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     let mut noes = Vec::new();
     for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
-        if let Some(no) = &wave.rejected {
+        if let Some(no) = wave.rejected.as_ref().filter(|_| rollback::of(wave).is_none()) {
             noes.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
         }
     }
     for pull in desk.pulls(&tier.name).unwrap_or_default() {
         if let (PullState::Closed { by, .. }, Some(version)) = (&pull.state, &pull.version)
             && by.as_ref() != Some(&desk.snapshot.hub.bot)
+            && !rollback::was(desk, &tier.name, pull.number)
         {
             noes.push((version.clone(), Reason::Rejected { by: by.clone(), pull: pull.number }));
         }

@@ -8,7 +8,7 @@ use crate::ledger::Wave;
 use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
 use crate::snapshot::Pull;
-use crate::{Reason, Version, hotfix, release};
+use crate::{Reason, Version, afterwards, hotfix, release, rollback};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -33,7 +33,8 @@ pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let rules = hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
     let tier = rules.as_ref();
     let health = member::assess(desk, tier, wave);
-    let findings = health::findings(wave, tier, &health, desk.now);
+    let mut findings = elsewhere(desk, tier, &wave.version);
+    findings.extend(health::findings(wave, tier, &health, desk.now));
     if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
         let members = Vec::new();
         let deadline = tier.health.progress_deadline;
@@ -49,9 +50,19 @@ pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     desk.report(report);
 }
 
+/// That a release which has landed here failed on another tier: it stays, and goes no further.
+fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Finding> {
+    let held = release::held(desk, version);
+    let held = held.filter(|why| !matches!(why, Reason::ReleaseHeld { tier: failed, .. } if *failed == tier.name));
+    held.map(|why| Finding::fail(crate::Gate::Release, why)).into_iter().collect()
+}
+
 /// A wave whose pull request the hub has not shown yet.
 pub(crate) fn opening(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
-    let findings = gate::before_opening(desk, rung, &wave.version);
+    let findings = match rollback::of(wave) {
+        Some(_) => rollback::before_opening(desk, rung),
+        None => gate::before_opening(desk, rung, &wave.version),
+    };
     let members = not_asked(wave);
     let report = about(desk, rung, wave, findings, members);
     desk.report(report);
@@ -68,8 +79,11 @@ pub(crate) fn open(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, f
 pub(crate) fn withdrawn(desk: &mut Desk<'_>, rung: usize, version: &Version) {
     let tier = &desk.policy.tiers[rung];
     if let Some(wave) = desk.page.wave(&tier.name, version).cloned() {
-        let finding = gate::release::finding(desk, rung, version);
-        let report = about(desk, rung, &wave, alloc::vec![finding], not_asked(&wave));
+        let finding = match rollback::of(&wave) {
+            Some(_) => rollback::held(desk, rung),
+            None => Some(gate::release::finding(desk, rung, version)),
+        };
+        let report = about(desk, rung, &wave, finding.into_iter().collect(), not_asked(&wave));
         desk.report(report);
     }
 }
@@ -90,6 +104,10 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
         .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running))
         .cloned();
     let standing = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
+    if standing.as_ref().is_some_and(|wave| !wave.is_over()) {
+        // It soaks whatever is said about the tier; nothing else would ring.
+        desk.look_again();
+    }
     match (refused, standing) {
         (Some(wave), _) => {
             let findings = alloc::vec![
@@ -104,7 +122,13 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             let health = member::assess(desk, tier, &wave);
             let mut findings = health::findings(&wave, tier, &health, desk.now);
             if wave.failed.is_none() {
-                findings.clear();
+                // What was let through stays said.
+                findings.retain(|finding| matches!(finding.verdict, crate::Verdict::Waived { .. }));
+                findings.extend(elsewhere(desk, tier, &wave.version));
+            }
+            findings.extend(rollback::held(desk, rung));
+            if afterwards::watched_until(&wave, tier, desk.now).is_some() {
+                findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
             findings.extend(passed_over(desk, rung));
             let report = about(desk, rung, &wave, findings, health.members);
@@ -164,6 +188,7 @@ fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, memb
         digest: wave.digest.clone(),
         members,
         grace: wave.grace.clone(),
+        rollback_of: rollback::of(wave).cloned(),
         forced: wave.merging.as_ref().and_then(|merging| merging.forced.clone()),
         pull: wave.pull.as_ref().map(|pull| pull.number),
         ..bare(desk, rung, Some(&wave.version), state, findings)
@@ -188,8 +213,12 @@ fn bare(
         from: desk.base(&tier.name).lowest().cloned(),
         digest: version.and_then(|version| release::pinned(desk, version)),
         state,
-        findings,
         members: members.into_iter().map(|cluster| Member { cluster, state: MemberState::NotAsked }).collect(),
+        rollback_of: findings.iter().find_map(|finding| match &finding.because {
+            Reason::RollsBack { of, .. } => Some(of.clone()),
+            _ => None,
+        }),
+        findings,
         grace: None,
         forced: None,
         pull: None,

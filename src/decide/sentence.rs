@@ -7,7 +7,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Landed};
+use crate::ledger::{Change, Entry, ForceEvidence, Landed, Part, Purpose};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -54,6 +54,9 @@ impl Change {
     fn headline(&self) -> String {
         match self {
             Self::Found { .. } => "found on the base branch, which nobody had recorded".to_string(),
+            Self::Intent { part: Part { purpose: Purpose::RollBack { of }, .. }, .. } => {
+                format!("about to be proposed as the rollback of {of}")
+            }
             Self::Intent { from: Some(from), .. } => format!("about to be proposed in place of {from}"),
             Self::Intent { from: None, .. } => "about to be proposed for the first time".to_string(),
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
@@ -66,7 +69,10 @@ impl Change {
             Self::Landed(_) => "landed".to_string(),
             Self::Converged(_) => "every cluster is healthy on it".to_string(),
             Self::Soaked(soaked) => format!("healthy for {}", spell(soaked.healthy_for)),
+            Self::LetThrough(_) => "let through though not all were healthy for the whole soak".to_string(),
             Self::Finished(_) => "finished".to_string(),
+            Self::Stalled(_) => "failed, and nothing new starts until all are healthy on it".to_string(),
+            Self::Resumed(_) => "all are healthy on it again, the soak begins anew".to_string(),
             Self::Failed(_) => "failed".to_string(),
             Self::Rejected(rejected) => {
                 format!("{} closed {}, which says no", who(rejected.by.as_ref()), rejected.pull)
@@ -98,12 +104,16 @@ impl Change {
                 format!(" at {:.0}, head {}{why}", merging.at, merging.head.short())
             }
             Self::Landed(landed) => format!(" {}", since(landed)),
-            Self::Converged(at) | Self::Finished(at) => format!(" at {at:.0}"),
+            Self::Converged(at) | Self::Finished(at) | Self::Resumed(at) => format!(" at {at:.0}"),
             Self::Soaked(soaked) => {
                 let still = if soaked.paused { ", standing still there" } else { "" };
                 format!(", observed until {:.0}{still}", soaked.until)
             }
-            Self::Failed(failed) => format!(" at {:.0}: {}", failed.at, plain(&failed.why)),
+            Self::LetThrough(through) => {
+                let (after, members) = (through.after, through.members.clone());
+                format!(" at {:.0}: {}", through.at, plain(&Reason::SoakOverdue { after, members }))
+            }
+            Self::Failed(failed) | Self::Stalled(failed) => format!(" at {:.0}: {}", failed.at, plain(&failed.why)),
             Self::Rejected(rejected) => at(rejected.at),
             Self::Superseded(superseded) => at(superseded.at),
             Self::Withdrawn(withdrawn) => at(withdrawn.at),
@@ -163,13 +173,22 @@ fn hush(why: &mut Reason) {
     if let Reason::MembersBehind { members }
     | Reason::MembersUnknown { members }
     | Reason::MembersFailed { members, .. }
+    | Reason::SoakOverdue { members, .. }
     | Reason::PastProgressDeadline { members, .. } = why
     {
         for member in members {
             member.evidence.clear();
         }
-    } else if let Reason::ReleaseHeld { why: inner, .. } | Reason::ForceBlocked { by: inner } = why {
+    } else if let Reason::ReleaseHeld { why: inner, .. }
+    | Reason::ForceBlocked { by: inner }
+    | Reason::HealthLost { why: inner }
+    | Reason::Stalled { why: inner }
+    | Reason::RollsBack { why: inner, .. }
+    | Reason::NoRollBack { why: inner } = why
+    {
         hush(inner);
+    } else if let Reason::FailedBy { why, .. } = why {
+        why.clear();
     }
 }
 
@@ -179,8 +198,10 @@ pub fn weight(entry: &Entry) -> u8 {
         Entry::Rebuilt(_) => 100,
         Entry::Wave { change, .. } => match change {
             Change::Rejected(_) => 95,
-            Change::Failed(_) => 90,
+            Change::Failed(_) | Change::Stalled(_) => 90,
+            Change::Resumed(_) => 78,
             Change::Merging(merging) if merging.forced.is_some() => 85,
+            Change::LetThrough(_) => 82,
             Change::Finished(_) => 80,
             Change::Landed(_) => 75,
             Change::Found { .. } => 70,
@@ -221,7 +242,9 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::ledger::{Announced, Failed, Grace, Head, Merging, Outage, Rebuild, Rejected, Seen, Soaked, Superseded};
+    use crate::ledger::{
+        Announced, Failed, Grace, Head, LetThrough, Merging, Outage, Rebuild, Rejected, Seen, Soaked, Superseded,
+    };
     use crate::reason::MemberTrouble;
     use crate::{ClusterName, PullNumber, Sha};
 
@@ -249,7 +272,7 @@ mod tests {
             evidence: "@everybody\nFixes #1".to_string(),
             since: None,
         };
-        let why = Reason::MembersFailed { members: vec![trouble], tolerated: 0 };
+        let why = Reason::MembersFailed { members: vec![trouble.clone()], tolerated: 0 };
         let forced = ForceEvidence {
             deadline: at,
             notices: vec![],
@@ -278,6 +301,23 @@ mod tests {
                 "; 2 clusters, commit abcdef0 written at 2026-11-21T09:12:00Z, digest sha256:12",
             ),
             (
+                Change::Intent {
+                    from: Some(version("1.15.1")),
+                    digest: None,
+                    part: Part { purpose: Purpose::RollBack { of: version("1.15.1") }, ..Part::default() },
+                    members: members.clone(),
+                    head: Head { commit: commit(), at },
+                },
+                "about to be proposed as the rollback of 1.15.1",
+                "; 2 clusters, commit abcdef0 written at 2026-11-21T09:12:00Z",
+            ),
+            (Change::Resumed(at), "all are healthy on it again, the soak begins anew", " at 2026-11-21T09:12:00Z"),
+            (
+                Change::Stalled(Failed { at, why: why.clone() }),
+                "failed, and nothing new starts until all are healthy on it",
+                " at 2026-11-21T09:12:00Z: eu-2 is degraded; 1 failed, 0 tolerated",
+            ),
+            (
                 intent(None),
                 "about to be proposed for the first time",
                 "; 2 clusters, commit abcdef0 written at 2026-11-21T09:12:00Z, digest sha256:12",
@@ -303,15 +343,29 @@ mod tests {
             (Change::Landed(landed), "landed", " at 2026-11-21T09:12:00Z by commit abcdef0, merged by pat"),
             (Change::Converged(at), "every cluster is healthy on it", " at 2026-11-21T09:12:00Z"),
             (
-                Change::Soaked(Soaked { healthy_for: hour, until: at, paused: true, ailing: None }),
+                Change::Soaked(Soaked { healthy_for: hour, until: at, paused: true, ailing: None, begun: None }),
                 "healthy for 1 h",
                 ", observed until 2026-11-21T09:12:00Z, standing still there",
+            ),
+            (
+                Change::LetThrough(LetThrough {
+                    at,
+                    after: hour,
+                    members: vec![MemberTrouble { what: "not read lately".to_string(), ..trouble.clone() }],
+                }),
+                "let through though not all were healthy for the whole soak",
+                " at 2026-11-21T09:12:00Z: let through after 1 h without: eu-2 is not read lately",
             ),
             (Change::Finished(at), "finished", " at 2026-11-21T09:12:00Z"),
             (
                 Change::Failed(Failed { at, why }),
                 "failed",
                 " at 2026-11-21T09:12:00Z: eu-2 is degraded; 1 failed, 0 tolerated",
+            ),
+            (
+                Change::Failed(Failed { at, why: Reason::FailedBy { by: "pat".into(), why: "Fixes #1".into() } }),
+                "failed",
+                " at 2026-11-21T09:12:00Z: pat says that it failed",
             ),
             (
                 Change::Rejected(Rejected { at, by: None, pull: PullNumber(7) }),
@@ -362,6 +416,7 @@ mod tests {
                 until: at,
                 paused: false,
                 ailing: None,
+                begun: None,
             }))
         };
         let mut other = soak(1);

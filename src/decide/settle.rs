@@ -4,10 +4,10 @@
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave};
+use crate::ledger::{Announced, Change, Entry, Failed, Grace, Landed, Rejected, Seen, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, gate, hotfix, member, soak};
+use crate::{Reason, Version, afterwards, gate, hotfix, member, rollback, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -21,6 +21,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         announced_and_closed(desk, tier);
         landings(desk, tier);
         verdicts(desk, tier);
+        afterwards::settle(desk, tier);
         grace(desk, tier);
     }
 }
@@ -55,6 +56,14 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     {
         let rejected = Rejected { at: *at, by: by.clone(), pull: pull.number };
         desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
+    }
+    // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
+    if let PullState::Closed { by: Some(by), .. } = &pull.state
+        && wave.pull.is_some()
+        && *by == desk.snapshot.hub.bot
+    {
+        let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
+        desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why }));
     }
 }
 
@@ -103,6 +112,9 @@ fn landings(desk: &mut Desk<'_>, tier: &Tier) {
         .cloned()
         .collect();
     for wave in overtaken {
+        if wave.version > running && rollback::explains(desk, &tier.name, &running) {
+            continue;
+        }
         if wave.version > running {
             let why = Reason::Reverted { version: wave.version.clone() };
             desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
@@ -159,8 +171,11 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     let tier = rules.as_ref();
     let health = member::assess(desk, tier, &wave);
     if let Some(why) = health.failure(tier, &wave, desk.now) {
-        desk.record(&tier.name, &running, Change::Failed(Failed { at: desk.now, why }));
+        afterwards::fail(desk, tier, &wave, why);
         return;
+    }
+    if wave.stalled.is_some() && health.all_healthy(&tier.health) {
+        desk.record(&tier.name, &running, Change::Resumed(desk.now));
     }
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, &running, Change::Converged(desk.now));
@@ -173,6 +188,9 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
     }
     if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
         desk.record(&tier.name, &running, Change::Finished(desk.now));
+    } else if let Some(through) = soak::overdue(desk, tier, &wave, &health, soaked) {
+        desk.record(&tier.name, &running, Change::LetThrough(through));
+        desk.record(&tier.name, &running, Change::Finished(desk.now));
     }
 }
 
@@ -180,7 +198,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
 fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    if wave.landed.is_some() || wave.is_over() {
+    if wave.landed.is_some() || wave.is_over() || rollback::of(&wave).is_some() {
         return;
     }
     let (Some(force), Some(announced)) = (&tier.force, &wave.pull) else {
@@ -195,10 +213,14 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         Some(grace) => grace.clone(),
         None => {
             let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, &wave);
-            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number).filter(|_| !anew);
-            let just_opened = !anew && known_before.is_none_or(|wave| wave.pull.is_none());
-            let since = carried.unwrap_or(if just_opened { announced.at } else { desk.now });
-            Grace { since, deadline: since + force.after, notices: Vec::new() }
+            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
+            // Seen much later than the look after its opening, force may have been switched on meanwhile.
+            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+            let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
+            let fresh = if just_opened { announced.at } else { desk.now };
+            let (since, before) = carried.unwrap_or((fresh, fresh));
+            let since = if anew { desk.now } else { since };
+            Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
         }
     };
     let pulls = desk.pulls(&tier.name).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Everything the planner may know, each fact dated; what could not be read is absent and says
 //! why. Who reads it is `observe`; what follows from it is `plan`.
 
+mod breaking;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,6 +14,8 @@ use crate::ledger::Ledger;
 use crate::model::Policy;
 use crate::selector::Labels;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
+
+pub use breaking::{Breaking, BreakingFact, MissingValue};
 
 /// A fact, or why it could not be read. An unread fact is never taken for a yes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +155,12 @@ pub struct Release {
     /// Checks on the commit that released it; what is not among them has not run.
     #[serde(default = "unasked", skip_serializing_if = "is_unread")]
     pub checks: Read<Vec<RequiredCheck>>,
+    /// What else of it breaks, as facts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaking: Vec<BreakingFact>,
+    /// Required values that the config of clusters lacks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_values: Vec<MissingValue>,
 }
 
 /// Checks of a releasing commit that nobody asked about.
@@ -359,6 +369,11 @@ pub enum CommandKind {
     },
     /// `/coldframe resume`.
     Resume,
+    /// `/coldframe fail <why>`: this release has failed on the tier of the pull request.
+    Fail {
+        /// Why.
+        why: String,
+    },
     /// `/coldframe acknowledge <version>`: the migration notes were read.
     Acknowledge {
         /// Of this version.

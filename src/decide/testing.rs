@@ -168,6 +168,8 @@ pub(crate) fn release(text: &str) -> Release {
         version: version(text),
         digest: Some(digest(text)),
         marked_breaking: false,
+        breaking: Vec::new(),
+        missing_values: Vec::new(),
         checks: Read::Known(Vec::new()),
     }
 }
@@ -192,6 +194,16 @@ pub(crate) fn landed(readings: Vec<Reading>) -> Snapshot {
     let landed = Change::Landed(Landed { at: ago(30), commit: None, by: None });
     remember(&mut world, landed);
     world
+}
+
+/// One more cluster of bronze, a member of its 1.1.0 from the beginning, with these answers.
+pub(crate) fn join(world: &mut Snapshot, name: &str, readings: Vec<Reading>) {
+    if let Read::Known(clusters) = &mut world.clusters {
+        clusters.push(Cluster { name: name.into(), ..cluster("bronze") });
+    }
+    let page = world.ledger.plugins.get_mut(&PluginName::from("app")).unwrap();
+    page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap().members.push(name.into());
+    facts(world).readings.insert(name.into(), readings);
 }
 
 /// Writes a change of bronze's 1.1.0 into the ledger.

@@ -9,7 +9,7 @@ use crate::ledger::{Change, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Identity, Proposal, Verdict};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, conveyor, cooldown, hotfix, release, report, settle};
+use crate::{Reason, Version, conveyor, cooldown, hotfix, release, report, rollback, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -22,7 +22,9 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         }
         if let Some(wave) = climbing(desk, tier) {
             open_wave(desk, rung, &wave);
-        } else if let Some(wave) = occupant(desk, tier).filter(|wave| !conveyor::passes(desk, rung, wave)) {
+        } else if let Some(wave) =
+            occupant(desk, tier).filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, rung, wave))
+        {
             report::landed(desk, rung, &wave);
         } else {
             free_tier(desk, rung);
@@ -40,7 +42,9 @@ fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 fn occupant(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
     let Base::Uniform(running) = desk.base(&tier.name) else { return None };
     let wave = desk.page.wave(&tier.name, &running)?;
-    (wave.landed.is_some() && !wave.is_over() && wave.head().is_some()).then(|| wave.clone())
+    // What failed elsewhere after it came here is watched, and a newer release may take its place.
+    let kept = wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &running).is_none());
+    (wave.landed.is_some() && !wave.is_over() && kept).then(|| wave.clone())
 }
 
 /// A tier with an open wave: close it, move it, tell, or merge.
@@ -48,7 +52,8 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[rung];
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     let pull = settle::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
-    let given_up = || conveyor::given_up(desk, rung, wave, pull);
+    let back = rollback::of(wave).is_some();
+    let given_up = || conveyor::given_up(desk, rung, wave, pull).filter(|_| !back);
     if let Some(why) = withdrawal(desk, rung, wave).or_else(given_up) {
         withdraw(desk, rung, wave, pull, why);
         return;
@@ -62,7 +67,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
-    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing) {
+    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, rung, pull, newer, None);
@@ -72,7 +77,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let mut findings = gate::findings(desk, rung, wave, pull, &standing);
     let forced = gate::grace::consider(desk, tier, wave, pull, &standing, &mut findings);
     if forced.is_none() {
-        hotfix::through_windows(desk.policy, wave, &mut findings);
+        hotfix::through_windows(desk, wave, &mut findings);
     }
     desk_alarms(desk, &findings);
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
@@ -80,8 +85,9 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
     } else if standing.rewrite && pull.state == PullState::Open {
-        let written = standing.stale.then_some(wave);
-        let proposal = proposal(desk, rung, wave.version.clone(), written);
+        // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
+        let mut proposal = proposal(desk, rung, wave.version.clone(), Some(wave));
+        proposal.written = proposal.written.filter(|_| standing.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }
@@ -116,6 +122,9 @@ fn merge(
 fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     if desk.policy.tiers[rung].follows {
         return Some(Reason::Follows);
+    }
+    if rollback::of(wave).is_some() {
+        return rollback::withdrawal(desk, rung, wave);
     }
     if let Some(why) = release::stopped(desk, rung, &wave.version).filter(release::is_final) {
         return Some(why);
@@ -161,6 +170,10 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         report::idle(desk, rung);
         return;
     }
+    if let Some(Ok(proposal)) = rollback::due(desk, rung) {
+        roll_back(desk, rung, leftover, proposal);
+        return;
+    }
     let Some(version) = conveyor::candidate(desk, rung) else {
         if let Some(pull) = leftover {
             tidy_up(desk, rung, pull);
@@ -186,6 +199,23 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     }
 }
 
+/// A tier whose wave failed, and which shall have back what ran before.
+fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal: Proposal) {
+    let findings = rollback::before_opening(desk, rung);
+    let may = findings.iter().all(|finding| finding.verdict.lets_through());
+    desk_alarms(desk, &findings);
+    report::waiting(desk, rung, &proposal.to, findings);
+    match leftover {
+        Some(pull) if may => desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal }),
+        None if may => {
+            desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+            desk.act(Action::Open(proposal));
+        }
+        Some(_) | None => {}
+    }
+    desk.look_again();
+}
+
 /// Whether somebody put the release of an open pull request on the base branch past it.
 fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
     let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
@@ -198,6 +228,10 @@ fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     let tier = &desk.policy.tiers[rung];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
+        if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
+            let (version, tier) = (wave.version.clone(), tier.name.clone());
+            return Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() });
+        }
         match (&wave.withdrawn, &wave.superseded, &wave.landed) {
             (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
             (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
@@ -223,6 +257,9 @@ fn update(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, findi
 /// What a pull request shall contain. Members are fixed when its wave is begun.
 fn proposal(desk: &Desk<'_>, rung: usize, to: Version, wave: Option<&Wave>) -> Proposal {
     let tier = &desk.policy.tiers[rung];
+    if let Some(proposal) = rollback::again(desk, tier, &to, wave) {
+        return proposal;
+    }
     let members = match wave {
         Some(wave) => wave.members.clone(),
         None => desk.selected(tier).unwrap_or_default(),

@@ -73,8 +73,13 @@ fn landed(minutes: i64) -> Record {
 }
 
 fn soaked(minutes: i64) -> Record {
-    let soaked =
-        Soaked { healthy_for: SignedDuration::from_mins(minutes), until: at(minutes), paused: false, ailing: None };
+    let soaked = Soaked {
+        healthy_for: SignedDuration::from_mins(minutes),
+        until: at(minutes),
+        paused: false,
+        ailing: None,
+        begun: None,
+    };
     Record { entry: wave(Change::Soaked(soaked)), urgency: Urgency::Progress }
 }
 
@@ -341,8 +346,13 @@ fn a_full_ledger_comes_back_as_it_was() {
     full.merging = Some(Merging { head: commit("1"), at: at(9), forced: Some(forced) });
     full.landed = Some(Landed { at: at(10), commit: Some(commit("0e12")), by: Some("null".into()) });
     full.converged = Some(at(11));
-    full.soak =
-        Some(Soaked { healthy_for: SignedDuration::new(3723, 500_000_000), until: at(12), paused: true, ailing: None });
+    full.soak = Some(Soaked {
+        healthy_for: SignedDuration::new(3723, 500_000_000),
+        until: at(12),
+        paused: true,
+        ailing: None,
+        begun: None,
+    });
     full.finished = Some(at(13));
     full.rejected = Some(Rejected { at: at(14), by: Some("true".into()), pull: PullNumber(8) });
     full.superseded = Some(Superseded { at: at(15), by: version("1.16.0") });

@@ -19,6 +19,7 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
     let (verb, rest) = (words.next()?, words.next().unwrap_or("").trim());
     match verb {
         "hold" => Some(CommandKind::Hold { why: rest.chars().take(LONGEST_REASON).collect() }),
+        "fail" => Some(CommandKind::Fail { why: rest.chars().take(LONGEST_REASON).collect() }),
         "resume" => Some(CommandKind::Resume),
         "acknowledge" => Some(CommandKind::Acknowledge { version: rest.parse().ok()? }),
         "rebuild" => {
@@ -33,6 +34,7 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
 pub fn right(command: &CommandKind, people: &People) -> Right {
     match command {
         CommandKind::Hold { .. } | CommandKind::Resume => people.hold,
+        CommandKind::Fail { .. } => people.fail,
         CommandKind::Acknowledge { .. } => people.acknowledge,
         CommandKind::Rebuild { .. } => people.rebuild,
     }
@@ -50,6 +52,12 @@ mod tests {
         for (comment, expected) in [
             ("/coldframe hold", hold("")),
             ("/coldframe hold the audit is on\nthanks", hold("the audit is on")),
+            ("/coldframe fail", Some(CommandKind::Fail { why: String::new() })),
+            (
+                "/coldframe fail customers cannot log in",
+                Some(CommandKind::Fail { why: "customers cannot log in".into() }),
+            ),
+            ("/coldframe failed", None),
             ("/coldframe resume", Some(CommandKind::Resume)),
             ("/coldframe resume please", Some(CommandKind::Resume)),
             ("/coldframe rebuild 0123ABC", rebuild),

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use self::base::{Base, Spot};
 use crate::hub::HubPull;
-use crate::ledger::BRANCH as LEDGER_BRANCH;
+use crate::ledger::{BRANCH as LEDGER_BRANCH, Branch};
 use crate::policy::Loaded;
 use crate::rooms::{Rooms, SourceMemory};
 use crate::{clock, tell};
@@ -172,12 +172,20 @@ async fn ask_sources(rooms: &mut Rooms, base: &Base, now: Timestamp) {
     let loaded: &Loaded = &base.loaded;
     let mut known = std::mem::take(&mut rooms.memory.sources);
     let asks = loaded.wiring.plugins.iter().map(|(plugin, wiring)| {
-        let lowest = lowest(base, plugin);
+        let lowest = lowest(base, plugin).into_iter().chain(before(rooms.ledger.as_ref(), base, plugin)).min();
         let (memory, net) = (known.remove(plugin), std::sync::Arc::clone(&rooms.net));
         async move { (plugin.clone(), releases::ask(memory, wiring, &net, lowest.as_ref(), now).await) }
     });
     let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
     rooms.memory.sources = answers.into_iter().collect();
+}
+
+/// The oldest version that ran before what runs now: a rollback has to prove that it still exists.
+fn before(ledger: Option<&Branch>, base: &Base, plugin: &PluginName) -> Option<Version> {
+    let page = ledger?.ledger().plugins.get(plugin)?;
+    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
+    let running = of_plugin.flat_map(|((_, tier), spots)| spots.iter().map(move |spot| (tier, &spot.version)));
+    running.filter_map(|(tier, version)| page.wave(tier, version.known()?)?.from.clone()).min()
 }
 
 /// The oldest version of a plugin anywhere on the base branch.

@@ -72,6 +72,8 @@ fn release(found: &Found) -> Release {
         digest: found.digest.clone(),
         marked_breaking: found.marked_breaking,
         checks: Read::Unread("the commit that released it is not known".to_string()),
+        breaking: Vec::new(),
+        missing_values: Vec::new(),
     }
 }
 

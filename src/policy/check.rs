@@ -7,8 +7,9 @@ use decide::reason::spell;
 use decide::selector::{Operator, Selector};
 use decide::{PluginPolicy, Tier};
 
+use super::resolved::resolved;
 use super::wiring::{Chart, Inventory, PluginWiring};
-use super::{Loaded, Setting, SourceFile, load_in, render};
+use super::{Loaded, Problem, Setting, SourceFile, load_in, render};
 
 /// The text to print, and whether the policy can be followed.
 pub fn check(files: &[SourceFile]) -> (String, bool) {
@@ -25,12 +26,23 @@ pub fn check_in(files: &[SourceFile], setting: &Setting) -> (String, bool) {
             }
             (out, true)
         }
-        Err(problems) => {
-            let count = problems.len();
-            let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
-            (format!("{}\n{tail}. Nothing is promoted by a policy with problems.\n", render(&problems, files)), false)
-        }
+        Err(problems) => (refusal(&problems, files), false),
     }
+}
+
+/// The policy with presets, defaults and overrides written out, or what is wrong with it.
+pub fn check_resolved(files: &[SourceFile], setting: &Setting) -> (String, bool) {
+    match load_in(files, setting).map(|loaded| resolved(&loaded)) {
+        Ok(Ok(text)) => (text, true),
+        Ok(Err(error)) => (format!("the policy cannot be written out: {error}\n"), false),
+        Err(problems) => (refusal(&problems, files), false),
+    }
+}
+
+fn refusal(problems: &[Problem], files: &[SourceFile]) -> String {
+    let count = problems.len();
+    let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
+    format!("{}\n{tail}. Nothing is promoted by a policy with problems.\n", render(problems, files))
 }
 
 // Writing into a String cannot fail, so that its results are let go.

@@ -6,13 +6,14 @@ mod check;
 pub(crate) mod file;
 pub(crate) mod forms;
 mod limits;
-mod nearest;
+pub(crate) mod nearest;
 mod path;
 mod preset;
 mod problem;
 pub(crate) mod read;
 pub(crate) mod report;
 mod resolve;
+mod resolved;
 pub(crate) mod scalar;
 mod schema;
 pub(crate) mod tree;
@@ -24,7 +25,7 @@ mod tests;
 
 use decide::{Policy, Tier};
 
-pub use check::{check, check_in};
+pub use check::{check, check_in, check_resolved};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use problem::{Problem, Problems, quoted, render, visible};
 pub use schema::schema;
@@ -165,6 +166,19 @@ fn with_presets(mut file: PolicyFile, names: &mut Vec<String>, report: &mut Repo
         file = preset::lay_over(file, below.unwrap_or_default(), report);
     }
     file
+}
+
+/// A stretch of time as the policy file writes it, for other places where people write one.
+pub fn duration(text: &str) -> Option<jiff::SignedDuration> {
+    when::length(text).ok()
+}
+
+/// The names of the plugins in a policy file, as far as it can be read; no mistake is reported.
+pub(crate) fn plugins_named(text: &str) -> Vec<String> {
+    let mut report = Report::default();
+    let Some(node) = tree::parse(0, text, &mut report) else { return Vec::new() };
+    let plugins = node.get("plugins").map_or(&[][..], |entry| entry.node.items());
+    plugins.iter().filter_map(|item| Some(item.get("name")?.node.text()?.to_string())).collect()
 }
 
 /// Whether a path lies in a folder `coldframe.d`.

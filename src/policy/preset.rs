@@ -13,6 +13,8 @@ pub enum Preset {
     AllAtOnce,
     /// Three tiers by label.
     BronzeSilverGold,
+    /// Three tiers by purpose, with grace periods.
+    GardenerGrace,
 }
 
 impl Words for Preset {
@@ -24,9 +26,13 @@ impl Words for Preset {
             Self::BronzeSilverGold,
             "Three tiers by the label `tier`, a day, two days, a day of health.",
         ),
+        (
+            "gardener-grace",
+            Self::GardenerGrace,
+            "Three tiers by the label `purpose`; who does not answer is updated after a grace period.",
+        ),
     ];
-    const LATER: &'static [&'static str] =
-        &["canary", "blue-green", "gardener-grace", "greenhouse", "kustomize-overlays"];
+    const LATER: &'static [&'static str] = &["canary", "blue-green", "greenhouse", "kustomize-overlays"];
 }
 
 impl Preset {
@@ -35,6 +41,7 @@ impl Preset {
         match self {
             Self::AllAtOnce => "preset all-at-once",
             Self::BronzeSilverGold => "preset bronze-silver-gold",
+            Self::GardenerGrace => "preset gardener-grace",
         }
     }
 
@@ -43,6 +50,7 @@ impl Preset {
         match self {
             Self::AllAtOnce => include_str!("../../policies/all-at-once.yaml"),
             Self::BronzeSilverGold => include_str!("../../policies/bronze-silver-gold.yaml"),
+            Self::GardenerGrace => include_str!("../../policies/gardener-grace.yaml"),
         }
     }
 }

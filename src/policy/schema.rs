@@ -66,6 +66,8 @@ mod tests {
             ("Expression", "tiers: [{select: {matchExpressions: [@]}}]"),
             ("MergeByBump", "tiers: [{merge: @}]"),
             ("Soak", "tiers: [{soak: @}]"),
+            ("OnFailure", "tiers: [{onFailure: @}]"),
+            ("RollBack", "tiers: [{onFailure: {rollBack: @}}]"),
             ("Approvals", "tiers: [{approvals: @}]"),
             ("Force", "tiers: [{force: @}]"),
             ("Health", "tiers: [{health: @}]"),

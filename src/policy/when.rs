@@ -58,7 +58,7 @@ pub enum Instant {
     At(Timestamp),
 }
 
-fn length(text: &str) -> Result<SignedDuration, Refusal> {
+pub(super) fn length(text: &str) -> Result<SignedDuration, Refusal> {
     if text.parse::<f64>().is_ok() {
         let why = format!("{} has no unit", quoted(text));
         return Err(Refusal::new(why).help(format!("write `{text}s`, `{text}m`, `{text}h` or `{text}d`")));

@@ -174,13 +174,15 @@ pub struct People {
     pub hold: Right,
     /// `acknowledge`.
     pub acknowledge: Right,
+    /// `fail`.
+    pub fail: Right,
     /// `rebuild`.
     pub rebuild: Right,
 }
 
 impl Default for People {
     fn default() -> Self {
-        Self { hold: Right::Write, acknowledge: Right::Write, rebuild: Right::Write }
+        Self { hold: Right::Write, acknowledge: Right::Write, fail: Right::Write, rebuild: Right::Write }
     }
 }
 

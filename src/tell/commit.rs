@@ -1,6 +1,7 @@
 //! The message of the one commit that a pull request has, and how it is read back. It holds no
 //! text that others wrote: names of the policy file, versions and digests only.
 
+use decide::ledger::Purpose;
 use decide::plan::Proposal;
 use decide::{Digest, PluginName, Sha, TierName, Version};
 
@@ -25,9 +26,15 @@ pub struct Trailers {
 /// The message: a subject, one sentence, and trailers of one line each. `ledger` is the commit of
 /// the ledger branch that holds the intent.
 pub fn commit_message(proposal: &Proposal, ledger: &Sha) -> String {
-    let Proposal { plugin, tier, from, to, digest, members, .. } = proposal;
+    let Proposal { plugin, tier, from, to, digest, part, members, .. } = proposal;
     let clusters = super::words::count(members.len(), "cluster");
+    let of = match &part.purpose {
+        Purpose::RollBack { of } => Some(of),
+        Purpose::Promotion | Purpose::CatchUp | Purpose::Early => None,
+    };
+    let back = of.map_or_else(String::new, |of| format!(" (rollback of {of})"));
     let step = match from {
+        Some(from) if of.is_some() => format!("Restores {to} in place of {from}, which failed, on {clusters}."),
         Some(from) => format!("{from} to {to} on {clusters}."),
         None => format!("First install, on {clusters}."),
     };
@@ -39,7 +46,7 @@ pub fn commit_message(proposal: &Proposal, ledger: &Sha) -> String {
         ("Digest", digest.as_ref().map(Digest::to_string)),
         ("Ledger", Some(ledger.to_string())),
     ];
-    let mut message = format!("{} {to} → {}\n\n{step}\n", one_line(plugin.as_str()), one_line(tier.as_str()));
+    let mut message = format!("{} {to} → {}{back}\n\n{step}\n", one_line(plugin.as_str()), one_line(tier.as_str()));
     for (key, value) in lines.drain(..) {
         if let Some(value) = value {
             message.push_str(&format!("\nColdframe-{key}: {}", one_line(&value)));
@@ -154,6 +161,17 @@ mod tests {
         assert_eq!(read.version.as_ref().map(Version::as_str), Some("v1.15.0"));
         assert_eq!(read.ledger, Some(LEDGER.into()));
         assert_eq!(read.digest, proposal().digest);
+
+        let part = decide::ledger::Part {
+            purpose: Purpose::RollBack { of: "1.15.1".parse().unwrap() },
+            ..decide::ledger::Part::default()
+        };
+        let back = Proposal { from: Some("1.15.1".parse().unwrap()), part, ..proposal() };
+        let message = commit_message(&back, &LEDGER.into());
+        let expected = "cert-manager v1.15.0 → silver (rollback of 1.15.1)\n\n\
+                        Restores v1.15.0 in place of 1.15.1, which failed, on 2 clusters.\n";
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(trailers(&message).version.as_ref().map(Version::as_str), Some("v1.15.0"));
 
         let first = Proposal { from: None, digest: None, ..proposal() };
         let read = trailers(&commit_message(&first, &LEDGER.into()));

@@ -88,6 +88,7 @@ pub(crate) fn wave(plugin: &str, tier: &str, to: &str, from: &str, state: WaveSt
         findings: Vec::new(),
         members: members(tier, &MemberState::NotAsked),
         grace: None,
+        rollback_of: None,
         forced: None,
         pull: None,
     }

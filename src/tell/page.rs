@@ -76,6 +76,9 @@ pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a V
 
 /// `cert-manager 1.15.0 → silver (3 of 4)`.
 pub fn title(wave: &WaveReport) -> String {
+    if wave.rollback_of.is_some() {
+        return words::name(wave);
+    }
     format!("{} ({} of {})", words::name(wave), wave.rung, wave.of)
 }
 
@@ -113,6 +116,8 @@ struct Page {
     folded: Option<Folded>,
     status: Option<String>,
     waits: Vec<Wait>,
+    marks: Vec<String>,
+    rollback: Option<Rollback>,
     grace: Option<Grace>,
     climb: Vec<Step>,
     step: String,
@@ -141,6 +146,13 @@ struct Banner {
 struct Folded {
     count: usize,
     names: String,
+}
+
+/// What a rollback takes back, and why.
+#[derive(Serialize)]
+struct Rollback {
+    of: String,
+    why: Option<String>,
 }
 
 /// One gate that is waited for.
@@ -186,6 +198,8 @@ impl Page {
             folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
             status: status(wave, waits.is_empty()),
             waits,
+            marks: marks(wave),
+            rollback: rollback(wave),
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
             step: wave.version.as_ref().map_or("", |to| words::step(wave.from.as_ref(), to)).to_string(),
@@ -268,6 +282,30 @@ fn wait(finding: &Finding, zone: &TimeZone) -> Wait {
         until: words::until(finding).map(|at| words::when(at, zone)),
         who: words::who(finding),
     }
+}
+
+fn rollback(wave: &WaveReport) -> Option<Rollback> {
+    let of = wave.rollback_of.as_ref()?.to_string();
+    let why = wave.findings.iter().find_map(|finding| match &finding.because {
+        Reason::RollsBack { why, .. } => Some(why.to_string()),
+        _ => None,
+    });
+    Some(Rollback { of, why })
+}
+
+/// What was let through without its proof or through closed windows, and that a release which has landed here failed elsewhere.
+/// Missing approvals that were waived stand with the grace period.
+fn marks(wave: &WaveReport) -> Vec<String> {
+    let landed = words::landed(wave) && words::end(&wave.state).is_none();
+    let mark = |finding: &Finding| match finding.verdict {
+        Verdict::Waived { .. } if finding.gate == Gate::Window => Some(format!("Let through: {}", finding.because)),
+        Verdict::Waived { .. } if finding.gate != Gate::Approvals => Some(format!("Not proved: {}", finding.because)),
+        Verdict::Fail if landed && finding.gate == Gate::Release => {
+            Some(format!("It stays here and goes no further: {}", finding.because))
+        }
+        Verdict::Waived { .. } | Verdict::Fail | Verdict::Pass | Verdict::Wait { .. } | Verdict::Unknown => None,
+    };
+    wave.findings.iter().filter_map(mark).collect()
 }
 
 /// One sentence where no list of waits stands.

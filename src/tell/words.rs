@@ -156,6 +156,7 @@ pub(crate) fn stop(wave: &WaveReport) -> Option<&Finding> {
             | Gate::After
             | Gate::Breaking
             | Gate::Window
+            | Gate::Announce
             | Gate::Approvals
             | Gate::Head
             | Gate::Limits
@@ -304,9 +305,12 @@ pub(crate) fn step(from: Option<&Version>, to: &Version) -> &'static str {
 
 /// `cert-manager 1.15.0 → silver`.
 pub(crate) fn name(wave: &WaveReport) -> String {
-    match &wave.version {
-        Some(version) => inert::line(&format!("{} {version} → {}", wave.plugin, wave.tier)),
-        None => inert::line(&format!("{} → {}", wave.plugin, wave.tier)),
+    match (&wave.version, &wave.rollback_of) {
+        (Some(version), Some(of)) => {
+            inert::line(&format!("{} {version} → {} (rollback of {of})", wave.plugin, wave.tier))
+        }
+        (Some(version), None) => inert::line(&format!("{} {version} → {}", wave.plugin, wave.tier)),
+        (None, _) => inert::line(&format!("{} → {}", wave.plugin, wave.tier)),
     }
 }
 

@@ -70,7 +70,12 @@ fn what(change: &Change) -> String {
         Change::Landed(landed) => format!("landed at {}", landed.at),
         Change::Converged(at) => format!("all healthy at {at}"),
         Change::Soaked(soaked) => format!("healthy for {:#} until {}", soaked.healthy_for, soaked.until),
+        Change::LetThrough(through) => {
+            format!("let through at {} without {} clusters", through.at, through.members.len())
+        }
         Change::Finished(at) => format!("finished at {at}"),
+        Change::Stalled(stalled) => format!("stalled: {}", stalled.why),
+        Change::Resumed(at) => format!("resumed at {at}"),
         Change::Failed(failed) => format!("failed: {}", failed.why),
         Change::Rejected(rejected) => format!("rejected by the closing of {}", rejected.pull),
         Change::Superseded(superseded) => format!("superseded by {}", superseded.by),

@@ -1,7 +1,7 @@
 //! Clusters that follow the base branch at their own pace: the old version stays Ready for a
 //! while, then the rollout starts, and ends as the release is.
 
-use decide::{ClusterName, PluginName};
+use decide::{ClusterName, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -60,7 +60,7 @@ pub fn roll_out(world: &mut World, cluster: &ClusterName, spot: &Spot, version: 
     let start = world.now + luck.minutes(1, 25);
     let end = start + luck.minutes(2, 40);
     let key = (cluster.clone(), spot.0.clone());
-    let running = world.running.get_mut(&key).unwrap();
+    let Some(running) = world.running.get_mut(&key) else { return };
     running.asked += 1;
     let asked = running.asked;
     let due = |step| Due::Rollout { cluster: cluster.clone(), plugin: spot.0.clone(), asked, step };
@@ -70,7 +70,7 @@ pub fn roll_out(world: &mut World, cluster: &ClusterName, spot: &Spot, version: 
 
 pub fn step(world: &mut World, cluster: &ClusterName, plugin: &PluginName, asked: u64, step: Step) {
     let key = (cluster.clone(), plugin.clone());
-    if world.running[&key].asked != asked {
+    if world.running.get(&key).is_none_or(|running| running.asked != asked) {
         return;
     }
     let now = world.now;
@@ -95,19 +95,27 @@ pub fn step(world: &mut World, cluster: &ClusterName, plugin: &PluginName, asked
 
 /// How a rollout ends; a release that degrades looks healthy first.
 fn outcome(world: &mut World, cluster: &ClusterName, plugin: &PluginName, version: &Version) -> Condition {
-    let rung =
-        world.policy.plugins[0].tiers.iter().position(|tier| world.scenario.members(&tier.name).contains(cluster));
+    let rung = world.tier_of(cluster).map(|tier| world.rung(&tier));
     let reached = |from: usize| rung.is_some_and(|rung| rung >= from);
+    let mut luck = world.luck(&["degrades", cluster.as_str(), plugin.as_str(), &version.to_string()]);
     match world.release(plugin, version).map(|release| release.quality) {
         Some(Quality::Degrades(from)) if reached(from) => {
-            let later =
-                world.luck(&["degrades", cluster.as_str(), plugin.as_str(), &version.to_string()]).minutes(0, 25);
-            turn_later(world, cluster, plugin, later, Condition::Degraded);
+            turn_later(world, cluster, plugin, luck.minutes(0, 25), Condition::Degraded);
+            Condition::Healthy
+        }
+        Some(Quality::Flaps(from)) if reached(from) => {
+            let mut at = SignedDuration::ZERO;
+            for _ in 0..luck.range(1, 6) {
+                at += luck.minutes(1, 180);
+                turn_later(world, cluster, plugin, at, Condition::Degraded);
+                at += luck.minutes(1, 6);
+                turn_later(world, cluster, plugin, at, Condition::Healthy);
+            }
             Condition::Healthy
         }
         Some(Quality::Fails(from)) if reached(from) => Condition::Failed,
         Some(Quality::Stuck(from)) if reached(from) => Condition::Progressing,
-        Some(Quality::Good | Quality::Degrades(_) | Quality::Fails(_) | Quality::Stuck(_)) | None => Condition::Healthy,
+        Some(_) | None => Condition::Healthy,
     }
 }
 
@@ -119,7 +127,8 @@ pub fn turn_later(
     after: SignedDuration,
     condition: Condition,
 ) {
-    let asked = world.running[&(cluster.clone(), plugin.clone())].asked;
+    let Some(running) = world.running.get(&(cluster.clone(), plugin.clone())) else { return };
+    let asked = running.asked;
     let due = Due::Rollout { cluster: cluster.clone(), plugin: plugin.clone(), asked, step: Step::Turn { condition } };
     world.schedule(world.now + after, due);
 }
@@ -128,7 +137,7 @@ pub fn turn_later(
 pub fn disturb(world: &mut World, cluster: &ClusterName, minutes: u64, condition: Condition) {
     for plugin in world.policy.plugins.clone() {
         let key = (cluster.clone(), plugin.name.clone());
-        if world.running[&key].condition == Condition::Healthy {
+        if world.running.get(&key).is_some_and(|running| running.condition == Condition::Healthy) {
             turn_later(world, cluster, &plugin.name, SignedDuration::ZERO, condition);
             turn_later(world, cluster, &plugin.name, SignedDuration::from_mins(minutes as i64), Condition::Healthy);
         }
@@ -144,6 +153,51 @@ pub fn heal(world: &mut World) {
         let disturbed = matches!(running.condition, Condition::Suspended | Condition::Degraded);
         if good && disturbed {
             turn_later(world, &cluster, &plugin, SignedDuration::ZERO, Condition::Healthy);
+        }
+    }
+}
+
+/// A new cluster: whoever made it copied what its tier runs.
+pub fn join(world: &mut World, cluster: &ClusterName, tier: &TierName) {
+    if world.tier_of(cluster).is_some() {
+        return;
+    }
+    world.inventory.push(crate::draw::cluster(cluster.clone(), tier));
+    for plugin in world.policy.plugins.clone() {
+        let spot = (plugin.name.clone(), tier.clone());
+        let version = world.from(&spot).unwrap_or(Version::new(1, 0, 0));
+        let mut running = Running::new(version.clone(), world.now);
+        running.past.clone_from(&vec![(world.now, version.clone(), Condition::Progressing)]);
+        running.condition = Condition::Progressing;
+        world.running.insert((cluster.clone(), plugin.name.clone()), running);
+        world.place(&spot, cluster, version.clone());
+        roll_out(world, cluster, &spot, version);
+    }
+}
+
+pub fn leave(world: &mut World, cluster: &ClusterName) {
+    let Some(tier) = world.tier_of(cluster) else { return };
+    world.inventory.retain(|known| known.name != *cluster);
+    for plugin in world.policy.plugins.clone() {
+        world.running.remove(&(cluster.clone(), plugin.name.clone()));
+        world.displace(&(plugin.name.clone(), tier.clone()), cluster);
+    }
+}
+
+/// A cluster gets another tier's label; files of its own go with it.
+pub fn retier(world: &mut World, cluster: &ClusterName, tier: &TierName) {
+    let Some(before) = world.tier_of(cluster).filter(|before| before != tier) else { return };
+    let label = world.inventory.iter_mut().find(|known| known.name == *cluster);
+    label.unwrap().labels.insert("tier".to_string(), tier.to_string());
+    for plugin in world.policy.plugins.clone() {
+        let spot = (plugin.name.clone(), tier.clone());
+        match world.displace(&(plugin.name.clone(), before.clone()), cluster) {
+            Some(version) => world.place(&spot, cluster, version),
+            None => {
+                if let Some(version) = world.from(&spot) {
+                    roll_out(world, cluster, &spot, version);
+                }
+            }
         }
     }
 }

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use decide::Sha;
 use decide::ledger::{Change, Entry, Head, Ledger, Merging, Outage};
 use decide::plan::{Action, Identity, Plan, Proposal, Urgency};
 use decide::snapshot::{SentNotice, Snapshot};
-use decide::{Sha, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::Watch;
+use crate::branch::Fenced;
+use crate::check::{Kept, Watch};
 use crate::pulls::{BOT, Refusal};
 use crate::scenario::Cut;
 use crate::world::{Spot, World};
@@ -18,21 +19,35 @@ use crate::{Planner, people, trace};
 /// Progress may wait this long for the next push.
 const COALESCE: SignedDuration = SignedDuration::from_mins(15);
 
-/// One process of the bot: what it remembers, and what it has pushed.
+/// One process of the bot: what it remembers, and on which push that rests.
+#[derive(Default)]
 pub struct Process {
     pub memory: Ledger,
-    pub pushed: Ledger,
+    kept: Kept,
+    tip: Option<u64>,
     unpushed_since: Option<Timestamp>,
     /// The last look at which the hub answered.
     last_good: Option<Timestamp>,
     /// Looks at which it did not, since then.
     missed: bool,
-    /// Commits that the bot wrote: what they hold and on what they were built.
-    written: BTreeMap<String, (semver::Version, Vec<semver::Version>)>,
 }
 
-/// The process ends here; what was not pushed is forgotten.
-struct Crashed;
+/// Commits that the bot wrote: what they hold and on what they were built.
+pub type Written = BTreeMap<String, (semver::Version, Vec<semver::Version>)>;
+
+/// Why a tick ends early.
+enum Cutoff {
+    /// The process ends here; what was not pushed is forgotten.
+    Crashed,
+    /// Somebody else moved the ledger: the plan is void.
+    Fenced,
+}
+
+impl From<Fenced> for Cutoff {
+    fn from(_: Fenced) -> Self {
+        Self::Fenced
+    }
+}
 
 /// What came of a tick.
 pub struct Ticked {
@@ -41,76 +56,100 @@ pub struct Ticked {
     pub busy: bool,
 }
 
-impl Process {
-    pub fn new() -> Self {
-        Self {
-            memory: Ledger::default(),
-            pushed: Ledger::default(),
-            unpushed_since: None,
-            last_good: None,
-            missed: false,
-            written: BTreeMap::new(),
-        }
-    }
+/// What a tick is made with: the planner under test, what goes wrong, and the process beside it.
+pub struct Turn<'a> {
+    pub planner: Planner,
+    pub cut: Option<Cut>,
+    pub other: Option<&'a mut Process>,
+}
 
+impl Process {
     /// Looks, decides, acts.
-    pub fn tick(&mut self, world: &mut World, watch: &mut Watch, planner: Planner, cut: Option<Cut>) -> Ticked {
-        let now = world.now;
+    pub fn tick(&mut self, world: &mut World, watch: &mut Watch, turn: Turn<'_>) -> Ticked {
+        let Turn { planner, cut, other } = turn;
+        let now = world.ours();
+        let looked = world.now;
         let down = world.lasts(world.outage);
-        if down {
-            self.missed = true;
-            watch.hub_missed(now);
-        } else {
-            watch.hub_answered(now);
-            if self.missed
-                && let Some(from) = self.last_good
-            {
-                self.remember(&Entry::Outage(Outage { from, to: now }), Urgency::Transition, now);
-            }
-            (self.missed, self.last_good) = (false, Some(now));
-        }
+        self.look_at_the_hub(world, watch, down, now);
         let mut snapshot = world.show(std::mem::take(&mut self.memory));
         let plan = planner(&snapshot, now);
         let idle = plan.entries.is_empty() && plan.actions.is_empty();
         self.memory = if idle { std::mem::take(&mut snapshot.ledger) } else { snapshot.ledger.clone() };
-        watch.planned(world, &snapshot, &plan);
+        watch.planned(world, &mut self.kept, &snapshot, &plan);
         trace::plan(world, &plan);
+        if let (Some(Cut::Overtaken), Some(other)) = (cut, other) {
+            world.note("the other process comes first");
+            other.tick(world, watch, Turn { planner, cut: None, other: None });
+        }
         if let Some(Cut::Stall { minutes }) = cut {
             world.note("the process stalls");
-            world.advance(now + SignedDuration::from_mins(minutes as i64));
+            world.advance(looked + SignedDuration::from_mins(minutes as i64));
         }
         let mut busy = false;
         if !down {
             let mut steps = Steps { left: if let Some(Cut::Crash { after }) = cut { after } else { u32::MAX } };
-            match self.carry_out(world, watch, (&snapshot, now), &plan, cut, &mut steps) {
+            match self.carry_out(world, watch, (&snapshot, looked, now), &plan, cut, &mut steps) {
                 Ok(done) => busy = done,
-                Err(Crashed) => {
+                Err(Cutoff::Crashed) => {
                     busy = true;
                     world.note("the process dies and starts again");
-                    watch.crashed();
-                    self.memory = again(&self.pushed);
-                    (self.unpushed_since, self.last_good, self.missed) = (None, None, false);
+                    let tip = world.branch.tip();
+                    tip.inspect(|tip| again(&tip.ledger));
+                    *self = Self::default();
+                    self.read(world);
+                }
+                Err(Cutoff::Fenced) => {
+                    busy = true;
+                    watch.tally.count("fault", "Fenced");
+                    world.note("the ledger was moved by somebody else: the plan is void");
+                    self.read(world);
                 }
             }
         }
         Ticked { plan, busy }
     }
 
+    /// Reads the ledger branch where it moved, and notes that the hub was away.
+    fn look_at_the_hub(&mut self, world: &World, watch: &mut Watch, down: bool, now: Timestamp) {
+        if down {
+            self.missed = true;
+            watch.hub_missed(world.now);
+            return;
+        }
+        watch.hub_answered(world.now);
+        if world.branch.tip_id() != self.tip {
+            self.read(world);
+        }
+        if self.missed
+            && let Some(from) = self.last_good
+        {
+            self.remember(&Entry::Outage(Outage { from, to: now }), Urgency::Transition, now);
+        }
+        (self.missed, self.last_good) = (false, Some(now));
+    }
+
+    fn read(&mut self, world: &World) {
+        let tip = world.branch.tip().cloned();
+        self.tip = tip.as_ref().map(|push| push.id);
+        (self.memory, self.kept) = tip.map(|push| (push.ledger, push.kept)).unwrap_or_default();
+        self.unpushed_since = None;
+    }
+
     fn carry_out(
         &mut self,
         world: &mut World,
         watch: &mut Watch,
-        (snapshot, looked): (&Snapshot, Timestamp),
+        (snapshot, looked, ours): (&Snapshot, Timestamp, Timestamp),
         plan: &Plan,
         cut: Option<Cut>,
         steps: &mut Steps,
-    ) -> Result<bool, Crashed> {
+    ) -> Result<bool, Cutoff> {
         steps.one()?;
         for record in &plan.entries {
-            self.remember(&record.entry, record.urgency, world.now);
+            self.remember(&record.entry, record.urgency, world.ours());
         }
-        self.push_what_is_due(world.now);
-        watch.recorded(world, snapshot, &self.memory);
+        watch.recorded(world, &mut self.kept, (snapshot, ours), &self.memory);
+        self.push_what_is_due(world)?;
         steps.one()?;
         let mut busy = plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
         for action in &plan.actions {
@@ -118,6 +157,9 @@ impl Process {
             if world.now > looked + SignedDuration::from_secs(60) {
                 world.note("too much time has passed: nothing is done");
                 break;
+            }
+            if world.branch.tip_id() != self.tip {
+                return Err(Cutoff::Fenced);
             }
             let done = self.act(world, watch, snapshot, action, cut, steps)?;
             watch.after_effect(world);
@@ -138,7 +180,7 @@ impl Process {
         action: &Action,
         cut: Option<Cut>,
         steps: &mut Steps,
-    ) -> Result<Result<(), Refusal>, Crashed> {
+    ) -> Result<Result<(), Refusal>, Cutoff> {
         match action {
             Action::Open(proposal) => self.open(world, watch, snapshot, proposal, steps),
             Action::Update { pull, head, proposal } => {
@@ -147,10 +189,10 @@ impl Process {
                 if !present.is_some_and(|pull| pull.is_open() && pull.head == head.as_str()) {
                     return Ok(Err(Refusal::HeadMoved));
                 }
-                watch.opens(world, snapshot, &spot, &proposal.to, true);
-                let commit = self.write(world, proposal);
+                watch.opens(world, &mut self.kept, snapshot, proposal, Some(pull.0));
+                let commit = self.write(world, proposal)?;
                 steps.one()?;
-                self.push_branch(world, pull.0, commit);
+                world.push_branch(pull.0, commit);
                 Ok(Ok(()))
             }
             Action::Merge { plugin, tier, version, pull, head, via, forced } => {
@@ -160,11 +202,10 @@ impl Process {
                 {
                     people::push_to_branch(world, pull.0);
                 }
-                let merging = Merging { head: head.clone(), at: world.now, forced: forced.clone() };
-                self.change(world, &spot, version, Change::Merging(merging));
+                let merging = Merging { head: head.clone(), at: world.ours(), forced: forced.clone() };
+                self.change(world, &spot, version, Change::Merging(merging))?;
                 steps.one()?;
-                let pinned = self.written.contains_key(head.as_str());
-                watch.merges(world, snapshot, action, pinned, &self.pushed);
+                watch.merges(world, &self.kept, snapshot, action);
                 let bypass = *via == Identity::Bypass && world.scenario.bypass;
                 let Some(pull) = world.pulls.iter().find(|known| known.number == pull.0) else {
                     return Ok(Err(Refusal::Forbidden));
@@ -173,6 +214,7 @@ impl Process {
                     return Ok(Err(refusal));
                 }
                 let number = pull.number;
+                watch.merged(world, &self.kept, &spot, &version.as_str().parse().unwrap());
                 world.merge(number, BOT);
                 Ok(Ok(()))
             }
@@ -185,14 +227,14 @@ impl Process {
                 Ok(Ok(()))
             }
             Action::Notice { pull, before, .. } => {
+                watch.tells(world, &self.kept, snapshot, action);
                 let now = world.now;
                 let Some(pull) = world.pull_mut(pull.0).filter(|pull| pull.is_open()) else {
                     return Ok(Err(Refusal::Forbidden));
                 };
-                if !pull.notices.iter().any(|sent| sent.before == *before) {
-                    pull.remember(now);
-                    pull.notices.push(SentNotice { before: *before, at: now });
-                }
+                pull.remember(now);
+                pull.notices.retain(|sent| sent.before != *before);
+                pull.notices.push(SentNotice { before: *before, at: now });
                 Ok(Ok(()))
             }
         }
@@ -206,69 +248,60 @@ impl Process {
         snapshot: &Snapshot,
         proposal: &Proposal,
         steps: &mut Steps,
-    ) -> Result<Result<(), Refusal>, Crashed> {
+    ) -> Result<Result<(), Refusal>, Cutoff> {
         let spot = (proposal.plugin.clone(), proposal.tier.clone());
         if let Some(head) = &proposal.written {
             let holds =
                 |pull: &&crate::pulls::PullRequest| pull.bot_heads.iter().any(|known| known == head.commit.as_str());
-            if world.pulls.iter().any(|pull| holds(&pull)) {
+            let gone = |pull: &crate::pulls::PullRequest| pull.closed.as_ref().is_some_and(|end| end.merged.is_none());
+            if world.pulls.iter().any(|pull| holds(&pull) && !gone(pull)) {
                 return Ok(Ok(()));
             }
         }
-        watch.opens(world, snapshot, &spot, &proposal.to, false);
+        watch.opens(world, &mut self.kept, snapshot, proposal, None);
         if world.open_pull(&spot).is_some() {
             return Ok(Err(Refusal::Forbidden));
         }
-        let commit = self.write(world, proposal);
+        let commit = self.write(world, proposal)?;
         steps.one()?;
-        let (version, built_on) = self.written[&commit].clone();
+        let (version, built_on) = world.written[&commit].clone();
         world.open(&spot, commit, version, built_on);
         Ok(Ok(()))
     }
 
-    fn push_branch(&mut self, world: &mut World, number: u64, commit: String) {
-        let now = world.now;
-        let (version, built_on) = self.written[&commit].clone();
-        let Some(pull) = world.pull_mut(number) else { return };
-        pull.remember(now);
-        pull.head.clone_from(&commit);
-        pull.head_at = now;
-        pull.ours = true;
-        pull.bot_heads.push(commit.clone());
-        pull.bot_version = version.clone();
-        pull.bot_wrote_at = now;
-        pull.version = version.clone();
-        pull.built_on = built_on;
-        world.note(format!("#{number} is moved to {version}"));
-        world.new_head(number, commit);
-    }
-
     /// Writes the commit unless it is written, and the intent before anything leaves the house.
-    fn write(&mut self, world: &mut World, proposal: &Proposal) -> String {
+    fn write(&mut self, world: &mut World, proposal: &Proposal) -> Result<String, Fenced> {
         if let Some(head) = &proposal.written
-            && self.written.contains_key(head.commit.as_str())
+            && world.written.contains_key(head.commit.as_str())
         {
-            return head.commit.to_string();
+            return Ok(head.commit.to_string());
         }
         let spot = (proposal.plugin.clone(), proposal.tier.clone());
         let commit = world.new_commit();
         let built_on = world.base[&spot].iter().map(|place| place.version.clone()).collect();
-        self.written.insert(commit.clone(), (proposal.to.to_string().parse().unwrap(), built_on));
+        world.written.insert(commit.clone(), (proposal.to.to_string().parse().unwrap(), built_on));
         let intent = Change::Intent {
             from: proposal.from.clone(),
             digest: proposal.digest.clone(),
             part: proposal.part.clone(),
             members: proposal.members.clone(),
-            head: Head { commit: Sha::new(commit.as_str()), at: world.now },
+            head: Head { commit: Sha::new(commit.as_str()), at: world.ours() },
         };
-        self.change(world, &spot, &proposal.to, intent);
-        commit
+        self.change(world, &spot, &proposal.to, intent)?;
+        world.branch.cite_tip();
+        Ok(commit)
     }
 
-    fn change(&mut self, world: &World, spot: &Spot, version: &Version, change: Change) {
+    fn change(
+        &mut self,
+        world: &mut World,
+        spot: &Spot,
+        version: &decide::Version,
+        change: Change,
+    ) -> Result<(), Fenced> {
         let entry = Entry::Wave { plugin: spot.0.clone(), tier: spot.1.clone(), version: version.clone(), change };
-        self.remember(&entry, Urgency::Transition, world.now);
-        self.push_what_is_due(world.now);
+        self.remember(&entry, Urgency::Transition, world.ours());
+        self.push_what_is_due(world)
     }
 
     fn remember(&mut self, entry: &Entry, urgency: Urgency, now: Timestamp) {
@@ -279,20 +312,20 @@ impl Process {
         }
     }
 
-    fn push_what_is_due(&mut self, now: Timestamp) {
-        if self.unpushed_since.is_some_and(|since| now >= since + COALESCE) {
-            self.pushed = self.memory.clone();
-            self.unpushed_since = None;
+    fn push_what_is_due(&mut self, world: &mut World) -> Result<(), Fenced> {
+        if self.unpushed_since.is_some_and(|since| world.ours() >= since + COALESCE) {
+            let id = world.branch.push(self.tip, self.memory.clone(), self.kept.clone())?;
+            (self.tip, self.unpushed_since) = (Some(id), None);
         }
+        Ok(())
     }
 }
 
 /// The ledger as a new process reads it: through the text that the branch keeps.
-fn again(ledger: &Ledger) -> Ledger {
+fn again(ledger: &Ledger) {
     let text = serde_yaml::to_string(ledger).unwrap();
     let read: Ledger = serde_yaml::from_str(&text).unwrap();
     assert_eq!(read, *ledger, "the ledger is not what it was after it was written and read");
-    read
 }
 
 /// Counts down to the point at which the process dies.
@@ -301,9 +334,9 @@ struct Steps {
 }
 
 impl Steps {
-    fn one(&mut self) -> Result<(), Crashed> {
+    fn one(&mut self) -> Result<(), Cutoff> {
         if self.left == 0 {
-            return Err(Crashed);
+            return Err(Cutoff::Crashed);
         }
         self.left -= 1;
         Ok(())

@@ -6,11 +6,12 @@ use decide::ledger::Ledger;
 use decide::snapshot::{
     Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Pull, Read, Reading, Release, Snapshot,
 };
-use decide::{ClusterName, Person, PluginName, Sha, TierName};
+use decide::{ClusterName, Digest, Person, PluginName, Sha, TierName};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::fleet::Condition;
 use crate::pulls::BOT;
+use crate::scenario::{Lie, Unreadable};
 use crate::world::World;
 
 impl World {
@@ -28,17 +29,18 @@ impl World {
             policy_problem: self.policy_broken.then(|| "coldframe.yaml:3:1: unknown key".to_string()),
             clusters: match down || self.lasts(self.no_inventory) {
                 true => Read::Unread(unread("the inventory")),
-                false => Read::Known(self.scenario.clusters.clone()),
+                false => Read::Known(self.inventory.clone()),
             },
             hub: HubFacts {
                 bot: Person::from(BOT),
                 bypass: self.scenario.bypass,
-                skew: SignedDuration::from_secs(if self.lasts(self.skew) { 45 } else { 0 }),
+                skew: SignedDuration::from_secs(self.off()),
             },
             ledger,
-            ledger_state: match down {
-                true => LedgerState::Unread(unread("the hub")),
-                false => LedgerState::Intact { guarded },
+            ledger_state: match (down, self.branch.lost()) {
+                (true, _) => LedgerState::Unread(unread("the hub")),
+                (false, cited) if cited.is_empty() => LedgerState::Intact { guarded },
+                (false, cited) => LedgerState::Lost { cited, tip: self.branch.tip_sha() },
             },
             look_again: max_age / 2,
             plugins: self
@@ -64,7 +66,8 @@ impl World {
     }
 
     fn shown_releases(&self, plugin: &PluginName) -> Vec<Release> {
-        self.releases[plugin].values().map(|release| release.shown.clone()).collect()
+        let there = self.releases[plugin].values().filter(|release| !release.yanked);
+        there.map(|release| release.shown.clone()).collect()
     }
 
     fn shown_base(&self, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {
@@ -74,7 +77,10 @@ impl World {
                 let place = |place: &crate::world::Place| Place {
                     file: place.file.clone(),
                     cluster: place.cluster.clone(),
-                    version: Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
+                    version: match self.cannot_read(Unreadable::Files) {
+                        true => Read::Unread("the file does not answer".to_string()),
+                        false => Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
+                    },
                     range: None,
                 };
                 (tier.clone(), places.iter().map(place).collect())
@@ -87,8 +93,10 @@ impl World {
             Some((_, lag)) => self.now - lag,
             None => self.now,
         };
+        let missing = self.missing.as_ref().is_some_and(|(until, whose)| self.now < *until && whose == plugin);
         let of_plugin = self.pulls.iter().filter(|pull| pull.spot.0 == *plugin);
-        of_plugin.filter_map(|pull| pull.at(at)).map(|pull| pull.shown(self)).collect()
+        let listed = of_plugin.filter(|pull| !missing || !pull.is_open());
+        listed.filter_map(|pull| pull.at(at)).map(|pull| pull.shown(self)).collect()
     }
 
     fn readings(&self, plugin: &PluginName) -> BTreeMap<ClusterName, Vec<Reading>> {
@@ -101,17 +109,19 @@ impl World {
     /// What a cluster answers; a vanished one nothing, or what it answered before.
     fn reading(&self, cluster: &ClusterName, plugin: &PluginName) -> Option<Reading> {
         let running = &self.running[&(cluster.clone(), plugin.clone())];
-        let mut at = self.now;
+        let (mut at, mut read) = (self.now, self.ours());
         if let Some(absence) = self.vanished.get(cluster).filter(|absence| self.now < absence.until) {
             match absence.stale_since {
-                Some(since) => at = since,
+                Some(since) => (at, read) = (since, since),
                 None if absence.until.as_second() % 2 == 0 => return None,
-                None => return Some(silence(self.now)),
+                None => return Some(silence(self.ours())),
             }
         }
-        let (since, version, condition) = running.past.iter().rfind(|(since, _, _)| *since <= at)?;
+        let index = running.past.iter().rposition(|(since, _, _)| *since <= at)?;
+        let (since, version, condition) = &running.past[index];
         let release = self.release(plugin, version)?;
-        Some(Reading {
+        let proves_content = self.scenario.digests.contains(plugin) && !release.retagged;
+        let answer = Reading {
             signal: format!("HelmRelease {plugin}"),
             health: match condition {
                 Condition::Healthy => Health::Healthy,
@@ -122,10 +132,39 @@ impl World {
             },
             running: Some(release.shown.version.clone()),
             attempted: None,
-            digest: release.shown.digest.clone().filter(|_| plugin.as_str() == "logs" && !release.retagged),
-            observed_at: at,
+            digest: release.shown.digest.clone().filter(|_| proves_content),
+            observed_at: read,
             since: self.scenario.since_known.then_some(*since),
             evidence: format!("{condition:?}"),
+        };
+        match self.lies.get(cluster).filter(|(until, _)| self.now < *until) {
+            Some((_, lie)) => self.lied(plugin, answer, *lie, &running.past[..index]),
+            None => Some(answer),
+        }
+    }
+
+    /// An answer that proves nothing about what runs.
+    fn lied(
+        &self,
+        plugin: &PluginName,
+        answer: Reading,
+        lie: Lie,
+        past: &[(Timestamp, semver::Version, Condition)],
+    ) -> Option<Reading> {
+        let before = past.iter().rev().map(|(_, version, _)| version);
+        let before = before.filter_map(|version| self.release(plugin, version)).map(|old| old.shown.version.clone());
+        let older = before.into_iter().find(|version| Some(version) != answer.running.as_ref());
+        let healthy = Reading { health: Health::Healthy, ..answer.clone() };
+        Some(match (lie, older) {
+            (Lie::OldVersion, Some(older)) => Reading { running: Some(older), digest: None, ..healthy },
+            (Lie::OldGeneration, _) => {
+                Reading { health: Health::Progressing, running: None, attempted: answer.running.clone(), ..answer }
+            }
+            (Lie::NoVersion, _) => Reading { running: None, ..healthy },
+            (Lie::OtherContent, _) => {
+                Reading { digest: Some(Digest::new(format!("sha256:{:064x}", 0xfa15e))), ..healthy }
+            }
+            (Lie::OldVersion, None) => answer,
         })
     }
 }

@@ -1,8 +1,12 @@
 //! The simulator: seeded worlds in which everything goes wrong, driven through the planner alone.
-//! `COLDFRAME_SIM_WORLDS` and `COLDFRAME_SIM_SEED` choose how many and from which seed on.
+//! A test of the bot's package (`COLDFRAME_SIM_WORLDS`, `COLDFRAME_SIM_SEED`, `COLDFRAME_SIM_DAYS`) and,
+//! built in release by `tests/sim.sh` and `tests/kill-matrix.sh`, a program of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::wildcard_enum_match_arm)]
 
+mod branch;
 mod check;
+mod draw;
+mod edits;
 mod fleet;
 mod hand;
 mod look;
@@ -13,35 +17,41 @@ mod rng;
 mod run;
 mod scenario;
 mod shrink;
+mod tally;
 mod trace;
 mod trouble;
 mod world;
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use decide::plan::Plan;
 use decide::snapshot::Snapshot;
 use jiff::Timestamp;
-use scenario::Scenario;
+use tally::Tally;
 
 /// What is tested: the planner, or one with a planted bug.
 pub type Planner = fn(&Snapshot, Timestamp) -> Plan;
 
-const WORLDS: u64 = 2_000;
+/// For so many days everything may go wrong.
+const DAYS: u64 = 60;
 
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+/// What came of many worlds.
+#[derive(Default)]
+struct Sums {
+    worlds: u64,
+    looks: u64,
+    merges: u64,
+    forced: u64,
+    tally: Tally,
 }
 
-/// The first of `seeds` for which `look` finds something, looked for on every core.
-pub fn first_of<T: Send>(seeds: std::ops::Range<u64>, look: impl Fn(u64) -> Option<T> + Sync) -> Option<(u64, T)> {
+/// The first of `seeds` for which `look` finds something, looked for by so many threads.
+fn first_of<T: Send>(seeds: Range<u64>, jobs: usize, look: impl Fn(u64) -> Option<T> + Sync) -> Option<(u64, T)> {
     let (next, found) = (AtomicU64::new(seeds.start), Mutex::new(None::<(u64, T)>));
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
-        for _ in 0..cores {
+        for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -62,31 +72,107 @@ pub fn first_of<T: Send>(seeds: std::ops::Range<u64>, look: impl Fn(u64) -> Opti
     found.into_inner().unwrap()
 }
 
-#[test]
-fn worlds_keep_the_invariants_and_come_to_rest() {
-    let first = number("COLDFRAME_SIM_SEED", 1);
-    let worlds = number("COLDFRAME_SIM_WORLDS", WORLDS);
-    let sums: [AtomicU64; 3] = Default::default();
-    let failure = first_of(first..first + worlds, |seed| {
-        let outcome = run::run(Scenario::draw(seed), decide::plan);
-        for (sum, count) in sums.iter().zip([outcome.ticks, outcome.merges, outcome.forced]) {
-            sum.fetch_add(u64::from(count), Ordering::Relaxed);
-        }
-        outcome.broken.into_iter().next()
-    });
-    if let Some((seed, broken)) = failure {
-        let (small, outcome) = shrink::shrink(&Scenario::draw(seed), &broken, decide::plan);
-        let again = format!("COLDFRAME_SIM_SEED={seed} COLDFRAME_SIM_WORLDS=1 cargo test --test sim");
-        panic!("\n{}\nrun it again: {again}", trace::report(&small, &outcome));
-    }
-    let [ticks, merges, forced] = sums.map(AtomicU64::into_inner);
-    println!("{worlds} worlds from seed {first}: {ticks} looks, {merges} merges, {forced} of them by force");
-    assert!(worlds < 200 || (merges > 200 && forced > 10), "these worlds are too quiet to prove anything");
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-#[test]
-fn the_same_seed_gives_the_same_world() {
-    let diary = |seed| run::run(Scenario::draw(seed), decide::plan).diary;
-    assert_eq!(diary(7), diary(7));
-    assert_ne!(diary(7), diary(8));
+/// Runs a world for each seed; the first failure, or none, as a story, and the sums.
+fn worlds(seeds: Range<u64>, days: u64, jobs: usize) -> (Option<String>, Sums) {
+    let sums = Mutex::new(Sums::default());
+    let failure = first_of(seeds, jobs, |seed| {
+        let outcome = run::run(draw::draw(seed, days), decide::plan);
+        let mut sums = sums.lock().unwrap();
+        sums.worlds += 1;
+        sums.looks += u64::from(outcome.ticks);
+        sums.merges += u64::from(outcome.merges);
+        sums.forced += u64::from(outcome.forced);
+        sums.tally.add(&outcome.tally);
+        outcome.broken.into_iter().next()
+    });
+    let story = failure.map(|(seed, broken)| {
+        let whole = draw::draw(seed, days);
+        let (small, outcome) = if trace::whole() {
+            (whole.clone(), run::told(whole, decide::plan))
+        } else {
+            shrink::shrink(&whole, &broken, decide::plan)
+        };
+        let again = format!(
+            "(COLDFRAME_SIM_TRACE=all tells the world unshrunk) tests/sim.sh --worlds 1 --seed {seed} --days {days}"
+        );
+        format!("{}\nrun it again: {again}", trace::report(&small, &outcome))
+    });
+    (story, sums.into_inner().unwrap())
+}
+
+#[cfg(not(test))]
+mod tool;
+
+#[cfg(not(test))]
+fn main() -> std::process::ExitCode {
+    tool::main()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Worlds of every run, and worlds that nobody has seen before; a debug build does a few a second.
+    const WORLDS: u64 = 120;
+    const FRESH: u64 = 30;
+
+    fn number(name: &str) -> Option<u64> {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+    }
+
+    fn keep_the_invariants(seeds: Range<u64>) -> Sums {
+        let days = number("COLDFRAME_SIM_DAYS").unwrap_or(DAYS);
+        let (story, sums) = worlds(seeds.clone(), days, cores());
+        if let Some(story) = story {
+            panic!("\n{story}");
+        }
+        let Sums { worlds, looks, merges, forced, .. } = sums;
+        println!("never occurred: {}", sums.tally.silent().join(", "));
+        println!(
+            "{worlds} worlds from seed {}: {looks} looks, {merges} merges, {forced} of them by force",
+            seeds.start
+        );
+        sums
+    }
+
+    #[test]
+    fn worlds_keep_the_invariants_and_come_to_rest() {
+        let first = number("COLDFRAME_SIM_SEED").unwrap_or(1);
+        let count = number("COLDFRAME_SIM_WORLDS").unwrap_or(WORLDS);
+        let sums = keep_the_invariants(first..first + count);
+        assert!(
+            count < 150 || (sums.merges > 1_000 && sums.forced > 10),
+            "these worlds are too quiet to prove anything"
+        );
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)] // a seed that nobody has tried; it is printed
+    fn worlds_that_nobody_has_seen_keep_them_too() {
+        if number("COLDFRAME_SIM_WORLDS").is_none() {
+            let first = Timestamp::now().as_millisecond() as u64;
+            keep_the_invariants(first..first + FRESH);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_world() {
+        let diary = |seed| run::told(draw::draw(seed, 20), decide::plan).diary;
+        assert_eq!(diary(7), diary(7));
+        assert_ne!(diary(7), diary(8));
+    }
+
+    /// A quick look; `tests/kill-matrix.sh` finds every one.
+    #[test]
+    fn planted_bugs_are_found() {
+        let rows = planted::matrix(DAYS, planted::QUICK, cores());
+        rows.iter().for_each(|row| println!("{row}"));
+        let killed = rows.iter().filter(|row| row.found.is_some()).count();
+        assert!(killed * 2 > rows.len(), "only {killed} found within {} worlds each", planted::QUICK);
+    }
 }

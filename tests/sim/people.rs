@@ -2,7 +2,7 @@
 
 use decide::model::{Freeze, Merge, Tier};
 use decide::snapshot::{CommandKind, ReviewVerdict};
-use decide::{Digest, Person, PluginName};
+use decide::{Digest, Person, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -16,21 +16,29 @@ fn minutes(minutes: u64) -> SignedDuration {
 }
 
 pub fn befall(world: &mut World, happening: Happening) {
+    world.tally.variant("happening", &happening);
     if !matches!(happening, Happening::Ring) {
         world.note(format!("{happening:?}"));
     }
-    let until = |minutes: u64| Some(world.now + SignedDuration::from_mins(minutes as i64));
+    let now = world.now;
+    let until = |minutes: u64| now + SignedDuration::from_mins(minutes as i64);
     match happening {
         Happening::Publish { plugin, version, quality, marked_breaking } => {
             let release = Published::new(&plugin, version.parse().unwrap(), quality, marked_breaking);
             world.publish(&plugin, release);
         }
         Happening::Retag { plugin, version } => retag(world, &plugin, &version),
+        Happening::Yank { plugin, version } => {
+            let version: Version = version.parse().unwrap();
+            let release = world.releases.get_mut(&plugin).unwrap().get_mut(&version);
+            release.into_iter().for_each(|release| release.yanked = true);
+        }
         Happening::Review { plugin, tier, what } => review(world, &(plugin, tier), what),
         Happening::Hold { plugin, tier } => {
             command(world, &(plugin, tier), CommandKind::Hold { why: "wait".to_string() })
         }
         Happening::Resume { plugin, tier } => command(world, &(plugin, tier), CommandKind::Resume),
+        Happening::Acknowledge { plugin, tier, right } => acknowledge(world, &(plugin, tier), right),
         Happening::Close { plugin, tier } => {
             if let Some(number) = world.open_pull(&(plugin, tier)).map(|pull| pull.number) {
                 world.close(number, OWNERS[0]);
@@ -55,48 +63,83 @@ pub fn befall(world: &mut World, happening: Happening) {
             }
         }
         Happening::CommitByHand { plugin, tier, back } => commit_by_hand(world, &(plugin, tier), back),
-        Happening::Freeze { tier, hours } => {
-            let end = world.now + minutes(hours * 60);
-            let why = format!("freeze of {}", world.now);
-            let ends_itself = hours % 2 == 0;
-            let freeze = Freeze {
-                why: why.clone(),
-                by: Some(Person::from(OWNERS[0])),
-                tiers: tier.into_iter().collect(),
-                until: ends_itself.then_some(end),
-                ..Freeze::default()
-            };
-            world.policy.freezes.push(freeze);
-            world.policy_commit += 1;
-            if !ends_itself {
-                world.schedule(end, Due::Unfreeze { why });
-            }
-        }
-        Happening::DropForce { tier } => {
-            for plugin in &mut world.policy.plugins {
-                plugin.tiers.iter_mut().filter(|known| known.name == tier).for_each(|tier| tier.force = None);
-            }
-            world.policy_commit += 1;
+        Happening::Freeze { tier, hours } => freeze(world, tier, hours),
+        Happening::EditPolicy { tier, edit } => crate::edits::edit(world, &tier, edit),
+        Happening::Overlap { tier, hours } => {
+            crate::edits::overlap(world, &tier, true);
+            world.schedule(until(hours * 60), Due::EndOverlap { tier });
         }
         Happening::BreakPolicy { hours } => {
             world.policy_broken = true;
-            world.schedule(world.now + minutes(hours * 60), Due::MendPolicy);
+            world.schedule(until(hours * 60), Due::MendPolicy);
         }
         Happening::Flap { cluster, minutes } => fleet::disturb(world, &cluster, minutes, Condition::Degraded),
         Happening::Suspend { cluster, minutes } => fleet::disturb(world, &cluster, minutes, Condition::Suspended),
-        Happening::Vanish { cluster, minutes: length, stale } => {
-            let absence = Absence { until: world.now + minutes(length), stale_since: stale.then_some(world.now) };
+        Happening::Vanish { cluster, minutes, stale } => {
+            let absence = Absence { until: until(minutes), stale_since: stale.then_some(world.now) };
             world.vanished.insert(cluster, absence);
         }
-        Happening::Outage { minutes } => world.outage = until(minutes),
-        Happening::Lag { minutes, seconds } => {
-            world.lag = until(minutes).map(|until| (until, SignedDuration::from_secs(seconds as i64)));
+        Happening::Lie { cluster, minutes, lie } => {
+            world.lies.insert(cluster, (until(minutes), lie));
         }
-        Happening::Skew { minutes } => world.skew = until(minutes),
-        Happening::NoRegistry { minutes } => world.no_registry = until(minutes),
-        Happening::NoInventory { minutes } => world.no_inventory = until(minutes),
+        Happening::Join { cluster, tier } => fleet::join(world, &cluster, &tier),
+        Happening::Leave { cluster } => fleet::leave(world, &cluster),
+        Happening::Retier { cluster, tier } => fleet::retier(world, &cluster, &tier),
+        Happening::Outage { minutes } => world.outage = Some(until(minutes)),
+        Happening::Lag { minutes, seconds } => {
+            world.lag = Some((until(minutes), SignedDuration::from_secs(seconds as i64)));
+        }
+        Happening::WrongMissing { plugin, minutes } => world.missing = Some((until(minutes), plugin)),
+        Happening::Unreadable { minutes, what } => world.unreadable = Some((until(minutes), what)),
+        Happening::Skew { minutes, seconds } => world.skew = Some((until(minutes), seconds)),
+        Happening::NoRegistry { minutes } => world.no_registry = Some(until(minutes)),
+        Happening::NoInventory { minutes } => world.no_inventory = Some(until(minutes)),
+        Happening::LoseLedger { pushes, hours } => {
+            world.branch.lose(pushes as usize);
+            world.losses += 1;
+            world.schedule(until(hours * 20), Due::Confirm { allowed: false });
+            world.schedule(until(hours * 60), Due::Confirm { allowed: true });
+        }
         Happening::Ring => {}
     }
+}
+
+fn freeze(world: &mut World, tier: Option<TierName>, hours: u64) {
+    let end = world.now + minutes(hours * 60);
+    let why = format!("freeze of {}", world.now);
+    let ends_itself = hours.is_multiple_of(2);
+    let freeze = Freeze {
+        why: why.clone(),
+        by: Some(Person::from(OWNERS[0])),
+        tiers: tier.into_iter().collect(),
+        plugins: Vec::new(),
+        select: None,
+        until: ends_itself.then_some(end),
+    };
+    world.policy.freezes.push(freeze);
+    world.policy_commit += 1;
+    if !ends_itself {
+        world.schedule(end, Due::Unfreeze { why });
+    }
+}
+
+/// Somebody acknowledges the release of a pull request, or the one that ran there before.
+fn acknowledge(world: &mut World, spot: &Spot, right: bool) {
+    let Some(pull) = world.open_pull(spot) else { return };
+    let older = world.accepted(&spot.0).into_iter().filter(|known| *known < pull.version).max();
+    let named = if right { Some(pull.version.clone()) } else { older };
+    if let Some(version) = named {
+        command(world, spot, CommandKind::Acknowledge { version: version.to_string().parse().unwrap() });
+    }
+}
+
+/// Somebody gives up what the ledger branch lost, on the newest pull request.
+pub fn give_up_the_lost(world: &mut World, allowed: bool) {
+    let now = world.now;
+    let (Some(cited), Some(newest)) = (world.branch.lost().pop(), world.pulls.last_mut()) else { return };
+    let by = if allowed { OWNERS[0] } else { STRANGER };
+    newest.command(now, by, CommandKind::Rebuild { cited: cited.short().to_string() });
+    world.note(format!("{by} gives up the lost ledger commit {}", cited.short()));
 }
 
 fn retag(world: &mut World, plugin: &PluginName, version: &str) {
@@ -137,12 +180,14 @@ fn command(world: &mut World, spot: &Spot, what: CommandKind) {
 
 pub fn push_to_branch(world: &mut World, number: u64) {
     let (head, now) = (world.new_commit(), world.now);
+    let pusher = *world.luck(&["push", &head]).pick(&[WRITER, OWNERS[1]]);
     let pull = world.pull_mut(number).unwrap();
     pull.remember(now);
     pull.head = head.clone();
     pull.head_at = now;
     pull.ours = false;
-    world.note(format!("{WRITER} pushes {} to the branch of #{number}", &head[..7]));
+    pull.last_pusher = pusher;
+    world.note(format!("{pusher} pushes {} to the branch of #{number}", &head[..7]));
     world.new_head(number, head);
 }
 
@@ -155,7 +200,7 @@ fn merge_by_hand(world: &mut World, number: u64) {
 
 /// Somebody writes a version to the base branch, past every pull request.
 fn commit_by_hand(world: &mut World, spot: &Spot, back: bool) {
-    let present = world.base[spot].iter().map(|place| place.version.clone()).max().unwrap();
+    let Some(present) = world.base[spot].iter().map(|place| place.version.clone()).max() else { return };
     let accepted = world.accepted(&spot.0);
     let choice = if back { accepted.into_iter().filter(|v| *v < present).max() } else { accepted.into_iter().max() };
     let Some(version) = choice else { return };
@@ -167,7 +212,7 @@ fn commit_by_hand(world: &mut World, spot: &Spot, back: bool) {
         .map(|(index, place)| if only_one && index > 0 { place.version.clone() } else { version.clone() })
         .collect();
     world.note(format!("{WRITER} commits {} {version} to {} by hand", spot.0, spot.1));
-    world.commit(spot, &versions, false);
+    world.commit(spot, &versions);
 }
 
 /// A stranger, an App, the bot itself, or somebody who owns nothing approves.
@@ -201,9 +246,8 @@ pub fn answer_at_once(world: &mut World, number: u64) {
     pull.command(now, WRITER, CommandKind::Acknowledge { version });
     let (spot, version) = (pull.spot.clone(), pull.version.clone());
     world.note(format!("both owners approve #{number}"));
-    let from = world.base[&spot].iter().map(|place| place.version.clone()).min().unwrap();
-    let tier = world.tier(&spot).clone();
-    if who_merges(&tier, &from, &version) == Merge::Manual {
+    let (from, tier) = (world.from(&spot), world.tier(&spot).clone());
+    if who_merges(&tier, from.as_ref(), &version) == Merge::Manual {
         merge_by_hand(world, number);
     }
 }
@@ -218,7 +262,10 @@ pub fn settle_open_business(world: &mut World) {
         pull.draft = false;
         pull.check = Some(true);
         pull.command(now, WRITER, CommandKind::Resume);
-        if pull.ours {
+        let (ours, spot, version) = (pull.ours, pull.spot.clone(), pull.version.clone());
+        // What is no longer published goes nowhere; nor does what the bot forgot with its ledger.
+        let gone = world.release(&spot.0, &version).is_none_or(|release| release.yanked) || world.losses > 0;
+        if ours && !gone {
             answer_at_once(world, number);
         } else {
             world.close(number, OWNERS[0]);
@@ -227,7 +274,8 @@ pub fn settle_open_business(world: &mut World) {
 }
 
 /// The tier's merge rule for a step, by the numbers that change.
-pub fn who_merges(tier: &Tier, from: &Version, to: &Version) -> Merge {
+pub fn who_merges(tier: &Tier, from: Option<&Version>, to: &Version) -> Merge {
+    let Some(from) = from else { return tier.merge.major };
     if from.major != to.major {
         tier.merge.major
     } else if from.minor != to.minor {
@@ -242,8 +290,9 @@ impl World {
     pub fn accepted(&self, plugin: &PluginName) -> Vec<Version> {
         let policy = self.policy.plugins.iter().find(|known| known.name == *plugin).unwrap();
         let bound = if policy.constraint.is_some() { 3 } else { u64::MAX };
-        let releases = self.releases[plugin].keys();
-        releases.filter(|version| version.pre.is_empty() && version.major < bound).cloned().collect()
+        let releases = self.releases[plugin].values().filter(|release| !release.yanked);
+        let versions = releases.map(|release| &release.version);
+        versions.filter(|version| version.pre.is_empty() && version.major < bound).cloned().collect()
     }
 
     pub fn tier(&self, spot: &Spot) -> &Tier {

@@ -8,7 +8,7 @@ use decide::{Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use crate::scenario::BranchRules;
+use crate::scenario::{BranchRules, Mode, Unreadable};
 use crate::world::{Due, Spot, World};
 
 /// Who wrote the policy's CODEOWNERS lines, and who else has opinions.
@@ -28,6 +28,7 @@ pub struct PullRequest {
     pub version: Version,
     /// Whether the bot wrote the head.
     pub ours: bool,
+    pub last_pusher: &'static str,
     /// Every head that the bot wrote, and what the last of them holds.
     pub bot_heads: Vec<String>,
     pub bot_version: Version,
@@ -168,21 +169,45 @@ impl PullRequest {
             draft: self.draft,
             mergeable,
             review_decision: self.decision(world.scenario.rules),
-            reviews: self.reviews.clone(),
-            owned: Read::Known(
-                world.base[&self.spot]
-                    .iter()
-                    .map(|place| OwnedPath {
-                        path: place.file.clone(),
-                        owners: vec!["@acme/platform".to_string()],
-                        people: OWNERS.iter().map(|owner| Person::from(*owner)).collect(),
-                    })
-                    .collect(),
-            ),
-            checks: Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() }),
-            commands: self.commands.clone(),
+            reviews: self.shown_reviews(world),
+            owned: if world.cannot_read(Unreadable::Owners) {
+                Read::Unread("CODEOWNERS does not answer".to_string())
+            } else {
+                Read::Known(
+                    world.base[&self.spot]
+                        .iter()
+                        .map(|place| OwnedPath {
+                            path: place.file.clone(),
+                            owners: vec!["@acme/platform".to_string()],
+                            people: OWNERS.iter().map(|owner| Person::from(*owner)).collect(),
+                        })
+                        .collect(),
+                )
+            },
+            checks: if world.cannot_read(Unreadable::Checks) {
+                Read::Unread("the checks do not answer".to_string())
+            } else {
+                Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() })
+            },
+            commands: self.shown_commands(world),
             notices: self.notices.clone(),
         }
+    }
+
+    fn shown_reviews(&self, world: &World) -> Vec<Review> {
+        let mut reviews = self.reviews.clone();
+        if world.cannot_read(Unreadable::Rights) {
+            reviews.iter_mut().for_each(|review| review.may_write = Read::Unread("no answer".to_string()));
+        }
+        reviews
+    }
+
+    fn shown_commands(&self, world: &World) -> Vec<Command> {
+        let mut commands = self.commands.clone();
+        if world.cannot_read(Unreadable::Rights) {
+            commands.iter_mut().for_each(|command| command.allowed = Read::Unread("no answer".to_string()));
+        }
+        commands
     }
 
     pub fn review(&mut self, now: Timestamp, by: &str, verdict: ReviewVerdict) {
@@ -217,6 +242,7 @@ impl World {
             bot_wrote_at: self.now,
             version,
             ours: true,
+            last_pusher: BOT,
             built_on,
             head_at: self.now,
             opened_at: self.now,
@@ -244,7 +270,9 @@ impl World {
             pull.check = calm.then_some(true);
         }
         if calm {
-            crate::people::answer_at_once(self, number);
+            if self.scenario.mode == Mode::Answered {
+                crate::people::answer_at_once(self, number);
+            }
             return;
         }
         self.schedule(now + ends, Due::Check { pull: number, head: head.clone(), green });
@@ -254,6 +282,25 @@ impl World {
         if reviews {
             self.schedule(now + looks, Due::Review { pull: number, head });
         }
+    }
+
+    /// The bot moves a pull request to a commit that it wrote.
+    pub fn push_branch(&mut self, number: u64, commit: String) {
+        let now = self.now;
+        let (version, built_on) = self.written[&commit].clone();
+        let Some(pull) = self.pull_mut(number) else { return };
+        pull.remember(now);
+        pull.head.clone_from(&commit);
+        pull.head_at = now;
+        pull.ours = true;
+        pull.bot_heads.push(commit.clone());
+        pull.bot_version = version.clone();
+        pull.bot_wrote_at = now;
+        pull.version = version.clone();
+        pull.built_on = built_on;
+        pull.last_pusher = BOT;
+        self.note(format!("#{number} is moved to {version}"));
+        self.new_head(number, commit);
     }
 
     /// Merges a pull request: what its head says is on the base branch now.
@@ -266,7 +313,8 @@ impl World {
         let (spot, version) = (pull.spot.clone(), pull.version.clone());
         self.note(format!("#{number} is merged by {by}: {} {version} on {}", spot.0, spot.1));
         let places = self.base[&spot].len();
-        self.commit(&spot, &vec![version; places], by == BOT);
+        self.commit(&spot, &vec![version; places]);
+        self.tally.count("deed", if by == BOT { "BotMerges" } else { "PersonMerges" });
     }
 
     pub fn close(&mut self, number: u64, by: &str) {

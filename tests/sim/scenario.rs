@@ -1,17 +1,12 @@
-//! What a world is made of, drawn from a seed: policy, fleet, branch rules, and everything that
-//! will happen to it. Nothing in here happens yet.
+//! What a world is made of before its first instant: policy, fleet, branch rules, and everything
+//! that will happen to it. Nothing happens in here; how it is drawn from a seed is in `draw`.
 
 use std::collections::BTreeSet;
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, PluginPolicy, Policy, Soak, Tier};
-use decide::selector::Selector;
+use decide::model::{Policy, Tier};
 use decide::snapshot::Cluster;
-use decide::window::{ClosedDays, Range, Windows};
 use decide::{ClusterName, PluginName, TierName};
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
-
-use crate::rng::Rng;
+use jiff::Timestamp;
 
 /// A whole world before its first instant.
 #[derive(Clone, Debug)]
@@ -21,6 +16,8 @@ pub struct Scenario {
     pub clusters: Vec<Cluster>,
     /// Plugins that have one file per cluster; the others have one per tier.
     pub per_cluster: BTreeSet<PluginName>,
+    /// Plugins whose clusters prove the digest of what they run.
+    pub digests: BTreeSet<PluginName>,
     pub rules: BranchRules,
     /// A second App may merge without a review.
     pub bypass: bool,
@@ -28,12 +25,27 @@ pub struct Scenario {
     pub guarded: bool,
     /// Readings say since when.
     pub since_known: bool,
+    /// Two processes run, each with its own memory of the ledger.
+    pub replicas: bool,
     pub start: Timestamp,
-    /// From here on nothing goes wrong any more and people answer at once.
+    /// From here on nothing goes wrong any more; in safety mode the world ends here instead.
     pub calm: Timestamp,
+    pub mode: Mode,
     pub happenings: Vec<(Timestamp, Happening)>,
     /// What goes wrong inside a tick, by the number of the tick.
     pub cuts: Vec<(u32, Cut)>,
+}
+
+/// What becomes of a world's troubles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They last to the end; only what must never happen is checked.
+    Safety,
+    /// They end, people answer at once, a last good release comes out: it has to arrive.
+    Answered,
+    /// They end and nobody ever answers: what nobody is asked for has to arrive, the rest has to say
+    /// whom it waits for.
+    Silent,
 }
 
 /// What the base branch asks of a merge.
@@ -50,6 +62,8 @@ pub enum Quality {
     Good,
     /// Degraded on this rung of the ladder and above, after it looked healthy for a while.
     Degrades(usize),
+    /// Degraded now and then on this rung and above, healthy between.
+    Flaps(usize),
     /// Given up by its controller.
     Fails(usize),
     /// Never gets ready.
@@ -69,6 +83,10 @@ pub enum Happening {
         plugin: PluginName,
         version: String,
     },
+    Yank {
+        plugin: PluginName,
+        version: String,
+    },
     // people, at the pull request that is open for this plugin and tier, if there is one
     Review {
         plugin: PluginName,
@@ -82,6 +100,11 @@ pub enum Happening {
     Resume {
         plugin: PluginName,
         tier: TierName,
+    },
+    Acknowledge {
+        plugin: PluginName,
+        tier: TierName,
+        right: bool,
     },
     Close {
         plugin: PluginName,
@@ -110,8 +133,14 @@ pub enum Happening {
         tier: Option<TierName>,
         hours: u64,
     },
-    DropForce {
+    EditPolicy {
         tier: TierName,
+        edit: Edit,
+    },
+    /// A tier's selector takes the next tier's clusters too, for a while.
+    Overlap {
+        tier: TierName,
+        hours: u64,
     },
     BreakPolicy {
         hours: u64,
@@ -130,7 +159,23 @@ pub enum Happening {
         minutes: u64,
         stale: bool,
     },
-    // the hub and the registry
+    Lie {
+        cluster: ClusterName,
+        minutes: u64,
+        lie: Lie,
+    },
+    Join {
+        cluster: ClusterName,
+        tier: TierName,
+    },
+    Leave {
+        cluster: ClusterName,
+    },
+    Retier {
+        cluster: ClusterName,
+        tier: TierName,
+    },
+    // the hub, the registry, our own machine
     Outage {
         minutes: u64,
     },
@@ -138,14 +183,27 @@ pub enum Happening {
         minutes: u64,
         seconds: u64,
     },
+    WrongMissing {
+        plugin: PluginName,
+        minutes: u64,
+    },
+    Unreadable {
+        minutes: u64,
+        what: Unreadable,
+    },
     Skew {
         minutes: u64,
+        seconds: i64,
     },
     NoRegistry {
         minutes: u64,
     },
     NoInventory {
         minutes: u64,
+    },
+    LoseLedger {
+        pushes: u64,
+        hours: u64,
     },
     /// A webhook: look now, for no reason that it names.
     Ring,
@@ -161,6 +219,44 @@ pub enum Opinion {
     Noise,
 }
 
+/// What somebody changes in the policy file of a tier.
+#[derive(Clone, Copy, Debug)]
+pub enum Edit {
+    LongerSoak,
+    ShorterSoak,
+    ForceOn,
+    ForceOff,
+    LongerForce,
+    ShorterForce,
+    Automatic,
+    Approved,
+    MoreApprovals,
+    FewerApprovals,
+    WindowsOff,
+}
+
+/// What a cluster says that proves nothing about the present release.
+#[derive(Clone, Copy, Debug)]
+pub enum Lie {
+    /// Healthy, of the version before.
+    OldVersion,
+    /// The status speaks of an older generation: on the way, whatever it says.
+    OldGeneration,
+    /// Healthy, without naming a version.
+    NoVersion,
+    /// Healthy, on this version, with other content.
+    OtherContent,
+}
+
+/// A fact that cannot be read for a while though the hub answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    Checks,
+    Owners,
+    Rights,
+    Files,
+}
+
 /// What goes wrong in the middle of a tick.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
@@ -172,139 +268,12 @@ pub enum Cut {
     PushBeforeMerge,
     /// So many minutes pass between looking and acting.
     Stall { minutes: u64 },
+    /// The other process looks and acts between our look and our deeds.
+    Overtaken,
 }
 
-const PLUGINS: [&str; 3] = ["cert-manager", "ingress", "logs"];
-const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];
-
 impl Scenario {
-    pub fn draw(seed: u64) -> Self {
-        let mut rng = Rng::fate(seed, &["scenario"]);
-        let start: Timestamp = "2026-03-02T06:00:00Z".parse().unwrap();
-        let start = start + rng.minutes(0, 7 * 24 * 60);
-        let calm = start + rng.minutes(3 * 24 * 60, 15 * 24 * 60);
-        let rungs = rng.range(2, 4) as usize;
-        let max_age = SignedDuration::from_mins(*rng.pick(&[5, 20, 60]));
-        let windows = rng.chance(30).then(|| windows(&mut rng, true));
-        let tiers: Vec<Tier> = TIERS[4 - rungs..]
-            .iter()
-            .enumerate()
-            .map(|(i, name)| tier(&mut rng, name, i, max_age, windows.is_none()))
-            .collect();
-        let clusters = fleet(&mut rng, &tiers);
-        let plugins: Vec<PluginPolicy> = PLUGINS[..rng.range(1, 3) as usize]
-            .iter()
-            .map(|name| PluginPolicy {
-                constraint: rng.chance(30).then(|| "<3.0.0".parse().unwrap()),
-                ..PluginPolicy::new(PluginName::from(*name), tiers.clone())
-            })
-            .collect();
-        let per_cluster = plugins.iter().filter(|_| rng.chance(40)).map(|plugin| plugin.name.clone()).collect();
-        let largest =
-            tiers.iter().map(|tier| clusters.iter().filter(|c| c.labels["tier"] == tier.name.as_str()).count());
-        let largest = largest.max().unwrap_or(1) as u64;
-        let limits = Limits {
-            open_pulls: rng.chance(25).then(|| rng.range(1, 4) as u32),
-            clusters_per_hour: rng.chance(25).then(|| rng.range(largest, largest + 4) as u32),
-        };
-        let mut scenario = Self {
-            seed,
-            policy: Policy { windows, limits, plugins, ..Policy::default() },
-            clusters,
-            per_cluster,
-            rules: BranchRules { review: rng.chance(60), dismiss_stale: rng.chance(50), check: rng.chance(50) },
-            bypass: rng.chance(70),
-            guarded: rng.chance(85),
-            since_known: rng.chance(70),
-            start,
-            calm,
-            happenings: Vec::new(),
-            cuts: Vec::new(),
-        };
-        scenario.happenings = crate::trouble::happenings(&scenario, &mut rng);
-        scenario.cuts = crate::trouble::cuts(&mut rng);
-        scenario
-    }
-
     pub fn tiers(&self) -> &[Tier] {
         &self.policy.plugins[0].tiers
     }
-
-    /// The clusters of a tier; a label carries the tier's name.
-    pub fn members(&self, tier: &TierName) -> Vec<ClusterName> {
-        let of_tier = |cluster: &&Cluster| cluster.labels["tier"] == tier.as_str();
-        self.clusters.iter().filter(of_tier).map(|cluster| cluster.name.clone()).collect()
-    }
-}
-
-fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration, narrow: bool) -> Tier {
-    let merges = [Merge::Automatic, Merge::Approved, Merge::Approved, Merge::Manual];
-    let merge = if rung == 0 && rng.chance(60) {
-        MergeRule::all(Merge::Automatic)
-    } else if rng.chance(85) {
-        MergeRule::all(merges[rng.range(0, 2) as usize])
-    } else {
-        MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: *rng.pick(&merges) }
-    };
-    let days = |days: u64| SignedDuration::from_hours(24 * days as i64);
-    let select =
-        Selector { match_labels: [("tier".to_string(), name.to_string())].into(), match_expressions: Vec::new() };
-    Tier {
-        merge,
-        approvals: Approvals {
-            code_owners: rng.chance(70),
-            at_least: if rng.chance(20) { 2 } else { 1 },
-            ..Approvals::default()
-        },
-        soak: Soak::at_least(max_age * *rng.pick(&[0, 1, 3, 8])),
-        health: HealthRule {
-            progress_deadline: rng.minutes(90, 300),
-            degraded_for: rng.minutes(5, 20),
-            max_failures: if rng.chance(20) { 1 } else { 0 },
-            max_unknown: if rng.chance(10) { 1 } else { 0 },
-            max_age,
-        },
-        windows: rng.chance(25).then(|| windows(rng, narrow)),
-        force: rng.chance(50).then(|| Force {
-            after: days(rng.range(1, 5)),
-            notice: rng.pick(&[vec![], vec![days(1)], vec![days(1), SignedDuration::from_hours(6)]]).clone(),
-        }),
-        ..Tier::new(TierName::from(name), select)
-    }
-}
-
-fn fleet(rng: &mut Rng, tiers: &[Tier]) -> Vec<Cluster> {
-    let count = rng.range(3.max(tiers.len() as u64), 8) as usize;
-    let mut clusters: Vec<Cluster> = (0..count)
-        .map(|index| {
-            let tier = if index < tiers.len() { &tiers[index].name } else { &rng.pick(tiers).name };
-            Cluster {
-                name: ClusterName::new(format!("{tier}-{index}")),
-                labels: [("tier".to_string(), tier.to_string())].into(),
-            }
-        })
-        .collect();
-    clusters.sort_by(|a, b| a.name.cmp(&b.name));
-    clusters
-}
-
-/// Windows that open in every week; without `narrow` only closed days, as two narrow windows may never
-/// be open together.
-fn windows(rng: &mut Rng, narrow: bool) -> Windows {
-    let zone = *rng.pick(&["Europe/Berlin", "UTC", "America/New_York", "Asia/Kolkata"]);
-    let open = if narrow && rng.chance(80) {
-        let (from, to) = *rng.pick(&[(480, 960), (0, 1440), (1320, 240), (120, 180)]);
-        vec![Range { days: (1..=rng.range(3, 7) as u8).collect(), from, to }]
-    } else {
-        Vec::new()
-    };
-    let closed = if open.is_empty() || rng.chance(30) {
-        let from = rng.range(4, 20) as i8;
-        let date = |day| jiff::civil::date(2026, 3, day);
-        vec![ClosedDays { from: date(from), to: date(from + rng.range(0, 5) as i8), why: "stocktaking".to_string() }]
-    } else {
-        Vec::new()
-    };
-    let room = if rng.chance(20) { SignedDuration::from_mins(30) } else { SignedDuration::ZERO };
-    Windows { open, closed, room, ..Windows::always(TimeZone::get(zone).unwrap()) }
 }

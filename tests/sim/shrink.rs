@@ -1,11 +1,11 @@
 //! Makes a failing world smaller: leaves out happenings and cuts as long as the same invariant breaks.
 
 use crate::Planner;
-use crate::run::{Outcome, run};
+use crate::run::{Outcome, run, told};
 use crate::scenario::Scenario;
 
 /// Runs that a shrinking may cost.
-const TRIES: u32 = 200;
+const TRIES: u32 = 120;
 
 /// The smallest world found that breaks the same invariant, and what came of it.
 pub fn shrink(scenario: &Scenario, broken: &str, planner: Planner) -> (Scenario, Outcome) {
@@ -29,6 +29,8 @@ pub fn shrink(scenario: &Scenario, broken: &str, planner: Planner) -> (Scenario,
         }
         chunk /= 2;
     }
+    // Once more, with its diary.
+    outcome = if outcome.diary.is_empty() { told(best.clone(), planner) } else { outcome };
     (best, outcome)
 }
 

@@ -12,6 +12,9 @@ const LAST: usize = 80;
 
 /// Puts a plan that does something into the diary.
 pub fn plan(world: &mut World, plan: &Plan) {
+    if !world.diarist {
+        return;
+    }
     for record in plan.entries.iter().filter(|record| record.urgency == Urgency::Transition) {
         world.note(match &record.entry {
             Entry::Wave { plugin, tier, version, change } => {
@@ -76,9 +79,14 @@ pub fn board(world: &mut World, plan: &Plan) {
     world.note(format!("  base: {}", base.join(", ")));
 }
 
+/// Whether the whole diary of the whole world is wanted.
+pub fn whole() -> bool {
+    std::env::var("COLDFRAME_SIM_TRACE").is_ok_and(|wish| wish == "all")
+}
+
 /// Everything about a failure: the seed, what broke, the policy in short, and the diary.
 pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
-    let mut text = format!("seed {}\n", scenario.seed);
+    let mut text = format!("seed {}, {:?}, calm at {}\n", scenario.seed, scenario.mode, scenario.calm);
     for broken in &outcome.broken {
         text.push_str(&format!("  {broken}\n"));
     }
@@ -86,7 +94,7 @@ pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
         text.push_str(&format!(
             "  tier {}: {} clusters, merge {:?}/{:?}/{:?}, approvals {:?}, soak {:#}, {:?}, force {:?}, windows {:?}\n",
             tier.name,
-            scenario.members(&tier.name).len(),
+            scenario.clusters.iter().filter(|cluster| cluster.labels["tier"] == tier.name.as_str()).count(),
             tier.merge.patch,
             tier.merge.minor,
             tier.merge.major,
@@ -108,8 +116,7 @@ pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
         scenario.since_known,
         scenario.per_cluster,
     ));
-    let all = std::env::var("COLDFRAME_SIM_TRACE").is_ok_and(|wish| wish == "all");
-    let skipped = if all { 0 } else { outcome.diary.len().saturating_sub(LAST) };
+    let skipped = if whole() { 0 } else { outcome.diary.len().saturating_sub(LAST) };
     if skipped > 0 {
         text.push_str(&format!("  … {skipped} lines before (COLDFRAME_SIM_TRACE=all shows them)\n"));
     }

@@ -4,15 +4,18 @@
 use std::collections::BTreeMap;
 
 use decide::model::Policy;
-use decide::snapshot::Release;
+use decide::snapshot::{Cluster, Release};
 use decide::{ClusterName, Digest, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use crate::branch::Branch;
 use crate::fleet::Running;
+use crate::hand::Written;
 use crate::pulls::PullRequest;
 use crate::rng::Rng;
-use crate::scenario::{Happening, Quality, Scenario};
+use crate::scenario::{Happening, Lie, Mode, Quality, Scenario, Unreadable};
+use crate::tally::Tally;
 
 /// A plugin on a tier.
 pub type Spot = (PluginName, TierName);
@@ -24,20 +27,36 @@ pub struct World {
     /// When the policy file last changed, as its commit.
     pub policy_commit: u64,
     pub policy_broken: bool,
+    /// The clusters as the inventory has them; what their labels say is true.
+    pub inventory: Vec<Cluster>,
+    pub branch: Branch,
+    /// How often the branch was rolled back.
+    pub losses: u32,
+    pub written: Written,
     pub releases: BTreeMap<PluginName, BTreeMap<Version, Published>>,
     pub base: BTreeMap<Spot, Vec<Place>>,
     pub pulls: Vec<PullRequest>,
     pub running: BTreeMap<(ClusterName, PluginName), Running>,
     pub vanished: BTreeMap<ClusterName, Absence>,
+    pub lies: BTreeMap<ClusterName, (Timestamp, Lie)>,
+    /// When every file of a tier first held a version.
+    pub first_uniform: BTreeMap<(Spot, Version), Timestamp>,
     /// The hub answers nothing until then.
     pub outage: Option<Timestamp>,
     /// Lists of pull requests are older than they say, until then, by so much.
     pub lag: Option<(Timestamp, SignedDuration)>,
-    pub skew: Option<Timestamp>,
+    /// Our clock is off by so many seconds, until then.
+    pub skew: Option<(Timestamp, i64)>,
+    /// The list of a plugin's pull requests lacks the open ones, until then.
+    pub missing: Option<(Timestamp, PluginName)>,
+    pub unreadable: Option<(Timestamp, Unreadable)>,
     pub no_registry: Option<Timestamp>,
     pub no_inventory: Option<Timestamp>,
     pub commits: u64,
     pub diary: Vec<(Timestamp, String)>,
+    /// Whether the diary is kept; it costs time.
+    pub diarist: bool,
+    pub tally: Tally,
     queue: BTreeMap<(Timestamp, u64), Due>,
     queued: u64,
 }
@@ -48,7 +67,10 @@ pub struct Published {
     pub version: Version,
     /// As the source shows it.
     pub shown: Release,
+    /// What was published first under this version.
+    pub first_digest: Digest,
     pub retagged: bool,
+    pub yanked: bool,
     pub quality: Quality,
 }
 
@@ -58,8 +80,6 @@ pub struct Place {
     pub file: String,
     pub cluster: Option<ClusterName>,
     pub version: Version,
-    /// Every version that ever stood here, since when, and whether the bot's merge put it there.
-    pub past: Vec<(Timestamp, Version, bool)>,
 }
 
 /// A cluster that does not answer.
@@ -101,6 +121,13 @@ pub enum Due {
         why: String,
     },
     MendPolicy,
+    EndOverlap {
+        tier: TierName,
+    },
+    /// Somebody gives the lost ledger up; at first somebody who may not.
+    Confirm {
+        allowed: bool,
+    },
 }
 
 impl World {
@@ -111,18 +138,28 @@ impl World {
             policy: scenario.policy.clone(),
             policy_commit: 1,
             policy_broken: false,
+            inventory: scenario.clusters.clone(),
+            branch: Branch::default(),
+            losses: 0,
+            written: Written::new(),
             releases: BTreeMap::new(),
             base: BTreeMap::new(),
             pulls: Vec::new(),
             running: BTreeMap::new(),
             vanished: BTreeMap::new(),
+            lies: BTreeMap::new(),
+            first_uniform: BTreeMap::new(),
             outage: None,
             lag: None,
             skew: None,
+            missing: None,
+            unreadable: None,
             no_registry: None,
             no_inventory: None,
             commits: 0,
             diary: Vec::new(),
+            diarist: true,
+            tally: Tally::default(),
             queue: BTreeMap::new(),
             queued: 0,
             scenario,
@@ -131,7 +168,7 @@ impl World {
             let old = Published::new(&plugin.name, first.clone(), Quality::Good, false);
             world.releases.insert(plugin.name.clone(), BTreeMap::from([(first.clone(), old)]));
             for tier in &plugin.tiers {
-                let members = world.scenario.members(&tier.name);
+                let members = world.members(&tier.name);
                 let place = |cluster: Option<ClusterName>| Place {
                     file: format!(
                         "clusters/{}/{}{}.yaml",
@@ -141,14 +178,15 @@ impl World {
                     ),
                     cluster,
                     version: first.clone(),
-                    past: vec![(world.now, first.clone(), false)],
                 };
                 let places = if world.scenario.per_cluster.contains(&plugin.name) {
                     members.iter().cloned().map(Some).map(place).collect()
                 } else {
                     vec![place(None)]
                 };
-                world.base.insert((plugin.name.clone(), tier.name.clone()), places);
+                let spot = (plugin.name.clone(), tier.name.clone());
+                world.first_uniform.insert((spot.clone(), first.clone()), world.now);
+                world.base.insert(spot, places);
                 for cluster in members {
                     let running = Running::new(first.clone(), world.now);
                     world.running.insert((cluster, plugin.name.clone()), running);
@@ -171,7 +209,77 @@ impl World {
     }
 
     pub fn note(&mut self, text: impl Into<String>) {
-        self.diary.push((self.now, text.into()));
+        if self.diarist {
+            self.diary.push((self.now, text.into()));
+        }
+    }
+
+    /// The instant by our own clock.
+    pub fn ours(&self) -> Timestamp {
+        self.now + SignedDuration::from_secs(self.off())
+    }
+
+    /// How many seconds our clock is off.
+    pub fn off(&self) -> i64 {
+        self.skew.filter(|(until, _)| self.now < *until).map_or(0, |(_, seconds)| seconds)
+    }
+
+    /// The clusters of a tier now.
+    pub fn members(&self, tier: &TierName) -> Vec<ClusterName> {
+        let of_tier = |cluster: &&Cluster| cluster.labels["tier"] == tier.as_str();
+        self.inventory.iter().filter(of_tier).map(|cluster| cluster.name.clone()).collect()
+    }
+
+    /// The version that every file of a tier holds.
+    pub fn uniform(&self, spot: &Spot) -> Option<&Version> {
+        let places = &self.base[spot];
+        let first = &places.first()?.version;
+        places.iter().all(|place| place.version == *first).then_some(first)
+    }
+
+    /// The lowest version that a tier's files hold.
+    pub fn from(&self, spot: &Spot) -> Option<Version> {
+        self.base[spot].iter().map(|place| place.version.clone()).min()
+    }
+
+    /// What the bot's own commit on a pull request holds.
+    pub fn bot_version(&self, number: u64) -> Version {
+        let pull = self.pulls.iter().find(|pull| pull.number == number);
+        pull.map_or(Version::new(0, 0, 0), |pull| pull.bot_version.clone())
+    }
+
+    pub fn tier_of(&self, cluster: &ClusterName) -> Option<TierName> {
+        let known = self.inventory.iter().find(|known| known.name == *cluster)?;
+        Some(TierName::new(known.labels["tier"].clone()))
+    }
+
+    /// Gives a cluster its own file, where the plugin has such files.
+    pub fn place(&mut self, spot: &Spot, cluster: &ClusterName, version: Version) {
+        if self.scenario.per_cluster.contains(&spot.0) {
+            let file = format!("clusters/{}/{}-{cluster}.yaml", spot.1, spot.0);
+            let places = self.base.get_mut(spot).unwrap();
+            places.push(Place { file, cluster: Some(cluster.clone()), version });
+            self.note_uniform(spot);
+        }
+    }
+
+    /// Takes a cluster's own file away.
+    pub fn displace(&mut self, spot: &Spot, cluster: &ClusterName) -> Option<Version> {
+        let places = self.base.get_mut(spot)?;
+        let index = places.iter().position(|place| place.cluster.as_ref() == Some(cluster))?;
+        let version = places.remove(index).version;
+        self.note_uniform(spot);
+        Some(version)
+    }
+
+    pub fn cannot_read(&self, what: Unreadable) -> bool {
+        self.unreadable.is_some_and(|(until, fact)| self.now < until && fact == what)
+    }
+
+    pub fn note_uniform(&mut self, spot: &Spot) {
+        if let Some(version) = self.uniform(spot).cloned() {
+            self.first_uniform.entry((spot.clone(), version)).or_insert(self.now);
+        }
     }
 
     /// Lets everything happen up to and including `to`.
@@ -209,6 +317,8 @@ impl World {
                 self.note("the freeze ends");
             }
             Due::MendPolicy => self.policy_broken = false,
+            Due::EndOverlap { tier } => crate::edits::overlap(self, &tier, false),
+            Due::Confirm { allowed } => crate::people::give_up_the_lost(self, allowed),
         }
     }
 
@@ -244,18 +354,17 @@ impl World {
     }
 
     /// Writes versions to the base branch; clusters follow.
-    pub fn commit(&mut self, spot: &Spot, versions: &[Version], by_bot: bool) {
-        let now = self.now;
+    pub fn commit(&mut self, spot: &Spot, versions: &[Version]) {
         let mut moved = Vec::new();
         for (place, version) in self.base.get_mut(spot).unwrap().iter_mut().zip(versions) {
             if place.version != *version {
                 place.version = version.clone();
-                place.past.push((now, version.clone(), by_bot));
                 moved.push((place.cluster.clone(), version.clone()));
             }
         }
+        self.note_uniform(spot);
         for (cluster, version) in moved {
-            let members = cluster.map_or_else(|| self.scenario.members(&spot.1), |cluster| vec![cluster]);
+            let members = cluster.map_or_else(|| self.members(&spot.1), |cluster| vec![cluster]);
             for member in members {
                 crate::fleet::roll_out(self, &member, spot, version.clone());
             }
@@ -264,20 +373,24 @@ impl World {
 
     /// From here on nothing goes wrong: what is broken is mended, and a last good release comes out.
     pub fn calm_down(&mut self) {
-        self.outage = None;
-        self.lag = None;
-        self.skew = None;
-        self.no_registry = None;
-        self.no_inventory = None;
+        (self.outage, self.lag, self.skew, self.missing, self.unreadable) = (None, None, None, None, None);
+        (self.no_registry, self.no_inventory) = (None, None);
         self.policy_broken = false;
         self.policy.freezes.clear();
         self.policy_commit += 1;
         self.vanished.clear();
+        self.lies.clear();
         self.note("calm begins");
+        crate::edits::settle(self);
         crate::fleet::heal(self);
-        crate::people::settle_open_business(self);
+        crate::people::give_up_the_lost(self, true);
+        if self.scenario.mode == Mode::Answered {
+            crate::people::settle_open_business(self);
+        }
         for plugin in self.policy.plugins.clone() {
-            let newest = self.accepted(&plugin.name).into_iter().max().unwrap_or(Version::new(1, 0, 0));
+            let bound = if plugin.constraint.is_some() { 3 } else { u64::MAX };
+            let all = self.releases[&plugin.name].keys().filter(|known| known.major < bound);
+            let newest = all.max().cloned().unwrap_or(Version::new(1, 0, 0));
             let last = Version::new(newest.major, newest.minor, newest.patch + 1);
             self.note(format!("{} {last} is published, the last one", plugin.name));
             let release = Published::new(&plugin.name, last, Quality::Good, false);
@@ -294,7 +407,10 @@ impl Published {
             digest: Some(Digest::new(digest)),
             marked_breaking,
             checks: decide::snapshot::Read::Known(Vec::new()),
+            breaking: Vec::new(),
+            missing_values: Vec::new(),
         };
-        Self { version, shown, retagged: false, quality }
+        let first_digest = shown.digest.clone().unwrap();
+        Self { version, shown, first_digest, retagged: false, yanked: false, quality }
     }
 }

@@ -25,11 +25,11 @@ impl File {
         Self { path, text, code, product_lines }
     }
 
-    /// A file that only tests are compiled with: what its parent declares under `cfg(test)`.
+    /// A file that only tests and benchmarks are compiled with: what its parent declares under `cfg(test)`.
     pub fn is_for_tests(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         let words = ["tests.rs", "testing.rs", "fixture.rs", "golden.rs", "hostile.rs", "puppet.rs"];
-        self.path.contains("/tests/") || words.contains(&name)
+        ["/tests/", "/benches/"].iter().any(|folder| self.path.contains(folder)) || words.contains(&name)
     }
 
     pub fn is_rust(&self) -> bool {

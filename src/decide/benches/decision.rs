@@ -93,6 +93,8 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
             digest: reading().digest,
             marked_breaking: false,
             checks: Read::Known(Vec::new()),
+            breaking: Vec::new(),
+            missing_values: Vec::new(),
         };
         facts.insert(
             plugin.clone(),
@@ -127,6 +129,7 @@ fn wave(tier: &str, clusters: &[Cluster]) -> Vec<Change> {
         until: now() - SignedDuration::from_secs(60),
         paused: false,
         ailing: None,
+        begun: Some(now() - SignedDuration::from_hours(29)),
     };
     vec![
         Change::Intent {

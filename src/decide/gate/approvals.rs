@@ -5,19 +5,20 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::covers;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate, Identity};
 use crate::snapshot::{Pull, Read, Review, ReviewDecision, ReviewVerdict};
-use crate::{Person, Reason};
+use crate::{Person, Reason, TierName, rollback};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     let objections = objections(pull);
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
     }
-    match tier.merge.of(wave.from.as_ref(), &wave.version) {
+    match rollback::rule(tier, wave) {
         Merge::Automatic => automatic(desk, pull),
         Merge::Approved => approved(desk, tier, wave, pull),
         Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
@@ -27,8 +28,12 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 /// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
 /// does not.
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
-    let automatic = tier.merge.of(wave.from.as_ref(), &wave.version) == Merge::Automatic;
-    if automatic && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
+    let waived = match rollback::rule(tier, wave) {
+        Merge::Automatic => true,
+        Merge::Approved => !covers::carried(desk, tier, wave).is_empty(),
+        Merge::Manual => false,
+    };
+    if waived && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
 }
 
 /// Whether the hub would refuse an ordinary merge for want of a review.
@@ -69,7 +74,16 @@ fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
 }
 
 fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
-    let yes = valid(desk, wave, pull);
+    let mut yes = valid(desk, wave, pull);
+    let carried = covers::carried(desk, tier, wave);
+    let mut tiers: Vec<TierName> = Vec::new();
+    for (by, given_on) in carried {
+        if !yes.contains(&by) {
+            yes.push(by);
+            tiers.push(given_on);
+        }
+    }
+    tiers.dedup();
     let mut owners: Vec<String> = Vec::new();
     if tier.approvals.code_owners {
         let owned = match &pull.owned {
@@ -82,8 +96,16 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     }
     let given = u32::try_from(yes.len()).unwrap_or(u32::MAX);
     let mut missing = tier.approvals.at_least.saturating_sub(given);
-    if !owners.is_empty() || (missing == 0 && review_missing(pull)) {
+    if !owners.is_empty() || (missing == 0 && tiers.is_empty() && review_missing(pull)) {
         missing = missing.max(1);
+    }
+    if missing == 0 && !tiers.is_empty() {
+        // The hub counts only what is said on this pull request.
+        return if review_missing(pull) && !desk.snapshot.hub.bypass {
+            Finding::wait(Gate::Approvals, Reason::BypassMissing)
+        } else {
+            Finding::pass(Gate::Approvals, Reason::Covered { by: yes, tiers })
+        };
     }
     if missing == 0 {
         return Finding::pass(Gate::Approvals, Reason::Approved { by: yes });
@@ -104,7 +126,7 @@ fn everybody(pull: &Pull) -> Vec<String> {
 }
 
 /// People whose approval counts for the head as it is.
-fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
+pub(crate) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
     let Some(head) = wave.head() else { return Vec::new() };
     let slack = desk.snapshot.hub.skew.abs().as_secs();
     latest(pull)

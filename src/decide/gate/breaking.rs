@@ -1,5 +1,6 @@
 //! A breaking step waits, on the first tier, for a person to acknowledge the migration notes.
-//! Breaking is by number, or as the author marked it; the comparison of two charts is yet to come.
+//! Breaking is by number, as the author marked it, or by the facts that a comparison of the charts found.
+//! A required value that a member lacks is no matter of words: nothing passes it.
 
 use alloc::vec::Vec;
 
@@ -7,10 +8,14 @@ use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate};
-use crate::snapshot::{Command, CommandKind, Pull, Read};
+use crate::snapshot::{BreakingFact, Command, CommandKind, MissingValue, Pull, Read};
 use crate::{Person, Reason, Version};
 
 pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+    let missing = missing(desk, wave);
+    if !missing.is_empty() {
+        return Finding::fail(Gate::Breaking, Reason::RequiredValueMissing { missing });
+    }
     let Some(from) = &wave.from else { return Finding::pass(Gate::Breaking, Reason::NotBreaking) };
     if !is_breaking(desk, from, &wave.version) {
         return Finding::pass(Gate::Breaking, Reason::NotBreaking);
@@ -21,19 +26,39 @@ pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, pull: &Pull) -
     match pulls.iter().flat_map(|pull| &pull.commands).find_map(|command| acknowledges(command, &wave.version)) {
         Some(by) => Finding::pass(Gate::Breaking, Reason::Acknowledged { by }),
         None => {
-            let because = Reason::BreakingUnacknowledged { from: from.clone(), to: wave.version.clone() };
+            let because = Reason::BreakingUnacknowledged {
+                from: from.clone(),
+                to: wave.version.clone(),
+                facts: facts(desk, from, &wave.version),
+            };
             Finding::wait(Gate::Breaking, because)
         }
     }
 }
 
 /// Whether the step is breaking by number or by its author's mark.
-fn is_breaking(desk: &Desk<'_>, from: &Version, to: &Version) -> bool {
+pub(crate) fn is_breaking(desk: &Desk<'_>, from: &Version, to: &Version) -> bool {
     let marked = |version: &Version| version > from && version <= to;
     to.breaks_after(from)
         || desk
             .releases()
             .is_ok_and(|releases| releases.iter().any(|release| release.marked_breaking && marked(&release.version)))
+        || !facts(desk, from, to).is_empty()
+}
+
+/// The breaking facts of every release on the way.
+fn facts(desk: &Desk<'_>, from: &Version, to: &Version) -> Vec<BreakingFact> {
+    let releases = desk.releases().unwrap_or_default().iter();
+    let between = releases.filter(|release| release.version > *from && release.version <= *to);
+    between.flat_map(|release| release.breaking.clone()).collect()
+}
+
+/// Values that this release requires and members of the wave lack.
+fn missing(desk: &Desk<'_>, wave: &Wave) -> Vec<MissingValue> {
+    let releases = desk.releases().unwrap_or_default().iter();
+    let missing =
+        releases.filter(|release| release.version == wave.version).flat_map(|release| &release.missing_values);
+    missing.filter(|missing| wave.members.contains(&missing.cluster)).cloned().collect()
 }
 
 fn acknowledges(command: &Command, version: &Version) -> Option<Person> {
@@ -50,8 +75,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::plan::Verdict;
-    use crate::snapshot::{Release, Snapshot};
-    use crate::testing::*;
+    use crate::snapshot::{Breaking, Release, Snapshot};
+    use crate::testing::{facts, *};
+    use alloc::string::{String, ToString};
     use alloc::vec;
 
     fn say(world: &mut Snapshot, to: &str, allowed: Read<bool>) {
@@ -110,6 +136,67 @@ mod tests {
                 ),
             ],
         );
+    }
+
+    fn fact(world: &mut Snapshot, of: &str, what: Breaking) {
+        let breaking = vec![BreakingFact { what, at: ago(60) }];
+        let with = Release { breaking, ..release(of) };
+        let mut releases: Vec<Release> =
+            ["1.0.0", "1.1.0"].into_iter().filter(|name| *name != of).map(release).collect();
+        releases.push(with);
+        facts(world).releases = Read::Known(releases);
+    }
+
+    #[test]
+    fn every_fact_waits_for_the_word_and_the_word_is_for_this_version() {
+        let option = || "ingress.host".into();
+        let all = [
+            (Breaking::OptionRequired { option: option() }, "`ingress.host` is required and has no default"),
+            (Breaking::OptionRemoved { option: option() }, "`ingress.host`, which the config sets, is gone"),
+            (Breaking::OptionRetyped { option: option() }, "`ingress.host`, which the config sets, has another type"),
+            (Breaking::Annotated { words: "CRDs".into() }, "its author marked it: CRDs"),
+            (Breaking::CommitMarked { words: String::new() }, "a commit marks it"),
+            (
+                Breaking::KubeVersion { asks: ">=1.30".into(), members: vec!["bronze-1".into(), "b".into()] },
+                "it asks for Kubernetes >=1.30, which excludes bronze-1, b",
+            ),
+        ];
+        for (what, words) in all {
+            let mut world = ready();
+            fact(&mut world, "1.1.0", what.clone());
+            let finding = says(&world, Gate::Breaking);
+            assert_eq!(finding.verdict, WAIT, "{what:?}");
+            let expected = alloc::format!("1.0.0 to 1.1.0 may break ({words}), and nobody");
+            assert!(finding.because.to_string().starts_with(&expected), "{}", finding.because);
+            say(&mut world, "1.2.0", Read::Known(true));
+            assert_eq!(says(&world, Gate::Breaking).verdict, WAIT, "acknowledged for another version: {what:?}");
+            say(&mut world, "1.1.0", Read::Known(true));
+            assert_eq!(says(&world, Gate::Breaking).verdict, Verdict::Pass, "{what:?}");
+            let mut world = ready();
+            fact(&mut world, "1.0.0", what);
+            assert_eq!(says(&world, Gate::Breaking).verdict, Verdict::Pass, "it runs already");
+        }
+    }
+
+    #[test]
+    fn a_required_value_that_a_member_lacks_is_no_matter_of_words() {
+        let lacking = |cluster: &str| {
+            let mut world = ready();
+            let missing_values = vec![MissingValue { cluster: cluster.into(), option: "ingress.host".into() }];
+            facts(&mut world).releases = Read::Known(vec![Release { missing_values, ..release("1.1.0") }]);
+            say(&mut world, "1.1.0", Read::Known(true));
+            world
+        };
+        let finding = says(&lacking("bronze-1"), Gate::Breaking);
+        assert_eq!(finding.verdict, Verdict::Fail);
+        assert_eq!(finding.because.to_string(), "a required value is missing: `ingress.host` for bronze-1");
+        assert!(!merges(&crate::plan(&lacking("bronze-1"), noon())));
+        assert_eq!(says(&lacking("gold-7"), Gate::Breaking).verdict, Verdict::Pass, "no member of this wave");
+        // A first install breaks nothing, and lacks what it lacks.
+        let mut world = lacking("bronze-1");
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().from = None;
+        assert_eq!(says(&world, Gate::Breaking).verdict, Verdict::Fail);
     }
 
     #[test]

@@ -13,18 +13,19 @@ use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{LedgerGuard, LedgerState, Pull, PullState};
-use crate::{PullNumber, Reason, TierName};
+use crate::{PullNumber, Reason, TierName, rollback};
 
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
 /// From when a clock that is already running on this pull request counts: the clock belongs to the
-/// plugin and the tier, a newer release that moved the pull request does not restart it.
-pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<Timestamp> {
+/// plugin and the tier, a newer release that moved the pull request does not restart it; and the
+/// deadline that was announced for it, which the newer release does not move earlier either.
+pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<(Timestamp, Timestamp)> {
     let waves = page.tiers.get(tier)?.iter().rev();
     waves
         .filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull))
-        .find_map(|wave| Some(wave.grace.as_ref()?.since))
+        .find_map(|wave| wave.grace.as_ref().map(|grace| (grace.since, grace.deadline)))
 }
 
 /// The latest of what was announced, start and period without the hub's outages, and each notice
@@ -49,7 +50,9 @@ pub(crate) fn consider(
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
     let at = findings.iter().position(|finding| finding.gate == Gate::Approvals)?;
-    if findings[at].verdict.lets_through() || tier.merge.of(wave.from.as_ref(), &wave.version) != Merge::Approved {
+    // Nothing forces a way back.
+    let forcible = rollback::of(wave).is_none() && rollback::rule(tier, wave) == Merge::Approved;
+    if findings[at].verdict.lets_through() || !forcible {
         return None;
     }
     let (Some(force), Some(grace)) = (&tier.force, &wave.grace) else {
@@ -63,8 +66,10 @@ pub(crate) fn consider(
         findings.push(running(grace.deadline.max(desk.now + before), grace.deadline));
         return None;
     }
-    if desk.now < grace.deadline {
-        findings.push(running(grace.deadline, grace.deadline));
+    // The deadline is the hub's: a clock of ours that runs ahead within bounds must not reach it sooner.
+    let over = grace.deadline + desk.snapshot.hub.skew.abs().min(MOST_SKEW);
+    if desk.now < over {
+        findings.push(running(over, grace.deadline));
         return None;
     }
     if let Some(by) = blocker(desk, pull) {
@@ -139,7 +144,8 @@ mod tests {
     use super::*;
     use crate::ledger::{Change, Landed, Merging, Outage};
     use crate::snapshot::{
-        CheckState, Command, CommandKind, Read, Release, RequiredCheck, Review, ReviewVerdict, SentNotice, Snapshot,
+        CheckState, Command, CommandKind, Mergeable, MissingValue, Read, Release, RequiredCheck, Review, ReviewVerdict,
+        SentNotice, Snapshot,
     };
     use crate::testing::*;
     use alloc::string::String;
@@ -183,10 +189,49 @@ mod tests {
         assert!(matches!(says(&over(), Gate::Approvals).verdict, Verdict::Waived { .. }));
     }
 
+    fn freeze() -> crate::model::Freeze {
+        crate::model::Freeze {
+            why: "audit".into(),
+            by: None,
+            tiers: Vec::new(),
+            plugins: Vec::new(),
+            select: None,
+            until: None,
+        }
+    }
+
+    /// 1.1.0 on qa.
+    fn below(world: &mut Snapshot) -> &mut Wave {
+        let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+        page.tiers.get_mut(&"qa".into()).expect("qa").last_mut().expect("a wave")
+    }
+
+    #[test]
+    fn after_the_first_notice_no_newer_release_moves_the_pull_request() {
+        let moves = |told_them: bool| {
+            let mut world = unapproved();
+            graced(&mut world, 55);
+            if told_them {
+                told(&mut world, 1);
+            }
+            facts(&mut world).releases = Read::Known(vec![release("1.0.0"), release("1.1.0"), release("1.2.0")]);
+            let landed = Landed { at: ago(9), commit: None, by: None };
+            let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+            for change in [found, Change::Finished(ago(8))] {
+                let (plugin, tier) = ("app".into(), "qa".into());
+                world.ledger.apply(&crate::Entry::Wave { plugin, tier, version: version("1.2.0"), change });
+            }
+            facts(&mut world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
+            crate::plan(&world, noon()).actions.iter().any(|action| matches!(action, Action::Update { .. }))
+        };
+        assert!(moves(false) && !moves(true));
+    }
+
+    /// Each condition that is taken away leaves nothing that is forced.
     #[test]
     fn each_condition_of_force_is_needed() {
         type Case = (&'static str, fn(&mut Snapshot));
-        let cases: [Case; 19] = [
+        let cases: [Case; 33] = [
             ("the notice was not sent", |w| edit(w, |pull| pull.notices.clear())),
             ("the notice went out later than its distance", |w| told(w, 9)),
             ("the period is not over", |w| {
@@ -251,6 +296,50 @@ mod tests {
                     });
                 }
             }),
+            ("a freeze", |w| w.policy.freezes.push(freeze())),
+            ("the tier below has not finished it", |w| below(w).finished = None),
+            ("the tier below found it wanting afterwards", |w| {
+                below(w).failed = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
+            }),
+            ("the tier below stalls on it", |w| {
+                below(w).stalled = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
+            }),
+            ("somebody whose rights are not known objects", |w| {
+                edit(w, |pull| {
+                    let may_write = Read::Unread("503".into());
+                    let verdict = ReviewVerdict::ChangesRequested;
+                    pull.reviews = vec![Review { verdict, may_write, ..approval("noor") }];
+                })
+            }),
+            ("a check that is not there yet", |w| {
+                edit(w, |pull| {
+                    pull.checks = Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Pending }])
+                })
+            }),
+            ("checks that could not be read", |w| edit(w, |pull| pull.checks = Read::Unread("503".into()))),
+            ("mergeability unknown", |w| edit(w, |pull| pull.mergeable = Mergeable::Unknown)),
+            ("a conflict", |w| edit(w, |pull| pull.mergeable = Mergeable::Conflict)),
+            ("a required value is missing, though acknowledged", |w| {
+                let missing = MissingValue { cluster: "bronze-1".into(), option: "host".into() };
+                facts(w).releases = Read::Known(vec![Release { missing_values: vec![missing], ..release("1.1.0") }]);
+                edit(w, |pull| {
+                    let what = CommandKind::Acknowledge { version: version("1.1.0") };
+                    pull.commands = vec![Command { by: "maria".into(), at: ago(1), what, allowed: Read::Known(true) }];
+                });
+            }),
+            ("breaking and acknowledged for another version", |w| {
+                facts(w).releases = Read::Known(vec![Release { marked_breaking: true, ..release("1.1.0") }]);
+                edit(w, |pull| {
+                    let what = CommandKind::Acknowledge { version: version("1.2.0") };
+                    pull.commands = vec![Command { by: "maria".into(), at: ago(1), what, allowed: Read::Known(true) }];
+                });
+            }),
+            ("people were told less than `announce` ago", |w| bronze(w).announce = SignedDuration::from_mins(31)),
+            ("the notice is older than the clock: force was off in between", |w| told(w, 71)),
+            ("other content under this version", |w| {
+                let digest = Some("sha256:22".into());
+                facts(w).releases = Read::Known(vec![Release { digest, ..release("1.1.0") }]);
+            }),
             ("a manual tier", |w| bronze(w).merge = crate::model::MergeRule::all(Merge::Manual)),
         ];
         for (name, change) in cases {
@@ -300,6 +389,8 @@ mod tests {
         let mut fresh = unapproved();
         let page = fresh.ledger.plugins.get_mut(&"app".into()).expect("app");
         page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave").pull = None;
-        assert_eq!(grace(&fresh), Some(ago(30)));
+        assert_eq!(grace(&fresh), Some(noon()), "seen late: nobody knows whether force was on when it was opened");
+        fresh.look_again = SignedDuration::from_mins(15);
+        assert_eq!(grace(&fresh), Some(ago(30)), "the look after the opening");
     }
 }

@@ -12,12 +12,15 @@ use crate::plan::{Finding, Gate, MemberState, Verdict};
 use jiff::Timestamp;
 
 pub(crate) fn findings(wave: &Wave, tier: &Tier, health: &Assessment, now: Timestamp) -> Vec<Finding> {
-    vec![state(wave, tier, health), deadline(wave, tier, now), soak(wave, tier, health)]
+    vec![state(wave, tier, health), deadline(wave, tier, now), soak(wave, tier, health, now)]
 }
 
 fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
     if let Some(failed) = &wave.failed {
         return Finding::fail(Gate::Health, failed.why.clone());
+    }
+    if let Some(stalled) = &wave.stalled {
+        return Finding::fail(Gate::Health, Reason::Stalled { why: stalled.why.clone().into() });
     }
     let members = u32::try_from(health.members.len()).unwrap_or(u32::MAX);
     let tolerated = u32::try_from(health.tolerated(&tier.health)).unwrap_or(u32::MAX);
@@ -45,8 +48,12 @@ fn deadline(wave: &Wave, tier: &Tier, now: Timestamp) -> Finding {
     Finding::fail(Gate::ProgressDeadline, because)
 }
 
-fn soak(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
+fn soak(wave: &Wave, tier: &Tier, health: &Assessment, now: Timestamp) -> Finding {
     let of = tier.soak.min;
+    if let Some(through) = &wave.let_through {
+        let because = Reason::SoakOverdue { after: through.after, members: through.members.clone() };
+        return Finding::new(Gate::Soak, Verdict::Waived { since: through.at }, because);
+    }
     if wave.finished.is_some() || (of.is_zero() && health.all_healthy(&tier.health)) {
         let because = if of.is_zero() { Reason::SoakNotAsked } else { Reason::Soaked { of } };
         return Finding::pass(Gate::Soak, because);
@@ -56,7 +63,11 @@ fn soak(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
             let until = soaked.until + (of - soaked.healthy_for);
             Finding::new(Gate::Soak, Verdict::Wait { until: Some(until) }, Reason::Soaking { of })
         }
-        Some(_) => Finding::wait(Gate::Soak, Reason::SoakPaused { of }),
+        Some(_) => {
+            // Until then at the longest, as long as nobody is degraded.
+            let until = crate::soak::longest(wave, tier).filter(|until| *until > now && !health.degraded(&tier.health));
+            Finding::new(Gate::Soak, Verdict::Wait { until }, Reason::SoakPaused { of })
+        }
         None => Finding::wait(Gate::Soak, Reason::Soaking { of }),
     }
 }
@@ -221,10 +232,68 @@ mod tests {
         }
     }
 
+    #[test]
+    fn so_many_may_fail_or_be_unknown_and_no_more() {
+        use Health::{Degraded, Failed, Healthy, Progressing, Suspended, Unknown};
+        #[derive(PartialEq, Debug)]
+        enum Is {
+            Fine,
+            Waits,
+            Lost,
+        }
+        // bronze-1, bronze-2, bronze-3; failures and unknown ones tolerated; past the deadline.
+        let cases = [
+            ([Healthy, Healthy, Healthy], 0, 0, false, Is::Fine),
+            ([Healthy, Healthy, Failed], 0, 0, false, Is::Lost),
+            ([Healthy, Healthy, Failed], 1, 0, false, Is::Fine),
+            ([Healthy, Failed, Failed], 1, 0, false, Is::Lost),
+            ([Failed, Failed, Failed], 3, 0, false, Is::Lost),
+            ([Healthy, Healthy, Unknown], 0, 0, false, Is::Waits),
+            ([Healthy, Healthy, Unknown], 0, 0, true, Is::Lost),
+            ([Healthy, Healthy, Unknown], 0, 1, false, Is::Fine),
+            ([Healthy, Unknown, Unknown], 0, 1, false, Is::Waits),
+            ([Healthy, Unknown, Unknown], 0, 1, true, Is::Lost),
+            ([Unknown, Unknown, Unknown], 0, 3, true, Is::Lost),
+            ([Healthy, Failed, Unknown], 1, 1, false, Is::Fine),
+            ([Healthy, Failed, Unknown], 0, 2, false, Is::Lost),
+            ([Healthy, Failed, Unknown], 1, 0, true, Is::Lost),
+            ([Healthy, Healthy, Progressing], 0, 0, false, Is::Waits),
+            ([Healthy, Healthy, Progressing], 0, 0, true, Is::Lost),
+            ([Healthy, Healthy, Progressing], 1, 0, true, Is::Fine),
+            ([Healthy, Healthy, Suspended], 0, 0, false, Is::Waits),
+            ([Healthy, Healthy, Suspended], 0, 0, true, Is::Lost),
+            ([Healthy, Healthy, Degraded], 1, 0, false, Is::Waits),
+        ];
+        for (states, failures, unknown, late, expected) in cases {
+            let as_is = |health| {
+                let since = (health == Degraded).then_some(ago(1));
+                alloc::vec![Reading { health, since, ..healthy("1.1.0") }]
+            };
+            let mut world = landed(as_is(states[0]));
+            join(&mut world, "bronze-2", as_is(states[1]));
+            join(&mut world, "bronze-3", as_is(states[2]));
+            let rule = &mut bronze(&mut world).health;
+            (rule.max_failures, rule.max_unknown) = (failures, unknown);
+            rule.progress_deadline = SignedDuration::from_mins(if late { 30 } else { 31 });
+            let is = match says(&world, Gate::Health).verdict {
+                Verdict::Pass => Is::Fine,
+                Verdict::Wait { .. } | Verdict::Unknown => Is::Waits,
+                Verdict::Fail => Is::Lost,
+                Verdict::Waived { .. } => unreachable!(),
+            };
+            assert_eq!(is, expected, "{states:?}, {failures} and {unknown} tolerated, late: {late}");
+        }
+    }
+
     fn soaked(minutes: i64, until: i64, paused: bool, world: &mut Snapshot) {
         remember(world, Change::Converged(ago(25)));
-        let soaked =
-            Soaked { healthy_for: SignedDuration::from_mins(minutes), until: ago(until), paused, ailing: None };
+        let soaked = Soaked {
+            healthy_for: SignedDuration::from_mins(minutes),
+            until: ago(until),
+            paused,
+            ailing: None,
+            begun: Some(ago(25)),
+        };
         remember(world, Change::Soaked(soaked));
     }
 

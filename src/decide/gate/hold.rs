@@ -22,8 +22,11 @@ fn holder(pull: &Pull) -> Option<(Person, alloc::string::String)> {
             (CommandKind::Hold { why }, Read::Known(true) | Read::Unread(_)) => {
                 holder = Some((command.by.clone(), why.clone()));
             }
+            // As long as nobody knows whether it counts, nothing merges; then it is a verdict.
+            (CommandKind::Fail { why }, Read::Unread(_)) => holder = Some((command.by.clone(), why.clone())),
             (CommandKind::Resume, Read::Known(true)) => holder = None,
             (CommandKind::Hold { .. }, Read::Known(false))
+            | (CommandKind::Fail { .. }, Read::Known(_))
             | (CommandKind::Resume, Read::Known(false) | Read::Unread(_))
             | (CommandKind::Acknowledge { .. } | CommandKind::Rebuild { .. }, _) => {}
         }
@@ -71,6 +74,18 @@ mod tests {
                     "nobody",
                 ),
                 ("rights not known", |w| said(w, &[("eve", hold(), Read::Unread("503".into()))]), WAIT, "held by eve"),
+                (
+                    "failed by somebody whose rights are not known",
+                    |w| said(w, &[("eve", CommandKind::Fail { why: "broke".into() }, Read::Unread("503".into()))]),
+                    WAIT,
+                    "held by eve: broke",
+                ),
+                (
+                    "failed by somebody who may not",
+                    |w| said(w, &[("eve", CommandKind::Fail { why: "broke".into() }, Read::Known(false))]),
+                    Verdict::Pass,
+                    "nobody",
+                ),
                 (
                     "resumed",
                     |w| {

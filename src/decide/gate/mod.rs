@@ -2,8 +2,10 @@
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
 pub(crate) mod after;
+pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
+pub(crate) mod covers;
 pub(crate) mod freeze;
 pub(crate) mod grace;
 pub(crate) mod head;
@@ -25,7 +27,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version};
+use crate::{ClusterName, Reason, TierName, Version, rollback};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -71,6 +73,7 @@ impl Standing {
         let tier = &desk.policy.tiers[rung];
         let current = wave.head().is_some_and(|head| head.commit == pull.head);
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+        // Trailers prove nothing here: who amends our commit keeps them.
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
         Self {
@@ -142,8 +145,11 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+    if rollback::of(wave).is_some() {
+        return rollback::findings(desk, rung, wave, pull, standing);
+    }
     let tier = &desk.policy.tiers[rung];
-    vec![
+    let mut findings = vec![
         ledger::finding(desk),
         release::finding(desk, rung, &wave.version),
         tier_below::finding(desk, rung, &wave.version),
@@ -152,9 +158,19 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         release::rejection(desk, rung, &wave.version),
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
-        window::finding(desk, tier, wave),
+        window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
-    ]
+    ];
+    announced(desk, tier, wave, &mut findings);
+    findings
+}
+
+/// Puts what the announcement says before the approvals, where the file asks for one.
+pub(crate) fn announced(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mut Vec<Finding>) {
+    let at = findings.iter().position(|finding| finding.gate >= Gate::Announce).unwrap_or(findings.len());
+    if let Some(finding) = announce::finding(desk, tier, wave) {
+        findings.insert(at, finding);
+    }
 }

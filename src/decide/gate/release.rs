@@ -4,19 +4,13 @@
 use crate::desk::Desk;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::release::{held, rejected, unaccepted};
+use crate::release::{doubted, held, rejected, unaccepted};
 use crate::snapshot::Place;
 use crate::{Reason, Version, cooldown};
 
 pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
     match unaccepted(desk, rung, version).or_else(|| held(desk, version)) {
-        None => match cooldown::cooling(desk, rung, version) {
-            Some(until) => {
-                let because = Reason::Cooling { cooldown: desk.policy.cooldown };
-                Finding::new(Gate::Release, Verdict::Wait { until: Some(until) }, because)
-            }
-            None => Finding::pass(Gate::Release, Reason::Accepted),
-        },
+        None => accepted(desk, rung, version),
         // A source that left it out once may list it again at the next look.
         Some(why @ (Reason::Unread { .. } | Reason::Yanked { .. })) => {
             Finding::new(Gate::Release, Verdict::Unknown, why)
@@ -34,6 +28,21 @@ pub(crate) fn range(desk: &Desk<'_>, tier: &Tier) -> Option<Finding> {
     let places = desk.facts?.base.known()?.get(&tier.name)?;
     let because = |place: &Place| Some(Reason::RangeInPlace { file: place.file.clone(), range: place.range.clone()? });
     places.iter().find_map(because).map(|why| Finding::fail(Gate::Release, why))
+}
+
+/// One that may climb, unless it is taken together with others later, or somebody may have said that it
+/// failed.
+fn accepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
+    if let Some(why) = doubted(desk, version) {
+        return Finding::unread(Gate::Release, "whether somebody may say that it failed", why);
+    }
+    match cooldown::cooling(desk, rung, version) {
+        Some(until) => {
+            let because = Reason::Cooling { cooldown: desk.policy.cooldown };
+            Finding::new(Gate::Release, Verdict::Wait { until: Some(until) }, because)
+        }
+        None => Finding::pass(Gate::Release, Reason::Accepted),
+    }
 }
 
 /// A pull request that a person closed is their no to this release on that tier and above.

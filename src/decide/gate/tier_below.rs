@@ -1,7 +1,7 @@
 //! A release comes to a tier only after it has finished the tier below.
 
 use crate::desk::Desk;
-use crate::plan::{Finding, Gate};
+use crate::plan::{Finding, Gate, Verdict};
 use crate::release::has_finished;
 use crate::{Reason, Version};
 
@@ -10,17 +10,27 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
     let tier = desk.policy.tiers[below].name.clone();
     let version = version.clone();
     if has_finished(desk, below, &version) {
+        // Loud: whoever approves has to know on what the climb rests.
+        let through = desk.page.wave(&tier, &version).and_then(|wave| wave.let_through.as_ref());
+        if let Some(since) = through.map(|through| through.at) {
+            let because = Reason::TierBelowLetThrough { tier, version };
+            return Finding::new(Gate::TierBelow, Verdict::Waived { since }, because);
+        }
         Finding::pass(Gate::TierBelow, Reason::TierBelowFinished { tier, version })
     } else {
         Finding::wait(Gate::TierBelow, Reason::TierBelowUnfinished { tier, version })
     }
 }
 
+/// A rollback goes where the release before has been already.
+pub(crate) fn none_asked() -> Finding {
+    Finding::pass(Gate::TierBelow, Reason::RollBackAsksNone)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
-    use crate::plan::Verdict;
     use crate::snapshot::Snapshot;
     use crate::testing::*;
 

@@ -1,6 +1,6 @@
 //! How an entry changes the ledger: the one place where it is written.
 
-use super::{Change, Entry, Grace, Head, Landed, Ledger, PluginLedger, Wave};
+use super::{Change, Entry, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Wave};
 use crate::{TierName, Version};
 
 impl Ledger {
@@ -48,6 +48,16 @@ impl PluginLedger {
                 waves.push(Wave { heads, ..Wave::begun(version.clone(), members.clone(), head.at) });
                 waves.last_mut()
             }
+            // What comes back is a wave of its own; the one of before keeps its evidence.
+            (
+                Change::Intent {
+                    part: Part { purpose: purpose @ Purpose::RollBack { .. }, .. }, members, head, ..
+                },
+                Some(index),
+            ) if waves[index].part.purpose != *purpose => {
+                waves.push(Wave::begun(version.clone(), members.clone(), head.at));
+                waves.last_mut()
+            }
             (_, Some(index)) => waves.get_mut(index),
             (_, None) => None,
         };
@@ -84,7 +94,14 @@ impl Wave {
             Change::Landed(landed) => self.landed = Some(landed.clone()),
             Change::Converged(at) => self.converged = Some(*at),
             Change::Soaked(soaked) => self.soak = Some(*soaked),
+            Change::LetThrough(through) => self.let_through = Some(through.clone()),
             Change::Finished(at) => self.finished = Some(*at),
+            Change::Stalled(stalled) => {
+                self.stalled = Some(stalled.clone());
+                self.finished = None;
+                self.let_through = None;
+            }
+            Change::Resumed(_) => self.stalled = None,
             Change::Failed(failed) => self.failed = Some(failed.clone()),
             Change::Rejected(rejected) => self.rejected = Some(rejected.clone()),
             Change::Superseded(superseded) => self.superseded = Some(superseded.clone()),

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
 pub use wave::{
-    Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Part, Purpose, Rejected, Soaked, Superseded, Wave,
-    Withdrawn,
+    Announced, Failed, ForceEvidence, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked,
+    Superseded, Wave, Withdrawn,
 };
 
 /// The whole ledger of a repository.
@@ -174,8 +174,14 @@ pub enum Change {
     Converged(Timestamp),
     /// The soak moved.
     Soaked(Soaked),
+    /// The longest soak is over: what is missing or slow is not waited for.
+    LetThrough(LetThrough),
     /// It finished the tier.
     Finished(Timestamp),
+    /// It failed, and the tier waits until all are healthy on it.
+    Stalled(Failed),
+    /// All are healthy on it again.
+    Resumed(Timestamp),
     /// It failed.
     Failed(Failed),
     /// A person said no.

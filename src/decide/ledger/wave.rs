@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::reason::MemberTrouble;
 use crate::{ClusterName, Digest, Person, PullNumber, Reason, Sha, Version};
 
 /// One release on one tier: the evidence from which its state is derived.
@@ -52,6 +53,12 @@ pub struct Wave {
     /// When it finished this tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<Timestamp>,
+    /// What was not waited for, when it finished because the longest soak was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub let_through: Option<LetThrough>,
+    /// Since when and why nothing new starts on the tier until all are healthy on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<Failed>,
     /// When and why it failed here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
@@ -84,6 +91,8 @@ impl Wave {
             converged: None,
             soak: None,
             finished: None,
+            let_through: None,
+            stalled: None,
             failed: None,
             rejected: None,
             superseded: None,
@@ -242,6 +251,23 @@ pub struct Soaked {
     /// Since when we have seen somebody degraded, look after look; for signals that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ailing: Option<Timestamp>,
+    /// The first look at which all were healthy since it landed, or since somebody was degraded; none
+    /// while nobody has looked better since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Timestamp>,
+}
+
+/// What was not waited for any more (`soak.max`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LetThrough {
+    /// When.
+    pub at: Timestamp,
+    /// How long it had been on the base branch, at least.
+    pub after: SignedDuration,
+    /// Members whose health was missing or slow then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberTrouble>,
 }
 
 /// Why a wave failed.

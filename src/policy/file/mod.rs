@@ -17,8 +17,8 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OverrideFile, SelectFile,
-    SoakFile, StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
+    RollBackFile, SelectFile, SoakFile, StrategyWord, TierFile,
 };
 pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
@@ -79,6 +79,8 @@ record! {
         optional hold "hold": Word<Right>,
         /// `acknowledge`. Default `write`: who read the migration notes is who changes the values.
         optional acknowledge "acknowledge": Word<Right>,
+        /// `fail`: a release has failed on a tier after all. Default `write`: who sees trouble must be able to say so, and a newer release can always come.
+        optional fail "fail": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }
@@ -133,6 +135,8 @@ pub const SHAPES: &[&Shape] = &[
     &ExpressionFile::SHAPE,
     &MergeByBumpFile::SHAPE,
     &SoakFile::SHAPE,
+    &OnFailureFile::SHAPE,
+    &RollBackFile::SHAPE,
     &ApprovalsFile::SHAPE,
     &ForceFile::SHAPE,
     &HealthFile::SHAPE,

@@ -22,20 +22,24 @@ record! {
         optional soak "soak": Either<Length, SoakFile>,
         /// Whose approval lets a wave through where `merge` asks for one. Default one person, the code owners of each path among them.
         optional approvals "approvals": ApprovalsFile,
+        /// No merge on this tier, automatic, forced or of a rollback, sooner than this after people were told, which is when the pull request was open and held the release. Default `0s`: approvals and windows give people their time.
+        optional announce "announce": Length,
         /// When merges on this tier may happen, beside the file's and the plugin's windows. Default always.
         optional windows "windows": WindowsFile,
         /// Versions that this tier takes at all, beside the plugin's own constraint. Default every accepted one.
         optional constraint "constraint": Helm,
         /// The grace period: what happens when nobody approves. Default nothing, the pull request waits.
         optional force "force": ForceFile,
-        /// What happens after a failed wave. Default `hold`: what broke once is not tried on more clusters.
-        optional on_failure "onFailure": Word<OnFailure>,
+        /// What happens after a failed wave: one word, or `{rollBack: {merge: automatic}}`. Default `hold`: what broke once is not tried on more clusters, and nothing is undone that nobody asked to undo.
+        optional on_failure "onFailure": Either<Word<OnFailure>, OnFailureFile>,
         /// In what order the members move. Default `allAtOnce`: a tier is the slice; who wants smaller steps makes more tiers.
         optional strategy "strategy": Word<StrategyWord>,
         /// When a member of a wave counts as failed. Default after two hours on the way or five minutes degraded, with none tolerated.
         optional health "health": HealthFile,
+        /// For how long after finishing a lost health still un-finishes the release, which stops it on the tiers above. Default `0s`: the soak is the time to look; `/coldframe fail <why>` on its pull request works at any time.
+        optional watch "watch": Length,
     }
-    later ["announce", "branch", "empty", "watch", "early"]
+    later ["branch", "empty", "early"]
 }
 
 record! {
@@ -97,12 +101,32 @@ record! {
 }
 
 record! {
+    /// What happens after a failed wave.
+    OnFailureFile = "onFailure" {
+        /// A pull request restores what ran before on this tier.
+        required roll_back "rollBack": RollBackFile,
+    }
+    later []
+}
+
+record! {
+    /// How a rollback is merged.
+    RollBackFile = "rollBack" {
+        /// Who merges it. Default `approved`, as for any other step. `automatic` asks nobody; windows, freezes, holds and caps keep it back all the same, because a closed window also says that nobody is there to watch it.
+        optional merge "merge": Word<Merge>,
+    }
+    later []
+}
+
+record! {
     /// How long all members must be healthy.
     SoakFile = "soak" {
         /// The time in which all members are healthy on the release; progressing and unknown pause it, degraded starts it again.
         required min "min": Length,
+        /// After this long on the base branch a missing or slow signal (progressing, suspended, unknown) keeps the release no longer, with a loud mark; a failed or degraded cluster, a block and a hold always do, and `progressDeadline` fails a cluster that never arrived. Default never: what nobody has seen healthy is not proved.
+        optional max "max": Length,
     }
-    later ["max"]
+    later []
 }
 
 record! {
@@ -112,8 +136,10 @@ record! {
         optional code_owners "codeOwners": Flag,
         /// The number of people, at least. Default 1: one pair of eyes beside the bot's.
         optional at_least "atLeast": Count<0>,
+        /// Tiers that an approval given on this tier's pull request covers too: this one and tiers above, for the same release with the same digest. Each of them still asks for its own number of people and its own code owners, and health gates each. Default none: a yes for few clusters is no yes for many.
+        optional covers "covers": List<Name>,
     }
-    later ["covers", "each"]
+    later ["each"]
 }
 
 record! {
@@ -179,10 +205,21 @@ impl WordList for MergeWord {
 }
 
 impl WordList for OnFailure {
-    const NAME: &'static str = "OnFailure";
-    const KNOWN: &'static [(&'static str, Self, &'static str)] =
-        &[("hold", Self::Hold, "The release climbs no further; a newer one may overtake it.")];
-    const LATER: &'static [&'static str] = &["stall", "rollBack"];
+    const NAME: &'static str = "OnFailureWord";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("hold", Self::Hold, "The release climbs no further; a newer one may overtake it."),
+        (
+            "stall",
+            Self::Stall,
+            "Nothing new starts on this tier until all members are healthy on the release; then it soaks anew and may finish.",
+        ),
+        (
+            "rollBack",
+            Self::RollBack { merge: Merge::Approved },
+            "A pull request restores what ran before on this tier, merged like any other after an approval; windows and freezes hold it. Never across a breaking step, never the rollback of a rollback: then it is as with `hold`.",
+        ),
+    ];
+    const LATER: &'static [&'static str] = &[];
 }
 
 /// The strategies that one word names.

@@ -230,6 +230,7 @@ fn people(file: Option<&Spanned<PeopleFile>>) -> People {
     People {
         hold: right(&file.value.hold, default.hold),
         acknowledge: right(&file.value.acknowledge, default.acknowledge),
+        fail: right(&file.value.fail, default.fail),
         rebuild: right(&file.value.rebuild, default.rebuild),
     }
 }

@@ -72,7 +72,13 @@ fn ladder(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Tier
         {
             tier::first_only(&TierFile { merge: over.value.merge.clone(), ..base.clone() }, report);
         }
-        let resolved = base.and_then(|base| tier::tier(&overridden(base, &over.value), context, report));
+        let resolved = base.and_then(|base| {
+            let file = overridden(base, &over.value);
+            if over.value.approvals.is_some() {
+                tier::covers(&file, context, report);
+            }
+            tier::tier(&file, context, report)
+        });
         if let Some(resolved) = resolved
             && let Some(place) = tiers.iter_mut().find(|tier| tier.name == resolved.name)
         {

@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 use super::windows::windows;
 use super::{Context, limits};
 use crate::policy::file::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, SelectFile, SoakFile,
-    StrategyWord, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, SelectFile,
+    SoakFile, StrategyWord, TierFile,
 };
 use crate::policy::forms::{Either, List, Word};
 use crate::policy::read::Spanned;
@@ -54,6 +54,25 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
         }
         context.tiers.push(file.value);
     }
+    for file in &context.tiers {
+        let title = file.name.as_ref().map_or_else(String::new, |name| format!("tier `{}`", name.value.0));
+        report.within(title, |report| covers(file, context, report));
+    }
+}
+
+/// Reports covered tiers that do not exist or lie below: their turn is over when this one approves.
+pub fn covers(file: &TierFile, context: &Context, report: &mut Report) {
+    let Some(approvals) = &file.approvals else { return };
+    let place = |name: &str| context.ladder.iter().position(|tier| tier.name.as_str() == name);
+    let own = file.name.as_ref().and_then(|name| place(&name.value.0));
+    for name in approvals.value.covers.iter().flat_map(|list| &list.value.items) {
+        let known = report.within_key("approvals", |report| context.knows_tier(name, report));
+        if known && place(&name.value.0) < own {
+            let why = format!("`covers` names tier `{}`, which lies below", name.value.0);
+            let help = "name this tier or tiers above: a release comes here after it has finished the tiers below";
+            report.within_key("approvals", |report| report.wrong(name.at, &why, Some(help)));
+        }
+    }
 }
 
 /// The ladder of a file that names no tiers.
@@ -89,6 +108,12 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 None,
             );
         }
+        if let (Some(announce), Some(force)) = (&file.announce, &file.force)
+            && force.value.after.as_ref().is_some_and(|after| after.value.0 < announce.value.0)
+        {
+            let message = format!("tier `{name}` tells people longer before a merge than its grace period lasts");
+            report.warning(announce.at, message, Some("make `announce` shorter than `after` of `force`"));
+        }
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
         let follows =
             matches!(file.merge.as_ref().map(|merge| &merge.value), Some(Either::Short(Word(MergeWord::Nobody))));
@@ -96,7 +121,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             merge,
             follows,
             approvals,
-            soak: file.soak.as_ref().map(|soak| soak_of(&soak.value)).unwrap_or_default(),
+            soak: file.soak.as_ref().map(|soak| soak_of(&soak.value, report)).unwrap_or_default(),
             health: report.within_key("health", |report| health(file.health.as_ref(), context.max_age, report)),
             windows: file
                 .windows
@@ -104,13 +129,32 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 .and_then(|file| report.within_key("windows", |report| windows(file, context.zone.as_ref(), report))),
             constraint: file.constraint.as_ref().map(|constraint| constraint.value.0.clone()),
             force: file.force.as_ref().and_then(|file| report.within_key("force", |report| force(file, report))),
-            on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |word| word.value.0),
+            on_failure: file.on_failure.as_ref().map_or(OnFailure::default(), |given| on_failure(&given.value)),
+            announce: file.announce.as_ref().map_or(SignedDuration::ZERO, |length| length.value.0),
+            watch: file.watch.as_ref().map_or(SignedDuration::ZERO, |length| length.value.0),
             strategy: file.strategy.as_ref().map_or(Strategy::default(), |word| strategy(word.value.0)),
             ..Tier::new(TierName::new(name.clone()), select)
         };
+        if let Some(given) = &file.on_failure
+            && let OnFailure::RollBack { .. } = resolved.on_failure
+            && follows
+        {
+            let message = format!("tier `{name}` follows releases by itself, so that the bot takes nothing back there");
+            report.warning(given.key, message, Some("say `onFailure: hold` or `stall`"));
+        }
         limits::tier(file, &resolved, &context.limits, report);
         Some(resolved)
     })
+}
+
+fn on_failure(file: &Either<Word<OnFailure>, OnFailureFile>) -> OnFailure {
+    match file {
+        Either::Short(word) => word.0,
+        Either::Long(file) => {
+            let merge = file.roll_back.as_ref().and_then(|roll_back| roll_back.value.merge.as_ref());
+            OnFailure::RollBack { merge: merge.map_or(Merge::Approved, |word| word.value.0) }
+        }
+    }
 }
 
 fn strategy(word: StrategyWord) -> Strategy {
@@ -149,15 +193,38 @@ fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
     Approvals {
         code_owners: file.value.code_owners.as_ref().map_or(default.code_owners, |flag| flag.value.0),
         at_least: file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0),
+        covers: file
+            .value
+            .covers
+            .iter()
+            .flat_map(|list| &list.value.items)
+            .map(|name| TierName::new(&*name.value.0))
+            .collect(),
         ..default
     }
 }
 
-fn soak_of(file: &Either<Length, SoakFile>) -> Soak {
+fn soak_of(file: &Either<Length, SoakFile>, report: &mut Report) -> Soak {
     match file {
         Either::Short(length) => Soak::at_least(length.0),
-        Either::Long(file) => Soak::at_least(file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0)),
+        Either::Long(file) => report.within_key("soak", |report| longest_soak(file, report)),
     }
+}
+
+fn longest_soak(file: &SoakFile, report: &mut Report) -> Soak {
+    let min = file.min.as_ref().map_or(SignedDuration::ZERO, |min| min.value.0);
+    if let Some(max) = &file.max {
+        let spell = decide::reason::spell;
+        if max.value.0.is_zero() {
+            let help = "make it longer, or take it out";
+            report.wrong(max.at, "a `max` of no time at all would wait for no signal", Some(help));
+        } else if max.value.0 < min {
+            let why = format!("`max` ({}) is shorter than `min` ({})", spell(max.value.0), spell(min));
+            let help = "make it longer: it is the end of waiting for a missing signal, after the whole soak";
+            report.wrong(max.at, &why, Some(help));
+        }
+    }
+    Soak { min, max: file.max.as_ref().map(|max| max.value.0) }
 }
 
 fn health(file: Option<&Spanned<HealthFile>>, max_age: SignedDuration, report: &mut Report) -> HealthRule {

@@ -28,24 +28,33 @@ const MISTAKES: &[(&str, &str)] = &[
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
-    ("tiers: [{name: gold, announce: 24h}]", "1:22: tier `gold`: `announce` is not supported by this version"),
-    ("tiers: [{name: gold, soak: {min: 1h, max: 2h}}]", "1:38: `soak` of tier `gold`: `max` is not supported"),
+    ("tiers: [{name: gold, early: []}]", "1:22: tier `gold`: `early` is not supported by this version"),
+    ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3}}}]",
         "1:33: `strategy` of tier `gold`: `rollingUpdate` is not supported",
     ),
     ("tiers: [{name: gold, strategy: canary}]", "1:32: `strategy` of tier `gold`: `canary` is not supported"),
     (
-        "tiers: [{name: gold, onFailure: {rollBack: {merge: automatic}}}]",
-        "1:34: `onFailure` of tier `gold`: `rollBack` is not supported",
+        "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",
+        "1:52: `merge` of `rollBack` of `onFailure` of tier `gold`: `automatc` is not known (did you mean",
     ),
     (
         "tiers: [{name: qa, select: {}, merge: none}, {name: gold, select: {}, merge: none}]",
         "1:78: tier `gold` is not the first, and only the first may follow releases by itself (say who merges",
     ),
     (
-        "tiers: [{name: gold, approvals: {covers: [gold]}}]",
-        "1:34: `approvals` of tier `gold`: `covers` is not supported",
+        "tiers: [{name: gold, onFailure: {rollBack: {}, stall: {}}}]",
+        "1:48: unknown key `stall` in `onFailure` of tier `gold`",
+    ),
+    ("tiers: [{name: gold, onFailure: revert}]", "1:33: `onFailure` of tier `gold`: `revert` is not known"),
+    (
+        "tiers: [{name: gold, approvals: {covers: [golf]}}]",
+        "1:43: `approvals` of tier `gold`: there is no tier `golf` (did you mean `gold`?)",
+    ),
+    (
+        "tiers: [{name: a, select: {}}, {name: b, select: {}, approvals: {covers: [b, a]}}]",
+        "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
     ("extends: [canary]", "1:11: `extends`: `canary` is not supported"),
@@ -108,6 +117,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ("tiers: [{name: a, soak: 9999d}]", "1:25: `soak` of tier `a`: `9999d` is longer than ten years"),
     ("tiers: [{name: a, soak: [1h]}]", "1:25: `soak` of tier `a`: expected a duration such as `24h`, found a list"),
     ("tiers: [{name: a, soak: {}}]", "1:25: `soak` of tier `a` has no `min`"),
+    (
+        "tiers: [{name: a, soak: {min: 2d, max: 1d}}]",
+        "1:40: `soak` of tier `a`: `max` (1 d) is shorter than `min` (2 d) (make it longer",
+    ),
+    ("tiers: [{name: a, soak: {min: 0s, max: 0s}}]", "1:40: `soak` of tier `a`: a `max` of no time at all"),
     (
         "tiers: [{name: a, health: {progressDeadline: 0s}}]",
         "1:46: `progressDeadline` of `health` of tier `a`: no time at all",

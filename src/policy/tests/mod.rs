@@ -1,7 +1,7 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{After, Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next};
+use decide::model::{After, Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next, OnFailure};
 use decide::selector::Operator;
 use decide::window::{Cron, Range};
 use jiff::SignedDuration;
@@ -43,17 +43,20 @@ tiers:
     select: {matchLabels: {tier: bronze}}
     merge: {patch: automatic, minor: approved, major: manual}
     soak: 24h
+    onFailure: stall
   - name: silver
     select: {matchLabels: {tier: silver}}
-    soak: {min: 2d}
+    soak: {min: 2d, max: 7d}
     health: {progressDeadline: 90m, degradedFor: 10m, maxFailures: 1, maxUnknown: 2, maxAge: 30s}
     windows: {open: ["Thu-Sun 00:00-24:00", "22:00-04:00", {cron: "0 8 * * MON-WED", for: 90m}]}
     constraint: "<2"
-    onFailure: hold
+    onFailure: {rollBack: {merge: automatic}}
+    watch: 6h
     strategy: allAtOnce
   - name: gold
     select: {matchExpressions: [{key: tier, operator: In, values: [gold, platinum]}, {key: paused, operator: DoesNotExist}]}
-    approvals: {codeOwners: true, atLeast: 2}
+    approvals: {codeOwners: true, atLeast: 2, covers: [gold]}
+    announce: 24h
     force: {after: 30d, notice: [1d, 14d, 3d]}
 plugins:
   - name: cert-manager
@@ -88,7 +91,7 @@ plugins:
     signals: [{helmRelease: {namespace: loki, name: loki}}]
     next: every
     after: [cert-manager]
-people: {hold: admin, acknowledge: codeOwners}
+people: {hold: admin, acknowledge: codeOwners, fail: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
 schedule: 15m
 "#;
@@ -108,6 +111,14 @@ fn the_whole_format() {
     );
     assert_eq!(bronze.merge, MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual });
     assert_eq!((bronze.soak.min, silver.soak.min), (SignedDuration::from_hours(24), SignedDuration::from_hours(48)));
+    assert_eq!(
+        (qa.on_failure, bronze.on_failure, silver.on_failure),
+        (OnFailure::Hold, OnFailure::Stall, OnFailure::RollBack { merge: Merge::Automatic })
+    );
+    assert_eq!((silver.announce, gold.announce), (SignedDuration::ZERO, SignedDuration::from_hours(24)));
+    assert_eq!((silver.approvals.covers.len(), &gold.approvals.covers[..]), (0, &["gold".into()][..]));
+    assert_eq!((bronze.watch, silver.watch), (SignedDuration::ZERO, SignedDuration::from_hours(6)));
+    assert_eq!((bronze.soak.max, silver.soak.max), (None, Some(SignedDuration::from_hours(168))));
     assert_eq!(
         silver.health,
         HealthRule {
@@ -153,8 +164,8 @@ fn the_whole_format() {
     let wiring = &loaded.wiring;
     assert_eq!(wiring.inventory, Inventory::File { path: "inventory/clusters.yaml".into() });
     assert_eq!(
-        (wiring.people.hold, wiring.people.acknowledge, wiring.people.rebuild),
-        (Right::Admin, Right::CodeOwners, Right::Write)
+        (wiring.people.hold, wiring.people.acknowledge, wiring.people.fail, wiring.people.rebuild),
+        (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Write)
     );
     let cert = &wiring.plugins[&"cert-manager".into()];
     assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });
@@ -422,6 +433,7 @@ fn what_is_allowed_and_seldom_meant_is_a_warning() {
         ("tiers: [{name: a, force: {after: 1d}}]", "nobody is told before"),
         ("tiers: [{name: a, merge: automatic, force: {after: 1d, notice: [1h]}}]", "force has nothing to waive"),
         ("tiers: [{name: a, approvals: {codeOwners: false, atLeast: 0}}]", "nobody's are needed"),
+        ("tiers: [{name: a, merge: none, onFailure: rollBack}]", "takes nothing back there"),
     ] {
         let loaded = of(&format!("{text}{PLUGIN}"));
         assert!(loaded.warnings.len() == 1 && loaded.warnings[0].message.contains(expected), "{:?}", loaded.warnings);
@@ -560,4 +572,23 @@ fn the_first_tier_may_follow_releases_by_itself() {
     assert!(told.len() == 1 && told[0].contains("tier `gold` is not the first"), "{told:?}");
     let loaded = of(&format!("{}{plugin}    tiers: {{qa: {{merge: automatic}}}}\n", ladder("none", "automatic")));
     assert!(!loaded.policy.plugins[0].tiers[0].follows, "a plugin may be moved by the bot there");
+}
+
+/// What `check --resolved` prints is a policy file, and means the same.
+#[test]
+fn the_resolved_file_means_the_same() {
+    let presets = ["all-at-once", "bronze-silver-gold", "gardener-grace"];
+    let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
+    let extending = presets.map(|preset| format!("extends: [{preset}]\n{plugin}\n"));
+    let follows = format!("tiers: [{{name: qa, merge: none}}]\n{plugin}\n");
+    for text in extending.iter().map(String::as_str).chain([FULL, &follows]) {
+        let loaded = of(text);
+        let written = resolved::resolved(&loaded).unwrap();
+        let again =
+            load(&[file("coldframe.yaml", &written)]).unwrap_or_else(|problems| panic!("{written}\n{problems}"));
+        assert_eq!(again.policy, loaded.policy, "{written}");
+        assert_eq!(again.wiring, loaded.wiring, "{written}");
+        assert_eq!(again.ladder, loaded.ladder, "{written}");
+        assert!(!written.contains("extends") && written.contains("progressDeadline"), "{written}");
+    }
 }

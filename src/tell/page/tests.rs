@@ -124,3 +124,60 @@ fn many_clusters_are_folded() {
     });
     has(&many, &["| 400 |", "<summary>The 400 clusters</summary>", "`c299`", "and 100 more"], &["`c300`"]);
 }
+
+#[test]
+fn a_rollback_says_why_what_and_how_to_stop_it() {
+    let why = Reason::MembersFailed { members: Vec::new(), tolerated: 0 };
+    let rollback = |w: &mut WaveReport| {
+        (w.version, w.from) = (Some("1.14.7".parse().unwrap()), Some("1.15.0".parse().unwrap()));
+        w.rollback_of = Some("1.15.0".parse().unwrap());
+        w.grace = None;
+        let of = "1.15.0".parse().unwrap();
+        put(w, Gate::Release, Verdict::Pass, Reason::RollsBack { of, why: Box::new(why.clone()) });
+    };
+    let text = open(rollback);
+    has(
+        &text,
+        &[
+            "**This takes 1.15.0 back.** It failed on silver: ",
+            "it restores 1.14.7, which ran there before",
+            "1.15.0 then stays on silver until a newer release comes",
+            "`/coldframe hold <why>`",
+            "Step back to an older version",
+        ],
+        &["That is a no to 1.14.7"],
+    );
+    let mut wave = fixture::open();
+    rollback(&mut wave);
+    assert_eq!(title(&wave), "cert-manager 1.14.7 → silver (rollback of 1.15.0)");
+}
+
+#[test]
+fn what_is_not_proved_is_marked_loudly() {
+    let at = fixture::now();
+    let after = decide::model::Soak::default().min + jiff::SignedDuration::from_hours(168);
+    let through = |w: &mut WaveReport| {
+        let members = Vec::new();
+        put(w, Gate::Limits, Verdict::Waived { since: at }, Reason::SoakOverdue { after, members });
+        w.state = WaveState::Finished { at };
+    };
+    has(&open(through), &["> ⚠️ Not proved: let through after 7 d"], &[]);
+    let below = open(|w| {
+        let because = Reason::TierBelowLetThrough { tier: "bronze".into(), version: "1.15.0".parse().unwrap() };
+        put(w, Gate::TierBelow, Verdict::Waived { since: at }, because);
+    });
+    has(&below, &["> ⚠️ Not proved: 1.15.0 has left bronze though"], &[]);
+    let hotfix = open(|w| {
+        let closed = Box::new(Reason::WindowClosed { whose: decide::reason::Scope::Tier });
+        let because = Reason::HotfixThroughWindows { why: "CVE-2026-1".to_string(), closed };
+        put(w, Gate::Window, Verdict::Waived { since: at }, because);
+    });
+    has(&hotfix, &["> ⚠️ Let through: a hotfix (CVE-2026-1), though the window"], &["Not proved"]);
+    let elsewhere = open(|w| {
+        let why = Reason::FailedBy { by: "pat".into(), why: "no logins".to_string() }.into();
+        let (version, tier) = ("1.15.0".parse().unwrap(), "bronze".into());
+        put(w, Gate::Release, Verdict::Fail, Reason::ReleaseHeld { version, tier, why });
+        w.state = WaveState::Finished { at };
+    });
+    has(&elsewhere, &["> ⚠️ It stays here and goes no further: 1.15.0 failed on bronze: pat says"], &[]);
+}

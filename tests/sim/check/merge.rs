@@ -1,130 +1,46 @@
-//! Whether a merge was allowed at that moment: S7, S8, S9, S18, and breaking steps.
+//! Whether any merge was allowed at that moment: S9, S13, S18, and breaking steps.
 
-use decide::ledger::{ForceEvidence, Ledger};
 use decide::model::Merge;
-use decide::snapshot::{
-    CheckState, CommandKind, LedgerGuard, LedgerState, Mergeable, Pull, PullState, Read, ReviewVerdict, Snapshot,
-};
+use decide::snapshot::{CommandKind, Mergeable, Pull, PullState, Read, Snapshot};
 use decide::window::Windows;
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::Watch;
+use super::{Kept, Watch, plain, shown_base};
 use crate::people::who_merges;
-use crate::pulls::{BOT, OWNERS};
 use crate::world::{Spot, World};
 
 impl Watch {
-    /// S7: an ordinary merge has the approvals that the policy asks for, for this very head.
-    pub(super) fn approved(&mut self, world: &mut World, seen: &Pull, spot: &Spot, version: &Version) {
-        let tier = world.tier(spot).clone();
-        let from = world.base[spot].iter().map(|place| place.version.clone()).min().unwrap();
-        let rule = who_merges(&tier, &from, version);
-        if rule == Merge::Manual {
-            self.fails(world, format!("S7 merges {}, which the policy leaves to a person", seen.number));
-        }
-        if !objectors(seen).is_empty() {
-            self.fails(world, format!("S7 merges {} over a request for changes", seen.number));
-        }
-        if rule != Merge::Approved {
-            return;
-        }
-        let head_at = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.bot_wrote_at);
-        let mut yes: Vec<&str> = Vec::new();
-        for review in &seen.reviews {
-            let last = last_word(seen, review.by.as_str());
-            let counts = last == Some(ReviewVerdict::Approved)
-                && review.verdict == ReviewVerdict::Approved
-                && review.human
-                && review.by.as_str() != BOT
-                && review.may_write == Read::Known(true)
-                && review.commit == seen.head
-                && head_at.is_some_and(|written| review.at >= written);
-            if counts && !yes.contains(&review.by.as_str()) {
-                yes.push(review.by.as_str());
-            }
-        }
-        let owner = !tier.approvals.code_owners || yes.iter().any(|by| OWNERS.contains(by));
-        if !owner || yes.len() < tier.approvals.at_least as usize {
-            self.fails(world, format!("S7 merges {} with the approvals of {yes:?} only", seen.number));
-        }
-    }
-
-    /// S8: everything that a merge without the missing approvals needs.
-    pub(super) fn may_be_forced(
+    /// S13: nothing that a merge rests on was unread.
+    pub(super) fn knows_everything(
         &mut self,
         world: &mut World,
         shown: &Snapshot,
         seen: &Pull,
         spot: &Spot,
-        evidence: &ForceEvidence,
-        pushed: &Ledger,
+        forced: bool,
     ) {
-        let mut missing: Vec<String> = Vec::new();
-        let now = world.now;
-        let tier = world.tier(spot).clone();
-        let truth = world.pulls.iter().find(|pull| pull.number == seen.number.0).cloned();
-        match (&tier.force, truth) {
-            (Some(force), Some(pull)) => {
-                let clock = pull.opened_at + force.after + self.out_of_reach(pull.opened_at, now);
-                if now < clock {
-                    missing.push(format!("the deadline is {clock}"));
-                }
-                if evidence.deadline > now {
-                    missing.push(format!("its own evidence names the deadline {}", evidence.deadline));
-                }
-                for before in &force.notice {
-                    match pull.notices.iter().find(|sent| sent.before == *before) {
-                        None => missing.push(format!("the notice {before:#} ahead was never sent")),
-                        Some(sent) if now < sent.at + *before => {
-                            missing.push(format!("the notice {before:#} ahead was sent at {}", sent.at))
-                        }
-                        Some(_) => {}
-                    }
-                }
-            }
-            (None, _) => missing.push("the policy has no force here".to_string()),
-            (_, None) => missing.push("there is no such pull request".to_string()),
-        }
-        let from = world.base[spot].iter().map(|place| place.version.clone()).min().unwrap();
-        let to = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.bot_version.clone());
-        if to.is_some_and(|to| who_merges(&tier, &from, &to) == Merge::Manual) {
-            missing.push("the policy leaves this merge to a person".to_string());
-        }
-        if held(seen) || seen.draft {
-            missing.push("it is held".to_string());
-        }
-        if !objectors(seen).is_empty() {
-            missing.push("changes are requested".to_string());
-        }
-        if seen.mergeable != Mergeable::Yes || seen.state != PullState::Open {
-            missing.push("it cannot be merged".to_string());
-        }
-        if seen.checks.known().is_none_or(|all| all.iter().any(|check| check.state != CheckState::Success)) {
-            missing.push("a required check is not green".to_string());
-        }
-        if shown.hub.skew.abs() > SignedDuration::from_secs(30) {
-            missing.push("the clocks differ".to_string());
-        }
-        if shown.policy_problem.is_some() {
-            missing.push("the policy file is broken".to_string());
-        }
-        if shown.ledger_state != (LedgerState::Intact { guarded: LedgerGuard::BotsOnly }) {
-            missing.push("others can push the ledger".to_string());
-        }
-        let waves = pushed.plugins.get(&spot.0).and_then(|page| page.tiers.get(&spot.1)).into_iter().flatten();
-        let written = waves.into_iter().filter_map(|wave| wave.merging.as_ref());
-        if !written.into_iter().any(|merging| merging.head == seen.head && merging.forced.as_ref() == Some(evidence)) {
-            missing.push("the evidence was not recorded before".to_string());
-        }
-        for what in missing {
-            self.fails(world, format!("S8 forces {} of {} on {}, but {what}", seen.number, spot.0, spot.1));
+        let facts = &shown.plugins[&spot.0];
+        let owners = world.tier(spot).approvals.code_owners
+            && who_merges(world.tier(spot), world.from(spot).as_ref(), &world.bot_version(seen.number.0))
+                == Merge::Approved
+            && !forced;
+        let unread = [
+            ("the inventory", shown.clusters.known().is_none()),
+            ("the releases", facts.releases.known().is_none()),
+            ("the base branch", shown_base(shown, spot).is_none()),
+            ("the required checks", seen.checks.known().is_none()),
+            ("whether it merges", seen.mergeable != Mergeable::Yes),
+            ("the code owners", owners && seen.owned.known().is_none()),
+        ];
+        for (what, _) in unread.into_iter().filter(|(_, unread)| *unread) {
+            self.fails(world, format!("S13 merges {} without knowing {what}", seen.number));
         }
     }
 
     /// S9: no merge of the bot outside a window or inside a freeze; and none that is held.
     pub(super) fn in_the_open(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot) {
-        let now = world.now;
+        let now = world.ours();
         let plugin = shown.policy.plugins.iter().find(|plugin| plugin.name == spot.0).unwrap();
         let tier = plugin.tiers.iter().find(|tier| tier.name == spot.1).unwrap();
         let windows = [&shown.policy.windows, &plugin.windows, &tier.windows];
@@ -156,56 +72,57 @@ impl Watch {
         spot: &Spot,
         version: &Version,
     ) {
-        let base = shown.plugins[&spot.0].base.known().and_then(|base| base.get(&spot.1)).cloned().unwrap_or_default();
-        let from = base.iter().filter_map(|place| place.version.known()).map(super::plain).min();
-        let by_number =
-            from.is_some_and(|from| from.major != version.major || (from.major == 0 && from.minor != version.minor));
-        let marked = world.release(&spot.0, version).is_some_and(|release| release.shown.marked_breaking);
-        let acknowledged = world.pulls.iter().filter(|pull| pull.spot.0 == spot.0).flat_map(|pull| &pull.commands).any(|command| {
-            let names_it = matches!(&command.what, CommandKind::Acknowledge { version: named } if super::plain(named) == *version);
-            names_it && command.allowed == Read::Known(true)
-        });
+        let from = shown_base(shown, spot).into_iter().flatten().min();
+        let by_number = from
+            .as_ref()
+            .is_some_and(|from| from.major != version.major || (from.major == 0 && from.minor != version.minor));
+        let passed = |known: &Version| from.as_ref().is_some_and(|from| known > from) && known <= version;
+        let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
+        let marked = listed.filter(|release| release.marked_breaking).any(|release| passed(&plain(&release.version)));
+        let acknowledged =
+            world.pulls.iter().filter(|pull| pull.spot.0 == spot.0).flat_map(|pull| &pull.commands).any(|command| {
+                let names_it =
+                    matches!(&command.what, CommandKind::Acknowledge { version: named } if plain(named) == *version);
+                names_it && command.allowed == Read::Known(true)
+            });
         if (by_number || marked) && !acknowledged {
             self.fails(world, format!("S8 merges the breaking {} {version} on {} unacknowledged", spot.0, spot.1));
         }
     }
 
-    /// S18: clusters whose version the bot's merges change in any sixty minutes.
-    pub(super) fn within_the_hour(&mut self, world: &mut World, spot: &Spot, version: &Version) {
+    /// S18: clusters whose version the bot's merges change in any sixty minutes; a wave larger than the
+    /// cap has an hour for itself.
+    pub(super) fn within_the_hour(&mut self, world: &mut World, kept: &Kept, spot: &Spot, version: &Version) {
         let now = world.now;
-        let members = world.scenario.members(&spot.1).len() as u32;
-        let all_there = world.base[spot].iter().all(|place| place.version == *version);
         self.changed.retain(|(at, _)| now < *at + SignedDuration::from_hours(1));
-        let changed: u32 = self.changed.iter().map(|(_, count)| count).sum();
+        let others: u32 = self.changed.iter().map(|(_, count)| count).sum();
+        let own = clusters_to_change(world, kept, spot, version);
         let Some(cap) = world.policy.limits.clusters_per_hour else { return };
-        if !all_there && changed + members > cap {
-            self.fails(world, format!("S18 {} clusters in an hour, {cap} is the limit", changed + members));
+        if own > 0 && others > 0 && others + own > cap {
+            self.fails(world, format!("S18 {} clusters in an hour, {cap} is the limit", others + own));
         }
-        self.changed.push((now, members));
+    }
+
+    /// The bot's merge goes through: it is counted.
+    pub fn merged(&mut self, world: &World, kept: &Kept, spot: &Spot, version: &Version) {
+        self.changed.push((world.now, clusters_to_change(world, kept, spot, version)));
     }
 }
 
-fn last_word(seen: &Pull, by: &str) -> Option<ReviewVerdict> {
-    let of_them = seen.reviews.iter().filter(|review| review.by.as_str() == by);
-    of_them.filter(|review| review.verdict != ReviewVerdict::Commented).map(|review| review.verdict).next_back()
+/// Clusters that a merge of this version brings another one, as they were when its wave began.
+fn clusters_to_change(world: &World, kept: &Kept, spot: &Spot, version: &Version) -> u32 {
+    let members = kept.members.get(&(spot.clone(), version.clone())).map_or(0, Vec::len) as u32;
+    let places = world.base[spot].iter().filter(|place| place.version != *version);
+    places.map(|place| if place.cluster.is_some() { 1 } else { members }).sum::<u32>().min(members)
 }
 
-/// People with write access whose last word asks for changes.
-fn objectors(seen: &Pull) -> Vec<&str> {
-    let people = seen.reviews.iter().filter(|review| review.human && review.may_write == Read::Known(true));
-    people
-        .map(|review| review.by.as_str())
-        .filter(|by| last_word(seen, by) == Some(ReviewVerdict::ChangesRequested))
-        .collect()
-}
-
-fn held(seen: &Pull) -> bool {
+pub(super) fn held(seen: &Pull) -> bool {
     let mut held = false;
     for command in seen.commands.iter().filter(|command| command.allowed == Read::Known(true)) {
         match command.what {
             CommandKind::Hold { .. } => held = true,
             CommandKind::Resume => held = false,
-            CommandKind::Acknowledge { .. } | CommandKind::Rebuild { .. } => {}
+            CommandKind::Acknowledge { .. } | CommandKind::Fail { .. } | CommandKind::Rebuild { .. } => {}
         }
     }
     held

@@ -1,50 +1,69 @@
 //! The invariants, restated over the world's own history. Nothing in here asks the planner what it
 //! meant; what counts is what the world was, what the bot was shown, and what it then did.
 
+mod approval;
+mod books;
 mod climb;
+mod force;
 mod merge;
+mod open;
+mod rest;
+mod soak;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ledger::Ledger;
 use decide::plan::{Action, Plan};
-use decide::snapshot::{Health, Snapshot};
-use decide::{ClusterName, PluginName, Version as Shown};
+use decide::snapshot::{LedgerState, Pull, PullState, Snapshot};
+use decide::{ClusterName, Version as Shown};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use crate::tally::Tally;
 use crate::world::{Spot, World};
 
-/// What the checkers keep of a run.
+/// What the checkers keep of a run, whatever the bot forgets.
 #[derive(Default)]
 pub struct Watch {
     /// Broken invariants, each with its name.
     pub broken: Vec<String>,
-    samples: BTreeMap<(ClusterName, PluginName), Vec<Sample>>,
+    pub tally: Tally,
     /// Spans in which the bot looked and the hub did not answer.
     outages: Vec<(Timestamp, Timestamp)>,
     outage_since: Option<Timestamp>,
     deadlines: BTreeMap<(Spot, String, u64), Timestamp>,
+    /// Pull requests opened and writes made for a release on a tier.
     opened: BTreeMap<(Spot, Version), u32>,
+    writes: BTreeMap<(Spot, Version), u32>,
     /// Clusters that the bot's merges changed, and when.
     changed: Vec<(Timestamp, u32)>,
-    /// Releases that failed on a tier, as the bot was shown and has recorded.
-    failed: BTreeMap<(Spot, Version), Timestamp>,
-    idle_plans: u32,
+    /// Openings of the plan that is being carried out.
+    opening_now: u32,
+    busy_plans: u32,
+    losses: u32,
+    /// Merges asked for without the missing approvals.
+    pub forced: u32,
+    looks: u64,
 }
 
-/// What the bot was shown of one cluster.
-struct Sample {
-    looked: Timestamp,
-    observed: Timestamp,
-    version: Option<Version>,
-    health: Health,
-    /// The process lived long enough to record what it saw.
-    recorded: bool,
+/// What the bot may rest on, as long as its ledger holds it: kept with every push, and gone with it.
+#[derive(Clone, Default)]
+pub struct Kept {
+    soaks: BTreeMap<Spot, soak::Clock>,
+    /// Releases that met the soak of a tier.
+    met: BTreeSet<(Spot, Version)>,
+    /// Members as they were when the wave began.
+    members: BTreeMap<(Spot, Version), Vec<ClusterName>>,
+    /// Releases that failed on a tier, as the bot was shown.
+    failed: BTreeMap<(Spot, Version), Timestamp>,
+    /// From when a grace period counts on a pull request.
+    grace: BTreeMap<(Spot, u64), Timestamp>,
 }
 
 /// Plans that do something in a row, beyond which the bot counts as restless.
 const RESTLESS: u32 = 30;
+/// Writes at the hub for one release on one tier, beyond which the bot counts as restless.
+const MOST_WRITES: u32 = 40;
 
 impl Watch {
     fn fails(&mut self, world: &mut World, what: String) {
@@ -62,102 +81,66 @@ impl Watch {
         }
     }
 
-    /// The process forgets an outage that it could not record.
-    pub fn crashed(&mut self) {
-        self.outage_since = None;
-    }
-
     /// A plan was made from what was shown.
-    pub fn planned(&mut self, world: &mut World, snapshot: &Snapshot, plan: &Plan) {
-        for (plugin, facts) in &snapshot.plugins {
-            for (cluster, readings) in &facts.readings {
-                for reading in readings {
-                    let sample = Sample {
-                        looked: world.now,
-                        observed: reading.observed_at,
-                        version: reading.running.as_ref().map(plain),
-                        health: reading.health,
-                        recorded: false,
-                    };
-                    let key = (cluster.clone(), plugin.clone());
-                    self.samples.entry(key).or_default().push(sample);
-                }
-            }
-        }
+    pub fn planned(&mut self, world: &mut World, kept: &mut Kept, snapshot: &Snapshot, plan: &Plan) {
+        self.opening_now = 0;
+        self.looks += 1;
+        self.count(plan);
         if let Some(alarm) = &plan.alarm
-            && alarm.at <= world.now
+            && alarm.at <= world.ours()
         {
             self.fails(world, format!("ALARM an alarm for {} that is not in the future: {}", alarm.at, alarm.why));
         }
-        self.idle_plans = if plan.actions.is_empty() { 0 } else { self.idle_plans + 1 };
-        if self.idle_plans > RESTLESS {
-            self.idle_plans = 0;
+        // An opening that is there and not shown yet is looked for again and again.
+        let acts = |action: &Action| !matches!(action, Action::Open(proposal) if proposal.written.is_some());
+        self.busy_plans = if plan.actions.iter().any(acts) { self.busy_plans + 1 } else { 0 };
+        if self.losses != world.losses {
+            // What was announced went with the ledger where nothing at the hub repeats it.
+            self.losses = world.losses;
+            self.deadlines.clear();
+        }
+        if self.busy_plans > RESTLESS {
+            self.busy_plans = 0;
             self.fails(world, format!("L5 {RESTLESS} plans in a row did something: {:?}", plan.actions));
         }
+        if !matches!(snapshot.ledger_state, LedgerState::Intact { .. }) && !plan.actions.is_empty() {
+            self.fails(world, format!("S16 acts without a ledger that can be believed: {:?}", plan.actions));
+        }
+        for record in &plan.entries {
+            if let decide::ledger::Entry::Rebuilt(given) = &record.entry
+                && given.by.as_str() == crate::pulls::STRANGER
+            {
+                self.fails(world, format!("S16 {} gives the ledger up, who may not", given.by));
+            }
+        }
+        self.says_why(world, plan);
+        self.members_begin(world, kept, snapshot);
     }
 
-    /// What the bot saw is in its ledger now.
-    pub fn recorded(&mut self, world: &mut World, snapshot: &Snapshot, ledger: &Ledger) {
-        for samples in self.samples.values_mut() {
-            samples.iter_mut().rev().take_while(|sample| sample.looked == world.now).for_each(|s| s.recorded = true);
+    /// What the bot saw is in its memory now, and with the next push in its ledger.
+    pub fn recorded(
+        &mut self,
+        world: &mut World,
+        kept: &mut Kept,
+        (snapshot, looked): (&Snapshot, Timestamp),
+        ledger: &Ledger,
+    ) {
+        if !matches!(snapshot.ledger_state, LedgerState::Intact { .. }) {
+            return;
         }
-        self.notice_failures(world, snapshot);
+        for plugin in &snapshot.policy.plugins {
+            for tier in &plugin.tiers {
+                let spot = (plugin.name.clone(), tier.name.clone());
+                self.soaks_on(world, kept, (snapshot, looked), &spot, tier);
+                self.grace_runs(world, kept, snapshot, &spot, tier);
+            }
+        }
         self.deadlines_stand(world, ledger);
-    }
-
-    /// S17: for one release, tier and pull request the deadline never moves earlier.
-    fn deadlines_stand(&mut self, world: &mut World, ledger: &Ledger) {
-        let mut earlier = Vec::new();
-        for (plugin, page) in &ledger.plugins {
-            for (tier, waves) in &page.tiers {
-                for wave in waves {
-                    let (Some(grace), Some(pull)) = (&wave.grace, &wave.pull) else { continue };
-                    let key = ((plugin.clone(), tier.clone()), wave.version.to_string(), pull.number.0);
-                    let before = self.deadlines.insert(key, grace.deadline);
-                    if before.is_some_and(|before| grace.deadline < before) {
-                        earlier.push(format!(
-                            "S17 the deadline of {plugin} {} on {tier} moved from {before:?} to {}",
-                            wave.version, grace.deadline
-                        ));
-                    }
-                }
-            }
-        }
-        earlier.into_iter().for_each(|what| self.fails(world, what));
-    }
-
-    /// A pull request is about to be opened for `version`, or moved to it.
-    pub fn opens(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Shown, moves: bool) {
-        let version = plain(version);
-        self.climbs_in_order(world, spot, &version, "opens");
-        self.respects_no(world, shown, spot, &version);
-        self.leaves_failed_alone(world, spot, &version);
-        self.keeps_digest(world, shown, spot, &version);
-        if !moves {
-            self.one_pull_request(world, shown, spot, &version);
-        }
-    }
-
-    /// S3 (and S15): one pull request for a plugin and a tier, and one opening for each release.
-    fn one_pull_request(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
-        let pulls = shown.plugins[&spot.0].pulls.known();
-        let open =
-            |pull: &&decide::snapshot::Pull| pull.tier == spot.1 && pull.state == decide::snapshot::PullState::Open;
-        if let Some(pull) = pulls.into_iter().flatten().find(open) {
-            self.fails(world, format!("S3 opens {} {version} on {} beside {}", spot.0, spot.1, pull.number));
-        }
-        if world.open_pull(spot).is_none() {
-            let opened = self.opened.entry((spot.clone(), version.clone())).or_default();
-            *opened += 1;
-            // The bot may take a pull request back and open another one later, but not again and again.
-            if *opened > 3 {
-                self.fails(world, format!("S15 opens {} {version} on {} for the fourth time", spot.0, spot.1));
-            }
-        }
+        self.books_are_true(world, kept, ledger);
     }
 
     /// A merge is about to be asked for.
-    pub fn merges(&mut self, world: &mut World, shown: &Snapshot, action: &Action, pinned: bool, pushed: &Ledger) {
+    pub fn merges(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, action: &Action) {
         let Action::Merge { plugin, tier, version, pull, head, forced, .. } = action else { return };
         let spot = (plugin.clone(), tier.clone());
         let version = plain(version);
@@ -168,22 +151,44 @@ impl Watch {
             return;
         };
         let seen = seen.clone();
-        if !pinned || seen.head != *head {
-            self.fails(world, format!("S6 merges {pull} at {head}, which is not what it wrote and was shown"));
-        }
-        self.climbs_in_order(world, &spot, &version, "merges");
+        self.writes_once_more(world, &spot, &version);
+        self.is_in_the_books(world, &spot, &version, &seen, head);
+        self.climbs_in_order(world, kept, &spot, &version, "merges");
         self.respects_no(world, shown, &spot, &version);
-        self.leaves_failed_alone(world, &spot, &version);
+        self.leaves_failed_alone(world, kept, &spot, &version);
         self.keeps_digest(world, shown, &spot, &version);
+        self.is_accepted(world, &spot, &version);
+        self.is_published(world, shown, &spot, &version);
         self.not_ahead(world, shown, &spot, &version);
         self.no_downgrade(world, shown, &spot, &version);
+        self.knows_everything(world, shown, &seen, &spot, forced.is_some());
         self.in_the_open(world, shown, &spot);
         self.breaking_is_acknowledged(world, shown, &spot, &version);
-        self.within_the_hour(world, &spot, &version);
+        self.within_the_hour(world, kept, &spot, &version);
         match forced {
             None => self.approved(world, &seen, &spot, &version),
-            Some(evidence) => self.may_be_forced(world, shown, &seen, &spot, evidence, pushed),
+            Some(evidence) => {
+                self.forced += 1;
+                self.may_be_forced(world, kept, shown, &seen, &spot, evidence);
+            }
         }
+    }
+
+    /// A notice is about to be given: once, and on a pull request that is open.
+    pub fn tells(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, action: &Action) {
+        let Action::Notice { plugin, tier, version, pull, before, .. } = action else { return };
+        let seen = pull_of(shown, plugin, pull.0);
+        // A period that was switched off and on again gives its notices anew.
+        let since = kept.grace.get(&((plugin.clone(), tier.clone()), pull.0)).copied().unwrap_or(Timestamp::MIN);
+        // So does one whose clock a lost ledger forgot: it began anew, with a later deadline to tell of.
+        let page = shown.ledger.plugins.get(plugin).and_then(|page| page.wave(tier, version));
+        let clock = page.and_then(|wave| wave.grace.as_ref()).map_or(since, |grace| grace.since.max(since));
+        let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
+        let twice = seen.is_some_and(sent);
+        if twice || !seen.is_some_and(|seen| seen.state == PullState::Open) {
+            self.fails(world, format!("S15 gives the notice {before:#} ahead on {pull}, which has it or is not open"));
+        }
+        self.writes_once_more(world, &(plugin.clone(), tier.clone()), &plain(version));
     }
 
     /// S3 once more, at the hub itself.
@@ -196,16 +201,55 @@ impl Watch {
         }
     }
 
-    /// Time between two instants in which the bot knew that the hub was out of reach.
-    fn out_of_reach(&self, from: Timestamp, to: Timestamp) -> SignedDuration {
-        let spans = self.outages.iter().map(|(start, end)| ((*start).max(from), (*end).min(to)));
-        spans
-            .filter(|(start, end)| start < end)
-            .fold(SignedDuration::ZERO, |sum, (start, end)| sum + end.duration_since(start))
+    /// L5: no more writes for one release on one tier than its troubles explain.
+    fn writes_once_more(&mut self, world: &mut World, spot: &Spot, version: &Version) {
+        let writes = self.writes.entry((spot.clone(), version.clone())).or_default();
+        *writes += 1;
+        if *writes == MOST_WRITES {
+            self.fails(world, format!("L5 {MOST_WRITES} writes for {} {version} on {}", spot.0, spot.1));
+        }
+    }
+
+    fn count(&mut self, plan: &Plan) {
+        plan.actions.iter().for_each(|action| self.tally.variant("action", action));
+        for record in &plan.entries {
+            if let decide::ledger::Entry::Wave { change, .. } = &record.entry {
+                self.tally.variant("change", change);
+            }
+        }
+        // Reasons are many; those of idle looks are counted at every fifth.
+        if plan.entries.is_empty() && plan.actions.is_empty() && !self.looks.is_multiple_of(5) {
+            return;
+        }
+        for wave in &plan.waves {
+            self.tally.variant("state", &wave.state);
+            wave.findings.iter().for_each(|finding| self.tally.variant("reason", &finding.because));
+        }
+        if let Some(alarm) = &plan.alarm {
+            self.tally.variant("reason", &alarm.why);
+        }
     }
 }
 
 /// A version without the planner's type.
 fn plain(version: &Shown) -> Version {
     version.as_str().trim_start_matches('v').parse().unwrap()
+}
+
+fn pull_of<'a>(shown: &'a Snapshot, plugin: &decide::PluginName, number: u64) -> Option<&'a Pull> {
+    shown.plugins[plugin].pulls.known()?.iter().find(|pull| pull.number.0 == number)
+}
+
+/// The versions that the bot was shown on the base branch of a tier.
+fn shown_base(shown: &Snapshot, spot: &Spot) -> Option<Vec<Version>> {
+    let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
+    places.iter().map(|place| place.version.known().map(plain)).collect()
+}
+
+/// Time between two instants in which the bot knew that the hub was out of reach.
+fn out_of_reach(outages: &[(Timestamp, Timestamp)], from: Timestamp, to: Timestamp) -> SignedDuration {
+    let spans = outages.iter().map(|(start, end)| ((*start).max(from), (*end).min(to)));
+    spans
+        .filter(|(start, end)| start < end)
+        .fold(SignedDuration::ZERO, |sum, (start, end)| sum + end.duration_since(start))
 }

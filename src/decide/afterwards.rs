@@ -1,0 +1,260 @@
+//! Verdicts after the fact: health that is lost while a finished release is still watched, and the word
+//! of a person. Both un-finish the release on that tier, and the tiers above stop. How health is
+//! judged is in `member`.
+
+use alloc::boxed::Box;
+
+use jiff::Timestamp;
+
+use crate::Reason;
+use crate::desk::{Base, Desk};
+use crate::ledger::{Change, Failed, Soaked, Wave};
+use crate::member;
+use crate::model::{OnFailure, Tier};
+use crate::snapshot::{CommandKind, Pull, Read};
+use crate::soak;
+
+/// Settles both for one tier.
+pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
+    said(desk, tier);
+    watched(desk, tier);
+}
+
+/// `/coldframe fail <why>` on the pull request of a wave, by somebody who may: landed or open, it has
+/// failed. What was said about an older release on the same pull request is not about this one.
+fn said(desk: &mut Desk<'_>, tier: &Tier) {
+    for pull in desk.pulls(&tier.name).unwrap_or_default() {
+        let Some(wave) = about(desk, tier, pull).cloned() else { continue };
+        let since = wave.head().map_or(wave.begun, |head| head.at);
+        let slack = desk.snapshot.hub.skew.abs().as_secs();
+        let word = pull.commands.iter().find_map(|command| match (&command.what, &command.allowed) {
+            // The hub's times have whole seconds.
+            (CommandKind::Fail { why }, Read::Known(true)) if command.at.as_second() + slack >= since.as_second() => {
+                Some(Reason::FailedBy { by: command.by.clone(), why: why.clone() })
+            }
+            _ => None,
+        });
+        if let Some(why) = word {
+            desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
+        }
+    }
+}
+
+/// The wave that a word on a pull request is about, as long as it can still fail.
+fn about<'a>(desk: &'a Desk<'_>, tier: &Tier, pull: &Pull) -> Option<&'a Wave> {
+    let waves = desk.page.tiers.get(&tier.name)?;
+    let wave = waves.iter().rev().find(|wave| {
+        wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number)
+            && (wave.landed.is_some() || !wave.is_over())
+    })?;
+    let newest = desk.page.wave(&tier.name, &wave.version) == Some(wave);
+    (newest && wave.failed.is_none()).then_some(wave)
+}
+
+/// A wave has failed by the health of its members: for good, or until they are healthy where the file
+/// says `stall`. What was a soak is none.
+pub(crate) fn fail(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, why: Reason) {
+    let failed = Failed { at: desk.now, why };
+    match tier.on_failure {
+        OnFailure::Hold | OnFailure::RollBack { .. } => {
+            desk.record(&tier.name, &wave.version, Change::Failed(failed));
+        }
+        OnFailure::Stall if wave.stalled.is_some() => {}
+        OnFailure::Stall => {
+            let soaked = Soaked { ailing: None, ..soak::reset(wave, desk.now) };
+            desk.record(&tier.name, &wave.version, Change::Stalled(failed));
+            desk.record(&tier.name, &wave.version, Change::Soaked(soaked));
+        }
+    }
+}
+
+/// Until when a lost health still counts against a finished wave, while that is to come.
+pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<Timestamp> {
+    let until = wave.finished? + tier.watch;
+    (until > now && wave.failed.is_none() && wave.superseded.is_none()).then_some(until)
+}
+
+fn watched(desk: &mut Desk<'_>, tier: &Tier) {
+    let Base::Uniform(running) = desk.base(&tier.name) else { return };
+    let Some(wave) = desk.page.wave(&tier.name, &running).cloned() else { return };
+    let Some(until) = watched_until(&wave, tier, desk.now) else { return };
+    desk.wake(until, Reason::Watched { of: tier.watch });
+    desk.look_again();
+    // What was let through before it converged is not late now.
+    let converged = wave.converged.or(wave.landed.as_ref().map(|landed| landed.at));
+    let wave = Wave { converged, ..wave };
+    let health = member::assess(desk, tier, &wave);
+    let ailing = wave.soak.and_then(|soak| soak.ailing);
+    // Signals that name no times are watched look after look; nothing else of the soak moves any more.
+    let next = match (health.degraded(&tier.health), ailing, wave.soak) {
+        (true, None, _) => Some(soak::reset(&wave, desk.now)),
+        (false, Some(_), Some(before)) => Some(Soaked { ailing: None, ..before }),
+        (true, Some(_), _) | (false, _, _) => None,
+    };
+    if let Some(next) = next {
+        desk.record_progress(&tier.name, &running, Change::Soaked(next));
+    }
+    let watched = Wave { soak: next.or(wave.soak), ..wave };
+    if let Some(why) = health.failure(tier, &watched, desk.now) {
+        let why = Reason::HealthLost { why: Box::new(why) };
+        fail(desk, tier, &watched, why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::plan::{Action, Plan, Verdict, WaveReport};
+    use crate::snapshot::{Command, Health, PullState, Reading, Snapshot};
+    use crate::testing::*;
+    use crate::{Gate, PullNumber, WaveState};
+    use alloc::string::ToString;
+    use alloc::vec;
+    use jiff::SignedDuration;
+
+    fn report<'a>(plan: &'a Plan, tier: &str) -> &'a WaveReport {
+        plan.waves.iter().find(|wave| wave.tier.as_str() == tier).expect("the tier")
+    }
+
+    /// 1.1.0 finished qa an hour ago, and its cluster says this now.
+    fn lost(health: Health) -> Snapshot {
+        let mut world = ready();
+        let reading = Reading { health, since: Some(ago(10)), ..healthy("1.1.0") };
+        facts(&mut world).readings.insert("qa-1".into(), vec![reading]);
+        world.policy.plugins[0].tiers[0].watch = SignedDuration::from_hours(6);
+        world
+    }
+
+    fn stops(world: &Snapshot) -> bool {
+        let plan = crate::plan(world, noon());
+        let failed = matches!(report(&plan, "qa").state, WaveState::Failed { .. });
+        let closed = plan.actions.iter().any(|action| matches!(action, Action::Close { .. }));
+        assert_eq!(failed, closed, "{:#?}", plan.actions);
+        assert!(!failed || !merges(&plan));
+        failed
+    }
+
+    #[test]
+    fn health_that_is_lost_while_watched_stops_the_tiers_above() {
+        type Case = (&'static str, fn(&mut Snapshot), Health, bool);
+        let cases: [Case; 8] = [
+            ("failed", |_| {}, Health::Failed, true),
+            ("degraded for ten minutes", |_| {}, Health::Degraded, true),
+            ("not watched", |w| w.policy.plugins[0].tiers[0].watch = SignedDuration::ZERO, Health::Failed, false),
+            (
+                "watched for less",
+                |w| w.policy.plugins[0].tiers[0].watch = SignedDuration::from_hours(1),
+                Health::Failed,
+                false,
+            ),
+            ("healthy", |_| {}, Health::Healthy, false),
+            ("not known", |_| {}, Health::Unknown, false),
+            ("on the way", |_| {}, Health::Progressing, false),
+            (
+                "degraded not long enough",
+                |w| w.policy.plugins[0].tiers[0].health.degraded_for = SignedDuration::from_mins(11),
+                Health::Degraded,
+                false,
+            ),
+        ];
+        for (name, change, health, expected) in cases {
+            let mut world = lost(health);
+            change(&mut world);
+            assert_eq!(stops(&world), expected, "{name}");
+        }
+        let plan = crate::plan(&lost(Health::Failed), noon());
+        let why = plan.actions.iter().find_map(|action| match action {
+            Action::Close { why, .. } => Some(why.to_string()),
+            _ => None,
+        });
+        let expected = "1.1.0 failed on qa: it lost its health after it had finished: qa-1 is failed";
+        assert!(why.as_deref().is_some_and(|why| why.starts_with(expected)), "{why:?}");
+    }
+
+    #[test]
+    fn a_signal_without_times_is_watched_look_after_look_and_wakes() {
+        let mut world = lost(Health::Degraded);
+        world.look_again = SignedDuration::from_hours(9);
+        let ill = |at| vec![Reading { health: Health::Degraded, since: None, observed_at: at, ..healthy("1.1.0") }];
+        facts(&mut world).readings.insert("qa-1".into(), ill(noon()));
+        let plan = crate::plan(&world, noon());
+        assert_eq!(plan.alarm.map(|alarm| alarm.at), Some(ago(60) + SignedDuration::from_hours(6)), "the watch ends");
+        let state = report(&crate::plan(&world, noon()), "qa").state.clone();
+        assert!(matches!(state, WaveState::Finished { .. }), "{state:?}");
+        for record in crate::plan(&world, noon()).entries {
+            world.ledger.apply(&record.entry);
+        }
+        let later = noon() + SignedDuration::from_mins(5);
+        facts(&mut world).readings.insert("qa-1".into(), ill(later));
+        assert!(matches!(report(&crate::plan(&world, later), "qa").state, WaveState::Failed { .. }));
+    }
+
+    /// 1.1.0 landed on bronze too, before qa lost it.
+    #[test]
+    fn what_has_landed_above_stays_and_is_said() {
+        let mut world = landed(vec![healthy("1.1.0")]);
+        let reading = Reading { health: Health::Failed, ..healthy("1.1.0") };
+        facts(&mut world).readings.insert("qa-1".into(), vec![reading]);
+        world.policy.plugins[0].tiers[0].watch = SignedDuration::from_hours(6);
+        let plan = crate::plan(&world, noon());
+        assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+        let above = report(&plan, "bronze");
+        assert!(matches!(above.state, WaveState::Soaking { .. }), "{:?}", above.state);
+        let finding = above.findings.iter().find(|finding| finding.gate == Gate::Release).expect("said");
+        assert_eq!(finding.verdict, Verdict::Fail);
+        assert!(finding.because.to_string().starts_with("1.1.0 failed on qa"), "{}", finding.because);
+    }
+
+    fn says(world: &mut Snapshot, minutes: i64, allowed: Read<bool>) {
+        let what = CommandKind::Fail { why: "customers cannot log in".into() };
+        edit(world, |pull| pull.commands = vec![Command { by: "noor".into(), at: ago(minutes), what, allowed }]);
+    }
+
+    #[test]
+    fn a_person_who_may_fails_a_release_after_the_fact() {
+        let finished = || {
+            let mut world = landed(vec![healthy("1.1.0")]);
+            remember(&mut world, Change::Finished(ago(20)));
+            world
+        };
+        let failed = |world: &Snapshot| match &report(&crate::plan(world, noon()), "bronze").state {
+            WaveState::Failed { why, .. } => Some(why.to_string()),
+            _ => None,
+        };
+        let mut world = finished();
+        says(&mut world, 5, Read::Known(true));
+        assert_eq!(failed(&world).as_deref(), Some("noor says that it failed: customers cannot log in"));
+        let mut world = finished();
+        says(&mut world, 5, Read::Known(false));
+        assert_eq!(failed(&world), None, "who may not fails nothing");
+        let mut world = finished();
+        says(&mut world, 5, Read::Unread("503".into()));
+        assert_eq!(failed(&world), None, "rights that are not known are no verdict");
+        let mut world = finished();
+        says(&mut world, 31, Read::Known(true));
+        assert_eq!(failed(&world), None, "it was said about what the pull request held before");
+    }
+
+    #[test]
+    fn an_open_pull_request_is_closed_by_the_word() {
+        let mut world = ready();
+        says(&mut world, 5, Read::Known(true));
+        let plan = crate::plan(&world, noon());
+        let closes = plan.actions.iter().any(|action| matches!(action, Action::Close { pull: PullNumber(7), .. }));
+        assert!(closes && !merges(&plan), "{:?}", plan.actions);
+        // Said on another tier's pull request by somebody whose rights could not be read: it waits.
+        let mut world = ready();
+        let merged = PullState::Merged { at: ago(690), by: BOT.into(), commit: "bb".into() };
+        let what = CommandKind::Fail { why: "no".into() };
+        let command = Command { by: "noor".into(), at: ago(5), what, allowed: Read::Unread("503".into()) };
+        if let Read::Known(pulls) = &mut facts(&mut world).pulls {
+            let below =
+                Pull { number: PullNumber(3), tier: "qa".into(), state: merged, commands: vec![command], ..pull() };
+            pulls.insert(1, below);
+        }
+        let finding = crate::testing::says(&world, Gate::Release);
+        assert_eq!(finding.verdict, Verdict::Unknown, "{finding:?}");
+        assert!(!merges(&crate::plan(&world, noon())));
+    }
+}

@@ -1,0 +1,81 @@
+//! The announcement: no merge, automatic or forced, sooner than so long after people were told, which
+//! is when the pull request was open and held this release.
+
+use crate::Reason;
+use crate::desk::Desk;
+use crate::ledger::Wave;
+use crate::model::Tier;
+use crate::plan::{Finding, Gate, Verdict};
+
+/// None where the file asks for no announcement.
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Finding> {
+    let of = tier.announce;
+    if of.is_zero() {
+        return None;
+    }
+    let Some(pull) = &wave.pull else { return Some(Finding::wait(Gate::Announce, Reason::NotAnnounced { of })) };
+    // A pull request that was moved to a newer release tells of that one since then.
+    let until = pull.at.max(wave.begun) + of;
+    Some(if desk.now < until {
+        Finding::new(Gate::Announce, Verdict::Wait { until: Some(until) }, Reason::ToldLately { of })
+    } else {
+        Finding::pass(Gate::Announce, Reason::Told { of })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::model::{Merge, MergeRule};
+    use crate::testing::*;
+    use jiff::SignedDuration;
+
+    #[test]
+    fn nothing_merges_sooner_after_people_were_told() {
+        let until = Verdict::Wait { until: Some(noon() + SignedDuration::from_mins(1)) };
+        table(
+            Gate::Announce,
+            ready,
+            &[
+                (
+                    "told long enough ago",
+                    |w| bronze(w).announce = SignedDuration::from_mins(30),
+                    Verdict::Pass,
+                    "people were told more than 30 min ago",
+                ),
+                (
+                    "told lately",
+                    |w| bronze(w).announce = SignedDuration::from_mins(31),
+                    until,
+                    "people have to be told 31 min before it merges",
+                ),
+                (
+                    "automatic",
+                    |w| {
+                        bronze(w).announce = SignedDuration::from_mins(31);
+                        bronze(w).merge = MergeRule::all(Merge::Automatic);
+                    },
+                    until,
+                    "people have to be told",
+                ),
+                (
+                    "moved to this release since",
+                    |w| {
+                        bronze(w).announce = SignedDuration::from_mins(30);
+                        let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+                        page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().begun = ago(29);
+                    },
+                    until,
+                    "people have to be told",
+                ),
+            ],
+        );
+        let mut world = ready();
+        assert!(merges(&crate::plan(&world, noon())), "without the key it merges at once");
+        bronze(&mut world).announce = SignedDuration::from_mins(31);
+        let alarm = crate::plan(&world, noon()).alarm.map(|alarm| alarm.at);
+        assert_eq!(alarm, Some(noon() + SignedDuration::from_mins(1)), "and the bot wakes for it");
+        assert!(merges(&crate::plan(&world, noon() + SignedDuration::from_mins(1))));
+    }
+}

@@ -1,0 +1,130 @@
+//! Who or what can unblock each reason. The reasons and their wording are in the room above.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::{Reason, Scope, list};
+
+impl Reason {
+    /// Who or what can unblock it, in words; none where nothing needs unblocking.
+    #[allow(clippy::too_many_lines)] // one line per reason
+    pub fn unblock(&self) -> Option<String> {
+        let text = match self {
+            Self::TierBelowUnfinished { tier, .. } => format!("the clusters of {tier}, by staying healthy"),
+            Self::NeedsApproval { owners, .. } if owners.is_empty() => {
+                "anybody with write access, by approving".to_string()
+            }
+            Self::NeedsApproval { owners, .. } => format!("{}, by approving", list(owners)),
+            Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
+            Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
+            Self::ManualMerge => "anybody with write access, by merging".to_string(),
+            Self::WindowClosed { whose: Scope::Operator } | Self::ClosedDays { whose: Scope::Operator, .. } => {
+                "time; or the operator, whose windows every repository obeys".to_string()
+            }
+            Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
+                format!("time; or whoever edits the windows of the {whose}")
+            }
+            Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
+            Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
+            Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
+            Self::Draft => "its author's team, by marking it ready for review".to_string(),
+            Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
+            Self::HeadStale { .. } => "the bot, at its next look".to_string(),
+            Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
+            Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
+            Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
+            Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
+            Self::NotLanded => "the merge of its pull request".to_string(),
+            Self::MembersBehind { .. } | Self::MembersUnknown { .. } | Self::SoakOverdue { .. } => {
+                "whoever runs these clusters".to_string()
+            }
+            Self::MembersFailed { .. } | Self::PastProgressDeadline { .. } => {
+                "a newer release, or whoever runs these clusters".to_string()
+            }
+            Self::Soaking { .. } | Self::ToldLately { .. } => "time".to_string(),
+            Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
+            Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
+            Self::DigestChanged { .. } => "a release under a new version".to_string(),
+            Self::EdgeBlocked { fixed_in: Some(version), .. } => format!("{version}, or whoever edits the blocks"),
+            Self::EdgeBlocked { fixed_in: None, .. } => {
+                "a version it leaves out, or whoever edits the blocks".to_string()
+            }
+            Self::SameContent { .. } => "a release with other content".to_string(),
+            Self::Yanked { .. } => "whoever publishes it, by listing it again; or a newer release".to_string(),
+            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => "whoever released it".to_string(),
+            Self::Cooling { .. } => "time; or a hotfix".to_string(),
+            Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
+            Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),
+            Self::RangeInPlace { file, .. } => format!("whoever writes the version that runs into {file}"),
+            Self::NotAnnounced { .. } => "the bot, by opening the pull request".to_string(),
+            Self::RequiredValueMissing { .. } => "whoever sets the values of these clusters".to_string(),
+            Self::BreakingUnacknowledged { to, .. } => {
+                format!("anybody with write access: `/coldframe acknowledge {to}`")
+            }
+            Self::Rejected { .. } => "a newer release".to_string(),
+            Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
+            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
+            Self::ForceBlocked { by } => return by.unblock(),
+            Self::LedgerOpen { .. } => {
+                "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
+            }
+            Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
+            Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
+            Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
+            Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
+                "whoever edits the inventory or the tier's selector".to_string()
+            }
+            Self::OpenPullLimit { .. } | Self::ClusterLimit { .. } => "time; or whoever edits the limits".to_string(),
+            Self::WaveAboveLimit { .. } => {
+                "whoever edits the limits, or lets the tier move in smaller slices".to_string()
+            }
+            Self::Unread { .. } => "the operator, if it lasts".to_string(),
+            Self::HealthLost { why } | Self::Stalled { why } => return why.unblock(),
+            Self::NoRollBack { .. } => "whoever runs these clusters, or a newer release".to_string(),
+            Self::RollBackOff => "whoever edits `onFailure` in the policy file".to_string(),
+            Self::DigestUnproved { .. } => "whoever looks after the chart's source".to_string(),
+            Self::RollBackOfRollBack | Self::NothingKnownBefore | Self::BreakingBetween { .. } => {
+                "a person, by reverting it by hand".to_string()
+            }
+            Self::Reverted { .. } | Self::FailedBy { .. } => "a newer release".to_string(),
+            Self::FirstTier
+            | Self::TierBelowFinished { .. }
+            | Self::NothingNewer { .. }
+            | Self::ApprovalNotAsked
+            | Self::Approved { .. }
+            | Self::Covered { .. }
+            | Self::Told { .. }
+            | Self::NoWindow
+            | Self::WindowOpen
+            | Self::NotFrozen
+            | Self::NotHeld
+            | Self::HeadOurs
+            | Self::Mergeable
+            | Self::ChecksGreen
+            | Self::AllHealthy { .. }
+            | Self::SoakNotAsked
+            | Self::TierBelowLetThrough { .. }
+            | Self::Soaked { .. }
+            | Self::InTime
+            | Self::Accepted
+            | Self::HotfixThroughWindows { .. }
+            | Self::AfterNobody
+            | Self::Follows
+            | Self::AfterDone
+            | Self::NotBreaking
+            | Self::Acknowledged { .. }
+            | Self::NotRejected
+            | Self::Watched { .. }
+            | Self::RollsBack { .. }
+            | Self::RollBackAsksNone
+            | Self::Superseded { .. }
+            | Self::GraceOff
+            | Self::GraceOver { .. }
+            | Self::LedgerIntact
+            | Self::WithinLimits
+            | Self::LookAgain
+            | Self::WindowChanges => return None,
+        };
+        Some(text)
+    }
+}

@@ -1,0 +1,211 @@
+//! The rollback: after a failed wave, the pull request that restores what ran before on that tier
+//! (`onFailure: rollBack`). It is a wave of its own, of the older version. Windows, freezes, holds,
+//! announcements and caps hold it like any other merge; nothing forces it.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::desk::{Base, Desk};
+use crate::gate::{Standing, announced, approvals, breaking, freeze, head, hold, ledger, limits, window};
+use crate::gate::{release as release_gate, tier_below};
+use crate::ledger::{Part, Purpose, Wave};
+use crate::model::{Merge, OnFailure, Tier};
+use crate::plan::{Finding, Gate, Proposal, Verdict};
+use crate::snapshot::Pull;
+use crate::{PullNumber, Reason, TierName, Version, release};
+
+/// The release that a wave takes back; none for any other wave.
+pub(crate) fn of(wave: &Wave) -> Option<&Version> {
+    match &wave.part.purpose {
+        Purpose::RollBack { of } => Some(of),
+        Purpose::Promotion | Purpose::CatchUp | Purpose::Early => None,
+    }
+}
+
+/// Who merges a wave: a rollback as the tier's `onFailure` says, everything else by the step.
+pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
+    match (of(wave), tier.on_failure) {
+        (Some(_), OnFailure::RollBack { merge }) => merge,
+        // The file does not ask for it any more; the wave is about to be taken back.
+        (Some(_), OnFailure::Hold | OnFailure::Stall) => Merge::Manual,
+        (None, _) => tier.merge.of(wave.from.as_ref(), &wave.version),
+    }
+}
+
+/// What has to be restored on a tier whose wave failed, or why it must not be; none where nothing
+/// failed or the file asks for no rollback.
+pub(crate) fn due(desk: &Desk<'_>, rung: usize) -> Option<Result<Proposal, Reason>> {
+    let tier = desk.policy.tiers.get(rung)?;
+    let failed = failed_here(desk, tier)?.clone();
+    Some(match obstacle(desk, rung, &failed) {
+        None => proposal(desk, tier, &failed, None).ok_or(Reason::NothingKnownBefore),
+        Some(why) => Err(why),
+    })
+}
+
+/// The failed wave of the release that runs on a tier which asks for rollbacks.
+fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
+    match tier.on_failure {
+        // Where the tier follows releases by itself, the bot opens nothing.
+        OnFailure::RollBack { .. } if !tier.follows => {}
+        OnFailure::RollBack { .. } | OnFailure::Hold | OnFailure::Stall => return None,
+    }
+    let Base::Uniform(running) = desk.base(&tier.name) else { return None };
+    desk.page.wave(&tier.name, &running).filter(|wave| wave.failed.is_some() && wave.landed.is_some())
+}
+
+/// Why what ran before a failed wave must not be restored.
+fn obstacle(desk: &Desk<'_>, rung: usize, failed: &Wave) -> Option<Reason> {
+    if of(failed).is_some() {
+        return Some(Reason::RollBackOfRollBack);
+    }
+    let Some(before) = failed.from.as_ref().filter(|before| **before < failed.version) else {
+        return Some(Reason::NothingKnownBefore);
+    };
+    let tier = desk.policy.tiers.get(rung)?;
+    if let Some(no) = refused(desk, tier, &failed.version) {
+        return Some(no);
+    }
+    // Both have to be listed: what is marked as breaking between them is not known otherwise.
+    let why = release::stopped(desk, rung, before)
+        .or_else(|| release::find(desk, &failed.version).err().map(|why| *why))
+        .or_else(|| unproved(desk, before));
+    if why.is_some() {
+        return why;
+    }
+    let (from, to) = (before.clone(), failed.version.clone());
+    breaking::is_breaking(desk, &from, &to).then_some(Reason::BreakingBetween { from, to })
+}
+
+/// A person said no to this very rollback.
+fn refused(desk: &Desk<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
+    let waves = desk.page.tiers.get(&tier.name)?.iter().filter(|wave| of(wave) == Some(failed));
+    waves
+        .filter_map(|wave| wave.rejected.as_ref())
+        .next()
+        .map(|no| Reason::Rejected { by: no.by.clone(), pull: no.pull })
+}
+
+/// The artefact has to be at the source still, with the digest that was pinned at first sight.
+fn unproved(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
+    let found = match release::find(desk, version) {
+        Ok(release) => release.digest.clone(),
+        Err(why) => return Some(*why),
+    };
+    let same = found.is_some() && found == release::pinned(desk, version);
+    (!same).then(|| Reason::DigestUnproved { version: version.clone() })
+}
+
+fn proposal(desk: &Desk<'_>, tier: &Tier, failed: &Wave, written: Option<&Wave>) -> Option<Proposal> {
+    let to = failed.from.clone()?;
+    Some(Proposal {
+        plugin: desk.plugin().clone(),
+        tier: tier.name.clone(),
+        from: Some(failed.version.clone()),
+        digest: release::pinned(desk, &to),
+        part: Part { purpose: Purpose::RollBack { of: failed.version.clone() }, ..Part::default() },
+        members: failed.members.clone(),
+        written: written.and_then(|wave| wave.head().cloned()),
+        to,
+    })
+}
+
+/// What the pull request of a rollback shall contain, when it has to be written anew.
+pub(crate) fn again(desk: &Desk<'_>, tier: &Tier, to: &Version, written: Option<&Wave>) -> Option<Proposal> {
+    let wave = desk.page.climbing(&tier.name).filter(|wave| wave.version == *to)?;
+    let failed = desk.page.wave(&tier.name, of(wave)?)?;
+    let proposal = proposal(desk, tier, failed, written)?;
+    Some(Proposal { members: wave.members.clone(), ..proposal })
+}
+
+/// Why an open rollback has to be taken back; what could not be read waits.
+pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(rung)?;
+    let running = desk.base(&tier.name);
+    let of = of(wave)?;
+    if let Base::Uniform(other) = &running
+        && other != of
+        && *other != wave.version
+    {
+        return Some(Reason::Superseded { by: other.clone() });
+    }
+    if let Some(by) = running.highest().filter(|highest| *highest > of) {
+        return Some(Reason::Superseded { by: by.clone() });
+    }
+    match tier.on_failure {
+        OnFailure::RollBack { .. } => {}
+        OnFailure::Hold | OnFailure::Stall => return Some(Reason::RollBackOff),
+    }
+    match obstacle(desk, rung, desk.page.wave(&tier.name, of)?) {
+        Some(why) if release::is_final(&why) => Some(why),
+        Some(_) | None => None,
+    }
+}
+
+/// Every gate of a rollback before its pull request exists.
+pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize) -> Vec<Finding> {
+    vec![ledger::finding(desk), gate(desk, rung), release_gate::members(desk, rung), limits::opening(desk)]
+}
+
+/// Every gate of an open rollback. It asks no tier below, and steps back over nothing that breaks.
+pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+    let tier = &desk.policy.tiers[rung];
+    let mut findings = vec![
+        ledger::finding(desk),
+        gate(desk, rung),
+        tier_below::none_asked(),
+        Finding::pass(Gate::Breaking, Reason::NotBreaking),
+        release_gate::rejection(desk, rung, &wave.version),
+        hold::finding(pull),
+        freeze::finding(desk, tier, wave),
+        window::finding(desk, tier),
+        approvals::finding(desk, tier, wave, pull),
+        head::finding(wave, pull, standing),
+        limits::merging(desk, wave),
+    ];
+    announced(desk, tier, wave, &mut findings);
+    findings
+}
+
+/// Whether the rollback may happen, with what it takes back and why.
+fn gate(desk: &Desk<'_>, rung: usize) -> Finding {
+    let failed = desk.policy.tiers.get(rung).and_then(|tier| failed_here(desk, tier));
+    let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
+    match (obstacle(desk, rung, failed), &failed.failed) {
+        (Some(why), _) if !release::is_final(&why) => Finding::new(Gate::Release, Verdict::Unknown, why),
+        (Some(why), _) => Finding::fail(Gate::Release, why),
+        (None, Some(verdict)) => {
+            let why = Box::new(verdict.why.clone());
+            Finding::pass(Gate::Release, Reason::RollsBack { of: failed.version.clone(), why })
+        }
+        (None, None) => Finding::wait(Gate::Release, Reason::RollBackOff),
+    }
+}
+
+/// Said about a failed wave whose rollback must not be.
+pub(crate) fn held(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
+    let because = |why: Reason| Reason::NoRollBack { why: Box::new(why) };
+    match due(desk, rung)? {
+        Ok(_) => None,
+        Err(why) if !release::is_final(&why) => Some(Finding::new(Gate::Release, Verdict::Unknown, because(why))),
+        Err(why) => Some(Finding::wait(Gate::Release, because(why))),
+    }
+}
+
+/// Whether a newer version left the base branch because a rollback of ours landed.
+pub(crate) fn explains(desk: &Desk<'_>, tier: &TierName, running: &Version) -> bool {
+    let landed = |wave: &&Wave| of(wave).is_some() && wave.landed.is_some() && wave.merging.is_some();
+    desk.page.wave(tier, running).filter(landed).is_some()
+}
+
+/// Whether this pull request is a rollback: closing it says no to that, not to the version it holds.
+pub(crate) fn was(desk: &Desk<'_>, tier: &TierName, number: PullNumber) -> bool {
+    let waves = desk.page.tiers.get(tier).into_iter().flatten();
+    waves
+        .filter(|wave| of(wave).is_some())
+        .any(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == number))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,315 @@
+//! `coldframe check --resolved`: the policy as one file without presets, with every default written out.
+//! Reading it again gives the same policy. What the keys mean is decided in `resolve`.
+
+mod plugin;
+
+use decide::Tier;
+use decide::model::{
+    Approvals, Each, Early, Empty, Force, Freeze, HealthRule, Limits, MaxUpdate, Merge, MergeRule, OnFailure, Promote,
+    Soak, Step, Strategy,
+};
+use decide::window::{ClosedDays, Cron, Range, Windows};
+use jiff::SignedDuration;
+use serde::Serialize;
+use serde_yaml::{Mapping, Value};
+
+use super::Loaded;
+use super::file::{OverrideFile, TierFile};
+use super::read::Shape;
+use super::wiring::{Inventory, People};
+
+/// The whole policy as one file.
+pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
+    let mut file = Mapping::new();
+    put(&mut file, "version", 1);
+    let Inventory::File { path } = &loaded.wiring.inventory;
+    put(&mut file, "clusters", map([("from", Value::from("file")), ("path", Value::from(path.as_str()))]));
+    if let Some(windows) = &loaded.policy.windows {
+        put(&mut file, "windows", windows_of(windows));
+    }
+    if !loaded.policy.freezes.is_empty() {
+        put(&mut file, "freeze", list(&loaded.policy.freezes, freeze));
+    }
+    put(&mut file, "people", people(loaded.wiring.people));
+    limits(&mut file, loaded.policy.limits);
+    put(&mut file, "tiers", list(&loaded.ladder, |tier| tier_of(tier, &TierFile::SHAPE)));
+    let plugins =
+        loaded.policy.plugins.iter().filter_map(|plugin| {
+            Some(plugin::plugin_of(plugin, loaded.wiring.plugins.get(&plugin.name)?, &loaded.ladder))
+        });
+    put(&mut file, "plugins", Value::Sequence(plugins.collect()));
+    Ok(spaced(&serde_yaml::to_string(&file)?))
+}
+
+/// A blank line before each tier, each plugin and their lists.
+fn spaced(text: &str) -> String {
+    let mut out = String::from("# The policy with presets and defaults filled in, as Coldframe follows it.\n");
+    for line in text.lines() {
+        let list = line.starts_with("tiers:") || line.starts_with("plugins:");
+        if list || (line.starts_with("- name:") && !out.ends_with(":\n")) {
+            out.push('\n');
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+fn put(onto: &mut Mapping, key: &str, value: impl Into<Value>) {
+    onto.insert(Value::from(key), value.into());
+}
+
+/// A key whose value is its default is written where this version knows the key.
+fn put_or_default(onto: &mut Mapping, shape: &Shape, key: &str, value: impl Into<Value>, default: bool) {
+    if !default || shape.keys.iter().any(|known| known.name == key) {
+        put(onto, key, value);
+    }
+}
+
+fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::Mapping(entries.into_iter().map(|(key, value)| (Value::from(key), value)).collect())
+}
+
+fn list<T>(items: &[T], one: impl Fn(&T) -> Value) -> Value {
+    Value::Sequence(items.iter().map(one).collect())
+}
+
+fn names<T: ToString>(items: &[T]) -> Value {
+    list(items, |item| Value::from(item.to_string()))
+}
+
+/// Types that the file writes as they are.
+fn plain(value: &impl Serialize) -> Value {
+    serde_yaml::to_value(value).unwrap_or(Value::Null)
+}
+
+/// The shortest way to write a duration.
+fn length(duration: SignedDuration) -> Value {
+    let seconds = duration.as_secs();
+    let units = [(86_400, "d"), (3_600, "h"), (60, "m")];
+    let unit = units.into_iter().find(|(unit, _)| seconds != 0 && seconds % unit == 0);
+    Value::from(match unit {
+        Some((unit, name)) => format!("{}{name}", seconds / unit),
+        None => format!("{seconds}s"),
+    })
+}
+
+fn lengths(durations: &[SignedDuration]) -> Value {
+    list(durations, |duration| length(*duration))
+}
+
+fn people(People { hold, acknowledge, fail, rebuild }: People) -> Value {
+    let rights = [("hold", hold), ("acknowledge", acknowledge), ("fail", fail), ("rebuild", rebuild)];
+    map(rights.map(|(command, right)| (command, plain(&right))))
+}
+
+fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) {
+    let mut limits = Mapping::new();
+    for (key, limit) in [("openPulls", open_pulls), ("clustersPerHour", clusters_per_hour)] {
+        if let Some(limit) = limit {
+            put(&mut limits, key, limit);
+        }
+    }
+    if !limits.is_empty() {
+        put(file, "limits", limits);
+    }
+}
+
+fn freeze(Freeze { why, by, tiers, plugins, select, until }: &Freeze) -> Value {
+    let mut freeze = Mapping::new();
+    put(&mut freeze, "why", why.as_str());
+    if let Some(by) = by {
+        put(&mut freeze, "by", by.as_str());
+    }
+    if !tiers.is_empty() {
+        put(&mut freeze, "tiers", names(tiers));
+    }
+    if !plugins.is_empty() {
+        put(&mut freeze, "plugins", names(plugins));
+    }
+    if let Some(select) = select {
+        put(&mut freeze, "select", plain(select));
+    }
+    if let Some(until) = until {
+        put(&mut freeze, "until", until.to_string());
+    }
+    Value::Mapping(freeze)
+}
+
+fn windows_of(Windows { zone, open, cron, closed, room }: &Windows) -> Value {
+    let mut windows = Mapping::new();
+    put(&mut windows, "zone", zone.iana_name().unwrap_or("UTC"));
+    let firing = |Cron { cron, lasts }: &Cron| map([("cron", Value::from(cron.as_str())), ("for", length(*lasts))]);
+    let open: Vec<Value> = open.iter().map(hours).chain(cron.iter().map(firing)).collect();
+    if !open.is_empty() {
+        put(&mut windows, "open", open);
+    }
+    if !closed.is_empty() {
+        put(&mut windows, "closed", list(closed, closed_days));
+    }
+    put(&mut windows, "room", length(*room));
+    Value::Mapping(windows)
+}
+
+fn hours(Range { days, from, to }: &Range) -> Value {
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let named: Vec<&str> = days.iter().filter_map(|day| DAYS.get(usize::from(*day).checked_sub(1)?).copied()).collect();
+    let time = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+    Value::from(format!("{} {}-{}", named.join(","), time(*from), time(*to)))
+}
+
+fn closed_days(ClosedDays { from, to, why }: &ClosedDays) -> Value {
+    map([
+        ("from", Value::from(from.to_string())),
+        ("to", Value::from(to.to_string())),
+        ("why", Value::from(why.as_str())),
+    ])
+}
+
+/// A rung with every key that `shape` knows; an override knows fewer than a tier.
+fn tier_of(tier: &Tier, shape: &Shape) -> Value {
+    let Tier {
+        name,
+        select,
+        merge,
+        follows,
+        approvals,
+        announce,
+        soak,
+        health,
+        windows,
+        constraint,
+        force,
+        on_failure,
+        strategy,
+        watch,
+        empty,
+        early,
+    } = tier;
+    let mut out = Mapping::new();
+    put(&mut out, "name", name.as_str());
+    put(&mut out, "select", plain(select));
+    put(&mut out, "merge", if *follows { Value::from("none") } else { merge_of(*merge) });
+    put(&mut out, "approvals", approvals_of(approvals));
+    put_or_default(&mut out, shape, "announce", length(*announce), announce.is_zero());
+    put(&mut out, "soak", soak_of(*soak));
+    put(&mut out, "health", health_of(*health));
+    if let Some(windows) = windows {
+        put(&mut out, "windows", windows_of(windows));
+    }
+    if let Some(constraint) = constraint {
+        put(&mut out, "constraint", constraint.as_str());
+    }
+    if let Some(Force { after, notice }) = force {
+        put(&mut out, "force", map([("after", length(*after)), ("notice", lengths(notice))]));
+    }
+    put(&mut out, "onFailure", on_failure_of(*on_failure));
+    put(&mut out, "strategy", strategy_of(strategy));
+    put_or_default(&mut out, shape, "watch", length(*watch), watch.is_zero());
+    put_or_default(&mut out, shape, "empty", plain(empty), *empty == Empty::default());
+    if !early.is_empty() {
+        put(&mut out, "early", list(early, early_of));
+    }
+    out.retain(|key, _| key.as_str() == Some("name") || !is_override(shape) || knows(shape, key));
+    Value::Mapping(out)
+}
+
+fn is_override(shape: &Shape) -> bool {
+    shape.what == OverrideFile::SHAPE.what
+}
+
+fn knows(shape: &Shape, key: &Value) -> bool {
+    key.as_str().is_some_and(|key| shape.keys.iter().any(|known| known.name == key))
+}
+
+fn early_of(Early { select, until }: &Early) -> Value {
+    let mut early = Mapping::new();
+    put(&mut early, "select", plain(select));
+    if let Some(until) = until {
+        put(&mut early, "until", until.to_string());
+    }
+    Value::Mapping(early)
+}
+
+fn on_failure_of(on_failure: OnFailure) -> Value {
+    match on_failure {
+        OnFailure::Hold | OnFailure::Stall => plain(&on_failure),
+        OnFailure::RollBack { merge } => map([("rollBack", map([("merge", plain(&merge))]))]),
+    }
+}
+
+fn merge_of(MergeRule { patch, minor, major }: MergeRule) -> Value {
+    let word = |merge: Merge| plain(&merge);
+    if patch == minor && minor == major {
+        return word(patch);
+    }
+    map([("patch", word(patch)), ("minor", word(minor)), ("major", word(major))])
+}
+
+fn approvals_of(Approvals { code_owners, at_least, each, covers }: &Approvals) -> Value {
+    let mut approvals = Mapping::new();
+    put(&mut approvals, "codeOwners", *code_owners);
+    put(&mut approvals, "atLeast", *at_least);
+    let shape = &super::file::ApprovalsFile::SHAPE;
+    put_or_default(&mut approvals, shape, "each", plain(each), *each == Each::default());
+    if !covers.is_empty() {
+        put(&mut approvals, "covers", names(covers));
+    }
+    Value::Mapping(approvals)
+}
+
+fn soak_of(Soak { min, max }: Soak) -> Value {
+    match max {
+        None => length(min),
+        Some(max) => map([("min", length(min)), ("max", length(max))]),
+    }
+}
+
+fn health_of(rule: HealthRule) -> Value {
+    let HealthRule { progress_deadline, degraded_for, max_failures, max_unknown, max_age } = rule;
+    map([
+        ("progressDeadline", length(progress_deadline)),
+        ("degradedFor", length(degraded_for)),
+        ("maxFailures", Value::from(max_failures)),
+        ("maxUnknown", Value::from(max_unknown)),
+        ("maxAge", length(max_age)),
+    ])
+}
+
+fn strategy_of(strategy: &Strategy) -> Value {
+    let one = |key: &str, value: Value| map([(key, value)]);
+    match strategy {
+        Strategy::AllAtOnce => Value::from("allAtOnce"),
+        Strategy::RollingUpdate { max_update } => one(
+            "rollingUpdate",
+            one(
+                "maxUpdate",
+                match max_update {
+                    MaxUpdate::All => Value::from(0),
+                    MaxUpdate::Count(count) => Value::from(*count),
+                    MaxUpdate::Percent(share) => Value::from(format!("{share}%")),
+                },
+            ),
+        ),
+        Strategy::Canary { steps } => one("canary", one("steps", list(steps, step))),
+        Strategy::BlueGreen { preview, promote } => {
+            let promote = match promote {
+                Promote::Automatic => "automatic",
+                Promote::Manual => "manual",
+            };
+            one("blueGreen", map([("preview", plain(preview)), ("promote", Value::from(promote))]))
+        }
+        Strategy::Delegated => one("delegated", Value::from(true)),
+    }
+}
+
+fn step(step: &Step) -> Value {
+    match step {
+        Step::SetWeight(weight) => map([("setWeight", Value::from(*weight))]),
+        Step::Pause(None) => map([("pause", Value::Mapping(Mapping::new()))]),
+        Step::Pause(Some(duration)) => map([("pause", map([("duration", length(*duration))]))]),
+        Step::Verify { workflow, timeout } => {
+            map([("verify", map([("workflow", Value::from(workflow.as_str())), ("timeout", length(*timeout))]))])
+        }
+    }
+}

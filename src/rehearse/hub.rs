@@ -1,0 +1,367 @@
+//! The hub of a rehearsal: a base branch, pull requests, and people at them. It refuses what a real one
+//! would refuse; the branch rules ask for nothing beyond the policy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use decide::plan::{Gate, Plan};
+use decide::snapshot::{
+    Command, CommandKind, Mergeable, OwnedPath, Place, Pull, PullState, Read, Review, ReviewDecision, ReviewVerdict,
+};
+use decide::{ClusterName, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
+use jiff::{SignedDuration, Timestamp};
+
+use super::fleet;
+use super::world::{BOT, Due, Noted, Spot, World};
+
+/// Places of the base branch: one per cluster, or one for all.
+pub(crate) type Places = BTreeMap<Option<ClusterName>, Version>;
+
+/// What the hub keeps.
+#[derive(Default)]
+pub(crate) struct Hub {
+    /// It answers nothing.
+    pub silent: bool,
+    pub base: BTreeMap<Spot, Places>,
+    pulls: BTreeMap<u64, PullRequest>,
+    /// Numbers of the pull requests that are open, or closed so lately that the bot still reads them.
+    read: BTreeMap<PluginName, Vec<u64>>,
+    /// Commits that the bot wrote.
+    written: BTreeMap<Sha, Written>,
+    /// Who owns the paths of a tier.
+    pub owners: BTreeSet<Person>,
+    pub owners_of: BTreeMap<TierName, BTreeSet<Person>>,
+    /// Who may not write.
+    pub strangers: BTreeSet<Person>,
+    /// Who approves everything, and how long after it was written.
+    pub approvers: Vec<(Person, SignedDuration)>,
+    /// Who acknowledges everything.
+    pub acknowledgers: Vec<Person>,
+    /// Closed pull requests are forgotten after this long; none = never.
+    pub forget_after: Option<SignedDuration>,
+}
+
+struct PullRequest {
+    shown: Pull,
+    plugin: PluginName,
+    /// The last commit of the bot on its branch.
+    content: Sha,
+}
+
+/// What a commit of the bot holds.
+#[derive(Clone)]
+pub(crate) struct Written {
+    pub version: Version,
+    pub members: Vec<ClusterName>,
+    /// What stood on the base branch when it was written.
+    before: Places,
+    at: Timestamp,
+}
+
+impl Hub {
+    /// The open pull request of a plugin on a tier.
+    pub fn open_pull(&self, plugin: &PluginName, tier: &TierName) -> Option<u64> {
+        let numbers = self.read.get(plugin)?.iter().rev();
+        let mut open = numbers.filter(|number| {
+            self.pulls.get(number).is_some_and(|pull| pull.shown.tier == *tier && pull.shown.state == PullState::Open)
+        });
+        open.next().copied()
+    }
+
+    /// The open pull request that holds a version of a plugin.
+    pub fn open_with(&self, plugin: &PluginName, version: &Version) -> Option<u64> {
+        let numbers = self.read.get(plugin)?.iter();
+        let holds =
+            |pull: &PullRequest| pull.shown.state == PullState::Open && pull.shown.version.as_ref() == Some(version);
+        numbers.rev().find(|number| self.pulls.get(number).is_some_and(holds)).copied()
+    }
+
+    pub fn pull_mut(&mut self, number: u64) -> Option<&mut Pull> {
+        self.pulls.get_mut(&number).map(|pull| &mut pull.shown)
+    }
+
+    pub fn has(&self, commit: &Sha) -> bool {
+        self.written.contains_key(commit)
+    }
+
+    fn people_of(&self, tier: &TierName) -> &BTreeSet<Person> {
+        self.owners_of.get(tier).unwrap_or(&self.owners)
+    }
+}
+
+/// The bot writes a commit.
+pub(super) fn write(world: &mut World, spot: &Spot, version: &Version, members: &[ClusterName]) -> Sha {
+    let commit = world.commit();
+    let before = places_of(world, spot, members);
+    let written = Written { version: version.clone(), members: members.to_vec(), before, at: world.now };
+    world.hub.written.insert(commit.clone(), written);
+    commit
+}
+
+fn places_of(world: &World, spot: &Spot, members: &[ClusterName]) -> Places {
+    let base = world.hub.base.get(spot);
+    let keys = world.keys(&spot.0, members);
+    keys.into_iter().filter_map(|key| Some((key.clone(), base?.get(&key)?.clone()))).collect()
+}
+
+/// The bot opens a pull request for a commit that it wrote.
+pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
+    let Some(written) = world.hub.written.get(head).cloned() else { return };
+    let number = world.hub.pulls.len() as u64 + 1;
+    let owned = owned(world, spot, &written.members);
+    let shown = Pull {
+        number: PullNumber(number),
+        tier: spot.1.clone(),
+        version: Some(written.version.clone()),
+        state: PullState::Open,
+        head: head.clone(),
+        opened_at: world.now,
+        draft: false,
+        mergeable: Mergeable::Yes,
+        review_decision: ReviewDecision::NotRequired,
+        reviews: Vec::new(),
+        owned: Read::Known(owned),
+        checks: Read::Known(Vec::new()),
+        commands: Vec::new(),
+        notices: Vec::new(),
+    };
+    let pull = PullRequest { shown, plugin: spot.0.clone(), content: head.clone() };
+    world.hub.pulls.insert(number, pull);
+    world.hub.read.entry(spot.0.clone()).or_default().push(number);
+    let clusters = written.members.len();
+    world.note(Noted::Opened { spot: spot.clone(), version: written.version, pull: number, moved: false, clusters });
+    answer(world, number, head);
+}
+
+/// The bot moves a pull request to another commit.
+pub(super) fn move_to(world: &mut World, spot: &Spot, number: u64, head: &Sha) {
+    let Some(written) = world.hub.written.get(head).cloned() else { return };
+    let owned = owned(world, spot, &written.members);
+    let Some(pull) = world.hub.pulls.get_mut(&number) else { return };
+    pull.content = head.clone();
+    pull.shown.head = head.clone();
+    pull.shown.version = Some(written.version.clone());
+    pull.shown.owned = Read::Known(owned);
+    let clusters = written.members.len();
+    world.note(Noted::Opened { spot: spot.clone(), version: written.version, pull: number, moved: true, clusters });
+    answer(world, number, head);
+}
+
+fn owned(world: &World, spot: &Spot, members: &[ClusterName]) -> Vec<OwnedPath> {
+    let people = world.hub.people_of(&spot.1);
+    if people.is_empty() {
+        return Vec::new();
+    }
+    let owners: Vec<String> = people.iter().map(|person| format!("@{person}")).collect();
+    let keys = world.keys(&spot.0, members);
+    let path = |key: Option<ClusterName>| OwnedPath {
+        path: file(spot, key.as_ref()),
+        owners: owners.clone(),
+        people: people.clone(),
+    };
+    keys.into_iter().map(path).collect()
+}
+
+fn file((plugin, tier): &Spot, cluster: Option<&ClusterName>) -> String {
+    match cluster {
+        Some(cluster) => format!("clusters/{tier}/{cluster}/{plugin}.yaml"),
+        None => format!("clusters/{tier}/{plugin}.yaml"),
+    }
+}
+
+/// Those who approve and acknowledge everything see a new head.
+fn answer(world: &mut World, number: u64, head: &Sha) {
+    for who in world.hub.acknowledgers.clone() {
+        acknowledge(world, number, &who);
+    }
+    for (who, after) in world.hub.approvers.clone() {
+        approve_in(world, number, head, &who, after);
+    }
+}
+
+fn acknowledge(world: &mut World, number: u64, who: &Person) {
+    if let Some(version) = world.hub.pull_mut(number).and_then(|pull| pull.version.clone()) {
+        command(world, number, who, CommandKind::Acknowledge { version });
+    }
+}
+
+fn approve_in(world: &mut World, number: u64, head: &Sha, who: &Person, after: SignedDuration) {
+    if after.is_zero() {
+        approve_head(world, number, head, who);
+    } else {
+        world.schedule(world.now + after, Due::Approve { pull: number, head: head.clone(), who: who.clone() });
+    }
+}
+
+fn open_heads(world: &World) -> Vec<(u64, Sha)> {
+    let open = world.hub.pulls.iter().filter(|(_, pull)| pull.shown.state == PullState::Open);
+    open.map(|(number, pull)| (*number, pull.shown.head.clone())).collect()
+}
+
+/// From now on somebody approves every head, those that are there already, too.
+pub(crate) fn approve_all(world: &mut World, who: &Person, after: SignedDuration) {
+    world.hub.approvers.push((who.clone(), after));
+    for (number, head) in open_heads(world) {
+        approve_in(world, number, &head, who, after);
+    }
+}
+
+/// From now on somebody acknowledges whatever is proposed, what is there already, too.
+pub(crate) fn acknowledge_all(world: &mut World, who: &Person) {
+    world.hub.acknowledgers.push(who.clone());
+    for (number, _) in open_heads(world) {
+        acknowledge(world, number, who);
+    }
+}
+
+/// Somebody approves a head, if it is still there.
+pub(super) fn approve_head(world: &mut World, number: u64, head: &Sha, who: &Person) {
+    let there = world.hub.pull_mut(number).is_some_and(|pull| pull.head == *head && pull.state == PullState::Open);
+    if there {
+        review(world, number, who, ReviewVerdict::Approved);
+    }
+}
+
+/// Somebody reviews what a pull request holds now.
+pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: ReviewVerdict) {
+    let may_write = Read::Known(!world.hub.strangers.contains(who));
+    let now = world.now;
+    world.stir();
+    if let Some(pull) = world.hub.pull_mut(number) {
+        let commit = pull.head.clone();
+        pull.reviews.push(Review { by: who.clone(), verdict, at: now, commit, human: true, may_write });
+    }
+}
+
+/// Somebody writes a command.
+pub(crate) fn command(world: &mut World, number: u64, who: &Person, what: CommandKind) {
+    let allowed = Read::Known(!world.hub.strangers.contains(who));
+    let now = world.now;
+    world.stir();
+    if let Some(pull) = world.hub.pull_mut(number) {
+        pull.commands.push(Command { by: who.clone(), at: now, what, allowed });
+    }
+}
+
+/// Somebody closes a pull request.
+pub(crate) fn close(world: &mut World, number: u64, who: &Person) {
+    let now = world.now;
+    world.stir();
+    if let Some(pull) = world.hub.pull_mut(number) {
+        pull.state = PullState::Closed { at: now, by: Some(who.clone()) };
+    }
+}
+
+/// Somebody pushes to the branch of a pull request.
+pub(crate) fn push(world: &mut World, number: u64) {
+    let head = world.commit();
+    world.stir();
+    if let Some(pull) = world.hub.pull_mut(number) {
+        pull.head = head;
+        pull.version = None;
+    }
+}
+
+/// Merges a pull request unless it conflicts: what it holds is on the base branch now.
+pub(crate) fn merge(world: &mut World, number: u64, who: &Person, forced: bool) -> bool {
+    let commit = world.commit();
+    let now = world.now;
+    let Some(pull) = world.hub.pulls.get(&number) else { return false };
+    let spot = (pull.plugin.clone(), pull.shown.tier.clone());
+    let Some(written) = world.hub.written.get(&pull.content).cloned() else { return false };
+    if pull.shown.state != PullState::Open || places_of(world, &spot, &written.members) != written.before {
+        return false;
+    }
+    if let Some(pull) = world.hub.pull_mut(number) {
+        pull.state = PullState::Merged { at: now, by: who.clone(), commit };
+    }
+    let (version, by) = (written.version.clone(), who.clone());
+    world.note(Noted::Merged { spot: spot.clone(), version, pull: number, by, forced });
+    put(world, &spot, &written.members, &written.version);
+    true
+}
+
+/// Writes a version to the base branch; clusters follow.
+pub(crate) fn put(world: &mut World, spot: &Spot, members: &[ClusterName], version: &Version) {
+    world.stir();
+    let keys = world.keys(&spot.0, members);
+    let followers = if keys == [None] { world.members(&spot.1, &spot.0) } else { members.to_vec() };
+    let places = world.hub.base.entry(spot.clone()).or_default();
+    for key in keys {
+        places.insert(key, version.clone());
+    }
+    for cluster in followers {
+        fleet::roll_out(world, &cluster, &spot.0, version);
+    }
+}
+
+/// The base branch as the bot reads it.
+pub(super) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {
+    let of_plugin = world.hub.base.iter().filter(|((name, _), _)| name == plugin);
+    of_plugin
+        .map(|(spot, places)| {
+            let here = |cluster: &ClusterName| world.fleet.clusters.iter().any(|known| known.name == *cluster);
+            let standing = places.iter().filter(|(key, _)| key.as_ref().is_none_or(here));
+            let place = |(key, version): (&Option<ClusterName>, &Version)| Place {
+                file: file(spot, key.as_ref()),
+                cluster: key.clone(),
+                version: Read::Known(version.clone()),
+                range: None,
+            };
+            (spot.1.clone(), standing.map(place).collect())
+        })
+        .collect()
+}
+
+/// The pull requests of a plugin as the bot reads them.
+pub(super) fn pulls(world: &mut World, plugin: &PluginName) -> Vec<Pull> {
+    let oldest = world.hub.forget_after.map(|after| world.now - after);
+    let hub = &mut world.hub;
+    if let (Some(oldest), Some(numbers)) = (oldest, hub.read.get_mut(plugin)) {
+        let pulls = &hub.pulls;
+        numbers.retain(|number| {
+            pulls.get(number).is_some_and(|pull| match &pull.shown.state {
+                PullState::Open => true,
+                PullState::Merged { at, .. } | PullState::Closed { at, .. } => *at > oldest,
+            })
+        });
+    }
+    let numbers = world.hub.read.get(plugin).cloned().unwrap_or_default();
+    let shown = |number: u64| {
+        let pull = world.hub.pulls.get(&number)?;
+        let spot = (pull.plugin.clone(), pull.shown.tier.clone());
+        let conflicts = pull.shown.state == PullState::Open
+            && world
+                .hub
+                .written
+                .get(&pull.content)
+                .is_some_and(|written| places_of(world, &spot, &written.members) != written.before);
+        let mergeable = if conflicts { Mergeable::Conflict } else { Mergeable::Yes };
+        Some(Pull { mergeable, ..pull.shown.clone() })
+    };
+    numbers.into_iter().filter_map(shown).collect()
+}
+
+/// Who approves everything also presses the button where the policy leaves that to a person and nothing
+/// else is missing. Whether one was pressed.
+pub(super) fn press_buttons(world: &mut World, plan: &Plan) -> bool {
+    let Some((who, after)) = world.hub.approvers.first().cloned() else { return false };
+    let mut pressed = false;
+    for wave in &plan.waves {
+        let waits = wave.findings.iter().filter(|finding| !finding.verdict.lets_through());
+        let alone = waits.clone().all(|finding| finding.gate == Gate::Approvals);
+        let manual = waits.clone().any(|finding| finding.because == Reason::ManualMerge);
+        let Some(pull) = wave.pull.filter(|_| alone && manual) else { continue };
+        let at = world.hub.pulls.get(&pull.0).and_then(|pull| world.hub.written.get(&pull.content)).map(|w| w.at);
+        match at {
+            Some(at) if world.now >= at + after => pressed |= merge(world, pull.0, &who, false),
+            Some(at) => world.schedule(at + after, Due::Look),
+            None => {}
+        }
+    }
+    pressed
+}
+
+/// The bot's own name.
+pub(crate) fn bot() -> Person {
+    Person::from(BOT)
+}

@@ -1,0 +1,264 @@
+//! A story: who and what there is, what happens when, and what is expected. How it is written is
+//! `parse`, what comes of it `stage`, what is said about that `teller`. A story that does not keep its
+//! expectations has failed, so that stories are tests.
+
+mod event;
+mod expect;
+mod header;
+mod parse;
+mod stage;
+mod teller;
+#[cfg(test)]
+mod tests;
+mod when;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use decide::selector::Labels;
+use decide::snapshot::Cluster;
+use decide::{ClusterName, Person, PluginName, TierName, Version};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::policy::{Loaded, SourceFile, render};
+use words::Place;
+
+/// A story that was read.
+#[derive(Debug)]
+pub(crate) struct Story {
+    /// What it is about, in a few words.
+    pub title: String,
+    /// The zone in which its times are written and told.
+    pub zone: TimeZone,
+    /// The policy at the beginning.
+    pub policy: Loaded,
+    /// The clusters at the beginning.
+    pub clusters: Vec<Cluster>,
+    /// What runs everywhere at the beginning; a plugin without a version runs nowhere yet.
+    pub running: BTreeMap<PluginName, Option<Version>>,
+    /// Who there is.
+    pub people: People,
+    /// How long a cluster takes from a change of the base branch until it is healthy.
+    pub rollout: SignedDuration,
+    /// What happens and what is expected then, in order.
+    pub lines: Vec<Line>,
+    /// What must not happen at any time.
+    pub never: Vec<(Place, Deed)>,
+}
+
+/// The people of a story.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct People {
+    /// Owners of every path.
+    pub owners: BTreeSet<Person>,
+    /// Owners of the paths of one tier, instead of the others.
+    pub owners_of: BTreeMap<TierName, BTreeSet<Person>>,
+    /// Who may write and owns nothing.
+    pub writers: BTreeSet<Person>,
+    /// Who may only read.
+    pub strangers: BTreeSet<Person>,
+}
+
+impl People {
+    /// Everybody.
+    pub fn all(&self) -> BTreeSet<&Person> {
+        let of_tiers = self.owners_of.values().flatten();
+        self.owners.iter().chain(of_tiers).chain(&self.writers).chain(&self.strangers).collect()
+    }
+
+    /// Who owns the paths of a tier.
+    pub fn owners_on(&self, tier: &TierName) -> &BTreeSet<Person> {
+        self.owners_of.get(tier).unwrap_or(&self.owners)
+    }
+}
+
+/// One line of a story.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// When.
+    pub at: Timestamp,
+    /// Where it stands.
+    pub place: Place,
+    /// As it was written, without its time.
+    pub text: String,
+    /// What it says.
+    pub what: What,
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// Something happens.
+    Event(Event),
+    /// Something must be so now.
+    Expect(Expect),
+    /// Nothing: the story goes on until here.
+    End,
+}
+
+/// Clusters that a line speaks of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    /// One.
+    Cluster(ClusterName),
+    /// Those of a tier.
+    Tier(TierName),
+}
+
+/// Something that happens.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A release appears at the source.
+    Release { plugin: PluginName, version: Version, breaking: bool },
+    /// The same version appears with other content.
+    Republish { plugin: PluginName, version: Version },
+    /// A person does something at the open pull request of a plugin on a tier.
+    AtPull { who: Person, plugin: PluginName, tier: TierName, act: PullAct },
+    /// A person says that the migration notes were read.
+    Acknowledge { who: Person, plugin: PluginName, version: Version },
+    /// From now on a person approves each new head of each pull request, so long after it was written.
+    ApproveAll { who: Person, after: SignedDuration },
+    /// From now on a person acknowledges whatever is proposed.
+    AcknowledgeAll { who: Person },
+    /// A person writes a version to the base branch, past every pull request.
+    Commit { plugin: PluginName, version: Version, tier: TierName },
+    /// A person writes a freeze into the policy file.
+    Freeze { who: Person, tiers: Vec<TierName>, plugins: Vec<PluginName>, why: String },
+    /// A person takes every freeze out of the policy file.
+    Thaw,
+    /// Something happens to clusters.
+    Clusters { which: Subject, what: ClusterEvent },
+    /// A cluster joins the inventory.
+    Join { cluster: ClusterName, labels: Labels },
+    /// A cluster leaves it.
+    Leave { cluster: ClusterName },
+    /// The hub answers nothing, or answers again.
+    Hub { answers: bool },
+    /// The policy file is another one.
+    Policy(Box<Loaded>),
+}
+
+/// What a person does at a pull request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum PullAct {
+    Approve,
+    RequestChanges,
+    Close,
+    Merge,
+    Push,
+    Hold { why: String },
+    Resume,
+}
+
+/// What happens to a cluster.
+#[derive(Clone, Debug)]
+pub(crate) enum ClusterEvent {
+    /// What runs there of a plugin changes state.
+    Turn { plugin: PluginName, to: crate::rehearse::fleet::Condition, why: String },
+    /// Everything is healthy again.
+    Mend { plugin: Option<PluginName> },
+    /// Whenever this version gets there, it ends like this.
+    Fate { plugin: PluginName, version: Version, ends: crate::rehearse::fleet::Condition, why: String },
+    /// It does not answer.
+    Vanish,
+    /// It answers again.
+    Return,
+    /// From now on it takes so long to follow the base branch.
+    Pace { takes: SignedDuration },
+}
+
+/// Something that the bot does with a release on a tier.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Deed {
+    pub tier: TierName,
+    pub verb: Verb,
+    pub plugin: PluginName,
+    pub version: Version,
+}
+
+/// What is done with a release on a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verb {
+    /// Its pull request was opened, or moved to it.
+    Opened,
+    /// It was merged, by whomever.
+    Merged,
+    /// It was merged without the missing approvals.
+    Forced,
+    /// It finished the tier.
+    Finished,
+    /// It failed there.
+    Failed,
+}
+
+/// Something that must be so at a time.
+#[derive(Debug)]
+pub(crate) enum Expect {
+    /// The base branch of a tier, or a cluster, has this version.
+    Runs { which: Subject, plugin: PluginName, version: Version },
+    /// Something has been done by now.
+    Done(Deed),
+    /// Something has not been done by now.
+    NotDone(Deed),
+    /// The present wave of a tier is in this state.
+    State { plugin: PluginName, tier: TierName, word: StateWord },
+    /// A gate of the present wave does not let it through and says this.
+    Says { plugin: PluginName, tier: TierName, words: String },
+    /// So many things have happened by now.
+    Count { what: Counted, count: usize },
+}
+
+/// A state of a wave, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateWord {
+    Idle,
+    Waiting,
+    Open,
+    RollingOut,
+    Soaking,
+    Paused,
+    Finished,
+    Failed,
+    Rejected,
+    Superseded,
+    Withdrawn,
+}
+
+/// What can be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    PullRequests,
+    Merges,
+    ForcedMerges,
+    Notices,
+}
+
+/// What came of a story.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The story as it went, day by day, for people; or what is wrong with how it is written.
+    pub text: String,
+    /// Whether it could be read and kept every expectation.
+    pub kept: bool,
+}
+
+/// Reads a story and lets it happen. `path` is named in messages, and a policy file that the story
+/// names is looked for beside it.
+pub fn tell(path: &Path, text: &str) -> Told {
+    let source = SourceFile { path: path.display().to_string(), text: text.to_string() };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    match parse::parse(&source, folder) {
+        Ok((story, mut files)) => {
+            files.insert(0, source);
+            stage::play(story, &files)
+        }
+        Err((problems, mut files)) => {
+            files.insert(0, source);
+            let count = problems.len();
+            let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
+            Told { text: format!("{}\n{tail}. The story was not told.\n", render(&problems, &files)), kept: false }
+        }
+    }
+}

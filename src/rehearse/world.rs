@@ -1,0 +1,287 @@
+//! The world of a rehearsal: a source of releases, a hub with its people, clusters, a clock. It jumps
+//! from one event or alarm to the next and never ticks. What the planner says is carried out in `hand`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use decide::ledger::Ledger;
+use decide::plan::{Plan, Urgency};
+use decide::snapshot::{Cluster, HubFacts, LedgerGuard, LedgerState, PluginFacts, Read, Release, Snapshot};
+use decide::{ClusterName, Digest, Person, PluginName, Sha, TierName, Version};
+use jiff::{SignedDuration, Timestamp};
+
+use super::fleet::{self, Fleet};
+use super::hand;
+use super::hub::{self, Hub};
+use crate::policy::Loaded;
+
+/// The bot's own login.
+pub(crate) const BOT: &str = "coldframe[bot]";
+
+/// A plugin on a tier.
+pub(crate) type Spot = (PluginName, TierName);
+
+/// Looks at one instant after which something must be wrong with the policy or with us.
+const MOST_LOOKS: usize = 200;
+/// How soon the bot looks again after something moved; it waits twice as long each time nothing did.
+const SOON: SignedDuration = SignedDuration::from_mins(2);
+const LATE: SignedDuration = SignedDuration::from_hours(12);
+
+/// The world, and what the bot sees of it.
+pub(crate) struct World {
+    pub now: Timestamp,
+    /// What the bot sees; the ledger in it is the bot's memory.
+    pub snapshot: Snapshot,
+    pub fleet: Fleet,
+    pub hub: Hub,
+    /// What happened, for whoever tells or counts it.
+    pub diary: Vec<Note>,
+    /// Plugins that have one file per cluster.
+    per_cluster: BTreeSet<PluginName>,
+    queue: BTreeMap<(Timestamp, u64), Due>,
+    queued: u64,
+    commits: u64,
+    /// Whether the bot looks again by itself while something is on its way.
+    restless: bool,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub(crate) struct Note {
+    pub at: Timestamp,
+    pub what: Noted,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub(crate) enum Noted {
+    /// In words.
+    Said(String),
+    /// A pull request was opened, or moved to another release.
+    Opened { spot: Spot, version: Version, pull: u64, moved: bool, clusters: usize },
+    /// A pull request was merged.
+    Merged { spot: Spot, version: Version, pull: u64, by: Person, forced: bool },
+    /// The bot closed a pull request.
+    Closed { pull: u64, why: String },
+    /// People were told that a deadline comes near.
+    Notice { spot: Spot, version: Version, before: SignedDuration, deadline: Timestamp },
+    /// An entry of the bot's memory.
+    Entry(Box<decide::Entry>),
+}
+
+/// Something that will happen by itself.
+#[derive(Clone, Debug)]
+pub(crate) enum Due {
+    /// A cluster begins to follow the base branch, or has followed it.
+    Rollout { cluster: ClusterName, plugin: PluginName, asked: u64, to: Version, arrives: bool },
+    /// Somebody approves a head that is still there.
+    Approve { pull: u64, head: Sha, who: Person },
+    /// Nothing but a reason to look.
+    Look,
+}
+
+/// The bot did not come to rest at one instant.
+#[derive(Clone, Debug)]
+pub(crate) struct Restless(pub Timestamp);
+
+impl World {
+    /// A world at `now` in which nothing runs yet.
+    pub fn new(now: Timestamp, policy: &Loaded, clusters: Vec<Cluster>, rollout: SignedDuration) -> Self {
+        let hub = HubFacts { bot: Person::from(BOT), bypass: true, skew: SignedDuration::ZERO };
+        let mut world = Self {
+            now,
+            snapshot: Snapshot {
+                policy: policy.policy.clone(),
+                policy_commit: Sha::new("0"),
+                policy_problem: None,
+                clusters: Read::Known(Vec::new()),
+                hub,
+                ledger: Ledger::default(),
+                ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+                look_again: SOON,
+                plugins: BTreeMap::new(),
+            },
+            fleet: Fleet::new(clusters, rollout),
+            hub: Hub::default(),
+            diary: Vec::new(),
+            per_cluster: BTreeSet::new(),
+            queue: BTreeMap::new(),
+            queued: 0,
+            commits: 0,
+            restless: true,
+        };
+        world.follow(policy);
+        world
+    }
+
+    /// From now on this is the policy file.
+    pub fn follow(&mut self, policy: &Loaded) {
+        self.snapshot.policy = policy.policy.clone();
+        self.snapshot.policy_commit = self.commit();
+        for plugin in &policy.policy.plugins {
+            let spots = policy.wiring.plugins.get(&plugin.name).map_or(&[][..], |wiring| &wiring.write);
+            if spots.iter().all(crate::policy::wiring::Write::per_cluster) {
+                self.per_cluster.insert(plugin.name.clone());
+            }
+        }
+    }
+
+    /// The bot looks only when something happens or its alarm rings: where everything that happens is
+    /// an event, nothing is missed.
+    pub fn only_events(&mut self) {
+        self.restless = false;
+        self.snapshot.look_again = SignedDuration::from_hours(24 * 3_000);
+    }
+
+    /// A version that was there before the story: on the base branch of each tier and in its clusters.
+    pub fn begin_with(&mut self, plugin: &PluginName, version: &Version) {
+        self.publish(plugin, version.clone(), false);
+        let Some(policy) = self.snapshot.policy.plugins.iter().find(|known| known.name == *plugin) else { return };
+        for tier in policy.tiers.clone() {
+            let members = self.members(&tier.name, plugin);
+            for cluster in &members {
+                fleet::install(self, cluster, plugin, version);
+            }
+            let keys = self.keys(plugin, &members);
+            let places = self.hub.base.entry((plugin.clone(), tier.name)).or_default();
+            places.extend(keys.into_iter().map(|key| (key, version.clone())));
+        }
+    }
+
+    /// A release appears at the source; a second one of the same version has other content.
+    pub fn publish(&mut self, plugin: &PluginName, version: Version, marked_breaking: bool) {
+        let digest = Some(Digest::new(format!("sha256:{version}")));
+        let facts = self.facts(plugin);
+        if let Read::Known(releases) = &mut facts.releases {
+            releases.push(Release {
+                version,
+                digest,
+                marked_breaking,
+                breaking: Vec::new(),
+                missing_values: Vec::new(),
+                checks: Read::Known(Vec::new()),
+            });
+        }
+    }
+
+    /// The content of a release changes under the same version.
+    pub fn republish(&mut self, plugin: &PluginName, version: &Version) -> bool {
+        let Read::Known(releases) = &mut self.facts(plugin).releases else { return false };
+        let found = releases.iter_mut().find(|release| release.version == *version);
+        let there = found.is_some();
+        if let Some(release) = found {
+            release.digest = Some(Digest::new(format!("sha256:{version}-again")));
+        }
+        there
+    }
+
+    fn facts(&mut self, plugin: &PluginName) -> &mut PluginFacts {
+        self.snapshot.plugins.entry(plugin.clone()).or_insert_with(|| PluginFacts {
+            releases: Read::Known(Vec::new()),
+            base: Read::Known(BTreeMap::new()),
+            pulls: Read::Known(Vec::new()),
+            readings: BTreeMap::new(),
+        })
+    }
+
+    /// The clusters that a tier selects for a plugin now.
+    pub fn members(&self, tier: &TierName, plugin: &PluginName) -> Vec<ClusterName> {
+        let policy = self.snapshot.policy.plugins.iter().find(|known| known.name == *plugin);
+        let Some(tier) = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier)) else {
+            return Vec::new();
+        };
+        let of_tier = |cluster: &&Cluster| tier.select.matches(&cluster.labels);
+        self.fleet.clusters.iter().filter(of_tier).map(|cluster| cluster.name.clone()).collect()
+    }
+
+    /// The places of the base branch that belong to these clusters.
+    pub fn keys(&self, plugin: &PluginName, members: &[ClusterName]) -> Vec<Option<ClusterName>> {
+        if self.per_cluster.contains(plugin) { members.iter().cloned().map(Some).collect() } else { vec![None] }
+    }
+
+    /// A new commit.
+    pub fn commit(&mut self) -> Sha {
+        self.commits += 1;
+        Sha::new(format!("{:07x}{:033x}", self.commits, 0))
+    }
+
+    pub fn note(&mut self, what: Noted) {
+        self.diary.push(Note { at: self.now, what });
+    }
+
+    pub fn schedule(&mut self, at: Timestamp, due: Due) {
+        self.queued += 1;
+        self.queue.insert((at, self.queued), due);
+    }
+
+    /// When something happens by itself, or the bot's alarm rings.
+    pub fn next(&self, plan: &Plan) -> Option<Timestamp> {
+        let queued = self.queue.keys().next().map(|(at, _)| *at);
+        let alarm = plan.alarm.as_ref().map(|alarm| alarm.at);
+        let next = [queued, alarm].into_iter().flatten().min()?;
+        Some(next.max(self.now))
+    }
+
+    /// Goes to `at` and lets happen what is due by then.
+    pub fn go_to(&mut self, at: Timestamp) {
+        self.now = self.now.max(at);
+        while let Some(entry) = self.queue.first_entry() {
+            if entry.key().0 > self.now {
+                break;
+            }
+            match entry.remove() {
+                Due::Rollout { cluster, plugin, asked, to, arrives } => {
+                    fleet::roll_on(self, &cluster, &plugin, asked, &to, arrives);
+                    self.stir();
+                }
+                Due::Approve { pull, head, who } => hub::approve_head(self, pull, &head, &who),
+                Due::Look => {}
+            }
+        }
+    }
+
+    /// Something moved: the bot looks again soon.
+    pub fn stir(&mut self) {
+        if self.restless {
+            self.snapshot.look_again = SOON;
+        }
+    }
+
+    /// The bot looks, decides and acts until it has nothing more to do now; its last plan.
+    pub fn settle(&mut self) -> Result<Plan, Restless> {
+        let began = self.now;
+        for _ in 0..MOST_LOOKS {
+            self.show();
+            let plan = decide::plan(&self.snapshot, self.now);
+            let moved =
+                !plan.actions.is_empty() || plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
+            let pressed = hand::carry_out(self, &plan) && hub::press_buttons(self, &plan);
+            if !moved && !pressed {
+                if self.restless {
+                    self.snapshot.look_again = (self.snapshot.look_again * 2).min(LATE);
+                }
+                return Ok(plan);
+            }
+            self.stir();
+            self.now += SignedDuration::from_secs(1);
+            self.go_to(self.now);
+        }
+        Err(Restless(began))
+    }
+
+    /// What the bot sees now.
+    fn show(&mut self) {
+        let plugins: Vec<PluginName> = self.snapshot.policy.plugins.iter().map(|plugin| plugin.name.clone()).collect();
+        let silent = self.hub.silent;
+        let unread = || "the hub does not answer".to_string();
+        self.snapshot.ledger_state =
+            if silent { LedgerState::Unread(unread()) } else { LedgerState::Intact { guarded: LedgerGuard::BotsOnly } };
+        self.snapshot.clusters = if silent { Read::Unread(unread()) } else { Read::Known(self.fleet.clusters.clone()) };
+        for plugin in plugins {
+            let base = if silent { Read::Unread(unread()) } else { Read::Known(hub::base(self, &plugin)) };
+            let pulls = if silent { Read::Unread(unread()) } else { Read::Known(hub::pulls(self, &plugin)) };
+            let readings = fleet::readings(self, &plugin);
+            let facts = self.facts(&plugin);
+            (facts.base, facts.pulls, facts.readings) = (base, pulls, readings);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The ledger branch: it moves by fast-forward only, until somebody rolls it back.
+
+use std::collections::BTreeSet;
+
+use decide::Sha;
+use decide::ledger::Ledger;
+
+use crate::check::Kept;
+
+/// Older pushes are not kept: nobody rolls back further.
+const DEPTH: usize = 40;
+
+/// One push, with what the checkers could know by then.
+#[derive(Clone)]
+pub struct Push {
+    pub id: u64,
+    pub ledger: Ledger,
+    pub kept: Kept,
+}
+
+/// The branch at the hub.
+#[derive(Default)]
+pub struct Branch {
+    pushes: Vec<Push>,
+    ids: u64,
+    /// Pushes that a commit of the bot names.
+    cited: BTreeSet<u64>,
+    gone: BTreeSet<u64>,
+}
+
+/// Somebody else moved the branch first.
+#[derive(Debug)]
+pub struct Fenced;
+
+impl Branch {
+    pub fn tip(&self) -> Option<&Push> {
+        self.pushes.last()
+    }
+
+    pub fn tip_id(&self) -> Option<u64> {
+        self.tip().map(|push| push.id)
+    }
+
+    pub fn push(&mut self, onto: Option<u64>, ledger: Ledger, kept: Kept) -> Result<u64, Fenced> {
+        if self.tip_id() != onto {
+            return Err(Fenced);
+        }
+        self.ids += 1;
+        self.pushes.push(Push { id: self.ids, ledger, kept });
+        if self.pushes.len() > 2 * DEPTH {
+            self.pushes.drain(..DEPTH);
+        }
+        Ok(self.ids)
+    }
+
+    pub fn cite_tip(&mut self) {
+        self.cited.extend(self.tip_id());
+    }
+
+    /// Takes the newest pushes away, or the whole branch when there are no more.
+    pub fn lose(&mut self, pushes: usize) {
+        let from = self.pushes.len().saturating_sub(pushes);
+        self.gone.extend(self.pushes.drain(from..).map(|push| push.id));
+    }
+
+    /// Cited pushes that are gone and that nobody gave up.
+    pub fn lost(&self) -> Vec<Sha> {
+        let given_up: Vec<&Sha> =
+            self.tip().into_iter().flat_map(|push| &push.ledger.rebuilds).map(|given| &given.cited).collect();
+        let lost = self.cited.intersection(&self.gone).map(|id| sha(*id));
+        lost.filter(|sha| !given_up.contains(&sha)).collect()
+    }
+
+    pub fn tip_sha(&self) -> Option<Sha> {
+        self.tip_id().map(sha)
+    }
+}
+
+fn sha(id: u64) -> Sha {
+    Sha::new(format!("{id:07x}{:033x}", 0x1ed6e5))
+}

@@ -1,0 +1,87 @@
+//! Opening and moving pull requests: S3, S4 as far as a plan shows it, S15, and the cap of open ones.
+
+use decide::plan::Proposal;
+use decide::snapshot::{PullState, Snapshot};
+use semver::Version;
+
+use super::{Kept, Watch, plain, soak};
+use crate::world::{Spot, World};
+
+/// The bot may take a pull request back and open another one later, but not again and again.
+const MOST_OPENINGS: u32 = 3;
+
+impl Watch {
+    /// A pull request is about to be opened, or the open one `moved` is about to get another commit.
+    pub fn opens(
+        &mut self,
+        world: &mut World,
+        kept: &mut Kept,
+        shown: &Snapshot,
+        proposal: &Proposal,
+        moved: Option<u64>,
+    ) {
+        let spot = (proposal.plugin.clone(), proposal.tier.clone());
+        let version = plain(&proposal.to);
+        self.writes_once_more(world, &spot, &version);
+        self.climbs_in_order(world, kept, &spot, &version, "opens");
+        self.respects_no(world, shown, &spot, &version);
+        self.leaves_failed_alone(world, kept, &spot, &version);
+        self.keeps_digest(world, shown, &spot, &version);
+        self.is_accepted(world, &spot, &version);
+        self.no_downgrade(world, shown, &spot, &version);
+        self.fixes_members(world, kept, shown, proposal, moved);
+        if moved.is_none() {
+            self.one_pull_request(world, shown, &spot, &version);
+        }
+    }
+
+    /// S4: the clusters of the tier as they were when the wave began, and no others.
+    fn fixes_members(
+        &mut self,
+        world: &mut World,
+        kept: &mut Kept,
+        shown: &Snapshot,
+        proposal: &Proposal,
+        moved: Option<u64>,
+    ) {
+        let spot = (proposal.plugin.clone(), proposal.tier.clone());
+        let key = (spot.clone(), plain(&proposal.to));
+        let goes_on = proposal.written.is_some()
+            || moved.is_some_and(|number| {
+                let known = world.pulls.iter().find(|pull| pull.number == number);
+                known.is_some_and(|pull| pull.bot_version == key.1)
+            });
+        if !goes_on {
+            self.is_published(world, shown, &spot, &key.1);
+        }
+        let fixed = kept.members.get(&key).filter(|_| goes_on).cloned();
+        let wanted = fixed.unwrap_or_else(|| soak::selected(shown, &spot));
+        if proposal.members != wanted {
+            let what = format!("S4 {} {} on {} is for {:?}, not {wanted:?}", spot.0, key.1, spot.1, proposal.members);
+            self.fails(world, what);
+        }
+        kept.members.insert(key, wanted);
+    }
+
+    /// S3 (and S15): one pull request for a plugin and a tier, and one opening for each release.
+    fn one_pull_request(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+        let pulls = shown.plugins[&spot.0].pulls.known();
+        let open = |pull: &&decide::snapshot::Pull| pull.tier == spot.1 && pull.state == PullState::Open;
+        if let Some(pull) = pulls.into_iter().flatten().find(open) {
+            self.fails(world, format!("S3 opens {} {version} on {} beside {}", spot.0, spot.1, pull.number));
+        }
+        let all = shown.plugins.values().filter_map(|facts| facts.pulls.known()).flatten();
+        let open = all.filter(|pull| pull.state == PullState::Open).count() as u32 + self.opening_now;
+        self.opening_now += 1;
+        if let Some(most) = world.policy.limits.open_pulls.filter(|most| open >= *most) {
+            self.fails(world, format!("S18 opens {} {version} on {} beside {open} of {most}", spot.0, spot.1));
+        }
+        if world.open_pull(spot).is_none() {
+            let opened = self.opened.entry((spot.clone(), version.clone())).or_default();
+            *opened += 1;
+            if *opened > MOST_OPENINGS {
+                self.fails(world, format!("S15 opens {} {version} on {} for the fourth time", spot.0, spot.1));
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Who is healthy on what, and for how long: the soak of policy section 4 over what was shown, look
+//! by look. An upper bound of what the bot may count.
+
+use decide::ClusterName;
+use decide::model::Tier;
+use decide::snapshot::{Health, Reading, Snapshot};
+use jiff::{SignedDuration, Timestamp};
+use semver::Version;
+
+use super::{Kept, Watch, shown_base};
+use crate::world::{Spot, World};
+
+/// How far the release on the base branch of a tier has come.
+#[derive(Clone)]
+pub(super) struct Clock {
+    version: Version,
+    total: SignedDuration,
+    until: Timestamp,
+    paused: bool,
+}
+
+/// What a look showed of the members.
+#[derive(Default)]
+struct Look {
+    members: u32,
+    healthy: u32,
+    /// Not read, too old, or read before it landed.
+    unknown: u32,
+    /// Not working, on this version.
+    ill: u32,
+    /// Given up by its controller.
+    given_up: u32,
+    /// The oldest healthy answer, and since when the youngest state lasts.
+    oldest: Option<Timestamp>,
+    since: Option<Timestamp>,
+    since_unknown: bool,
+}
+
+impl Watch {
+    /// Moves the clock of a tier by one look, and notes releases that met the soak or failed.
+    pub(super) fn soaks_on(
+        &mut self,
+        world: &mut World,
+        kept: &mut Kept,
+        (shown, now): (&Snapshot, Timestamp),
+        spot: &Spot,
+        tier: &Tier,
+    ) {
+        let Some(version) = shown_base(shown, spot).and_then(uniform) else { return };
+        let Some(landed) = world.first_uniform.get(&(spot.clone(), version.clone())).copied() else { return };
+        let key = (spot.clone(), version.clone());
+        let Some(members) = kept.members.get(&key) else { return };
+        let rule = &tier.health;
+        let look = looked_at(world, (shown, now), spot, members, &version, landed, tier);
+        if look.given_up > rule.max_failures && !kept.met.contains(&key) {
+            kept.failed.entry(key.clone()).or_insert(now);
+        }
+        let tolerated = look.unknown.min(rule.max_unknown) + (look.members - look.healthy).min(rule.max_failures);
+        let together = look.healthy > 0 && look.healthy + tolerated >= look.members;
+        let present = kept.soaks.get(spot).filter(|clock| clock.version == version).cloned();
+        let next = match (present, together, look.oldest) {
+            (None, true, Some(oldest)) => {
+                Clock { version: version.clone(), total: SignedDuration::ZERO, until: oldest, paused: false }
+            }
+            (Some(clock), true, Some(oldest)) => clock.moved(&look, oldest, rule.max_age),
+            (Some(clock), _, _) if look.ill > rule.max_failures => {
+                Clock { total: SignedDuration::ZERO, paused: true, ..clock }
+            }
+            (Some(clock), _, _) => Clock { paused: true, ..clock },
+            (None, _, _) => return,
+        };
+        if together && next.total >= tier.soak.min {
+            kept.met.insert(key);
+        }
+        kept.soaks.insert(spot.clone(), next);
+    }
+
+    /// The members of a wave are fixed when it begins: what the bot finds on the base branch begins at
+    /// the first look at which it can read the inventory.
+    pub(super) fn members_begin(&mut self, world: &World, kept: &mut Kept, shown: &Snapshot) {
+        if shown.clusters.known().is_none() || !world.branch.lost().is_empty() {
+            return;
+        }
+        for spot in world.base.keys() {
+            if let Some(version) = shown_base(shown, spot).and_then(uniform) {
+                let key = (spot.clone(), version);
+                kept.members.entry(key).or_insert_with(|| selected(shown, spot));
+            }
+        }
+    }
+}
+
+impl Clock {
+    /// One more look at which all were healthy. The time since the look before counts as far as it was
+    /// watched or as the clusters' own times prove that nothing happened in it; never out of a pause.
+    fn moved(self, look: &Look, oldest: Timestamp, max_age: SignedDuration) -> Self {
+        if oldest <= self.until {
+            return Self { paused: false, ..self };
+        }
+        let gap = oldest.duration_since(self.until);
+        let proven = match look.since {
+            _ if self.paused => SignedDuration::ZERO,
+            Some(since) if !look.since_unknown && since <= self.until => gap,
+            Some(since) if !look.since_unknown => oldest.duration_since(since.min(oldest)),
+            _ if gap <= max_age => gap,
+            _ => SignedDuration::ZERO,
+        };
+        Self { total: self.total + proven, until: oldest, paused: false, ..self }
+    }
+}
+
+fn looked_at(
+    world: &World,
+    (shown, now): (&Snapshot, Timestamp),
+    spot: &Spot,
+    members: &[ClusterName],
+    version: &Version,
+    landed: Timestamp,
+    tier: &Tier,
+) -> Look {
+    let present = |name: &ClusterName| {
+        shown.clusters.known().is_none_or(|clusters| clusters.iter().any(|cluster| cluster.name == *name))
+    };
+    let wanted = version.to_string();
+    let mut look = Look::default();
+    for member in members.iter().filter(|member| present(member)) {
+        look.members += 1;
+        let readings = shown.plugins[&spot.0].readings.get(member);
+        let Some(reading) = readings.and_then(|all| all.first()) else {
+            look.unknown += 1;
+            continue;
+        };
+        let fresh = reading.observed_at + tier.health.max_age >= now;
+        if !fresh || reading.observed_at < landed || reading.health == Health::Unknown {
+            look.unknown += 1;
+            continue;
+        }
+        let this = reading.running.as_ref().is_some_and(|running| running.as_str() == wanted);
+        match reading.health {
+            Health::Healthy if this && same_content(world, spot, version, reading) => {
+                look.healthy += 1;
+                look.oldest = Some(look.oldest.map_or(reading.observed_at, |oldest| oldest.min(reading.observed_at)));
+                look.since = look.since.max(reading.since);
+                look.since_unknown |= reading.since.is_none();
+            }
+            Health::Degraded if this => look.ill += 1,
+            Health::Failed if this => {
+                look.ill += 1;
+                look.given_up += u32::from(reading.observed_at == now);
+            }
+            _ => {}
+        }
+    }
+    look
+}
+
+/// Where the cluster names the digest of what it runs, it is the one that was published first.
+fn same_content(world: &World, spot: &Spot, version: &Version, reading: &Reading) -> bool {
+    let first = world.release(&spot.0, version).map(|release| &release.first_digest);
+    reading.digest.is_none() || reading.digest.as_ref() == first
+}
+
+/// The clusters that a tier selects in the inventory that was shown.
+pub(super) fn selected(shown: &Snapshot, spot: &Spot) -> Vec<ClusterName> {
+    let clusters = shown.clusters.known().into_iter().flatten();
+    clusters.filter(|cluster| cluster.labels["tier"] == spot.1.as_str()).map(|cluster| cluster.name.clone()).collect()
+}
+
+fn uniform(versions: Vec<Version>) -> Option<Version> {
+    let first = versions.first()?.clone();
+    versions.iter().all(|version| *version == first).then_some(first)
+}

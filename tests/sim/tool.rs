@@ -1,0 +1,105 @@
+//! The simulator as a program: many worlds, or the matrix of planted bugs.
+
+use std::process::ExitCode;
+
+use crate::{DAYS, cores, draw, first_of, planted, run, worlds};
+
+const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J]
+       sim survey [--worlds N] [--seed S] [--days D] [--jobs J]
+       sim kill-matrix [--worlds N] [--days D] [--jobs J]
+Runs seeded worlds through the planner up to the first failure, lists every failing seed, or looks for each planted bug within N worlds.";
+
+struct Wishes {
+    worlds: Option<u64>,
+    seed: u64,
+    days: u64,
+    jobs: usize,
+}
+
+pub fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let what = words.next().unwrap_or_default();
+    let Some(wishes) = read(words) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match what.as_str() {
+        "worlds" => run(&wishes),
+        "survey" => survey(&wishes),
+        "kill-matrix" => kill(&wishes),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
+    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores() };
+    while let Some(word) = words.next() {
+        let number: u64 = words.next()?.parse().ok()?;
+        match word.as_str() {
+            "--worlds" => wishes.worlds = Some(number),
+            "--seed" => wishes.seed = number,
+            "--days" => wishes.days = number.max(1),
+            "--jobs" => wishes.jobs = (number as usize).max(1),
+            _ => return None,
+        }
+    }
+    Some(wishes)
+}
+
+#[allow(clippy::disallowed_methods)] // how fast it is; nothing in a world asks it
+fn run(wishes: &Wishes) -> ExitCode {
+    let begun = std::time::Instant::now();
+    let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
+    let (story, sums) = worlds(seeds.clone(), wishes.days, wishes.jobs);
+    let seconds = begun.elapsed().as_secs_f64().max(0.001);
+    print!("{}", sums.tally.table());
+    let silent = sums.tally.silent();
+    if silent.is_empty() {
+        println!("every reason, action and fault occurred");
+    } else {
+        println!("never occurred: {}", silent.join(", "));
+    }
+    println!(
+        "{} worlds of {} days from seed {}: {} looks, {} merges, {} forced",
+        sums.worlds, wishes.days, seeds.start, sums.looks, sums.merges, sums.forced
+    );
+    println!(
+        "{:.1} worlds/s, {:.0} looks/s, {seconds:.0} s",
+        sums.worlds as f64 / seconds,
+        sums.looks as f64 / seconds
+    );
+    match story {
+        None => ExitCode::SUCCESS,
+        Some(story) => {
+            println!("\n{story}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every failing seed with what it broke first.
+fn survey(wishes: &Wishes) -> ExitCode {
+    let failures = std::sync::Mutex::new(std::collections::BTreeMap::new());
+    let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
+    first_of(seeds, wishes.jobs, |seed| {
+        let broken = run::run(draw::draw(seed, wishes.days), decide::plan).broken;
+        if let Some(what) = broken.into_iter().next() {
+            println!("{seed:>7}  {}", what.chars().take(200).collect::<String>());
+            failures.lock().unwrap().insert(seed, what);
+        }
+        None::<()>
+    });
+    let failures = failures.into_inner().unwrap();
+    println!("{} failing worlds", failures.len());
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn kill(wishes: &Wishes) -> ExitCode {
+    let rows = planted::matrix(wishes.days, wishes.worlds.unwrap_or(planted::BUDGET), wishes.jobs);
+    let killed = rows.iter().filter(|row| row.found.is_some()).count();
+    println!("killed {killed} of {}", rows.len());
+    if killed == rows.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
