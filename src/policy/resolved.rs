@@ -214,6 +214,13 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     Value::Mapping(out)
 }
 
+fn on_failure_of(on_failure: OnFailure) -> Value {
+    match on_failure {
+        OnFailure::Hold | OnFailure::Stall => plain(&on_failure),
+        OnFailure::RollBack { merge } => map([("rollBack", map([("merge", plain(&merge))]))]),
+    }
+}
+
 fn is_override(shape: &Shape) -> bool {
     shape.what == OverrideFile::SHAPE.what
 }
@@ -229,13 +236,6 @@ fn early_of(Early { select, until }: &Early) -> Value {
         put(&mut early, "until", until.to_string());
     }
     Value::Mapping(early)
-}
-
-fn on_failure_of(on_failure: OnFailure) -> Value {
-    match on_failure {
-        OnFailure::Hold | OnFailure::Stall => plain(&on_failure),
-        OnFailure::RollBack { merge } => map([("rollBack", map([("merge", plain(&merge))]))]),
-    }
 }
 
 fn merge_of(MergeRule { patch, minor, major }: MergeRule) -> Value {

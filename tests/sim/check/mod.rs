@@ -176,13 +176,15 @@ impl Watch {
 
     /// A notice is about to be given: once, and on a pull request that is open.
     pub fn tells(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, action: &Action) {
-        let Action::Notice { plugin, tier, version, pull, before, .. } = action else { return };
+        let Action::Notice { plugin, tier, version, pull, before, deadline } = action else { return };
         let seen = pull_of(shown, plugin, pull.0);
         // A period that was switched off and on again gives its notices anew.
         let since = kept.grace.get(&((plugin.clone(), tier.clone()), pull.0)).copied().unwrap_or(Timestamp::MIN);
         // So does one whose clock a lost ledger forgot: it began anew, with a later deadline to tell of.
-        let page = shown.ledger.plugins.get(plugin).and_then(|page| page.wave(tier, version));
-        let clock = page.and_then(|wave| wave.grace.as_ref()).map_or(since, |grace| grace.since.max(since));
+        let policy = world.policy.plugins.iter().find(|policy| policy.name == *plugin);
+        let force = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier)?.force.as_ref());
+        let anew = force.filter(|_| world.losses > 0).map_or(since, |force| *deadline - force.after);
+        let clock = since.max(anew);
         let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
         let twice = seen.is_some_and(sent);
         if twice || !seen.is_some_and(|seen| seen.state == PullState::Open) {

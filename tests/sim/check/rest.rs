@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use decide::Reason;
 use decide::plan::{Plan, WaveState};
 use jiff::SignedDuration;
 
@@ -47,10 +48,18 @@ impl Watch {
                 if world.base[&spot].iter().all(|place| Some(&place.version) == newest.as_ref()) {
                     continue;
                 }
-                let asked = plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
-                let asked = asked.filter_map(|wave| wave.blocker()).any(|finding| finding.because.unblock().is_some());
+                let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
+                let mut blockers = here().filter_map(|wave| wave.blocker());
+                let asked = blockers.clone().any(|finding| finding.because.unblock().is_some());
+                // A tier that grew beyond the hourly cap of clusters waits for whoever edits the file.
+                let cap = world.policy.limits.clusters_per_hour;
+                let too_large = blockers.any(|finding| match finding.because {
+                    Reason::WaveAboveLimit { members, limit } => cap == Some(limit) && members > limit,
+                    _ => false,
+                });
                 // A tier waits for people, or for a tier below that does.
-                if world.scenario.mode == Mode::Silent && (asked || waiting.contains(&plugin.name)) {
+                let silent = world.scenario.mode == Mode::Silent && asked;
+                if silent || too_large || waiting.contains(&plugin.name) {
                     waiting.insert(plugin.name.clone());
                     continue;
                 }
