@@ -94,7 +94,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("src/policy/tests/mistakes.rs", "a table: one mistake a line, with what is said about it"),
     ("src/policy/tests/mod.rs", "a table: one file a case, with what is understood"),
     ("src/tell/fixture.rs", "one world for every face of the tests"),
-    ("src/decide/reason.rs", "one closed list: each reason with its wording and who unblocks it"),
 ];
 const LINES: usize = 450;
 const BOT_ROOMS: &[&str] = &["hub", "observe", "decide", "ledger", "act", "tell", "wake", "git", "policy", "tick"];

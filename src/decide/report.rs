@@ -214,9 +214,9 @@ fn bare(
         digest: version.and_then(|version| release::pinned(desk, version)),
         state,
         members: members.into_iter().map(|cluster| Member { cluster, state: MemberState::NotAsked }).collect(),
-        rollback_of: findings.iter().find_map(|finding| match &finding.because {
-            Reason::RollsBack { of, .. } => Some(of.clone()),
-            _ => None,
+        rollback_of: findings.iter().find_map(|finding| {
+            let Reason::RollsBack { of, .. } = &finding.because else { return None };
+            Some(of.clone())
         }),
         findings,
         grace: None,

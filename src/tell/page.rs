@@ -286,9 +286,9 @@ fn wait(finding: &Finding, zone: &TimeZone) -> Wait {
 
 fn rollback(wave: &WaveReport) -> Option<Rollback> {
     let of = wave.rollback_of.as_ref()?.to_string();
-    let why = wave.findings.iter().find_map(|finding| match &finding.because {
-        Reason::RollsBack { why, .. } => Some(why.to_string()),
-        _ => None,
+    let why = wave.findings.iter().find_map(|finding| {
+        let Reason::RollsBack { why, .. } = &finding.because else { return None };
+        Some(why.to_string())
     });
     Some(Rollback { of, why })
 }
