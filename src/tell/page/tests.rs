@@ -180,4 +180,11 @@ fn what_is_not_proved_is_marked_loudly() {
         w.state = WaveState::Finished { at };
     });
     has(&elsewhere, &["> ⚠️ It stays here and goes no further: 1.15.0 failed on bronze: pat says"], &[]);
+    let newer = open(|w| {
+        let to = "1.16.0".parse().unwrap();
+        let because = Reason::EdgeBlocked { from: None, to, why: "CRD migration".to_string(), fixed_in: None };
+        put(w, Gate::Release, Verdict::Fail, because);
+        w.state = WaveState::Finished { at };
+    });
+    has(&newer, &[], &["goes no further"]);
 }
