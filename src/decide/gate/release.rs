@@ -11,11 +11,9 @@ use crate::{Reason, Version, cooldown};
 pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
     match unaccepted(desk, rung, version).or_else(|| held(desk, version)) {
         None => accepted(desk, rung, version),
-        // A source that left it out once may list it again at the next look.
-        Some(why @ (Reason::Unread { .. } | Reason::Yanked { .. })) => {
-            Finding::new(Gate::Release, Verdict::Unknown, why)
-        }
-        Some(why @ Reason::ReleaseChecksPending { .. }) => Finding::wait(Gate::Release, why),
+        Some(why @ Reason::Unread { .. }) => Finding::new(Gate::Release, Verdict::Unknown, why),
+        // A source that left it out once may list it again: the next poll rings, nobody has to look sooner.
+        Some(why @ (Reason::Yanked { .. } | Reason::ReleaseChecksPending { .. })) => Finding::wait(Gate::Release, why),
         Some(why) => Finding::fail(Gate::Release, why),
     }
 }
@@ -91,7 +89,7 @@ mod tests {
             (
                 "yanked",
                 |w| facts(w).releases = Read::Known(vec![release("1.0.0")]),
-                Verdict::Unknown,
+                WAIT,
                 "the source does not list 1.1.0 any more",
             ),
             (
@@ -149,6 +147,15 @@ mod tests {
     }
 
     /// These take the pull request back: the wave is withdrawn, with the reason.
+    #[test]
+    fn a_release_that_is_not_listed_any_more_keeps_nobody_awake() {
+        let mut world = ready();
+        facts(&mut world).releases = Read::Known(vec![release("1.0.0")]);
+        assert_eq!(crate::plan(&world, noon()).alarm, None, "the next poll of the source rings");
+        facts(&mut world).releases = Read::Unread("503".into());
+        assert!(crate::plan(&world, noon()).alarm.is_some(), "what could not be read is read again soon");
+    }
+
     #[test]
     fn what_is_stopped_is_taken_back() {
         type Case = (&'static str, fn(&mut Snapshot), &'static str);

@@ -50,7 +50,10 @@ impl Reason {
                 "a version it leaves out, or whoever edits the blocks".to_string()
             }
             Self::SameContent { .. } => "a release with other content".to_string(),
-            Self::Yanked { .. } => "whoever publishes it, by listing it again; or a newer release".to_string(),
+            Self::Yanked { .. } => {
+                "whoever publishes it, by listing it again; a newer release; or whoever closes this pull request"
+                    .to_string()
+            }
             Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => "whoever released it".to_string(),
             Self::Cooling { .. } => "time; or a hotfix".to_string(),
             Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
