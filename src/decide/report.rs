@@ -104,10 +104,6 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
         .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running))
         .cloned();
     let standing = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
-    if standing.as_ref().is_some_and(|wave| !wave.is_over()) {
-        // It soaks whatever is said about the tier; nothing else would ring.
-        desk.look_again();
-    }
     match (refused, standing) {
         (Some(wave), _) => {
             let findings = alloc::vec![

@@ -29,6 +29,17 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         } else {
             free_tier(desk, rung);
         }
+        watch_what_runs(desk, tier);
+    }
+}
+
+/// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
+/// ring.
+fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
+    let Base::Uniform(running) = desk.base(&tier.name) else { return };
+    let standing = desk.page.wave(&tier.name, &running);
+    if standing.is_some_and(|wave| wave.landed.is_some() && !wave.is_over()) {
+        desk.look_again();
     }
 }
 
