@@ -34,6 +34,24 @@ impl Constraint {
     pub fn allows(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|alternative| alternative.allows(version))
     }
+
+    /// Whether it asks for pre-releases by naming one.
+    pub fn names_prereleases(&self) -> bool {
+        self.alternatives.iter().any(|alternative| alternative.prereleases)
+    }
+
+    /// The same with pre-releases taken like any other version, by their order alone: for rules that
+    /// forbid, where a pre-release must not slip through.
+    pub fn covers(&self, version: &Version) -> bool {
+        let holds = |alternative: &Alternative| alternative.comparisons.iter().all(|one| one.holds(version));
+        self.alternatives.iter().any(holds)
+    }
+
+    /// Whether the version lies inside where pre-releases are accepted: a pre-release does when it lies
+    /// inside by its order and the release that it leads to does, so that `<2` keeps `2.0.0-rc.1` out.
+    pub fn allows_with_prereleases(&self, version: &Version) -> bool {
+        self.allows(version) || (self.covers(version) && self.allows(&version.without_prerelease()))
+    }
 }
 
 /// What stands between two `||`.

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use crate::cooldown::cooling;
 use crate::desk::Desk;
 use crate::gate::{Standing, hold};
 use crate::ledger::Wave;
@@ -10,40 +11,49 @@ use crate::model::{Next, Tier};
 use crate::plan::Verdict;
 use crate::release::{finished, noes, stopped};
 use crate::snapshot::{Pull, PullState};
-use crate::{Reason, Version};
+use crate::{Reason, Version, hotfix, release};
 
 /// What a tier would take next, if newer than what it runs, than what failed here and than what a
 /// person said no to here; `next` says which of those that are ready.
 pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
     let ready = at_hand(desk, rung);
-    match desk.policy.next {
+    let hotfix = hotfix::newest(desk, &ready);
+    let usual = match desk.policy.next {
         Next::NewestFinished => ready.into_iter().max(),
         Next::Every => next_of(desk, rung, ready),
         Next::Restart => {
-            let target = target(desk)?;
-            ready.into_iter().find(|version| *version == target)
+            let target = target(desk);
+            ready.into_iter().find(|version| Some(version) == target.as_ref())
         }
+    };
+    match hotfix {
+        // A hotfix passes on the first tier; above it a newer one that finished the tier below does too.
+        Some(hotfix) if rung == 0 => Some(hotfix),
+        Some(hotfix) => usual.max(Some(hotfix)),
+        None => usual,
     }
 }
 
 /// Releases that a tier may take now: on the first tier the accepted ones, above it those that have
 /// finished the tier below.
 fn at_hand(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
-    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
-    let floor = floor(desk, tier);
-    let ready = match rung.checked_sub(1) {
-        None => listed(desk),
-        Some(below) => finished(desk, below),
-    };
-    ready
-        .into_iter()
-        .filter(|version| floor.as_ref().is_none_or(|floor| version > floor))
-        .filter(|version| stopped(desk, rung, version).is_none())
-        .collect()
+    newer(desk, rung).into_iter().filter(|version| stopped(desk, rung, version).is_none()).collect()
 }
 
-fn listed(desk: &Desk<'_>) -> Vec<Version> {
-    desk.releases().unwrap_or_default().iter().map(|release| release.version.clone()).collect()
+/// The newest release that this tier passes over though the constraints accept it, for people.
+pub(crate) fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Version> {
+    let because = |version: &Version| release::unaccepted(desk, rung, version).or_else(|| release::held(desk, version));
+    let told = |why: &Reason| !matches!(why, Reason::OutsideConstraint { .. });
+    newer(desk, rung).into_iter().filter(|version| because(version).as_ref().is_some_and(told)).max()
+}
+
+/// Releases that are ready for a tier and newer than what it runs.
+pub(crate) fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
+    let Some(tier) = desk.policy.tiers.get(rung).filter(|tier| !tier.follows) else { return Vec::new() };
+    let floor = floor(desk, tier);
+    let Some(below) = rung.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
+    let ready = finished(desk, below).into_iter();
+    ready.filter(|version| floor.as_ref().is_none_or(|floor| version > floor)).collect()
 }
 
 /// What a release has to be newer than: what runs, what failed here, what a person refused here.
@@ -74,15 +84,19 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
     let first = desk.policy.tiers.first()?;
     let climbing = desk.page.climbing(&first.name).map(|wave| &wave.version);
     let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
-    let begun = waves.filter(|wave| wave.landed.is_some()).map(|wave| &wave.version).chain(climbing).cloned();
-    begun.filter(|version| stopped(desk, 0, version).is_none()).chain(at_hand(desk, 0)).max()
+    let begun = waves.filter(|wave| wave.landed.is_some()).map(|wave| &wave.version).chain(climbing);
+    let mut begun: Vec<&Version> = begun.collect();
+    begun.sort();
+    let begun = begun.into_iter().rev().find(|version| stopped(desk, 0, version).is_none());
+    begun.cloned().into_iter().chain(at_hand(desk, 0)).max()
 }
 
 /// The newer release for which a wave is abandoned under `restart`.
 fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
     match desk.policy.next {
         Next::NewestFinished | Next::Every => None,
-        Next::Restart => target(desk).filter(|target| *target > wave.version),
+        Next::Restart if hotfix::is_one(desk.policy, wave) => None,
+        Next::Restart => target(desk).filter(|target| *target > wave.version && cooling(desk, 0, target).is_none()),
     }
 }
 
@@ -98,7 +112,8 @@ pub(crate) fn given_up(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: Option<&
 
 /// Whether a release may come to a tier though the wave on it has not finished.
 pub(crate) fn passes(desk: &Desk<'_>, rung: usize, occupant: &Wave) -> bool {
-    abandoned_for(desk, occupant).is_some() && candidate(desk, rung).is_some()
+    let Some(candidate) = candidate(desk, rung).filter(|candidate| *candidate > occupant.version) else { return false };
+    abandoned_for(desk, occupant).is_some() || hotfix::entry(desk.policy, &candidate).is_some()
 }
 
 /// A newer version that moves this pull request: while nobody has approved it and no notice was sent,
@@ -110,15 +125,26 @@ pub(crate) fn overtaking(
     pull: &Pull,
     standing: &Standing,
 ) -> Option<Version> {
+    let candidate = candidate(desk, rung)?;
+    if !standing.ours() || pull.state != PullState::Open {
+        return None;
+    }
+    // A hotfix moves any: what was approved and announced was another release.
+    let urgent = candidate > wave.version || !hotfix::is_one(desk.policy, wave);
+    if hotfix::entry(desk.policy, &candidate).is_some() && urgent {
+        return (candidate != wave.version).then_some(candidate);
+    }
+    if cooling(desk, rung, &candidate).is_some() {
+        return None;
+    }
     let stays = match desk.policy.next {
         // A tier that has begun to move goes to the end of that release.
         Next::NewestFinished => standing.approved_by_anybody || wave.part.slice > 0,
         Next::Every => true,
         Next::Restart => false,
     };
-    let free = standing.ours() && pull.state == PullState::Open && !standing.held && !told(wave, pull);
-    let newer = candidate(desk, rung).filter(|candidate| *candidate > wave.version)?;
-    (free && !stays).then_some(newer)
+    let free = !standing.held && !told(wave, pull) && !stays;
+    (free && candidate > wave.version).then_some(candidate)
 }
 
 /// Whether people were told when this pull request would be merged by force.
@@ -127,7 +153,7 @@ fn told(wave: &Wave, pull: &Pull) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::ledger::{Change, Landed};
@@ -139,7 +165,7 @@ mod tests {
     use alloc::{format, vec::Vec};
 
     /// What the plan does to pull requests, one line each.
-    fn doings(world: &Snapshot) -> Vec<String> {
+    pub(crate) fn doings(world: &Snapshot) -> Vec<String> {
         let plan = crate::plan(world, noon());
         let doing = |action: &Action| match action {
             Action::Open(proposal) => format!("open {} on {}", proposal.to, proposal.tier),
@@ -151,17 +177,17 @@ mod tests {
         plan.actions.iter().map(doing).collect()
     }
 
-    fn publish(world: &mut Snapshot, versions: &[&str]) {
+    pub(crate) fn publish(world: &mut Snapshot, versions: &[&str]) {
         facts(world).releases = Read::Known(versions.iter().map(|text| release(text)).collect());
     }
 
-    fn on_qa(world: &mut Snapshot, text: &str, change: Change) {
+    pub(crate) fn on_qa(world: &mut Snapshot, text: &str, change: Change) {
         let (plugin, tier) = ("app".into(), "qa".into());
         world.ledger.apply(&crate::Entry::Wave { plugin, tier, version: version(text), change });
     }
 
     /// 1.2.0 has finished qa, too, while the pull request of 1.1.0 waits on bronze.
-    fn finished_above(world: &mut Snapshot) {
+    pub(crate) fn finished_above(world: &mut Snapshot) {
         publish(world, &["1.0.0", "1.1.0", "1.2.0"]);
         let landed = Landed { at: ago(20), commit: None, by: None };
         on_qa(world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
@@ -170,7 +196,7 @@ mod tests {
     }
 
     /// 1.1.0 was merged on qa by the bot and soaks there; nothing is on bronze.
-    fn soaking(world: &mut Snapshot) {
+    pub(crate) fn soaking(world: &mut Snapshot) {
         let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
         page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
         page.tiers.get_mut(&"bronze".into()).unwrap().pop();

@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::gate::after::Pages;
 use crate::ledger::{Change, Entry, Ledger, PluginLedger};
 use crate::model::{Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
 use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
-use crate::{ClusterName, PluginName, Reason, TierName, Version};
+use crate::{ClusterName, PluginName, Reason, TierName, Version, follow};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -20,6 +21,10 @@ pub(crate) struct Shared {
     /// Clusters that the bot's merges changed, with the time of each landing; as much later as the
     /// clocks differ, since landings have the hub's time.
     pub changed: Vec<(Timestamp, u32)>,
+    /// Tiers on which this plan opens a pull request.
+    pub opening: Vec<(PluginName, TierName)>,
+    /// Pages of plugins that this plan has decided and others wait for.
+    pub pages: Pages,
 }
 
 /// Over which time the cap of changed clusters counts.
@@ -46,7 +51,8 @@ impl Shared {
                 (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })
             .collect();
-        Self { open_pulls: u32::try_from(open_pulls).unwrap_or(u32::MAX), changed }
+        let open_pulls = u32::try_from(open_pulls).unwrap_or(u32::MAX);
+        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new() }
     }
 
     /// Clusters changed within the span before `now`.
@@ -106,8 +112,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    pub(crate) fn close(self) -> Decided {
-        self.done
+    /// What was decided, and the page with it.
+    pub(crate) fn close(self) -> (Decided, PluginLedger) {
+        (self.done, self.page)
     }
 
     pub(crate) fn plugin(&self) -> &PluginName {
@@ -139,6 +146,9 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn act(&mut self, action: Action) {
+        if let Action::Open(proposal) = &action {
+            self.shared.opening.push((proposal.plugin.clone(), proposal.tier.clone()));
+        }
         self.done.actions.push(action);
     }
 
@@ -181,12 +191,36 @@ impl<'a> Desk<'a> {
 
     /// What the base branch says about a tier; pinned clusters left out.
     pub(crate) fn base(&self, tier: &TierName) -> Base {
+        self.base_of(self.plugin(), tier)
+    }
+
+    /// The tier, when it follows releases by itself.
+    fn follows(&self, plugin: &PluginName, tier: &TierName) -> Option<&'a Tier> {
+        let known = || self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
+        let policy = if *plugin == self.policy.name { self.policy } else { known()? };
+        policy.tiers.iter().find(|known| known.follows && known.name == *tier)
+    }
+
+    /// What the base branch says about a tier of any plugin; what its clusters say where it follows
+    /// releases by itself.
+    pub(crate) fn base_of(&self, plugin: &PluginName, tier: &TierName) -> Base {
+        if let Some(tier) = self.follows(plugin, tier) {
+            return follow::base(self, plugin, tier);
+        }
         let unread = |why: &str| Base::Unread(why.into());
-        let Some(facts) = self.facts else { return unread("this plugin was not looked at") };
+        let Some(facts) = self.snapshot.plugins.get(plugin) else { return unread("this plugin was not looked at") };
         match &facts.base {
-            Read::Known(_) => Base::of(&self.places(tier)),
+            Read::Known(_) if *plugin == self.policy.name => Base::of(&self.places(tier)),
+            Read::Known(places) => Base::of(&self.places_elsewhere(plugin, places.get(tier).map_or(&[], Vec::as_slice))),
             Read::Unread(why) => unread(why),
         }
+    }
+
+    /// The places of another plugin that may change: those of clusters that it pins are not asked for.
+    fn places_elsewhere(&self, plugin: &PluginName, places: &'a [Place]) -> Vec<&'a Place> {
+        let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
+        let pins = policy.map(|policy| pinned(self.snapshot, policy, self.now)).unwrap_or_default();
+        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| !pins.contains_key(name))).collect()
     }
 
     /// The places of a tier that may change; none where they could not be read. Those of pinned
@@ -284,12 +318,20 @@ pub(crate) enum Base {
 
 impl Base {
     fn of(places: &[&Place]) -> Self {
-        let mut range: Option<(Version, Version)> = None;
+        let mut versions = Vec::new();
         for place in places {
-            let version = match &place.version {
-                Read::Known(version) => version,
+            match &place.version {
+                Read::Known(version) => versions.push(version),
                 Read::Unread(why) => return Self::Unread(alloc::format!("{}: {why}", place.file)),
-            };
+            }
+        }
+        Self::between(&versions)
+    }
+
+    /// What so many versions are together.
+    pub(crate) fn between(versions: &[&Version]) -> Self {
+        let mut range: Option<(Version, Version)> = None;
+        for &version in versions {
             range = Some(match range {
                 None => (version.clone(), version.clone()),
                 Some((low, high)) => (low.min(version.clone()), high.max(version.clone())),

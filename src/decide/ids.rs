@@ -121,6 +121,14 @@ impl Version {
         !self.0.number.pre.is_empty()
     }
 
+    /// The release that a pre-release leads to: the same numbers, and nothing after them.
+    #[must_use]
+    pub fn without_prerelease(&self) -> Self {
+        let (major, minor, patch) = self.core();
+        let number = semver::Version::new(major, minor, patch);
+        Self(Arc::new(Parsed { text: number.to_string(), number }))
+    }
+
     /// The pre-release part, empty when there is none.
     pub fn prerelease(&self) -> &str {
         self.0.number.pre.as_str()

@@ -8,12 +8,16 @@
 
 extern crate alloc;
 
+mod after;
 mod afterwards;
 pub mod constraint;
 mod conveyor;
+mod cooldown;
 mod cut;
 mod desk;
+mod follow;
 mod gate;
+mod hotfix;
 pub mod ids;
 mod landing;
 pub mod ledger;

@@ -78,8 +78,7 @@ pub enum Identity {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
-    /// Write the commit, push the branch, open the pull request. Also finishes an opening that was
-    /// cut off: what exists is found, not made again.
+    /// Write the commit, push, open the pull request; what a cut-off opening left is found, not made.
     Open(Proposal),
     /// Move the open pull request to this release, or write it anew on the present base.
     Update {

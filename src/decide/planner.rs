@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Desk, Shared};
+use crate::desk::{Decided, Desk, Shared};
 use crate::ledger::{Entry, Rebuild};
 use crate::plan::{Alarm, Plan, Record, Urgency};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
-use crate::{Sha, report, settle, tiers};
+use crate::{Sha, after, report, settle, tiers};
 
 /// Decides everything about one repository at one instant. Pure: the same snapshot and the same
 /// `now` give the same plan.
@@ -18,12 +18,20 @@ pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
     plan.entries.extend(rebuilds(snapshot));
     let mut shared = Shared::count(snapshot, now);
     let mut alarms: Vec<Alarm> = Vec::new();
-    for policy in &snapshot.policy.plugins {
+    let plugins = &snapshot.policy.plugins;
+    let mut decided: Vec<(usize, Decided)> = Vec::new();
+    for at in after::order(plugins) {
+        let policy = &plugins[at];
         let mut desk = Desk::new(snapshot, policy, now, &mut shared);
         settle::settle(&mut desk);
         tiers::decide(&mut desk);
         report::climbs(&mut desk);
-        let done = desk.close();
+        let (done, page) = desk.close();
+        decided.push((at, done));
+        shared.pages.insert(policy.name.clone(), page);
+    }
+    decided.sort_by_key(|(at, _)| *at);
+    for (_, done) in decided {
         plan.entries.extend(done.entries);
         plan.actions.extend(done.actions);
         plan.waves.extend(done.waves);

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::snapshot::{BreakingFact, MissingValue};
-use crate::{ClusterName, Digest, Person, PullNumber, Sha, TierName, Version};
+use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
 /// Whose window, freeze or rule it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +130,21 @@ pub enum Reason {
     Accepted,
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
+    EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    SameContent { version: Version, running: Version },
+    Yanked { version: Version },
+    ReleaseChecksPending { version: Version, names: Vec<String> },
+    ReleaseChecksFailed { version: Version, names: Vec<String> },
+    RangeInPlace { file: String, range: String },
+    Cooling { cooldown: SignedDuration },
+    Follows,
+    HotfixThroughWindows { why: String, closed: Box<Reason> },
+    // plugins before it
+    AfterNobody,
+    AfterDone,
+    AfterUnfinished { plugin: PluginName, tier: TierName },
+    AfterVersion { plugin: PluginName, tier: TierName, asked: String, running: Option<Version> },
+    // breaking
     NotBreaking,
     RequiredValueMissing { missing: Vec<MissingValue> },
     Acknowledged { by: Person },
@@ -301,6 +316,36 @@ impl fmt::Display for Reason {
             Self::OutsideConstraint { constraint } => format!("outside the constraint `{constraint}`"),
             Self::DigestChanged { version, pinned, found } => {
                 format!("{version} was published again with other content: pinned {pinned}, now {found}")
+            }
+            Self::EdgeBlocked { from, to, why, fixed_in } => {
+                let from = from.as_ref().map_or("a first install".to_string(), ToString::to_string);
+                let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
+                format!("the step from {from} to {to} is blocked: {why}{fixed}")
+            }
+            Self::SameContent { version, running } => {
+                format!("{version} is the same artefact as {running}, which runs here: it would change nothing")
+            }
+            Self::Yanked { version } => format!("the source does not list {version} any more"),
+            Self::ReleaseChecksPending { version, names } => {
+                format!("the commit that released {version} waits for checks: {}", list(names))
+            }
+            Self::ReleaseChecksFailed { version, names } => {
+                format!("checks failed on the commit that released {version}: {}", list(names))
+            }
+            Self::RangeInPlace { file, range } => {
+                format!("{file} holds the range `{range}`, so that a controller moves this tier past every gate")
+            }
+            Self::Cooling { cooldown } => {
+                format!("releases within {} of each other are taken together", spell(*cooldown))
+            }
+            Self::Follows => "the tier follows releases by itself, and the bot opens nothing there".to_string(),
+            Self::HotfixThroughWindows { why, closed } => format!("a hotfix ({why}), though {closed}"),
+            Self::AfterNobody => "no plugin goes before this one".to_string(),
+            Self::AfterDone => "the plugins that go before this one have finished here".to_string(),
+            Self::AfterUnfinished { plugin, tier } => format!("{plugin} goes first and has not finished on {tier}"),
+            Self::AfterVersion { plugin, tier, asked, running } => {
+                let running = running.as_ref().map_or("nothing".to_string(), ToString::to_string);
+                format!("{plugin} goes first and runs {running} on {tier}; asked for is `{asked}`")
             }
             Self::NotBreaking => "not a breaking step".to_string(),
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),

@@ -6,8 +6,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
-use crate::model::{Empty, Tier};
-use crate::snapshot::{Cluster, CommandKind, PullState, Read, Release};
+use crate::model::{Block, Empty, Tier};
+use crate::snapshot::{CheckState, Cluster, CommandKind, PullState, Read, Release};
 use crate::{Digest, Reason, Version, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may.
@@ -15,34 +15,138 @@ pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option
     unaccepted(desk, rung, version).or_else(|| held(desk, version)).or_else(|| rejected(desk, rung, version))
 }
 
+/// Whether a stop is for good: what could not be read, is not listed at this look or has checks that
+/// still run takes no open pull request back; its gate waits.
+pub(crate) fn is_final(why: &Reason) -> bool {
+    !matches!(why, Reason::Unread { .. } | Reason::Yanked { .. } | Reason::ReleaseChecksPending { .. })
+}
+
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
     let tier = desk.policy.tiers.get(rung)?;
-    let constraints = [desk.policy.constraint.as_ref(), tier.constraint.as_ref()];
-    if let Some(constraint) = constraints.into_iter().flatten().find(|constraint| !constraint.allows(version)) {
-        return Some(Reason::OutsideConstraint { constraint: constraint.as_str().to_string() });
-    }
-    if version.is_prerelease() && constraints.iter().all(Option::is_none) {
-        return Some(Reason::OutsideConstraint { constraint: "no pre-releases".to_string() });
+    if let Some(why) = outside(desk, tier, version).or_else(|| blocked(desk, rung, version)) {
+        return Some(why);
     }
     let release = match find(desk, version) {
         Ok(release) => release,
         Err(why) => return Some(*why),
     };
-    let pinned = desk.page.seen(version).and_then(|seen| seen.digest.clone());
-    match (pinned, release.digest.clone()) {
-        (Some(pinned), Some(found)) if pinned != found => {
-            Some(Reason::DigestChanged { version: version.clone(), pinned, found })
-        }
-        _ => None,
+    let pinned = pinned(desk, version);
+    if let (Some(pinned), Some(found)) = (pinned, release.digest.clone())
+        && pinned != found
+    {
+        return Some(Reason::DigestChanged { version: version.clone(), pinned, found });
     }
+    same_content(desk, tier, version).or_else(|| unchecked(desk, release))
 }
 
+/// Outside a constraint, or a pre-release that nobody asked for.
+fn outside(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
+    let prereleases = desk.policy.prereleases;
+    let constraints = [desk.policy.constraint.as_ref(), tier.constraint.as_ref()];
+    let allows = |constraint: &crate::constraint::Constraint| {
+        if prereleases { constraint.allows_with_prereleases(version) } else { constraint.allows(version) }
+    };
+    if let Some(constraint) = constraints.into_iter().flatten().find(|constraint| !allows(constraint)) {
+        return Some(Reason::OutsideConstraint { constraint: constraint.as_str().to_string() });
+    }
+    let unasked = version.is_prerelease() && !prereleases && constraints.iter().all(Option::is_none);
+    unasked.then(|| Reason::OutsideConstraint { constraint: "no pre-releases".to_string() })
+}
+
+/// A step that the file forbids, from anything that runs on this tier.
+fn blocked(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(rung)?;
+    let running = running(desk, tier);
+    desk.policy.blocks.iter().filter(|block| applies(desk, rung, block) && block.to.covers(version)).find_map(|block| {
+        let from = match &block.from {
+            None if running.is_empty() => None,
+            None => Some(running.iter().find(|running| *running < version)?.clone()),
+            Some(from) => Some(running.iter().find(|running| *running < version && from.covers(running))?.clone()),
+        };
+        let (why, fixed_in) = (block.why.clone(), block.fixed_in.clone());
+        Some(Reason::EdgeBlocked { from, to: version.clone(), why, fixed_in })
+    })
+}
+
+/// A block that names a tier is for the tiers above it; one that names an unknown tier is for all.
+fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
+    let Some(above) = &block.above else { return true };
+    desk.policy.tiers.iter().position(|tier| tier.name == *above).is_none_or(|at| rung > at)
+}
+
+/// Every version that the base branch holds for a tier, each once.
+fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
+    let base = desk.base(&tier.name);
+    let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
+    let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
+    let mut running: Vec<Version> = places.filter_map(|place| place.version.known().cloned()).chain(ends).collect();
+    running.sort();
+    running.dedup();
+    running
+}
+
+/// A release whose artefact is the one that runs here already. Nothing would change, so that nothing
+/// could prove that it runs: it is passed over.
+fn same_content(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
+    let digest = pinned(desk, version)?;
+    let running = running(desk, tier);
+    let below = running.iter().max().filter(|highest| *highest < version)?;
+    let same = running.iter().all(|running| pinned(desk, running).as_ref() == Some(&digest));
+    same.then(|| Reason::SameContent { version: version.clone(), running: below.clone() })
+}
+
+/// Checks of the releasing commit that are not green. What has not run is pending.
+fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Reason> {
+    if desk.policy.checks.is_empty() {
+        return None;
+    }
+    let version = release.version.clone();
+    let checks = match &release.checks {
+        Read::Known(checks) => checks,
+        Read::Unread(why) => {
+            return Some(Reason::Unread { what: alloc::format!("the checks of {version}"), why: why.clone() });
+        }
+    };
+    let names = |state: CheckState| -> Vec<String> {
+        let is = |name: &String| {
+            let check = checks.iter().rfind(|check| check.name == *name);
+            check.map_or(CheckState::Pending, |check| check.state) == state
+        };
+        desk.policy.checks.iter().filter(|name| is(name)).cloned().collect()
+    };
+    let (failed, pending) = (names(CheckState::Failure), names(CheckState::Pending));
+    if !failed.is_empty() {
+        return Some(Reason::ReleaseChecksFailed { version, names: failed });
+    }
+    (!pending.is_empty()).then_some(Reason::ReleaseChecksPending { version, names: pending })
+}
+
+/// The release at the source: the one that is spelled as it was first seen, where several differ only
+/// in a leading `v` or in build metadata.
 pub(crate) fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Reason>> {
-    let unread = |what: String, why: &str| Box::new(Reason::Unread { what, why: why.to_string() });
-    let releases = desk.releases().map_err(|why| unread("the list of releases".to_string(), why))?;
-    let found = releases.iter().find(|release| release.version == *version);
-    found.ok_or_else(|| unread(alloc::format!("release {version}"), "the source does not list it"))
+    let releases = desk.releases().map_err(|why| {
+        let what = "the list of releases".to_string();
+        Box::new(Reason::Unread { what, why: why.to_string() })
+    })?;
+    let seen = desk.page.seen(version).map_or(version, |seen| &seen.version);
+    let alike = || releases.iter().filter(|release| release.version == *version);
+    let found = alike().find(|release| release.version.as_str() == seen.as_str()).or_else(|| alike().next());
+    found.ok_or_else(|| Box::new(Reason::Yanked { version: version.clone() }))
+}
+
+/// Every version above `floor` that the source lists, each once, spelled as its release is found.
+pub(crate) fn listed(desk: &Desk<'_>, floor: Option<&Version>) -> Vec<Version> {
+    let above = |release: &&Release| floor.is_none_or(|floor| release.version > *floor);
+    let mut versions: Vec<&Version> =
+        desk.releases().unwrap_or_default().iter().filter(above).map(|release| &release.version).collect();
+    versions.sort();
+    let alike = |group: &[&Version]| match group {
+        [one] => Some((*one).clone()),
+        [one, ..] => find(desk, one).ok().map(|found| found.version.clone()),
+        [] => None,
+    };
+    versions.chunk_by(|a, b| a == b).filter_map(alike).collect()
 }
 
 /// A release that failed on any tier climbs no further anywhere; one that stalls there not until all

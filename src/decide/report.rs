@@ -9,7 +9,7 @@ use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{ClusterName, Gate, Reason, Version, afterwards, release, rollback};
+use crate::{ClusterName, Gate, Reason, Version, afterwards, hotfix, release, rollback};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -36,7 +36,8 @@ pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
 
 /// The same, and what its next slice waits for beside the health of those that have moved.
 pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec<Finding>) {
-    let tier = &desk.policy.tiers[rung];
+    let rules = hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
+    let tier = rules.as_ref();
     let health = member::assess(desk, tier, wave);
     let mut findings = elsewhere(desk, tier, &wave.version);
     findings.extend(health::findings(wave, tier, &health, desk.now));
@@ -124,10 +125,6 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
         .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running))
         .cloned();
     let standing = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
-    if standing.as_ref().is_some_and(|wave| !wave.is_over()) {
-        // It soaks whatever is said about the tier; nothing else would ring.
-        desk.look_again();
-    }
     match (refused, standing) {
         (Some(wave), _) => {
             let findings = alloc::vec![
@@ -153,12 +150,14 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             if afterwards::watched_until(&wave, tier, desk.now).is_some() {
                 findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
+            findings.extend(passed_over(desk, rung));
             let report = about(desk, rung, &wave, findings, health.members);
             desk.report(report);
         }
         (None, None) => {
             let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
-            let report = bare(desk, rung, None, WaveState::Idle { running }, alloc::vec![finding]);
+            let findings = passed_over(desk, rung).into_iter().chain([finding]).collect();
+            let report = bare(desk, rung, None, WaveState::Idle { running }, findings);
             desk.report(report);
         }
     }
@@ -171,6 +170,12 @@ pub(crate) fn passed(desk: &mut Desk<'_>, rung: usize) {
     let finding = Finding::pass(Gate::Release, Reason::EmptyTierPassed { tier });
     let report = bare(desk, rung, None, WaveState::Idle { running }, alloc::vec![finding]);
     desk.report(report);
+}
+
+/// Why the newest release that is ready for an idle tier is not taken.
+fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
+    let version = crate::conveyor::passed_over(desk, rung)?;
+    Some(gate::release::finding(desk, rung, &version))
 }
 
 /// The climb of every release that a report of this plugin is about.
@@ -205,7 +210,7 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
 }
 
 fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Vec<Member>) -> WaveReport {
-    let tier = &desk.policy.tiers[rung];
+    let tier = &*hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
     let state = state(desk, wave, &member::assess(desk, tier, wave), tier);
     WaveReport {
         part: wave.part.clone(),

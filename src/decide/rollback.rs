@@ -48,8 +48,9 @@ pub(crate) fn due(desk: &Desk<'_>, rung: usize) -> Option<Result<Proposal, Reaso
 /// slices the newest, though it may not have landed.
 fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     match tier.on_failure {
-        OnFailure::RollBack { .. } => {}
-        OnFailure::Hold | OnFailure::Stall => return None,
+        // Where the tier follows releases by itself, the bot opens nothing.
+        OnFailure::RollBack { .. } if !tier.follows => {}
+        OnFailure::RollBack { .. } | OnFailure::Hold | OnFailure::Stall => return None,
     }
     let base = desk.base(&tier.name);
     let wave = desk.page.wave(&tier.name, base.highest()?).filter(|wave| wave.failed.is_some())?;
@@ -146,8 +147,8 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Re
         OnFailure::Hold | OnFailure::Stall => return Some(Reason::RollBackOff),
     }
     match obstacle(desk, rung, desk.page.wave(&tier.name, of)?) {
-        Some(Reason::Unread { .. }) | None => None,
-        Some(why) => Some(why),
+        Some(why) if release::is_final(&why) => Some(why),
+        Some(_) | None => None,
     }
 }
 
@@ -173,7 +174,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         release_gate::rejection(desk, rung, &wave.version),
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
-        window::finding(desk, tier, wave),
+        window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
@@ -187,7 +188,7 @@ fn gate(desk: &Desk<'_>, rung: usize) -> Finding {
     let failed = desk.policy.tiers.get(rung).and_then(|tier| failed_here(desk, tier));
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
     match (obstacle(desk, rung, failed), &failed.failed) {
-        (Some(why @ Reason::Unread { .. }), _) => Finding::new(Gate::Release, Verdict::Unknown, why),
+        (Some(why), _) if !release::is_final(&why) => Finding::new(Gate::Release, Verdict::Unknown, why),
         (Some(why), _) => Finding::fail(Gate::Release, why),
         (None, Some(verdict)) => {
             let why = Box::new(verdict.why.clone());
@@ -202,7 +203,7 @@ pub(crate) fn held(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
     let because = |why: Reason| Reason::NoRollBack { why: Box::new(why) };
     match due(desk, rung)? {
         Ok(_) => None,
-        Err(why @ Reason::Unread { .. }) => Some(Finding::new(Gate::Release, Verdict::Unknown, because(why))),
+        Err(why) if !release::is_final(&why) => Some(Finding::new(Gate::Release, Verdict::Unknown, because(why))),
         Err(why) => Some(Finding::wait(Gate::Release, because(why))),
     }
 }

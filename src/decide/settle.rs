@@ -9,7 +9,7 @@ use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, afterwards, gate, landing, member, rollback, slice, soak};
+use crate::{Reason, afterwards, gate, hotfix, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -33,7 +33,8 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
 fn first_sights(desk: &mut Desk<'_>) {
     let Ok(releases) = desk.releases() else { return };
     let mut fresh: Vec<_> = releases.iter().filter(|release| desk.page.seen(&release.version).is_none()).collect();
-    fresh.sort_by(|a, b| a.version.cmp(&b.version));
+    fresh.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.version.as_str().cmp(b.version.as_str())));
+    fresh.dedup_by(|a, b| a.version == b.version);
     for release in fresh {
         let seen = Seen { version: release.version.clone(), digest: release.digest.clone(), first_seen: desk.now };
         let plugin = desk.plugin().clone();
@@ -133,7 +134,8 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// all members, when the last of them have moved.
 fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let version = &wave.version;
-    let tier = &*slice::as_begun(tier, wave);
+    let rules = hotfix::rules(desk.policy, tier, version);
+    let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
         afterwards::fail(desk, tier, wave, why);
@@ -205,12 +207,14 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let mut next = match &wave.grace {
         Some(grace) => grace.clone(),
         None => {
+            let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, &wave);
             let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
             // Seen much later than the look after its opening, force may have been switched on meanwhile.
             let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
             let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
             let fresh = if just_opened { announced.at } else { desk.now };
             let (since, before) = carried.unwrap_or((fresh, fresh));
+            let since = if anew { desk.now } else { since };
             Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
         }
     };

@@ -9,7 +9,7 @@ use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::{Place, Read};
-use crate::{ClusterName, Reason, Version, cut, release};
+use crate::{ClusterName, Reason, Version, cut, follow, release};
 
 /// What shall move next: which part of the climb, and its clusters.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +96,9 @@ pub(crate) fn as_begun<'a>(tier: &'a Tier, wave: &Wave) -> Cow<'a, Tier> {
 /// Whether the base branch holds the version for each of these clusters. None of them, or none with
 /// a place, is held by nothing.
 pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], version: &Version) -> bool {
+    if tier.follows {
+        return follow::running(desk, desk.plugin(), clusters).is_ok_and(|running| running.iter().all(|it| *it == version));
+    }
     let places = desk.places_of(&tier.name, &clusters.iter().collect::<Vec<_>>());
     let there = |place: &&Place| place.version.known() == Some(version);
     clusters.is_empty() || (!places.is_empty() && places.iter().all(there))
@@ -119,6 +122,11 @@ pub(crate) enum Astray {
 /// have to have taken it everywhere: single clusters may follow another rule by then.
 pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
     let versions = |clusters: &[&ClusterName]| -> Vec<Version> {
+        if tier.follows {
+            let clusters = desk.still(tier, clusters);
+            let running = follow::running(desk, desk.plugin(), &clusters).unwrap_or_default();
+            return running.into_iter().cloned().collect();
+        }
         let places = desk.places_of(&tier.name, clusters);
         places.into_iter().filter_map(|place| place.version.known().cloned()).collect()
     };

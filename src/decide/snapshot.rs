@@ -152,12 +152,24 @@ pub struct Release {
     /// Marked as breaking by its author (chart annotation); the numbers are compared in here.
     #[serde(default)]
     pub marked_breaking: bool,
+    /// Checks on the commit that released it; what is not among them has not run.
+    #[serde(default = "unasked", skip_serializing_if = "is_unread")]
+    pub checks: Read<Vec<RequiredCheck>>,
     /// What else of it breaks, as facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaking: Vec<BreakingFact>,
     /// Required values that the config of clusters lacks for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_values: Vec<MissingValue>,
+}
+
+/// Checks of a releasing commit that nobody asked about.
+fn unasked() -> Read<Vec<RequiredCheck>> {
+    Read::Unread("nobody asked for them".into())
+}
+
+fn is_unread<T>(fact: &Read<T>) -> bool {
+    matches!(fact, Read::Unread(_))
 }
 
 /// One spot of the base branch that holds the version of this plugin for one tier.
@@ -171,6 +183,9 @@ pub struct Place {
     pub cluster: Option<ClusterName>,
     /// What stands there now, or why it cannot be read or edited.
     pub version: Read<Version>,
+    /// The range that stands there instead of a version, such as `^1.14`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<String>,
 }
 
 /// A pull request that the bot opened: author, repository and branch name were checked.

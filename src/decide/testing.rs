@@ -103,7 +103,7 @@ pub(crate) fn ready() -> Snapshot {
     let plugin = PluginName::from("app");
     let mut ledger = Ledger::default();
     for text in ["1.0.0", "1.1.0"] {
-        let seen = Seen { version: version(text), digest: Some("sha256:11".into()), first_seen: ago(900) };
+        let seen = Seen { version: version(text), digest: Some(digest(text)), first_seen: ago(900) };
         ledger.apply(&Entry::Seen { plugin: plugin.clone(), seen });
     }
     let mut remember = |tier: &str, text: &str, change: Change| {
@@ -157,19 +157,26 @@ fn intent(member: &str, head: &str, minutes: i64) -> Change {
     }
 }
 
+/// `sha256:11` for 1.1.0.
+pub(crate) fn digest(text: &str) -> crate::Digest {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    crate::Digest::new(alloc::format!("sha256:{}", digits.trim_end_matches('0')))
+}
+
 pub(crate) fn release(text: &str) -> Release {
     Release {
         version: version(text),
-        digest: Some("sha256:11".into()),
+        digest: Some(digest(text)),
         marked_breaking: false,
         breaking: Vec::new(),
         missing_values: Vec::new(),
+        checks: Read::Known(Vec::new()),
     }
 }
 
 pub(crate) fn place(tier: &str, text: &str) -> (TierName, Vec<Place>) {
     let file = alloc::format!("clusters/{tier}/app.yaml");
-    (tier.into(), vec![Place { file, cluster: None, version: Read::Known(version(text)) }])
+    (tier.into(), vec![Place { file, cluster: None, version: Read::Known(version(text)), range: None }])
 }
 
 fn cluster(tier: &str) -> Cluster {

@@ -3,14 +3,14 @@
 
 use alloc::vec::Vec;
 
-use crate::desk::Desk;
+use crate::desk::{Base, Desk};
 use crate::gate::{self, Standing};
 use crate::ledger::{Change, Head, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, conveyor, release, report, rollback, settle};
+use crate::{Reason, Version, conveyor, cooldown, hotfix, release, report, rollback, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -30,6 +30,17 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         } else {
             free_tier(desk, rung);
         }
+        watch_what_runs(desk, tier);
+    }
+}
+
+/// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
+/// ring.
+fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
+    let Base::Uniform(running) = desk.base(&tier.name) else { return };
+    let standing = desk.page.wave(&tier.name, &running);
+    if standing.is_some_and(|wave| wave.landed.is_some() && !wave.is_over()) {
+        desk.look_again();
     }
 }
 
@@ -70,8 +81,8 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
 fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
     match release::stopped(desk, rung, &wave.version) {
         // Who took it from the source will hardly bring it back; a newer one need not wait for that.
-        Some(Reason::Unread { .. }) if desk.releases().is_ok() => true,
-        Some(Reason::Unread { .. }) | None => ahead(desk, rung, wave).is_some(),
+        Some(Reason::Yanked { .. }) => true,
+        Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => ahead(desk, rung, wave).is_some(),
         Some(_) => true,
     }
 }
@@ -142,8 +153,12 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         update(desk, rung, pull, newer, None);
         return;
     }
+    cooldown::wake(desk, rung);
     let mut findings = gate::findings(desk, rung, wave, pull, &standing);
     let forced = gate::grace::consider(desk, tier, wave, pull, &standing, &mut findings);
+    if forced.is_none() {
+        hotfix::through_windows(desk, wave, &mut findings);
+    }
     desk_alarms(desk, &findings);
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
     report::open(desk, rung, wave, pull, findings);
@@ -184,15 +199,17 @@ fn merge(
 
 /// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
 fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+    if desk.policy.tiers[rung].follows {
+        return Some(Reason::Follows);
+    }
     if rollback::of(wave).is_some() {
         return rollback::withdrawal(desk, rung, wave);
     }
-    match release::stopped(desk, rung, &wave.version) {
-        // What could not be read stops nothing for good; the release gate waits.
-        Some(Reason::Unread { .. }) | None => {}
-        // A slice waits for the healing of those before it, where the file says `stall`.
-        Some(Reason::ReleaseHeld { .. }) if wave.stalled.is_some() && wave.failed.is_none() => {}
-        Some(why) => return Some(why),
+    let stopped = release::stopped(desk, rung, &wave.version).filter(release::is_final);
+    // A slice waits for the healing of those before it, where the file says `stall`.
+    let stalls = wave.stalled.is_some() && wave.failed.is_none();
+    if let Some(why) = stopped.filter(|why| !(stalls && matches!(why, Reason::ReleaseHeld { .. }))) {
+        return Some(why);
     }
     // Somebody put a newer version on the base branch: merging would take it back.
     if let Some(by) = ahead(desk, rung, wave) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use decide::constraint::Constraint;
 use decide::snapshot::{Cluster, Place, Read};
 use decide::{ClusterName, PluginName, Sha, TierName, Version};
 
@@ -51,12 +52,19 @@ pub struct Spot {
     pub cluster: Option<ClusterName>,
     /// What stands there.
     pub version: Read<Version>,
+    /// The range that stands there instead.
+    pub range: Option<String>,
 }
 
 impl Spot {
     /// As the planner sees it.
     pub fn place(&self) -> Place {
-        Place { file: self.file.clone(), cluster: self.cluster.clone(), version: self.version.clone() }
+        Place {
+            file: self.file.clone(),
+            cluster: self.cluster.clone(),
+            version: self.version.clone(),
+            range: self.range.clone(),
+        }
     }
 }
 
@@ -158,10 +166,11 @@ fn spots(
                         let text = text(store, commit, &file)?;
                         texts.insert(file.clone(), text);
                     }
-                    let version =
-                        texts.get(&file).map_or_else(|| Read::Unread(String::new()), |text| version(text, write));
+                    let (version, range) = texts
+                        .get(&file)
+                        .map_or_else(|| (Read::Unread(String::new()), None), |text| version(text, write));
                     let (document, path) = (write.document.clone(), write.path.clone());
-                    of_tier.push(Spot { file, document, path, cluster, version });
+                    of_tier.push(Spot { file, document, path, cluster, version, range });
                 }
             }
             spots.insert((plugin.name.clone(), tier.name.clone()), of_tier);
@@ -188,17 +197,21 @@ fn text(store: &Store, commit: &Sha, file: &str) -> Result<Result<String, String
     })
 }
 
-fn version(text: &Result<String, String>, write: &Write) -> Read<Version> {
+/// What a spot holds: a version, or a range where somebody lets a controller choose.
+fn version(text: &Result<String, String>, write: &Write) -> (Read<Version>, Option<String>) {
     let text = match text {
         Ok(text) => text,
-        Err(why) => return Read::Unread(why.clone()),
+        Err(why) => return (Read::Unread(why.clone()), None),
     };
     match edit::read(text, write.document.as_ref(), &write.path) {
-        Ok(spot) => match spot.value.parse() {
-            Ok(version) => Read::Known(version),
-            Err(error) => Read::Unread(format!("line {}: {error}", spot.line)),
+        Ok(spot) => match spot.value.parse::<Version>() {
+            Ok(version) => (Read::Known(version), None),
+            Err(error) => {
+                let range = spot.value.parse::<Constraint>().is_ok().then(|| spot.value.clone());
+                (Read::Unread(format!("line {}: {error}", spot.line)), range)
+            }
         },
-        Err(refusal) => Read::Unread(refusal.to_string()),
+        Err(refusal) => (Read::Unread(refusal.to_string()), None),
     }
 }
 

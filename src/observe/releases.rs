@@ -71,6 +71,7 @@ fn release(found: &Found) -> Release {
         version: found.version.clone(),
         digest: found.digest.clone(),
         marked_breaking: found.marked_breaking,
+        checks: Read::Unread("the commit that released it is not known".to_string()),
         breaking: Vec::new(),
         missing_values: Vec::new(),
     }

@@ -92,6 +92,9 @@ fn tier_words(tier: &Tier) -> String {
 }
 
 fn merge_words(tier: &Tier) -> String {
+    if tier.follows {
+        return "follows releases by itself".to_string();
+    }
     let MergeRule { patch, minor, major } = tier.merge;
     let word = |merge: Merge| match merge {
         Merge::Automatic => "merged by the bot".to_string(),

@@ -172,6 +172,7 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
         name,
         select,
         merge,
+        follows,
         approvals,
         announce,
         soak,
@@ -188,7 +189,7 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "name", name.as_str());
     put(&mut out, "select", plain(select));
-    put(&mut out, "merge", merge_of(*merge));
+    put(&mut out, "merge", if *follows { Value::from("none") } else { merge_of(*merge) });
     put(&mut out, "approvals", approvals_of(approvals));
     put_or_default(&mut out, shape, "announce", length(*announce), announce.is_zero());
     put(&mut out, "soak", soak_of(*soak));

@@ -89,8 +89,8 @@ scalar!(
 );
 scalar!(
     /// One version.
-    Exact(Version), "a version such as `1.14.2`", exact,
-    {"type": "string", "examples": ["1.14.2", "v1.14.2"], "description": "One version, in full."}
+    Exact(Version), "a version such as `1.15.1`", exact,
+    {"type": "string", "examples": ["1.15.1", "v2.0.0-rc.1"], "description": "A version of SemVer 2; a leading `v` is kept and does not count."}
 );
 scalar!(
     /// A line of text for people.
@@ -258,13 +258,6 @@ fn cluster(text: &str) -> Result<String, Refusal> {
     Err(Refusal::new(why).help("write `name` or `organization/name`: lower-case letters, digits and inner hyphens"))
 }
 
-fn exact(text: &str) -> Result<Version, Refusal> {
-    let refusal = |error: decide::ids::NotAVersion| {
-        Refusal::new(error.to_string()).help("write all three numbers, such as `1.14.2`")
-    };
-    text.parse().map_err(refusal)
-}
-
 fn share(text: &str) -> Result<MaxUpdate, Refusal> {
     let refusal = || Refusal::new(format!("{} is no number of members", quoted(text))).help("write `3` or `25%`");
     match text.strip_suffix('%') {
@@ -285,6 +278,12 @@ fn helm(text: &str) -> Result<Constraint, Refusal> {
     text.parse().map_err(|error: decide::constraint::NotAConstraint| {
         Refusal::new(format!("{} is not a version constraint: {}: {}", quoted(text), quoted(&error.part), error.why))
             .help("write it as in Helm: `^1.14`, `~1.2`, `>=1.2.0 <2.0.0`, `1.x || 2.x`")
+    })
+}
+
+fn exact(text: &str) -> Result<Version, Refusal> {
+    text.parse().map_err(|error: decide::ids::NotAVersion| {
+        Refusal::new(error.to_string()).help("write all three numbers, such as `1.15.1`")
     })
 }
 

@@ -305,6 +305,7 @@ pub(super) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec
                 file: file(spot, key.as_ref()),
                 cluster: key.clone(),
                 version: Read::Known(version.clone()),
+                range: None,
             };
             (spot.1.clone(), standing.map(place).collect())
         })

@@ -158,6 +158,7 @@ impl World {
                 marked_breaking,
                 breaking: Vec::new(),
                 missing_values: Vec::new(),
+                checks: Read::Known(Vec::new()),
             });
         }
     }

@@ -399,7 +399,7 @@ fn policy() -> Policy {
 fn base(plugin: &str) -> BTreeMap<TierName, Vec<Place>> {
     let place = |tier: &&str| {
         let file = format!("clusters/{tier}/{plugin}.yaml");
-        ((*tier).into(), vec![Place { file, cluster: None, version: Read::Known(version("1.0.0")) }])
+        ((*tier).into(), vec![Place { file, cluster: None, version: Read::Known(version("1.0.0")), range: None }])
     };
     TIERS.iter().map(place).collect()
 }

@@ -323,13 +323,20 @@ fn rollback(wave: &WaveReport) -> Option<Rollback> {
     Some(Rollback { of, why })
 }
 
-/// What was let through without its proof, and that a release which has landed here failed elsewhere.
-/// Missing approvals that were waived stand with the grace period.
+/// Whether what stops a release is about the one of this wave: a tier that rests says as well why it
+/// passes over a newer one.
+fn about_itself(wave: &WaveReport, why: &Reason) -> bool {
+    matches!(why, Reason::ReleaseHeld { version, .. } if wave.version.as_ref() == Some(version))
+}
+
+/// What was let through without its proof or through closed windows, and that a release which has landed
+/// here failed elsewhere. Missing approvals that were waived stand with the grace period.
 fn marks(wave: &WaveReport) -> Vec<String> {
     let landed = words::landed(wave) && words::end(&wave.state).is_none();
     let mark = |finding: &Finding| match finding.verdict {
+        Verdict::Waived { .. } if finding.gate == Gate::Window => Some(format!("Let through: {}", finding.because)),
         Verdict::Waived { .. } if finding.gate != Gate::Approvals => Some(format!("Not proved: {}", finding.because)),
-        Verdict::Fail if landed && finding.gate == Gate::Release => {
+        Verdict::Fail if landed && finding.gate == Gate::Release && about_itself(wave, &finding.because) => {
             Some(format!("It stays here and goes no further: {}", finding.because))
         }
         Verdict::Waived { .. } | Verdict::Fail | Verdict::Pass | Verdict::Wait { .. } | Verdict::Unknown => None,

@@ -154,6 +154,7 @@ pub(crate) fn stop(wave: &WaveReport) -> Option<&Finding> {
             Gate::Hold | Gate::Freeze | Gate::Ledger | Gate::Rejection => finding.verdict != Verdict::Unknown,
             Gate::Release
             | Gate::TierBelow
+            | Gate::After
             | Gate::Breaking
             | Gate::Window
             | Gate::Announce
@@ -173,7 +174,7 @@ pub(crate) fn stop(wave: &WaveReport) -> Option<&Finding> {
 pub(crate) fn first(wave: &WaveReport) -> Option<&Finding> {
     let gate = |gates: &'static [Gate]| holding(wave).find(move |finding| gates.contains(&finding.gate));
     stop(wave)
-        .or_else(|| gate(&[Gate::Release, Gate::TierBelow]))
+        .or_else(|| gate(&[Gate::Release, Gate::TierBelow, Gate::After]))
         .or_else(|| gate(&[Gate::Breaking, Gate::Approvals, Gate::Head]))
         .or_else(|| holding(wave).next())
 }

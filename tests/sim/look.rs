@@ -81,6 +81,7 @@ impl World {
                         true => Read::Unread("the file does not answer".to_string()),
                         false => Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
                     },
+                    range: None,
                 };
                 (tier.clone(), places.iter().map(place).collect())
             })

@@ -429,6 +429,7 @@ impl Published {
             version: version.to_string().parse().unwrap(),
             digest: Some(Digest::new(digest)),
             marked_breaking,
+            checks: decide::snapshot::Read::Known(Vec::new()),
             breaking: Vec::new(),
             missing_values: Vec::new(),
         };

@@ -82,11 +82,17 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
                 ledger.apply(&Entry::Wave { plugin, tier, version, change });
             }
         }
-        let place = |tier: &str| Place { file: format!("{tier}.yaml"), cluster: None, version: Read::Known(version()) };
+        let place = |tier: &str| Place {
+            file: format!("{tier}.yaml"),
+            cluster: None,
+            version: Read::Known(version()),
+            range: None,
+        };
         let release = Release {
             version: version(),
             digest: reading().digest,
             marked_breaking: false,
+            checks: Read::Known(Vec::new()),
             breaking: Vec::new(),
             missing_values: Vec::new(),
         };

@@ -56,6 +56,16 @@ const CASES: &[(&str, &str, &str)] = &[
     ("^0.0", "0.0.0 0.0.9", "0.1.0"),
     ("^0", "0.0.0 0.9.9", "1.0.0"),
     ("^*", "0.0.1 9.9.9", "9.9.9-rc.1"),
+    // as the documentation of Masterminds spells them out
+    (">= 1.2.x", "1.2.0 2.0.0", "1.1.9"),
+    ("<= 2.x", "2.9.9 0.1.0", "3.0.0"),
+    ("~1.2.x", "1.2.0 1.2.9", "1.1.9 1.3.0"),
+    ("~1.x", "1.0.0 1.9.9", "0.9.9 2.0.0"),
+    ("^1.2.x", "1.2.0 1.9.9", "1.1.9 2.0.0"),
+    ("^2.x", "2.0.0 2.9.9", "1.9.9 3.0.0"),
+    ("2.3.4 - 4.5", "2.3.4 4.5.9", "2.3.3 4.6.0"),
+    (">= 1.2, < 3.0.0 || >= 4.2.3", "1.2.0 2.9.9 4.2.3", "1.1.9 3.0.0 4.2.2"),
+    (">=1.2.3-0", "1.2.3-alpha 1.2.3 1.3.0-rc.1", "1.2.2"),
     // joined by a space, a comma, both
     (">=1.2.0 <2.0.0", "1.2.0 1.9.9", "1.1.9 2.0.0"),
     (">=1.2.0, <2.0.0", "1.2.0 1.9.9", "1.1.9 2.0.0"),
@@ -95,6 +105,27 @@ fn every_case() {
         for version in outside.split_whitespace() {
             assert!(!constraint.allows(&version.parse().unwrap()), "{text} should not allow {version}");
         }
+    }
+}
+
+/// Where a rule forbids, a pre-release counts by its order; where pre-releases are accepted, the
+/// release that it leads to has to lie inside, too.
+#[test]
+fn pre_releases_by_their_order() {
+    for (text, version, covers, allows) in [
+        ("<2", "1.9.0", true, true),
+        ("<2", "2.0.0-rc.1", true, false),
+        ("<2", "2.0.0", false, false),
+        (">=1.2", "1.2.0-rc.1", false, false),
+        (">=1.2", "1.3.0-rc.1", true, true),
+        ("^1", "2.0.0-rc.1", false, false),
+        ("^1", "1.9.0-rc.1", true, true),
+        ("1.2.3", "1.2.3-rc.1", false, false),
+        (">=1.2.0-rc.1", "1.2.0-rc.2", true, true),
+    ] {
+        let (constraint, version): (Constraint, Version) = (text.parse().unwrap(), version.parse().unwrap());
+        assert_eq!(constraint.covers(&version), covers, "{text} covers {version}");
+        assert_eq!(constraint.allows_with_prereleases(&version), allows, "{text} allows {version}");
     }
 }
 

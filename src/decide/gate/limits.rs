@@ -45,6 +45,17 @@ mod tests {
     use alloc::vec;
     use jiff::SignedDuration;
 
+    #[test]
+    fn what_soaks_under_a_tier_that_waits_for_a_cap_is_looked_at_again() {
+        let mut world = ready();
+        world.policy.limits.open_pulls = Some(0);
+        world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.remove(&"bronze".into());
+        facts(&mut world).pulls = Read::Known(vec![]);
+        let plan = crate::plan(&world, noon());
+        assert!(plan.actions.is_empty(), "the cap keeps it: {:?}", plan.actions);
+        assert_eq!(plan.alarm.map(|alarm| alarm.at), Some(noon() + world.look_again), "1.0.0 soaks on bronze");
+    }
+
     fn changed(world: &mut Snapshot, minutes: i64, clusters: usize) {
         let members = (0..clusters).map(|n| alloc::format!("c{n}").as_str().into()).collect();
         let changes = [

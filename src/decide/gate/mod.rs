@@ -1,6 +1,7 @@
 //! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
+pub(crate) mod after;
 pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
@@ -110,8 +111,10 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     if let Read::Unread(why) = &desk.snapshot.clusters {
         troubles.push(Finding::unread(Gate::Release, "the inventory", why));
     }
-    if let Base::Unread(why) = desk.base(&tier.name) {
-        troubles.push(Finding::unread(Gate::Release, "the base branch", &why));
+    if let Some(range) = release::range(desk, tier) {
+        troubles.push(range);
+    } else if let Base::Unread(why) = desk.base(&tier.name) {
+        troubles.push(Finding::unread(Gate::Release, if tier.follows { "what runs" } else { "the base branch" }, &why));
     }
     match desk.facts.map(|facts| &facts.pulls) {
         Some(Read::Known(_)) => {}
@@ -140,6 +143,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
         ledger::finding(desk),
         release::finding(desk, rung, version),
         tier_below::finding(desk, rung, version),
+        after::opening(desk, &desk.policy.tiers[rung]),
         release::members(desk, rung),
         slice::finding(desk, &desk.policy.tiers[rung]),
         limits::opening(desk),
@@ -156,11 +160,12 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         ledger::finding(desk),
         release::finding(desk, rung, &wave.version),
         tier_below::finding(desk, rung, &wave.version),
+        after::merging(desk, tier),
         breaking::finding(desk, tier, wave, pull),
         release::rejection(desk, rung, &wave.version),
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
-        window::finding(desk, tier, wave),
+        window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),

@@ -1,29 +1,35 @@
 //! The windows of the operator, the file, the tier and the plugin must all be open at the tested
-//! instant; a hotfix that the file lets through needs only the operator's.
+//! instant. Which hotfix needs only the operator's is in `hotfix`.
 
 use alloc::vec::Vec;
 
 use crate::Reason;
 use crate::desk::Desk;
-use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::reason::Scope;
 use crate::window::{Windows, all_open};
 
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
-    let all = [
-        (Scope::Operator, desk.snapshot.policy.operator_windows.as_ref()),
-        (Scope::File, desk.snapshot.policy.windows.as_ref()),
-        (Scope::Tier, tier.windows.as_ref()),
-        (Scope::Plugin, desk.policy.windows.as_ref()),
-    ];
-    let through = passes_through(desk, wave);
-    let all: Vec<(Scope, &Windows)> = all
-        .into_iter()
-        .filter(|(whose, _)| !through || *whose == Scope::Operator)
-        .filter_map(|(whose, windows)| Some((whose, windows?)))
-        .collect();
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
+    let policy = &desk.snapshot.policy;
+    among(
+        desk,
+        &[
+            (Scope::Operator, policy.operator_windows.as_ref()),
+            (Scope::File, policy.windows.as_ref()),
+            (Scope::Tier, tier.windows.as_ref()),
+            (Scope::Plugin, desk.policy.windows.as_ref()),
+        ],
+    )
+}
+
+/// The windows of the operator alone.
+pub(crate) fn operators(desk: &Desk<'_>) -> Finding {
+    among(desk, &[(Scope::Operator, desk.snapshot.policy.operator_windows.as_ref())])
+}
+
+fn among(desk: &Desk<'_>, all: &[(Scope, Option<&Windows>)]) -> Finding {
+    let all: Vec<(Scope, &Windows)> = all.iter().filter_map(|(whose, windows)| Some((*whose, (*windows)?))).collect();
     if all.is_empty() {
         return Finding::pass(Gate::Window, Reason::NoWindow);
     }
@@ -41,12 +47,6 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
             Finding::new(Gate::Window, Verdict::Wait { until }, because(desk, *whose, windows))
         }
     }
-}
-
-/// Whether the file lets this release through closed windows. The operator's windows are not the
-/// file's to open.
-fn passes_through(desk: &Desk<'_>, wave: &Wave) -> bool {
-    desk.policy.hotfixes.iter().any(|hotfix| hotfix.version == wave.version && hotfix.through_windows)
 }
 
 fn because(desk: &Desk<'_>, whose: Scope, windows: &Windows) -> Reason {
@@ -181,7 +181,12 @@ mod tests {
             Gate::Window,
             ready,
             &[
-                ("it may", |w| hotfix(w, true), Verdict::Pass, "no window"),
+                (
+                    "it may",
+                    |w| hotfix(w, true),
+                    Verdict::Waived { since: ago(30) },
+                    "a hotfix (CVE), though the window",
+                ),
                 ("it may not", |w| hotfix(w, false), until("2026-11-23T13:00:00Z"), "the window of the policy file"),
                 (
                     "the operator's windows are not the file's to open",

@@ -23,6 +23,10 @@ pub struct Tier {
     /// Who merges, by bump.
     #[serde(default)]
     pub merge: MergeRule,
+    /// `merge: none`: the tier follows releases by itself (a branch, a range, an image automation). The
+    /// bot opens nothing there, proves the health of what runs and promotes from it. First tier only.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub follows: bool,
     /// Whose approval is needed where the rule says `approved` or `manual`.
     #[serde(default)]
     pub approvals: Approvals,
@@ -69,6 +73,7 @@ impl Tier {
             name,
             select,
             merge: MergeRule::default(),
+            follows: false,
             approvals: Approvals::default(),
             announce: SignedDuration::ZERO,
             soak: Soak::default(),

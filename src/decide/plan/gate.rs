@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 pub enum Gate {
     /// The ledger can be believed.
     Ledger,
-    /// The release itself: constraint, digest, held elsewhere.
+    /// The release itself: accepted by the policy, not held elsewhere.
     Release,
     /// It has finished the tier below.
     TierBelow,
+    /// Plugins that go before this one have finished here.
+    After,
     /// Breaking steps are acknowledged.
     Breaking,
     /// Nobody closed it.
@@ -45,10 +47,11 @@ pub enum Gate {
 
 impl Gate {
     /// Every gate, in the order in which people read them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Ledger,
         Self::Release,
         Self::TierBelow,
+        Self::After,
         Self::Breaking,
         Self::Rejection,
         Self::Hold,
@@ -71,6 +74,7 @@ impl fmt::Display for Gate {
             Self::Ledger => "ledger",
             Self::Release => "release",
             Self::TierBelow => "tier below finished",
+            Self::After => "plugins before it",
             Self::Breaking => "breaking change",
             Self::Rejection => "rejection",
             Self::Hold => "hold",

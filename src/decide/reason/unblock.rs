@@ -47,6 +47,20 @@ impl Reason {
             Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
             Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
             Self::DigestChanged { .. } => "a release under a new version".to_string(),
+            Self::EdgeBlocked { fixed_in: Some(version), .. } => format!("{version}, or whoever edits the blocks"),
+            Self::EdgeBlocked { fixed_in: None, .. } => {
+                "a version it leaves out, or whoever edits the blocks".to_string()
+            }
+            Self::SameContent { .. } => "a release with other content".to_string(),
+            Self::Yanked { .. } => {
+                "whoever publishes it, by listing it again; a newer release; or whoever closes this pull request"
+                    .to_string()
+            }
+            Self::ReleaseChecksPending { .. } | Self::ReleaseChecksFailed { .. } => "whoever released it".to_string(),
+            Self::Cooling { .. } => "time; or a hotfix".to_string(),
+            Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
+            Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),
+            Self::RangeInPlace { file, .. } => format!("whoever writes the version that runs into {file}"),
             Self::NotAnnounced { .. } => "the bot, by opening the pull request".to_string(),
             Self::RequiredValueMissing { .. } => "whoever sets the values of these clusters".to_string(),
             Self::BreakingUnacknowledged { to, .. } => {
@@ -102,6 +116,10 @@ impl Reason {
             | Self::InTime
             | Self::Accepted
             | Self::EmptyTierPassed { .. }
+            | Self::HotfixThroughWindows { .. }
+            | Self::AfterNobody
+            | Self::Follows
+            | Self::AfterDone
             | Self::NotBreaking
             | Self::Acknowledged { .. }
             | Self::NotRejected

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
 use crate::ledger::{Announced, Change, Failed, Head};
+use crate::model::Hotfix;
 use crate::plan::{Action, Plan, WaveReport};
 use crate::snapshot::{Health, Mergeable, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
 use crate::testing::*;
@@ -38,7 +39,7 @@ fn what_ran_before_comes_back() {
     let proposal = opens(&failing()).expect("a rollback");
     assert_eq!((proposal.from, proposal.to), (Some(version("1.1.0")), version("1.0.0")));
     assert_eq!(proposal.part.purpose, Purpose::RollBack { of: version("1.1.0") });
-    assert_eq!(proposal.digest, Some("sha256:11".into()));
+    assert_eq!(proposal.digest, Some(digest("1.0.0")));
     let plan = crate::plan(&failing(), noon());
     assert_eq!(told(&plan).rollback_of, Some(version("1.1.0")));
     for on_failure in [OnFailure::Hold, OnFailure::Stall] {
@@ -55,7 +56,7 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
         (
             "the source does not list it any more",
             |w| facts(w).releases = Read::Known(vec![release("1.1.0")]),
-            "it is not rolled back: release 1.0.0 could not be read",
+            "it is not rolled back: the source does not list 1.0.0 any more",
         ),
         (
             "other content",
@@ -84,7 +85,7 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
         (
             "what failed is not listed, so that nobody knows whether it breaks",
             |w| facts(w).releases = Read::Known(vec![release("1.0.0")]),
-            "it is not rolled back: release 1.1.0 could not be read",
+            "it is not rolled back: the source does not list 1.1.0 any more",
         ),
         (
             "the file refuses it now",
@@ -222,6 +223,33 @@ fn no_newer_release_moves_it_and_an_edit_of_the_file_takes_it_back() {
     bronze(&mut world).on_failure = OnFailure::Hold;
     let plan = crate::plan(&world, noon());
     assert!(matches!(plan.actions[..], [Action::Close { pull: PullNumber(8), .. }]), "{:?}", plan.actions);
+}
+
+/// Not even a hotfix moves a rollback; a source that leaves a release out at one look keeps it.
+#[test]
+fn a_hotfix_does_not_move_it_and_a_release_that_is_not_listed_makes_it_wait() {
+    let mut world = open(Merge::Approved);
+    newer_finished_below(&mut world);
+    let hotfix = Hotfix { version: version("1.2.0"), why: "CVE-2026-1".into(), soak: None, through_windows: false };
+    world.policy.plugins[0].hotfixes.push(hotfix);
+    let plan = crate::plan(&world, noon());
+    assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+    let mut world = open(Merge::Automatic);
+    facts(&mut world).releases = Read::Known(vec![release("1.1.0")]);
+    let plan = crate::plan(&world, noon());
+    assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+    assert_eq!(says(&world, Gate::Release).verdict, Verdict::Unknown);
+}
+
+/// A tier that follows releases by itself fails, and the bot opens nothing there.
+#[test]
+fn a_tier_that_follows_releases_by_itself_is_not_rolled_back() {
+    let follows = |follows: bool| {
+        let mut world = failing();
+        bronze(&mut world).follows = follows;
+        opens(&world).is_some()
+    };
+    assert!(follows(false) && !follows(true));
 }
 
 fn newer_finished_below(world: &mut Snapshot) {

@@ -6,6 +6,7 @@ mod plugin;
 mod signal;
 mod strategy;
 mod tier;
+mod versions;
 mod windows;
 
 use crate::policy::forms::{List, Word, Words as WordList};
@@ -14,15 +15,16 @@ use crate::policy::read::{Shape, record};
 use crate::policy::scalar::{Count, File};
 use crate::policy::when::Length;
 use crate::policy::wiring::Right;
-pub use plugin::{ChartFile, DocumentFile, PluginFile, VersionsFile, WriteFile};
+pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
     BlueGreenFile, CanaryFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
 };
 pub use tier::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OnFailureFile, OverrideFile, RollBackFile,
-    SelectFile, SoakFile, TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
+    RollBackFile, SelectFile, SoakFile, TierFile,
 };
+pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
@@ -153,6 +155,9 @@ pub const SHAPES: &[&Shape] = &[
     &OverrideFile::SHAPE,
     &ChartFile::SHAPE,
     &VersionsFile::SHAPE,
+    &BlockFile::SHAPE,
+    &HotfixFile::SHAPE,
+    &AfterFile::SHAPE,
     &WriteFile::SHAPE,
     &DocumentFile::SHAPE,
     &SignalFile::SHAPE,
@@ -170,8 +175,8 @@ pub fn homes(key: &str) -> Option<String> {
         .filter(|shape| shape.keys.iter().any(|known| known.name == key))
         .map(|shape| match shape.what {
             "file" => "the policy file's top level".to_string(),
-            what @ ("tier" | "plugin" | "document" | "resource" | "cron window") => format!("a {what}"),
-            what @ ("expression" | "override" | "object") => format!("an {what}"),
+            what @ ("tier" | "plugin" | "document" | "resource" | "cron window" | "hotfix") => format!("a {what}"),
+            what @ ("expression" | "override" | "object" | "after") => format!("an {what}"),
             what => format!("`{what}`"),
         })
         .take(3)

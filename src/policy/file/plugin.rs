@@ -5,11 +5,12 @@ use decide::model::Next;
 use super::signal::SignalFile;
 use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
+use super::versions::{AfterFile, HotfixFile, VersionsFile};
 use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
 use crate::policy::forms::{Either, List, Table, Word, Words};
 use crate::policy::read::record;
-use crate::policy::scalar::{Files, Helm, JsonPath, Kind, Name, ObjectName};
+use crate::policy::scalar::{Files, JsonPath, Kind, Name, ObjectName};
 use crate::policy::when::Length;
 
 record! {
@@ -31,6 +32,12 @@ record! {
         required signals "signals": List<SignalFile>,
         /// Which release a free tier takes. Default `newestFinished`: over a real history of 965 releases it brought more than twice as many to the last tier as starting anew with each release, and nobody waited longer than 12 days.
         optional next "next": Word<Next>,
+        /// Releases that are published within this time are taken together at the first tier: it waits so long from when it first saw one that it has not taken, and takes the newest then. Default `0s`: each is taken when it comes.
+        optional cooldown "cooldown": Length,
+        /// Releases that may pass a climbing one. Default none.
+        optional hotfixes "hotfixes": List<HotfixFile>,
+        /// Plugins that go before this one on each tier: a wave opens only while they have no unfinished wave there. By name, or `{plugin, version}` where they must run a version. Default none.
+        optional after "after": List<Either<Name, AfterFile>>,
         /// What this plugin has different on a tier, by the tier's name. Default nothing.
         optional tiers "tiers": Table<Name, OverrideFile>,
         /// In what order the members move, on every tier. Default as each tier has it.
@@ -38,7 +45,7 @@ record! {
         /// Clusters that stay on a version: they are members of no wave, and their files are not touched. Default none.
         optional pins "pins": List<PinFile>,
     }
-    later ["after", "cooldown", "hotfixes"]
+    later []
 }
 
 record! {
@@ -52,15 +59,6 @@ record! {
         optional name "name": ChartName,
     }
     later []
-}
-
-record! {
-    /// Which releases are accepted.
-    VersionsFile = "versions" {
-        /// The versions that are accepted at all. Default every release that is no pre-release.
-        optional constraint "constraint": Helm,
-    }
-    later ["block", "checks", "prereleases", "deprecated", "expires", "maxLive"]
 }
 
 record! {

@@ -18,7 +18,7 @@ record! {
         /// Which clusters belong to it, as a Kubernetes LabelSelector. Required where there is more than one tier, because an empty selector takes every cluster and a cluster in two tiers is an error.
         optional select "select": SelectFile,
         /// Who merges: one word, or one per size of the step. Default `approved`: a person says yes to each step until the file says that none is needed.
-        optional merge "merge": Either<Word<Merge>, MergeByBumpFile>,
+        optional merge "merge": Either<Word<MergeWord>, MergeByBumpFile>,
         /// How long all members must be healthy on the release before it has finished this tier. Default `0s`: proved healthy once is enough.
         optional soak "soak": Either<Length, SoakFile>,
         /// Whose approval lets a wave through where `merge` asks for one. Default one person, the code owners of each path among them.
@@ -51,7 +51,7 @@ record! {
         /// Other clusters. Default the tier's.
         optional select "select": SelectFile,
         /// Who merges. Default the tier's.
-        optional merge "merge": Either<Word<Merge>, MergeByBumpFile>,
+        optional merge "merge": Either<Word<MergeWord>, MergeByBumpFile>,
         /// How long all members must be healthy. Default the tier's.
         optional soak "soak": Either<Length, SoakFile>,
         /// Whose approval is needed. Default the tier's.
@@ -182,7 +182,31 @@ impl WordList for Merge {
         ("approved", Self::Approved, "The bot merges when the gates pass and the approvals are there."),
         ("manual", Self::Manual, "A person merges; the check says when."),
     ];
-    const LATER: &'static [&'static str] = &["none"];
+    const LATER: &'static [&'static str] = &[];
+}
+
+/// Who merges on a tier, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeWord {
+    /// The same for each size of step.
+    All(Merge),
+    /// Nobody: the tier follows releases by itself.
+    Nobody,
+}
+
+impl WordList for MergeWord {
+    const NAME: &'static str = "MergeWord";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("automatic", Self::All(Merge::Automatic), "The bot merges when the gates pass; no approval is asked for."),
+        ("approved", Self::All(Merge::Approved), "The bot merges when the gates pass and the approvals are there."),
+        ("manual", Self::All(Merge::Manual), "A person merges; the check says when."),
+        (
+            "none",
+            Self::Nobody,
+            "On the first tier only: it follows releases by itself (a branch, a range, an image automation). The bot opens nothing there, proves the health of what runs and promotes from it.",
+        ),
+    ];
+    const LATER: &'static [&'static str] = &[];
 }
 
 impl WordList for OnFailure {

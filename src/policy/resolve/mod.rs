@@ -1,11 +1,13 @@
 //! What the keys mean together: defaults, cross references, the ladder of each plugin. How single
 //! values are written is in `scalar`, `when` and `address`.
 
+mod after;
 mod gaps;
 mod limits;
 mod plugin;
 mod strategy;
 mod tier;
+mod versions;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -94,6 +96,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         }
     }
     plugin::places(&plugins, report);
+    after::circles(&plugins, report);
     let caps = report.within_key("limits", |report| limits::limits(file.limits.as_ref(), &setting.limits, report));
     let policy =
         Policy { windows, operator_windows: setting.limits.windows.clone(), freezes, limits: caps, plugins: policies };

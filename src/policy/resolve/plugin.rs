@@ -8,7 +8,7 @@ use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
 use super::windows::windows;
-use super::{Context, strategy, tier};
+use super::{Context, after, strategy, tier, versions};
 use crate::policy::file::{
     ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
 };
@@ -50,15 +50,17 @@ pub fn plugin(
         let write = report.within_key("write", |report| writes(file.value.write.as_ref(), context, report));
         strategy::apart(&file.value, &tiers, &write, context, report);
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
-        let constraint = file.value.versions.as_ref().and_then(|versions| versions.value.constraint.as_ref());
         let pins = strategy::pins(&file.value, context, report);
-        let policy = PluginPolicy {
+        let mut policy = PluginPolicy {
             pins,
-            constraint: constraint.map(|constraint| constraint.value.0.clone()),
             windows,
             next: file.value.next.as_ref().map_or(Next::default(), |next| next.value.0),
             ..PluginPolicy::new(PluginName::new(file.value.name.as_ref()?.value.0.clone()), tiers)
         };
+        versions::versions(file.value.versions.as_ref(), &mut policy, context, report);
+        versions::cooldown(&file.value, &mut policy, report);
+        versions::hotfixes(&file.value, &mut policy, report);
+        policy.after = report.within_key("after", |report| after::after(&file.value, context, report));
         Some((policy, PluginWiring { chart: chart?, poll, write, signals }))
     })
 }
@@ -72,6 +74,11 @@ fn ladder(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Tier
             continue;
         }
         let base = context.tiers.iter().find(|tier| tier.name.as_ref().is_some_and(|known| known.value == name.value));
+        if tiers.first().is_some_and(|first| first.name.as_str() != name.value.0)
+            && let Some(base) = base
+        {
+            tier::first_only(&TierFile { merge: over.value.merge.clone(), ..base.clone() }, report);
+        }
         let resolved = base.and_then(|base| {
             let file = overridden(base, &over.value);
             if over.value.approvals.is_some() {

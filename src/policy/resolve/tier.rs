@@ -11,8 +11,8 @@ use super::strategy::strategy;
 use super::windows::windows;
 use super::{Context, limits};
 use crate::policy::file::{
-    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, OnFailureFile, SelectFile, SoakFile,
-    TierFile,
+    ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, SelectFile,
+    SoakFile, TierFile,
 };
 use crate::policy::forms::{Either, List, Word};
 use crate::policy::read::Spanned;
@@ -46,6 +46,9 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
         if several && file.value.select.is_none() && !file.value.refused {
             let help = "add it, such as `select: {matchLabels: {tier: gold}}`; without one, it takes every cluster";
             report.problem(name.at, format!("tier `{text}` has no `select`, and there are other tiers"), Some(help));
+        }
+        if !context.ladder.is_empty() {
+            first_only(&file.value, report);
         }
         if let Some(tier) = tier(&file.value, context, report) {
             context.ladder.push(tier);
@@ -113,9 +116,12 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             report.warning(announce.at, message, Some("make `announce` shorter than `after` of `force`"));
         }
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
+        let follows =
+            matches!(file.merge.as_ref().map(|merge| &merge.value), Some(Either::Short(Word(MergeWord::Nobody))));
         let resolved =
             Tier {
                 merge,
+                follows,
                 approvals,
                 soak: file.soak.as_ref().map(|soak| soak_of(&soak.value, report)).unwrap_or_default(),
                 health: report.within_key("health", |report| health(file.health.as_ref(), context.max_age, report)),
@@ -133,6 +139,13 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 }),
                 ..Tier::new(TierName::new(name.clone()), select)
             };
+        if let Some(given) = &file.on_failure
+            && let OnFailure::RollBack { .. } = resolved.on_failure
+            && follows
+        {
+            let message = format!("tier `{name}` follows releases by itself, so that the bot takes nothing back there");
+            report.warning(given.key, message, Some("say `onFailure: hold` or `stall`"));
+        }
         limits::tier(file, &resolved, &context.limits, report);
         Some(resolved)
     })
@@ -147,9 +160,23 @@ fn on_failure(file: &Either<Word<OnFailure>, OnFailureFile>) -> OnFailure {
         }
     }
 }
-fn merge_rule(file: &Either<Word<Merge>, MergeByBumpFile>) -> MergeRule {
+
+/// A tier above the first one gets what has finished the tier below; nothing else may move it.
+pub fn first_only(file: &TierFile, report: &mut Report) {
+    let nobody = file.merge.as_ref().filter(|merge| matches!(merge.value, Either::Short(Word(MergeWord::Nobody))));
+    if let (Some(merge), Some(name)) = (nobody, &file.name) {
+        let message =
+            format!("tier `{}` is not the first, and only the first may follow releases by itself", name.value.0);
+        let help = "say who merges there: `automatic`, `approved` or `manual`";
+        report.problem(merge.at, message, Some(help));
+    }
+}
+
+fn merge_rule(file: &Either<Word<MergeWord>, MergeByBumpFile>) -> MergeRule {
     match file {
-        Either::Short(Word(merge)) => MergeRule::all(*merge),
+        Either::Short(Word(MergeWord::All(merge))) => MergeRule::all(*merge),
+        // Nothing is merged there, so that nobody is asked.
+        Either::Short(Word(MergeWord::Nobody)) => MergeRule::all(Merge::Automatic),
         Either::Long(file) => {
             let word =
                 |given: &Option<Spanned<Word<Merge>>>| given.as_ref().map_or(Merge::default(), |word| word.value.0);

@@ -23,7 +23,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("tires: []", "1:1: unknown key `tires` at the top level (did you mean `tiers`?)"),
     (
         "soak: 24h",
-        "1:1: unknown key `soak` at the top level (`soak` belongs in a tier or an override; known here: `version`",
+        "1:1: unknown key `soak` at the top level (`soak` belongs in a tier or an override or a hotfix; known here: `version`",
     ),
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
@@ -35,11 +35,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:52: `merge` of `rollBack` of `onFailure` of tier `gold`: `automatc` is not known (did you mean",
     ),
     (
+        "tiers: [{name: qa, select: {}, merge: none}, {name: gold, select: {}, merge: none}]",
+        "1:78: tier `gold` is not the first, and only the first may follow releases by itself (say who merges",
+    ),
+    (
         "tiers: [{name: gold, onFailure: {rollBack: {}, stall: {}}}]",
         "1:48: unknown key `stall` in `onFailure` of tier `gold`",
     ),
     ("tiers: [{name: gold, onFailure: revert}]", "1:33: `onFailure` of tier `gold`: `revert` is not known"),
-    ("tiers: [{name: gold, merge: none}]", "1:29: `merge` of tier `gold`: `none` is not supported"),
     (
         "tiers: [{name: gold, approvals: {covers: [golf]}}]",
         "1:43: `approvals` of tier `gold`: there is no tier `golf` (did you mean `gold`?)",
@@ -118,7 +121,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "tiers: [{name: gold, merge: [patch]}]",
-        "1:29: `merge` of tier `gold`: expected one of `automatic`, `approved`, `manual`, found a list",
+        "1:29: `merge` of tier `gold`: expected one of `automatic`, `approved`, `manual`, `none`, found a list",
     ),
     ("tiers: [{name: gold, merge: {patch: yes}}]", "1:37: `patch` of `merge` of tier `gold`: `yes` is not known"),
     (
@@ -389,20 +392,72 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("chart", "{oci: oci://a/b, name: loki}", "`chart` of plugin `loki`: an OCI address names the chart already"),
     ("poll", "0s", "`poll` of plugin `loki`: asking more than once a second"),
-    ("versions", "^1.2", "`versions` of plugin `loki`: expected a mapping of `constraint`, found a text"),
+    (
+        "versions",
+        "^1.2",
+        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, found a text",
+    ),
     ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
     (
         "versions",
         "{constraint: '>= 1.2 <'}",
         "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
     ),
-    ("versions", "{block: []}", "`versions` of plugin `loki`: `block` is not supported by this version"),
+    ("versions", "{checks: [e2e]}", "`versions` of plugin `loki`: `checks` is not supported by this version"),
+    ("versions", "{block: [{from: '<2', why: x}]}", "`block` of `versions` of plugin `loki` has no `to`"),
+    ("versions", "{block: [{to: 2.0.0}]}", "`block` of `versions` of plugin `loki` has no `why`"),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, fixedIn: 2.0}]}",
+        "`fixedIn` of `block` of `versions` of plugin `loki`: `2.0` is not a SemVer 2 version",
+    ),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, fixedIn: 2.0.1}]}",
+        "`block` of `versions` of plugin `loki`: 2.0.1 is blocked, too, so that it mends nothing",
+    ),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, above: gld}]}",
+        "`block` of `versions` of plugin `loki`: there is no tier `gld` (did you mean `gold`?)",
+    ),
+    (
+        "versions",
+        "{block: [{to: 2.0.x, why: x, above: gold}]}",
+        "`block` of `versions` of plugin `loki`: no tier is above `gold`, so that nothing is blocked",
+    ),
+    (
+        "versions",
+        "{prereleases: false, constraint: '>=1.0.0-0'}",
+        "`versions` of plugin `loki`: no pre-releases, and the constraint `>=1.0.0-0` asks for them (take one of",
+    ),
     (
         "next",
         "newest",
         "`next` of plugin `loki`: `newest` is not known (write one of `newestFinished`, `every`, `restart`)",
     ),
-    ("after", "[x]", "plugin `loki`: `after` is not supported by this version"),
+    ("after", "[lok]", "`after` of plugin `loki`: there is no plugin `lok` (did you mean `loki`?)"),
+    ("after", "[{version: '>=1'}]", "`after` of plugin `loki` has no `plugin`"),
+    ("after", "[loki]", "`after` of plugin `loki`: each would wait for the next for ever: loki after loki (take one"),
+    ("cooldown", "1", "`cooldown` of plugin `loki`: `1` has no unit"),
+    (
+        "cooldown",
+        "1h\n    next: every",
+        "`cooldown` of plugin `loki`: releases are taken together, and `next: every` takes each of them (keep one",
+    ),
+    ("hotfixes", "[{version: 1.2.3}]", "`hotfixes` of plugin `loki` has no `why`"),
+    ("hotfixes", "[{why: x}]", "`hotfixes` of plugin `loki` has no `version`"),
+    ("hotfixes", "[{version: 1.2.x, why: x}]", "`version` of `hotfixes` of plugin `loki`: `1.2.x` is not a SemVer 2"),
+    (
+        "hotfixes",
+        "[{version: 1.2.3, why: x}, {version: v1.2.3, why: y}]",
+        "`hotfixes` of plugin `loki`: v1.2.3 stands here twice",
+    ),
+    (
+        "hotfixes",
+        "[{version: 2.0.0, why: x}]\n    versions: {constraint: ^1}",
+        "`hotfixes` of plugin `loki`: 2.0.0 is never accepted: it is outside the constraint `^1`",
+    ),
     ("write", "[]", "`write` of plugin `loki`: an empty list"),
     ("write", "[{file: a.yaml}]", "`write` of plugin `loki` has no `path`"),
     (

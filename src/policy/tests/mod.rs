@@ -1,7 +1,7 @@
 //! The policy file as people write it: what it means, and what is said about each mistake.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use decide::model::{Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next, OnFailure};
+use decide::model::{After, Approvals, Force, HealthRule, Limits, Merge, MergeRule, Next, OnFailure};
 use decide::selector::Operator;
 use decide::window::{Cron, Range};
 use jiff::SignedDuration;
@@ -63,7 +63,10 @@ plugins:
   - name: cert-manager
     chart: {oci: oci://registry.example/charts/cert-manager}
     poll: 5m
-    versions: {constraint: "^1.14"}
+    versions:
+      constraint: "^1.14"
+      prereleases: true
+      block: [{from: "<1.15", to: 1.15.0, why: CRD migration, fixedIn: 1.15.1, above: qa}, {to: "1.16.x", why: withdrawn}]
     write:
       - file: clusters/{tier}/{cluster}/cert-manager.yaml
         document: {kind: HelmRelease, name: cert-manager}
@@ -81,11 +84,14 @@ plugins:
           state: {path: '$.status.conditions[?(@.type=="Available")].status', healthy: ["True"], degraded: ["False"]}
           since: '$.status.conditions[?(@.type=="Available")].lastTransitionTime'
     tiers: {gold: {soak: 3d, approvals: {atLeast: 1}}}
+    cooldown: 90m
+    hotfixes: [{version: v1.14.9, why: CVE-2026-1, soak: 30m, throughWindows: true}, {version: 1.15.9, why: data loss}]
   - name: loki
     chart: {repository: https://charts.example/stable/, name: loki}
     write: [{file: "clusters/{tier}/loki.yaml", path: $.spec.chart.spec.version}]
     signals: [{helmRelease: {namespace: loki, name: loki}}]
     next: every
+    after: [cert-manager]
 people: {hold: admin, acknowledge: codeOwners, fail: codeOwners}
 limits: {openPulls: 10, clustersPerHour: 50}
 schedule: 15m
@@ -183,6 +189,23 @@ fn the_whole_format() {
     let write =
         Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
     assert_eq!(loki.write, [write]);
+    let [fast, slow] = &policy.plugins[0].hotfixes[..] else { panic!("two hotfixes") };
+    assert_eq!(
+        (fast.version.as_str(), fast.soak, fast.through_windows),
+        ("v1.14.9", Some(SignedDuration::from_mins(30)), true)
+    );
+    assert_eq!((slow.why.as_str(), slow.soak, slow.through_windows), ("data loss", None, false));
+    assert_eq!(
+        (policy.plugins[0].cooldown, policy.plugins[1].cooldown),
+        (SignedDuration::from_mins(90), SignedDuration::ZERO)
+    );
+    assert_eq!(policy.plugins[1].after, [After { plugin: "cert-manager".into(), version: None }]);
+    let [block, withdrawn] = &policy.plugins[0].blocks[..] else { panic!("two blocks") };
+    assert!(policy.plugins[0].prereleases && !policy.plugins[1].prereleases);
+    assert_eq!(block.from.as_ref().map(|from| from.as_str()), Some("<1.15"));
+    assert_eq!((block.to.as_str(), block.why.as_str()), ("1.15.0", "CRD migration"));
+    assert_eq!(block.fixed_in, "1.15.1".parse().ok());
+    assert_eq!((&block.above, &withdrawn.above), (&Some("qa".into()), &None));
     assert_eq!(
         policy.plugins.iter().map(|plugin| plugin.next).collect::<Vec<_>>(),
         [Next::NewestFinished, Next::Every]
@@ -411,6 +434,7 @@ fn what_is_allowed_and_seldom_meant_is_a_warning() {
         ("tiers: [{name: a, force: {after: 1d}}]", "nobody is told before"),
         ("tiers: [{name: a, merge: automatic, force: {after: 1d, notice: [1h]}}]", "force has nothing to waive"),
         ("tiers: [{name: a, approvals: {codeOwners: false, atLeast: 0}}]", "nobody's are needed"),
+        ("tiers: [{name: a, merge: none, onFailure: rollBack}]", "takes nothing back there"),
     ] {
         let loaded = of(&format!("{text}{PLUGIN}"));
         assert!(loaded.warnings.len() == 1 && loaded.warnings[0].message.contains(expected), "{:?}", loaded.warnings);
@@ -518,13 +542,47 @@ fn the_manual_is_right() {
     }
 }
 
+#[test]
+fn plugins_that_wait_for_each_other_are_named_with_the_whole_circle() {
+    let plugins: String = [("a", "[b]"), ("b", "[{plugin: c, version: '>=1'}]"), ("c", "[a, d]"), ("d", "[]")]
+        .map(|(name, after)| {
+            let body = PLUGIN.trim_start_matches("\nplugins:\n").replace("loki", name);
+            format!("{body}    after: {after}\n")
+        })
+        .concat();
+    let expected = [
+        "6:13: `after` of plugin `a`: each would wait for the next for ever: a after b after c after a (take one of them out)",
+        "11:22: `after` of plugin `b`: each would wait for the next for ever: b after c after a after b (take one of them out)",
+        "16:13: `after` of plugin `c`: each would wait for the next for ever: c after a after b after c (take one of them out)",
+    ];
+    assert_eq!(problems(&format!("plugins:\n{plugins}")), expected);
+}
+
+#[test]
+fn the_first_tier_may_follow_releases_by_itself() {
+    let ladder = |first: &str, second: &str| {
+        format!(
+            "tiers:\n  - {{name: qa, select: {{matchLabels: {{t: a}}}}, merge: {first}}}\n  - {{name: gold, select: {{matchLabels: {{t: b}}}}, merge: {second}}}\n"
+        )
+    };
+    let of_ladder = |text: String| of(&text).ladder.iter().map(|tier| tier.follows).collect::<Vec<_>>();
+    assert_eq!(of_ladder(ladder("none", "automatic")), [true, false]);
+    assert_eq!(of_ladder(ladder("automatic", "automatic")), [false, false]);
+    let plugin = PLUGIN.replace("loki.yaml", "\"{tier}.yaml\"");
+    let told = problems(&format!("{}{plugin}    tiers: {{gold: {{merge: none}}}}\n", ladder("none", "automatic")));
+    assert!(told.len() == 1 && told[0].contains("tier `gold` is not the first"), "{told:?}");
+    let loaded = of(&format!("{}{plugin}    tiers: {{qa: {{merge: automatic}}}}\n", ladder("none", "automatic")));
+    assert!(!loaded.policy.plugins[0].tiers[0].follows, "a plugin may be moved by the bot there");
+}
+
 /// What `check --resolved` prints is a policy file, and means the same.
 #[test]
 fn the_resolved_file_means_the_same() {
     let presets = ["all-at-once", "bronze-silver-gold", "gardener-grace"];
     let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
     let extending = presets.map(|preset| format!("extends: [{preset}]\n{plugin}\n"));
-    for text in extending.iter().map(String::as_str).chain([FULL]) {
+    let follows = format!("tiers: [{{name: qa, merge: none}}]\n{plugin}\n");
+    for text in extending.iter().map(String::as_str).chain([FULL, &follows]) {
         let loaded = of(text);
         let written = resolved::resolved(&loaded).unwrap();
         let again =

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Thirty months of a public catalogue of plugins, their first part: who released what when.
+/// The first part of the catalogue of cloudoperators/greenhouse-extensions: who released what when.
 const CATALOGUE: &str = include_str!("../../../tests/fixtures/rehearse/greenhouse-releases.json");
 
 fn replay(text: &str, policy: Option<&str>, acknowledge: Vec<bool>) -> Replayed {

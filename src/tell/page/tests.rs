@@ -167,6 +167,12 @@ fn what_is_not_proved_is_marked_loudly() {
         put(w, Gate::TierBelow, Verdict::Waived { since: at }, because);
     });
     has(&below, &["> ⚠️ Not proved: 1.15.0 has left bronze though"], &[]);
+    let hotfix = open(|w| {
+        let closed = Box::new(Reason::WindowClosed { whose: decide::reason::Scope::Tier });
+        let because = Reason::HotfixThroughWindows { why: "CVE-2026-1".to_string(), closed };
+        put(w, Gate::Window, Verdict::Waived { since: at }, because);
+    });
+    has(&hotfix, &["> ⚠️ Let through: a hotfix (CVE-2026-1), though the window"], &["Not proved"]);
     let elsewhere = open(|w| {
         let why = Reason::FailedBy { by: "pat".into(), why: "no logins".to_string() }.into();
         let (version, tier) = ("1.15.0".parse().unwrap(), "bronze".into());
@@ -174,4 +180,11 @@ fn what_is_not_proved_is_marked_loudly() {
         w.state = WaveState::Finished { at };
     });
     has(&elsewhere, &["> ⚠️ It stays here and goes no further: 1.15.0 failed on bronze: pat says"], &[]);
+    let newer = open(|w| {
+        let to = "1.16.0".parse().unwrap();
+        let because = Reason::EdgeBlocked { from: None, to, why: "CRD migration".to_string(), fixed_in: None };
+        put(w, Gate::Release, Verdict::Fail, because);
+        w.state = WaveState::Finished { at };
+    });
+    has(&newer, &[], &["goes no further"]);
 }

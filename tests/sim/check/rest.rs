@@ -50,10 +50,10 @@ impl Watch {
                 }
                 let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
                 let mut blockers = here().filter_map(|wave| wave.blocker());
-                let asked = blockers.clone().any(|finding| finding.because.unblock().is_some());
+                let asked = blockers.any(|finding| finding.because.unblock().is_some());
                 // A tier that grew beyond the hourly cap of clusters waits for whoever edits the file.
                 let cap = world.policy.limits.clusters_per_hour;
-                let too_large = blockers.any(|finding| match finding.because {
+                let too_large = here().flat_map(|wave| &wave.findings).any(|finding| match finding.because {
                     Reason::WaveAboveLimit { members, limit } => cap == Some(limit) && members > limit,
                     _ => false,
                 });

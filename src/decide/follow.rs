@@ -1,0 +1,126 @@
+//! A first tier that follows releases by itself (`merge: none`): what runs there is what its clusters
+//! say, and the bot opens nothing. How it is proved healthy is in `member` and `soak`, as anywhere.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::desk::{Base, Desk};
+use crate::model::Tier;
+use crate::{ClusterName, PluginName, Version};
+
+/// What the clusters of such a tier run. One that does not say makes it unknown.
+pub(crate) fn base(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier) -> Base {
+    let Some(clusters) = desk.selected(tier) else { return Base::Unread("the inventory was not read".into()) };
+    match running(desk, plugin, &clusters) {
+        Ok(running) => Base::between(&running),
+        Err(why) => Base::Unread(why),
+    }
+}
+
+/// What these clusters say that they run.
+pub(crate) fn running<'a>(
+    desk: &Desk<'a>,
+    plugin: &PluginName,
+    clusters: &[ClusterName],
+) -> Result<Vec<&'a Version>, String> {
+    let facts = desk.snapshot.plugins.get(plugin).ok_or("this plugin was not looked at")?;
+    let mut running: Vec<&Version> = Vec::new();
+    for cluster in clusters {
+        let says = facts.readings.get(cluster).into_iter().flatten().filter_map(|reading| reading.running.as_ref());
+        let before = running.len();
+        running.extend(says);
+        if running.len() == before {
+            return Err(alloc::format!("{cluster} does not say what it runs"));
+        }
+    }
+    Ok(running)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use crate::WaveState;
+    use crate::conveyor::tests::{doings, publish};
+    use crate::plan::WaveReport;
+    use crate::snapshot::{Read, Reading, Snapshot};
+    use crate::testing::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    /// qa follows releases by itself: its cluster moved to 1.2.0, and the base branch holds a range.
+    fn follows() -> Snapshot {
+        let mut world = ready();
+        world.policy.plugins[0].tiers[0].follows = true;
+        publish(&mut world, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]);
+        let (tier, mut places) = place("qa", "1.0.0");
+        places[0].version = Read::Unread("`^1` is not a version".into());
+        places[0].range = Some("^1".into());
+        facts(&mut world).base = Read::Known([(tier, places), place("bronze", "1.0.0")].into());
+        facts(&mut world).pulls = Read::Known(Vec::new());
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+        qa(&mut world, vec![healthy("1.2.0")]);
+        world
+    }
+
+    fn qa(world: &mut Snapshot, readings: Vec<Reading>) {
+        facts(world).readings.insert("qa-1".into(), readings);
+    }
+
+    fn report(world: &Snapshot) -> WaveReport {
+        crate::plan(world, noon()).waves.into_iter().find(|wave| wave.tier.as_str() == "qa").unwrap()
+    }
+
+    #[test]
+    fn what_runs_there_is_proved_and_promoted() {
+        let mut world = follows();
+        // 1.2.0 was not recorded: it counts as landed now, and soaks. Nothing is opened for 1.3.0.
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
+        let wave = report(&world);
+        assert_eq!(wave.version, Some(version("1.2.0")));
+        assert!(matches!(wave.state, WaveState::Soaking { .. }), "{:?}", wave.state);
+        for record in crate::plan(&world, noon()).entries {
+            world.ledger.apply(&record.entry);
+        }
+        let later = noon() + jiff::SignedDuration::from_mins(70);
+        let fresh = Reading { observed_at: later, since: Some(ago(1)), ..healthy("1.2.0") };
+        qa(&mut world, vec![fresh]);
+        let plan = crate::plan(&world, later);
+        let opened = plan.actions.iter().any(|action| {
+            matches!(action, crate::Action::Open(proposal) if proposal.to == version("1.2.0") && proposal.tier.as_str() == "bronze")
+        });
+        assert!(opened, "{:?}", plan.actions);
+        // The same tier under the bot's hand holds a range, which is refused.
+        world.policy.plugins[0].tiers[0].follows = false;
+        assert!(report(&world).blocker().unwrap().because.to_string().contains("holds the range `^1`"));
+    }
+
+    #[test]
+    fn what_is_not_known_or_not_settled_promotes_nothing() {
+        for (name, readings) in [
+            ("nobody looked", Vec::new()),
+            ("no version", vec![Reading { running: None, ..healthy("1.2.0") }]),
+            ("half way", vec![healthy("1.1.0"), healthy("1.2.0")]),
+        ] {
+            let mut world = follows();
+            qa(&mut world, readings);
+            let plan = crate::plan(&world, noon());
+            let adopted = plan.entries.iter().any(|record| record.entry.to_string().contains("1.2.0 on qa"));
+            assert!(!adopted, "{name}: {:?}", plan.entries);
+            assert!(doings(&world).iter().all(|doing| !doing.contains("qa")), "{name}");
+        }
+    }
+
+    /// Switched on while a pull request is open there: it is taken back.
+    #[test]
+    fn an_open_pull_request_is_taken_back() {
+        let mut world = ready();
+        world.policy.plugins[0].tiers.remove(0);
+        world.policy.plugins[0].tiers[0].follows = true;
+        assert_eq!(
+            doings(&world),
+            ["close bronze: the tier follows releases by itself, and the bot opens nothing there"]
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! Plugins that go before this one on each tier (policy, section 3): a wave opens only while they
+//! have no unfinished wave there and run at least what is asked.
+
+use alloc::string::ToString;
+
+use crate::desk::{Base, Desk};
+use crate::ledger::{PluginLedger, Wave};
+use crate::model::{After, Tier};
+use crate::plan::{Finding, Gate, Verdict};
+use crate::{PluginName, Reason};
+
+/// Whether a wave may be opened.
+pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
+    finding(desk, tier, true)
+}
+
+/// Whether it may be merged: what it needs has to run still. A wave of theirs that began later does
+/// not keep it.
+pub(crate) fn merging(desk: &Desk<'_>, tier: &Tier) -> Finding {
+    finding(desk, tier, false)
+}
+
+fn finding(desk: &Desk<'_>, tier: &Tier, opening: bool) -> Finding {
+    let troubles = desk.policy.after.iter().filter_map(|after| trouble(desk, tier, after, opening));
+    troubles.max_by_key(|finding| finding.verdict == Verdict::Unknown).unwrap_or_else(|| {
+        let because = if desk.policy.after.is_empty() { Reason::AfterNobody } else { Reason::AfterDone };
+        Finding::pass(Gate::After, because)
+    })
+}
+
+/// Why another plugin keeps this one waiting on a tier.
+fn trouble(desk: &Desk<'_>, tier: &Tier, after: &After, opening: bool) -> Option<Finding> {
+    let plugin = after.plugin.clone();
+    let base = desk.base_of(&plugin, &tier.name);
+    if let Base::Unread(why) = &base {
+        let what = alloc::format!("what {plugin} runs on {}", tier.name);
+        return Some(Finding::unread(Gate::After, &what, why));
+    }
+    if opening && (is_opening(desk, &plugin, tier) || is_unfinished(desk, &plugin, tier, &base)) {
+        return Some(Finding::wait(Gate::After, Reason::AfterUnfinished { plugin, tier: tier.name.clone() }));
+    }
+    let asked = after.version.as_ref()?;
+    let enough = match (base.lowest(), base.highest()) {
+        (Some(lowest), Some(highest)) => asked.allows(lowest) && asked.allows(highest),
+        _ => false,
+    };
+    (!enough).then(|| {
+        let running = base.lowest().cloned();
+        let (tier, asked) = (tier.name.clone(), asked.as_str().to_string());
+        Finding::wait(Gate::After, Reason::AfterVersion { plugin, tier, asked, running })
+    })
+}
+
+/// A pull request of theirs that this very plan opens; the ledger does not know it yet.
+fn is_opening(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier) -> bool {
+    desk.shared.opening.iter().any(|(opening, on)| opening == plugin && *on == tier.name)
+}
+
+/// A wave that has a pull request, or that is on the base branch and has not finished. What was there
+/// before the bot and still proves itself keeps nobody.
+fn is_unfinished(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier, base: &Base) -> bool {
+    let before = desk.snapshot.ledger.plugins.get(plugin);
+    let Some(page) = desk.shared.pages.get(plugin).or(before) else { return false };
+    if page.climbing(&tier.name).is_some() {
+        return true;
+    }
+    match base {
+        Base::Uniform(running) => page.wave(&tier.name, running).is_some_and(unfinished),
+        // Some of its clusters have been moved and some have not.
+        Base::Mixed { .. } => true,
+        Base::Unread(_) | Base::Empty => false,
+    }
+}
+
+fn unfinished(wave: &Wave) -> bool {
+    wave.failed.is_some() || (wave.finished.is_none() && wave.head().is_some())
+}
+
+/// Pages of plugins that were decided before this one in the same plan.
+pub(crate) type Pages = alloc::collections::BTreeMap<PluginName, PluginLedger>;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::PluginPolicy;
+    use crate::ledger::{Change, Failed};
+    use crate::plan::Action;
+    use crate::snapshot::{PluginFacts, Read, Snapshot};
+    use crate::testing::*;
+    use alloc::string::String;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    /// `app` goes after `crds`; each has a new release, 1.2.0, and one tier, qa, that runs 1.1.0.
+    fn two() -> Snapshot {
+        let mut world = ready();
+        world.policy.plugins[0].tiers.truncate(1);
+        let facts = facts(&mut world);
+        facts.releases = Read::Known(vec![release("1.1.0"), release("1.2.0")]);
+        facts.pulls = Read::Known(Vec::new());
+        let crds = PluginPolicy { name: "crds".into(), ..world.policy.plugins[0].clone() };
+        // It stands second in the file, and is decided first all the same.
+        world.policy.plugins.push(crds);
+        let after = After { plugin: "crds".into(), version: None };
+        world.policy.plugins[0].after = vec![after];
+        let (facts, page) =
+            (world.plugins[&"app".into()].clone(), world.ledger.plugins[&PluginName::from("app")].clone());
+        world.plugins.insert("crds".into(), facts);
+        world.ledger.plugins.insert("crds".into(), page);
+        world
+    }
+
+    fn crds(world: &mut Snapshot) -> &mut PluginFacts {
+        world.plugins.get_mut(&"crds".into()).unwrap()
+    }
+
+    fn nothing_new(world: &mut Snapshot) {
+        crds(world).releases = Read::Known(vec![release("1.1.0")]);
+    }
+
+    fn asks(world: &mut Snapshot, version: &str) {
+        world.policy.plugins[0].after[0].version = version.parse().ok();
+    }
+
+    fn wave(world: &mut Snapshot) -> &mut Wave {
+        let page = world.ledger.plugins.get_mut(&"crds".into()).unwrap();
+        page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap()
+    }
+
+    fn opened(world: &Snapshot) -> Vec<String> {
+        let plan = crate::plan(world, noon());
+        let open = |action: &Action| match action {
+            Action::Open(proposal) => Some(proposal.plugin.as_str().into()),
+            _ => None,
+        };
+        plan.actions.iter().filter_map(open).collect()
+    }
+
+    fn because(world: &Snapshot) -> String {
+        let plan = crate::plan(world, noon());
+        let wave = plan.waves.iter().find(|wave| wave.plugin.as_str() == "app").unwrap();
+        wave.blocker().map(|finding| finding.because.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_wave_opens_after_those_of_others() {
+        type Case = (&'static str, fn(&mut Snapshot), &'static [&'static str], &'static str);
+        let both = &["app", "crds"][..];
+        let first = "crds goes first and has not finished on qa";
+        let cases: [Case; 12] = [
+            ("the other opens in the same plan", |_| {}, &["crds"], first),
+            ("nobody goes first", |w| w.policy.plugins[0].after.clear(), both, ""),
+            ("the other has nothing new", nothing_new, &["app"], ""),
+            (
+                "the other is on the base branch and soaks",
+                |w| {
+                    nothing_new(w);
+                    wave(w).finished = None;
+                },
+                &[],
+                first,
+            ),
+            (
+                "the other has its pull request",
+                |w| {
+                    nothing_new(w);
+                    let wave = wave(w);
+                    (wave.landed, wave.finished) = (None, None);
+                    crds(w).base = Read::Known([place("qa", "1.0.0")].into());
+                },
+                &["crds"],
+                first,
+            ),
+            (
+                "the other failed and still runs",
+                |w| {
+                    nothing_new(w);
+                    wave(w).failed = Some(Failed { at: ago(5), why: Reason::NotLanded });
+                },
+                &[],
+                first,
+            ),
+            (
+                "the other is half way",
+                |w| {
+                    nothing_new(w);
+                    let places = [place("qa", "1.1.0").1, place("qa", "1.0.0").1].concat();
+                    crds(w).base = Read::Known([("qa".into(), places)].into());
+                },
+                &[],
+                first,
+            ),
+            (
+                "nobody knows what the other runs",
+                |w| crds(w).base = Read::Unread("503".into()),
+                &[],
+                "what crds runs on qa could not be read: 503",
+            ),
+            (
+                "the other is not installed",
+                |w| {
+                    nothing_new(w);
+                    crds(w).base = Read::Known([].into());
+                    crds(w).releases = Read::Known(Vec::new());
+                },
+                &["app"],
+                "",
+            ),
+            (
+                "it runs enough",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.1");
+                },
+                &["app"],
+                "",
+            ),
+            (
+                "it runs too little",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.2");
+                },
+                &[],
+                "crds goes first and runs 1.1.0 on qa; asked for is `>=1.2`",
+            ),
+            (
+                "something is asked for and it is not installed",
+                |w| {
+                    crds(w).base = Read::Known([].into());
+                    crds(w).releases = Read::Known(Vec::new());
+                    asks(w, ">=1.2");
+                },
+                &[],
+                "crds goes first and runs nothing on qa; asked for is `>=1.2`",
+            ),
+        ];
+        for (name, change, expected, wording) in cases {
+            let mut world = two();
+            change(&mut world);
+            assert_eq!(opened(&world), expected, "{name}");
+            assert_eq!(because(&world), wording, "{name}");
+        }
+    }
+
+    /// Once open, it merges although the other has begun since, unless what it needs is gone.
+    #[test]
+    fn what_is_open_needs_what_it_asked_for() {
+        let merged = |asked: Option<&str>| {
+            let mut world = ready();
+            let crds = PluginPolicy { name: "crds".into(), ..world.policy.plugins[0].clone() };
+            let after = After { plugin: "crds".into(), version: asked.and_then(|asked| asked.parse().ok()) };
+            world.policy.plugins[0].after = vec![after];
+            world.policy.plugins.push(crds);
+            let page = world.ledger.plugins[&PluginName::from("app")].clone();
+            let facts = world.plugins[&"app".into()].clone();
+            world.plugins.insert("crds".into(), PluginFacts { pulls: Read::Unread("503".into()), ..facts });
+            world.ledger.plugins.insert("crds".into(), page);
+            merges(&crate::plan(&world, noon()))
+        };
+        assert!(merged(None));
+        assert!(merged(Some(">=1.0")));
+        assert!(!merged(Some(">=1.1")), "bronze runs 1.0.0");
+    }
+
+    #[test]
+    fn who_waits_is_decided_later_and_reported_in_its_place() {
+        let plugins = |names: &[(&str, &[&str])]| -> Vec<PluginPolicy> {
+            let one = |(name, after): &(&str, &[&str])| PluginPolicy {
+                after: after.iter().map(|plugin| After { plugin: (*plugin).into(), version: None }).collect(),
+                ..PluginPolicy::new((*name).into(), Vec::new())
+            };
+            names.iter().map(one).collect()
+        };
+        for (names, expected) in [
+            (&[("a", &[][..]), ("b", &[])][..], &[0, 1][..]),
+            (&[("a", &["c"]), ("b", &[]), ("c", &["b"])], &[1, 2, 0]),
+            (&[("a", &["b"]), ("b", &["a"]), ("c", &[])], &[2, 0, 1]),
+            (&[("a", &["a", "elsewhere"])], &[0]),
+        ] {
+            assert_eq!(crate::after::order(&plugins(names)), expected, "{names:?}");
+        }
+        let plan = crate::plan(&two(), noon());
+        let order: Vec<&str> = plan.waves.iter().map(|wave| wave.plugin.as_str()).collect();
+        assert_eq!(order, ["app", "crds"]);
+    }
+
+    #[test]
+    fn a_wave_that_somebody_else_put_there_keeps_nobody() {
+        let mut world = two();
+        nothing_new(&mut world);
+        let wave = wave(&mut world);
+        wave.finished = None;
+        wave.heads.clear();
+        assert_eq!(opened(&world), ["app"]);
+        world.ledger.apply(&crate::Entry::Wave {
+            plugin: "crds".into(),
+            tier: "qa".into(),
+            version: version("1.1.0"),
+            change: Change::Failed(Failed { at: ago(5), why: Reason::NotLanded }),
+        });
+        assert!(opened(&world).is_empty());
+    }
+}

@@ -1,0 +1,63 @@
+//! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
+//! plugins go before it.
+
+use crate::policy::forms::List;
+use crate::policy::read::record;
+use crate::policy::scalar::{Exact, Flag, Helm, Name, Words};
+use crate::policy::when::Length;
+
+record! {
+    /// Which releases are accepted.
+    VersionsFile = "versions" {
+        /// The versions that are accepted at all. Default every release that is no pre-release.
+        optional constraint "constraint": Helm,
+        /// Whether pre-releases are accepted inside the constraint though it names none. Default false, as in Helm: a pre-release is for those who ask for it.
+        optional prereleases "prereleases": Flag,
+        /// Steps that must not be taken. Where the newest release is blocked from what runs on a tier, the newest one that is not is taken. Default none.
+        optional block "block": List<BlockFile>,
+    }
+    later ["checks", "deprecated", "expires", "maxLive"]
+}
+
+record! {
+    /// A step from one version to another that must not be taken.
+    BlockFile = "block" {
+        /// Where the step begins: what runs on the tier. Default anywhere.
+        optional from "from": Helm,
+        /// Where it ends.
+        required to "to": Helm,
+        /// Why, for who waits.
+        required why "why": Words,
+        /// The version that mends it, for people. Default none is known.
+        optional fixed_in "fixedIn": Exact,
+        /// Only on tiers above this one. Default everywhere: a broken step breaks the first tier, too.
+        optional above "above": Name,
+    }
+    later []
+}
+
+record! {
+    /// A release that may pass a climbing one. It moves any open pull request, also an approved or announced one, whose approvals are void then and whose grace period starts anew. It never skips the proof of its version, and the order of the tiers stays.
+    HotfixFile = "hotfix" {
+        /// Which release.
+        required version "version": Exact,
+        /// Why, for who approves.
+        required why "why": Words,
+        /// Its own soak, where it is shorter than the tier's. Default the tier's: being in a hurry is said, not guessed.
+        optional soak "soak": Length,
+        /// Whether it may be merged while windows are closed; never through a freeze, and not by force. Default false: most fixes can wait for the morning.
+        optional through_windows "throughWindows": Flag,
+    }
+    later []
+}
+
+record! {
+    /// A plugin that goes before this one on each tier.
+    AfterFile = "after" {
+        /// Its name.
+        required plugin "plugin": Name,
+        /// What it must run there. Default whatever does, with no unfinished wave.
+        optional version "version": Helm,
+    }
+    later []
+}

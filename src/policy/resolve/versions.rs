@@ -1,0 +1,102 @@
+//! Which releases a plugin accepts, and which go first: constraint, pre-releases, blocked steps,
+//! cooldown, hotfixes.
+
+use decide::model::{Block, Hotfix, Next};
+use decide::{PluginPolicy, TierName, Version};
+
+use super::Context;
+use crate::policy::file::{BlockFile, HotfixFile, PluginFile, VersionsFile};
+use crate::policy::read::Spanned;
+use crate::policy::report::Report;
+
+/// Fills in what `versions` of a plugin says.
+pub fn versions(
+    file: Option<&Spanned<VersionsFile>>,
+    policy: &mut PluginPolicy,
+    context: &Context,
+    report: &mut Report,
+) {
+    let Some(file) = file.map(|file| &file.value) else { return };
+    report.within_key("versions", |report| {
+        policy.constraint = file.constraint.as_ref().map(|constraint| constraint.value.0.clone());
+        policy.prereleases = file.prereleases.as_ref().is_some_and(|flag| flag.value.0);
+        if let (Some(flag), Some(constraint)) = (&file.prereleases, &policy.constraint)
+            && !flag.value.0
+            && constraint.names_prereleases()
+        {
+            let why = format!("no pre-releases, and the constraint `{}` asks for them", constraint.as_str());
+            report.wrong(flag.at, &why, Some("take one of the two out"));
+        }
+        let blocks = file.block.iter().flat_map(|list| &list.value.items);
+        policy.blocks =
+            report.within_key("block", |report| blocks.filter_map(|file| block(file, context, report)).collect());
+    });
+}
+
+fn block(file: &Spanned<BlockFile>, context: &Context, report: &mut Report) -> Option<Block> {
+    let BlockFile { from, to, why, fixed_in, above, .. } = &file.value;
+    let to = to.as_ref()?;
+    if let Some(fixed) = fixed_in.as_ref().filter(|fixed| to.value.0.covers(&fixed.value.0)) {
+        let why = format!("{} is blocked, too, so that it mends nothing", fixed.value.0);
+        report.wrong(fixed.at, &why, Some("end `to` before it, such as `>=1.15.0 <1.15.1`"));
+    }
+    let above = above.as_ref().filter(|above| context.knows_tier(above, report));
+    if let Some(last) =
+        above.filter(|above| context.ladder.last().is_some_and(|last| last.name.as_str() == above.value.0))
+    {
+        let why = format!("no tier is above `{}`, so that nothing is blocked", last.value.0);
+        report.wrong(last.at, &why, Some("name the tier that may still take the step, or take `above` out"));
+    }
+    Some(Block {
+        from: from.as_ref().map(|from| from.value.0.clone()),
+        to: to.value.0.clone(),
+        why: why.as_ref()?.value.0.clone(),
+        fixed_in: fixed_in.as_ref().map(|version| version.value.0.clone()),
+        above: above.map(|above| TierName::new(above.value.0.clone())),
+    })
+}
+
+/// How long releases gather before the first tier takes them.
+pub fn cooldown(file: &PluginFile, policy: &mut PluginPolicy, report: &mut Report) {
+    let Some(given) = &file.cooldown else { return };
+    policy.cooldown = given.value.0;
+    if policy.next == Next::Every && !given.value.0.is_zero() {
+        let why = "releases are taken together, and `next: every` takes each of them";
+        report.within_key("cooldown", |report| report.wrong(given.at, why, Some("keep one of the two")));
+    }
+}
+
+/// Releases that may pass others; one that is never accepted passes nobody.
+pub fn hotfixes(file: &PluginFile, policy: &mut PluginPolicy, report: &mut Report) {
+    let mut list: Vec<Hotfix> = Vec::new();
+    report.within_key("hotfixes", |report| {
+        for item in file.hotfixes.iter().flat_map(|list| &list.value.items) {
+            let HotfixFile { version, why, soak, through_windows, .. } = &item.value;
+            let (Some(version), Some(why)) = (version, why) else { continue };
+            if list.iter().any(|hotfix| hotfix.version == version.value.0) {
+                report.wrong(version.at, &format!("{} stands here twice", version.value.0), Some("keep one"));
+                continue;
+            }
+            if let Some(constraint) = outside(policy, &version.value.0) {
+                let why = format!("{} is never accepted: {constraint}", version.value.0);
+                report.wrong(version.at, &why, Some("name a version that `versions` accepts, or widen that"));
+            }
+            list.push(Hotfix {
+                version: version.value.0.clone(),
+                why: why.value.0.clone(),
+                soak: soak.as_ref().map(|soak| soak.value.0),
+                through_windows: through_windows.as_ref().is_some_and(|flag| flag.value.0),
+            });
+        }
+    });
+    policy.hotfixes = list;
+}
+
+/// What keeps a version out of a plugin altogether.
+fn outside(policy: &PluginPolicy, version: &Version) -> Option<String> {
+    let constraint = policy.constraint.as_ref();
+    let allows = constraint.is_none_or(|constraint| {
+        if policy.prereleases { constraint.allows_with_prereleases(version) } else { constraint.allows(version) }
+    });
+    constraint.filter(|_| !allows).map(|constraint| format!("it is outside the constraint `{}`", constraint.as_str()))
+}
