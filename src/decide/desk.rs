@@ -211,7 +211,9 @@ impl<'a> Desk<'a> {
         let Some(facts) = self.snapshot.plugins.get(plugin) else { return unread("this plugin was not looked at") };
         match &facts.base {
             Read::Known(_) if *plugin == self.policy.name => Base::of(&self.places(tier)),
-            Read::Known(places) => Base::of(&self.places_elsewhere(plugin, places.get(tier).map_or(&[], Vec::as_slice))),
+            Read::Known(places) => {
+                Base::of(&self.places_elsewhere(plugin, places.get(tier).map_or(&[], Vec::as_slice)))
+            }
             Read::Unread(why) => unread(why),
         }
     }

@@ -97,7 +97,8 @@ pub(crate) fn as_begun<'a>(tier: &'a Tier, wave: &Wave) -> Cow<'a, Tier> {
 /// a place, is held by nothing.
 pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], version: &Version) -> bool {
     if tier.follows {
-        return follow::running(desk, desk.plugin(), clusters).is_ok_and(|running| running.iter().all(|it| *it == version));
+        return follow::running(desk, desk.plugin(), clusters)
+            .is_ok_and(|running| running.iter().all(|it| *it == version));
     }
     let places = desk.places_of(&tier.name, &clusters.iter().collect::<Vec<_>>());
     let there = |place: &&Place| place.version.known() == Some(version);

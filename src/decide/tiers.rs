@@ -104,20 +104,37 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let mut findings = gate::before_opening(desk, rung, &wave.version);
     findings.push(gate::pause::finding(desk, tier, wave, &next));
     findings.push(gate::health::of_earlier_slices(desk, tier, wave));
-    let passes = findings.iter().all(|finding| finding.verdict.lets_through());
-    if let Some(pull) = desk.open_pull(&tier.name) {
+    let passes = findings.iter().all(|finding| finding.verdict.lets_through()) && wave.converged.is_some();
+    let leftover = desk.open_pull(&tier.name);
+    if let Some(pull) = leftover.filter(|pull| is_known(desk, tier, pull)) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
         tidy_up(desk, rung, pull);
         report::landed(desk, rung, wave);
-    } else if passes && wave.converged.is_some() {
+    } else if passes {
         desk_alarms(desk, &findings);
         report::portion(desk, rung, &wave.version, &next, findings);
-        open(desk, rung, wave.version.clone(), next);
+        match leftover {
+            Some(pull) => rewrite(desk, rung, pull, wave.version.clone(), next),
+            None => open(desk, rung, wave.version.clone(), next),
+        }
     } else {
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
         desk_alarms(desk, &findings);
         report::between(desk, rung, wave, findings);
     }
+}
+
+/// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
+fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
+    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
+}
+
+/// Writes an open pull request anew, with this content.
+fn rewrite(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, portion: Portion) {
+    let proposal = proposal(desk, rung, version, portion, None);
+    desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
+    desk.look_again();
 }
 
 fn open(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
@@ -357,9 +374,7 @@ fn update(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, findi
     let findings = findings.unwrap_or_else(|| gate::before_opening(desk, rung, &version));
     report::waiting(desk, rung, &version, findings);
     let portion = slice::first(desk, &desk.policy.tiers[rung]);
-    let proposal = proposal(desk, rung, version, portion, None);
-    desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
-    desk.look_again();
+    rewrite(desk, rung, pull, version, portion);
 }
 
 /// What the pull request of a wave shall contain once more; members stay who they were when it was

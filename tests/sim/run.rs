@@ -53,8 +53,8 @@ fn play(scenario: Scenario, planner: Planner, diarist: bool) -> Outcome {
             break;
         }
         let over = calm && world.now > world.scenario.calm + Watch::bound(&world);
-        if over && world.scenario.mode == Mode::Silent {
-            // Where nobody answers, windows go on ringing.
+        if (over || ticks > MOST_TICKS) && calm && world.scenario.mode == Mode::Silent {
+            // Where nobody answers, windows go on ringing, and half of a climb is watched for good.
             watch.arrives(&mut world, &ticked.plan);
             break;
         }

@@ -73,7 +73,7 @@ use crate::snapshot::Reading;
 
 fn opened(plan: &Plan) -> Option<Proposal> {
     plan.actions.iter().find_map(|action| match action {
-        Action::Open(proposal) => Some(proposal.clone()),
+        Action::Open(proposal) if proposal.tier.as_str() == "bronze" => Some(proposal.clone()),
         _ => None,
     })
 }
@@ -292,6 +292,48 @@ fn what_keeps_the_next_slice_back() {
     assert_eq!(opens(|w| holds(w, "bronze-2", "1.1.0")), Some(vec!["bronze-3".to_string()]));
     // The partition stands, whatever the file says by now.
     assert_eq!(opens(|w| bronze(w).strategy = Strategy::AllAtOnce), second);
+}
+
+/// A lost ledger was rebuilt up to the first slice: the open pull request of the second is unknown, and
+/// is written anew instead of a second one beside it.
+#[test]
+fn a_pull_request_that_no_slice_knows_is_written_anew() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let Read::Known(pulls) = &mut facts(&mut world).pulls else { unreachable!() };
+    pulls.push(Pull { number: PullNumber(22), head: "eeeeeeeeee".into(), ..pull() });
+    let plan = crate::plan(&world, noon());
+    let [Action::Update { pull: PullNumber(22), proposal, .. }] = &plan.actions[..] else {
+        panic!("{:?}", plan.actions)
+    };
+    assert_eq!((names(proposal), proposal.part.slice), (vec!["bronze-2".to_string()], 1));
+    // Not before those that have moved are healthy.
+    facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.0.0")]);
+    assert_eq!(crate::plan(&world, noon()).actions, []);
+}
+
+/// The source takes a release back while its slices climb: nothing more of it is opened, and a newer one
+/// that has finished the tier below takes the tier.
+#[test]
+fn a_climb_whose_release_was_taken_back_gives_way() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.2.0"]);
+    assert_eq!(crate::conveyor::tests::doings(&world), ["open 1.2.0 on qa"]);
+    crate::conveyor::tests::on_qa(
+        &mut world,
+        "1.2.0",
+        Change::Found {
+            members: vec!["qa-1".into()],
+            digest: None,
+            landed: Landed { at: ago(20), commit: None, by: None },
+        },
+    );
+    crate::conveyor::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(8)));
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("qa", "1.2.0")]);
+    let next = opened(&crate::plan(&world, noon())).expect("the newer one is opened");
+    assert_eq!((next.to, next.part.slice), (version("1.2.0"), 0));
 }
 
 #[test]
