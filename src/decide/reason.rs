@@ -131,6 +131,10 @@ pub enum Reason {
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
     EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    Deprecated { version: Version, versions: String },
+    Expires { version: Version, at: Timestamp, why: String },
+    TooManyLive { version: Version, most: u32 },
+    PinEnded { at: Timestamp },
     SameContent { version: Version, running: Version },
     Yanked { version: Version },
     ReleaseChecksPending { version: Version, names: Vec<String> },
@@ -322,6 +326,15 @@ impl fmt::Display for Reason {
                 let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
                 format!("the step from {from} to {to} is blocked: {why}{fixed}")
             }
+            Self::Deprecated { version, versions } => format!("{version} is deprecated (`{versions}`)"),
+            Self::Expires { version, at, why } if why.is_empty() => {
+                format!("{version} is to be left by {at:.0}")
+            }
+            Self::Expires { version, at, why } => format!("{version} is to be left by {at:.0}: {why}"),
+            Self::TooManyLive { version, most } => {
+                format!("{version} is to be left: more than {most} versions run")
+            }
+            Self::PinEnded { at } => format!("the pin that kept these clusters back ended at {at:.0}"),
             Self::SameContent { version, running } => {
                 format!("{version} is the same artefact as {running}, which runs here: it would change nothing")
             }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::desk::Desk;
 use crate::model::{Block, Empty, Tier};
 use crate::snapshot::{CheckState, Cluster, CommandKind, PullState, Read, Release};
-use crate::{Digest, Reason, Version, rollback};
+use crate::{Digest, Reason, Version, expiry, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may.
 pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
@@ -24,7 +24,9 @@ pub(crate) fn is_final(why: &Reason) -> bool {
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
     let tier = desk.policy.tiers.get(rung)?;
-    if let Some(why) = outside(desk, tier, version).or_else(|| blocked(desk, rung, version)) {
+    if let Some(why) =
+        outside(desk, tier, version).or_else(|| expiry::refused(desk, version)).or_else(|| blocked(desk, rung, version))
+    {
         return Some(why);
     }
     let release = match find(desk, version) {
@@ -76,7 +78,7 @@ fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
 }
 
 /// Every version that the base branch holds for a tier, each once.
-fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
+pub(crate) fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
     let base = desk.base(&tier.name);
     let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
     let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();

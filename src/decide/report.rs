@@ -9,7 +9,7 @@ use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{ClusterName, Gate, Reason, Version, afterwards, hotfix, release, rollback};
+use crate::{ClusterName, Gate, Reason, Version, afterwards, expiry, hotfix, release, rollback};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -150,13 +150,15 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             if afterwards::watched_until(&wave, tier, desk.now).is_some() {
                 findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
+            findings.extend(expiry::marks(desk, tier));
             findings.extend(passed_over(desk, rung));
             let report = about(desk, rung, &wave, findings, health.members);
             desk.report(report);
         }
         (None, None) => {
             let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
-            let findings = passed_over(desk, rung).into_iter().chain([finding]).collect();
+            let findings =
+                passed_over(desk, rung).into_iter().chain(expiry::marks(desk, tier)).chain([finding]).collect();
             let report = bare(desk, rung, None, WaveState::Idle { running }, findings);
             desk.report(report);
         }

@@ -3,13 +3,13 @@
 
 use alloc::vec::Vec;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, afterwards, gate, hotfix, landing, member, rollback, slice, soak};
+use crate::{Reason, afterwards, expiry, gate, hotfix, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -196,28 +196,16 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     if wave.landed.is_some() || wave.is_over() || rollback::of(&wave).is_some() {
         return;
     }
-    let (Some(force), Some(announced)) = (&tier.force, &wave.pull) else {
-        if wave.grace.is_some() && tier.force.is_none() {
+    let Some(announced) = &wave.pull else { return };
+    let (since, announced_deadline) = clock(desk, tier, &wave, announced);
+    let Some(force) = expiry::force(desk, tier, &wave, since) else {
+        if wave.grace.is_some() {
             desk.record(&tier.name, &wave.version, Change::GraceEnded);
         }
         return;
     };
-    let known_before =
-        desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
-    let mut next = match &wave.grace {
-        Some(grace) => grace.clone(),
-        None => {
-            let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, &wave);
-            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
-            // Seen much later than the look after its opening, force may have been switched on meanwhile.
-            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
-            let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
-            let fresh = if just_opened { announced.at } else { desk.now };
-            let (since, before) = carried.unwrap_or((fresh, fresh));
-            let since = if anew { desk.now } else { since };
-            Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
-        }
-    };
+    let fresh = || Grace { since, deadline: announced_deadline.max(since + force.after), notices: Vec::new() };
+    let mut next = wave.grace.clone().unwrap_or_else(fresh);
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     for notice in own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
         if !next.notices.iter().any(|sent| sent.before == notice.before)
@@ -226,8 +214,25 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
             next.notices.push(notice.clone());
         }
     }
-    next.deadline = gate::grace::deadline(&next, force, desk.ledger, desk.now);
+    next.deadline = gate::grace::deadline(&next, &force, desk.ledger, desk.now);
     if wave.grace.as_ref() != Some(&next) {
         desk.record(&tier.name, &wave.version, Change::Grace(next));
     }
+}
+
+/// From when the grace period of a wave counts, and the deadline that was announced already.
+fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (Timestamp, Timestamp) {
+    if let Some(grace) = &wave.grace {
+        return (grace.since, grace.deadline);
+    }
+    let known_before =
+        desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
+    let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, wave);
+    let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
+    // Seen much later than the look after its opening, force may have been switched on meanwhile.
+    let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+    let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
+    let fresh = if just_opened { announced.at } else { desk.now };
+    let (since, before) = carried.unwrap_or((fresh, fresh));
+    (if anew { desk.now } else { since }, before)
 }

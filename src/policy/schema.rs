@@ -84,6 +84,7 @@ mod tests {
             ("Chart", "plugins: [{chart: @}]"),
             ("Versions", "plugins: [{versions: @}]"),
             ("Block", "plugins: [{versions: {block: [@]}}]"),
+            ("Expiry", "plugins: [{versions: {expires: [@]}}]"),
             ("Hotfix", "plugins: [{hotfixes: [@]}]"),
             ("After", "plugins: [{after: [@]}]"),
             ("Write", "plugins: [{write: [@]}]"),

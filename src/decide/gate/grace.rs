@@ -13,7 +13,7 @@ use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{LedgerGuard, LedgerState, Pull, PullState};
-use crate::{PullNumber, Reason, TierName, rollback};
+use crate::{PullNumber, Reason, TierName, expiry, rollback};
 
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
@@ -55,11 +55,15 @@ pub(crate) fn consider(
     if findings[at].verdict.lets_through() || !forcible {
         return None;
     }
-    let (Some(force), Some(grace)) = (&tier.force, &wave.grace) else {
+    let Some(grace) = &wave.grace else {
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
         return None;
     };
-    if let Some(before) = next_notice(force, grace) {
+    let Some(force) = expiry::force(desk, tier, wave, grace.since) else {
+        findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
+        return None;
+    };
+    if let Some(before) = next_notice(&force, grace) {
         if pull.state == PullState::Open && standing.current {
             give_notice(desk, tier, wave, pull, grace, before);
         }

@@ -29,7 +29,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version, rollback, slice};
+use crate::{ClusterName, Reason, TierName, Version, expiry, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -170,6 +170,9 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
     ];
+    if let Some(finding) = expiry::finding(desk, tier, wave) {
+        findings.insert(2, finding);
+    }
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));
     }

@@ -24,7 +24,7 @@ pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
     RollBackFile, SelectFile, SoakFile, TierFile,
 };
-pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
+pub use versions::{AfterFile, BlockFile, ExpiryFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
@@ -156,6 +156,7 @@ pub const SHAPES: &[&Shape] = &[
     &ChartFile::SHAPE,
     &VersionsFile::SHAPE,
     &BlockFile::SHAPE,
+    &ExpiryFile::SHAPE,
     &HotfixFile::SHAPE,
     &AfterFile::SHAPE,
     &WriteFile::SHAPE,

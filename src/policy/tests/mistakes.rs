@@ -395,7 +395,7 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     (
         "versions",
         "^1.2",
-        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, found a text",
+        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, `deprecated`, `expires`, `maxLive`, found a text",
     ),
     ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
     (
@@ -404,6 +404,14 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
     ),
     ("versions", "{checks: [e2e]}", "`versions` of plugin `loki`: `checks` is not supported by this version"),
+    ("versions", "{maxLive: 0}", "`maxLive` of `versions` of plugin `loki`: 0 is not in 1 to 1000000"),
+    ("versions", "{deprecated: '<'}", "`deprecated` of `versions` of plugin `loki`: `<` is not a version constraint"),
+    ("versions", "{expires: [{versions: <2}]}", "`expires` of `versions` of plugin `loki` has no `until`"),
+    (
+        "versions",
+        "{expires: [{until: 2027-03-01T00:00:00Z}]}",
+        "`expires` of `versions` of plugin `loki` has no `versions`",
+    ),
     ("versions", "{block: [{from: '<2', why: x}]}", "`block` of `versions` of plugin `loki` has no `to`"),
     ("versions", "{block: [{to: 2.0.0}]}", "`block` of `versions` of plugin `loki` has no `why`"),
     (
@@ -452,6 +460,11 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "hotfixes",
         "[{version: 1.2.3, why: x}, {version: v1.2.3, why: y}]",
         "`hotfixes` of plugin `loki`: v1.2.3 stands here twice",
+    ),
+    (
+        "hotfixes",
+        "[{version: 2.0.0, why: x}]\n    versions: {deprecated: ^2}",
+        "`hotfixes` of plugin `loki`: 2.0.0 is never accepted: it is deprecated (`^2`)",
     ),
     (
         "hotfixes",

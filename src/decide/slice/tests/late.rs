@@ -1,6 +1,7 @@
 //! Clusters that join, leave or are pinned while releases climb, and tiers without any.
 
 use super::*;
+use crate::snapshot::SentNotice;
 
 /// All of bronze has finished 1.1.0, in one wave; qa runs it too.
 fn finished() -> Snapshot {
@@ -84,7 +85,26 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
     }
     assert!(changes(&plan).iter().any(|change| change.ends_with("1 cluster left the tier")), "{:?}", changes(&plan));
     let late = opened(&crate::plan(&world, noon())).unwrap();
-    assert_eq!((names(&late), late.part.purpose), (vec!["bronze-2".to_string()], Purpose::CatchUp));
+    assert_eq!((names(&late), late.part.purpose.clone()), (vec!["bronze-2".to_string()], Purpose::CatchUp));
+    // Nobody approves it: it is merged without, after the notices, and the file needs no `force` for that.
+    propose(&mut world, &late, 24, 20 * 24 * 60);
+    let notices = crate::expiry::NOTICE.iter().map(|before| SentNotice { before: *before, at: ago(60) - *before });
+    let notices: Vec<SentNotice> = notices.collect();
+    edit_last(&mut world, |pull| {
+        pull.reviews.clear();
+        pull.review_decision = ReviewDecision::Required;
+        pull.notices = notices;
+    });
+    let (since, deadline) = (ago(20 * 24 * 60), ago(60));
+    remember(&mut world, Change::Grace(crate::ledger::Grace { since, deadline, notices: Vec::new() }));
+    let forced = |world: &Snapshot| {
+        let plan = crate::plan(world, noon());
+        plan.actions.iter().any(|action| matches!(action, Action::Merge { forced: Some(_), .. }))
+    };
+    assert!(forced(&world));
+    // One that merely joined late waits for an approval.
+    world.policy.plugins[0].pins.clear();
+    assert!(!forced(&world));
 }
 
 #[test]
