@@ -31,6 +31,10 @@ pub(crate) struct Pressing {
 /// The grace period of a wave that was announced at `since`: the tier's, and a shorter one where its
 /// clusters must leave what they run. Nothing forces a pre-release.
 pub(crate) fn force<'a>(desk: &Desk<'_>, tier: &'a Tier, wave: &Wave, since: Timestamp) -> Option<Cow<'a, Force>> {
+    // Who is ahead may get a release early; nobody has to.
+    if wave.part.purpose == Purpose::Early {
+        return None;
+    }
     let own = tier.force.as_ref();
     let Some(pressing) = pressing(desk, tier, wave, since) else { return own.map(Cow::Borrowed) };
     let left = pressing.by.duration_since(since).max(SignedDuration::ZERO);
@@ -41,7 +45,8 @@ pub(crate) fn force<'a>(desk: &Desk<'_>, tier: &'a Tier, wave: &Wave, since: Tim
 
 /// What presses most on the clusters of a wave.
 fn pressing(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Pressing> {
-    if wave.version.is_prerelease() || rollback::of(wave).is_some() {
+    let early = wave.part.purpose == Purpose::Early;
+    if wave.version.is_prerelease() || early || rollback::of(wave).is_some() {
         return None;
     }
     let places = desk.places_of(&tier.name, &wave.own());

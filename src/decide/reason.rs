@@ -74,6 +74,7 @@ pub enum Reason {
     TierBelowFinished { tier: TierName, version: Version },
     TierBelowLetThrough { tier: TierName, version: Version },
     TierBelowUnfinished { tier: TierName, version: Version },
+    AheadOfTier { tier: TierName, version: Version },
     NothingNewer { version: Option<Version> },
     // approvals
     ApprovalNotAsked,
@@ -242,6 +243,9 @@ impl fmt::Display for Reason {
                 format!("{version} has left {tier} though not all were healthy there for the whole soak")
             }
             Self::TierBelowUnfinished { tier, version } => format!("{version} has not finished {tier}"),
+            Self::AheadOfTier { tier, version } => {
+                format!("{version} has finished {tier}, which is enough for clusters that are ahead of their tier")
+            }
             Self::NothingNewer { version: Some(version) } => {
                 format!("nothing newer than {version} is ready for this tier")
             }

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
+use crate::ledger::Purpose;
 use crate::model::{Block, Empty, Tier};
 use crate::snapshot::{CheckState, Cluster, CommandKind, PullState, Read, Release};
 use crate::{Digest, Reason, Version, expiry, rollback};
@@ -215,7 +216,9 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
         };
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    waves.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
+    // Clusters ahead of their tier do not finish it.
+    let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early);
+    whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
 }
 
 /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::gate::{self, health};
-use crate::ledger::Wave;
+use crate::ledger::{Purpose, Wave};
 use crate::member::{self, Assessment};
 use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
 use crate::slice::{self, Portion};
@@ -82,6 +82,9 @@ fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Find
 pub(crate) fn opening(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let findings = match rollback::of(wave) {
         Some(_) => rollback::before_opening(desk, rung),
+        None if wave.part.purpose == Purpose::Early => {
+            gate::before_opening_early(desk, rung, &wave.own(), &wave.version)
+        }
         None => gate::before_opening(desk, rung, &wave.version),
     };
     let members = not_asked(wave);

@@ -79,6 +79,7 @@ mod tests {
             ("Pause", "tiers: [{strategy: {canary: {steps: [{pause: @}]}}}]"),
             ("Pin", "plugins: [{pins: [@]}]"),
             ("BlueGreen", "tiers: [{strategy: {blueGreen: @}}]"),
+            ("Early", "tiers: [{early: [@]}]"),
             ("Plugin", "plugins: [@]"),
             ("Override", "plugins: [{tiers: {gold: @}}]"),
             ("Chart", "plugins: [{chart: @}]"),

@@ -120,6 +120,7 @@ impl Reason {
             | Self::InTime
             | Self::Accepted
             | Self::EmptyTierPassed { .. }
+            | Self::AheadOfTier { .. }
             | Self::HotfixThroughWindows { .. }
             | Self::AfterNobody
             | Self::Follows

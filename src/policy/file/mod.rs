@@ -18,7 +18,7 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
-    BlueGreenFile, CanaryFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
+    BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
 };
 pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
@@ -157,6 +157,7 @@ pub const SHAPES: &[&Shape] = &[
     &VersionsFile::SHAPE,
     &BlockFile::SHAPE,
     &ExpiryFile::SHAPE,
+    &EarlyFile::SHAPE,
     &HotfixFile::SHAPE,
     &AfterFile::SHAPE,
     &WriteFile::SHAPE,

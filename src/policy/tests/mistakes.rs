@@ -28,7 +28,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
-    ("tiers: [{name: gold, early: []}]", "1:22: tier `gold`: `early` is not supported by this version"),
+    ("tiers: [{name: gold, branch: live}]", "1:22: tier `gold`: `branch` is not supported by this version"),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",
