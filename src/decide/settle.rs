@@ -147,13 +147,18 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, version, Change::Converged(desk.now));
     }
-    let soaked = soak::advance(wave, &health, tier, desk.now);
+    let whole = slice::following(desk, tier, wave).is_none();
+    // Of a climb of which slices are still to come only who ails is noted: the soak is one of all members.
+    let soaked = soak::advance(wave, &health, tier, desk.now).map(|soaked| match whole {
+        true => soaked,
+        false => Soaked { healthy_for: SignedDuration::ZERO, paused: true, begun: None, ..soaked },
+    });
     if soaked != wave.soak
         && let Some(soaked) = soaked
     {
         desk.record_progress(&tier.name, version, Change::Soaked(soaked));
     }
-    if slice::following(desk, tier, wave).is_some() {
+    if !whole {
         return;
     }
     if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {

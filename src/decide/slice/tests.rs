@@ -233,6 +233,32 @@ fn the_soak_runs_once_over_all_of_them() {
     assert!(!changes(&crate::plan(&world, later)).iter().any(|change| change.ends_with("finished")));
 }
 
+/// Somebody moves the other clusters past their slices: what the first one was healthy for is no soak of
+/// theirs.
+#[test]
+fn the_soak_of_a_slice_is_none_of_the_whole() {
+    let mut world = one_of_three();
+    for record in crate::plan(&world, noon()).entries {
+        world.ledger.apply(&record.entry);
+    }
+    let soaked = |world: &Snapshot| {
+        world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).and_then(|wave| wave.soak)
+    };
+    let first = soaked(&world).expect("the look is noted");
+    assert_eq!((first.healthy_for, first.paused, first.begun), (SignedDuration::ZERO, true, None));
+    CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.1.0"));
+    let later = noon() + SignedDuration::from_mins(4);
+    for name in CLUSTERS {
+        let reading = Reading { observed_at: later, since: None, ..healthy("1.1.0") };
+        facts(&mut world).readings.insert(name.into(), vec![reading]);
+    }
+    for record in crate::plan(&world, later).entries {
+        world.ledger.apply(&record.entry);
+    }
+    let whole = soaked(&world).unwrap();
+    assert_eq!((whole.healthy_for, whole.paused, whole.begun), (SignedDuration::ZERO, false, Some(later)));
+}
+
 #[test]
 fn whose_approval_a_later_slice_rests_on() {
     let verdict = |change: fn(&mut Snapshot)| {
