@@ -215,11 +215,12 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
             let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, &wave);
             let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
             // Seen much later than the look after its opening, force may have been switched on meanwhile.
-            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+            let now = desk.hub_now();
+            let lately = now <= announced.at + desk.snapshot.look_again * 2;
             let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
-            let fresh = if just_opened { announced.at } else { desk.now };
+            let fresh = if just_opened { announced.at } else { now };
             let (since, before) = carried.unwrap_or((fresh, fresh));
-            let since = if anew { desk.now } else { since };
+            let since = if anew { now } else { since };
             Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
         }
     };

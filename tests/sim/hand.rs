@@ -244,6 +244,7 @@ impl Process {
                 pull.remember(now);
                 pull.notices.retain(|sent| sent.before != *before);
                 pull.notices.push(SentNotice { before: *before, at: now });
+                pull.told.push(SentNotice { before: *before, at: now });
                 Ok(Ok(()))
             }
         }
