@@ -124,6 +124,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
         }
         match &wave.landed {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
+            None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
             Some(_) | None => {}
         }

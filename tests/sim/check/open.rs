@@ -71,7 +71,8 @@ impl Watch {
             return;
         }
         let later = proposal.part.slice > 0;
-        let fixed = kept.members.get(&key).filter(|_| goes_on || later).cloned();
+        // A climb of which everybody has left begins anew with those who are there.
+        let fixed = kept.members.get(&key).filter(|all| (goes_on || later) && !all.is_empty()).cloned();
         let all = fixed.unwrap_or(selected);
         let slice = proposal.part.partition.get(proposal.part.slice as usize);
         let of_slice = |name: &&ClusterName| slice.is_none_or(|slice| slice.contains(name));
