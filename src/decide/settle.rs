@@ -152,7 +152,10 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     // Of a climb of which slices are still to come only who ails is noted: the soak is one of all members.
     let soaked = soak::advance(wave, &health, tier, desk.now).map(|soaked| match whole {
         true => soaked,
-        false => Soaked { healthy_for: SignedDuration::ZERO, paused: true, begun: None, ..soaked },
+        false => {
+            let until = wave.soak.map_or(soaked.until, |before| before.until);
+            Soaked { healthy_for: SignedDuration::ZERO, until, paused: true, begun: None, ..soaked }
+        }
     });
     if soaked != wave.soak
         && let Some(soaked) = soaked

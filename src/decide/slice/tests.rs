@@ -246,6 +246,10 @@ fn the_soak_of_a_slice_is_none_of_the_whole() {
     };
     let first = soaked(&world).expect("the look is noted");
     assert_eq!((first.healthy_for, first.paused, first.begun), (SignedDuration::ZERO, true, None));
+    let next = noon() + SignedDuration::from_mins(2);
+    let reading = Reading { observed_at: next, since: None, ..healthy("1.1.0") };
+    facts(&mut world).readings.insert("bronze-1".into(), vec![reading]);
+    assert_eq!(changes(&crate::plan(&world, next)), [""; 0], "nothing new is to be noted");
     CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.1.0"));
     let later = noon() + SignedDuration::from_mins(4);
     for name in CLUSTERS {

@@ -34,7 +34,7 @@ pub struct Watch {
     outage_since: Option<Timestamp>,
     deadlines: BTreeMap<(Spot, String, u64), Timestamp>,
     /// Pull requests opened and writes made for a release on a tier.
-    opened: BTreeMap<(Spot, Version), u32>,
+    opened: BTreeMap<(Spot, Version, Vec<ClusterName>), u32>,
     writes: BTreeMap<(Spot, Version), u32>,
     /// Clusters that the bot's merges changed, and when.
     changed: Vec<(Timestamp, u32)>,

@@ -36,7 +36,7 @@ impl Watch {
         }
         self.fixes_members(world, kept, shown, proposal, moved);
         if moved.is_none() {
-            self.one_pull_request(world, shown, &spot, &version);
+            self.one_pull_request(world, shown, &spot, proposal);
         }
     }
 
@@ -92,7 +92,8 @@ impl Watch {
     }
 
     /// S3 (and S15): one pull request for a plugin and a tier, and one opening for each release.
-    fn one_pull_request(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+    fn one_pull_request(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, proposal: &Proposal) {
+        let version = &plain(&proposal.to);
         let pulls = shown.plugins[&spot.0].pulls.known();
         let open = |pull: &&decide::snapshot::Pull| pull.tier == spot.1 && pull.state == PullState::Open;
         if let Some(pull) = pulls.into_iter().flatten().find(open) {
@@ -106,7 +107,9 @@ impl Watch {
         }
         if world.open_pull(spot).is_none() {
             let slices = slices::most(world, spot) - 1;
-            let opened = self.opened.entry((spot.clone(), version.clone())).or_default();
+            // Whoever comes late brings a pull request of their own.
+            let late = if proposal.part.purpose == Purpose::CatchUp { proposal.members.clone() } else { Vec::new() };
+            let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
             *opened += 1;
             if *opened > MOST_OPENINGS + slices {
                 self.fails(world, format!("S15 opens {} {version} on {} for the fourth time", spot.0, spot.1));
