@@ -124,6 +124,11 @@ impl<'a> Desk<'a> {
         &self.policy.name
     }
 
+    /// This instant by the hub's clock, which dates everything that people see there.
+    pub(crate) fn hub_now(&self) -> Timestamp {
+        self.now - self.snapshot.hub.skew
+    }
+
     /// Remembers a transition of a wave, and sees it at once.
     pub(crate) fn record(&mut self, tier: &TierName, version: &Version, change: Change) {
         self.remember(tier, version, change, Urgency::Transition);

@@ -281,14 +281,17 @@ fn state(desk: &Desk<'_>, wave: &Wave, health: &Assessment, tier: &crate::Tier) 
     if let (Some(no), None) = (&wave.rejected, &wave.landed) {
         return WaveState::Rejected { at: no.at, by: no.by.clone(), pull: no.pull };
     }
-    if let (Some(withdrawn), None) = (&wave.withdrawn, &wave.landed) {
+    let early = slice::ends_early(desk, tier, wave);
+    if let (Some(withdrawn), None, false) = (&wave.withdrawn, &wave.landed, early) {
         return WaveState::Withdrawn { at: withdrawn.at, why: withdrawn.why.clone() };
     }
     if let Some(superseded) = &wave.superseded {
         return WaveState::Superseded { at: superseded.at, by: superseded.by.clone() };
     }
     let last = slice::following(desk, tier, wave).is_none();
-    match (&wave.landed, wave.soak, wave.converged) {
+    let before = || desk.page.landed_with(&tier.name, wave).into_iter().next_back()?.landed.as_ref();
+    let landed = if early { before() } else { wave.landed.as_ref() };
+    match (landed, wave.soak, wave.converged) {
         (Some(landed), Some(soaked), Some(_)) if last => WaveState::Soaking {
             landed: landed.at,
             healthy_for: soaked.healthy_for,

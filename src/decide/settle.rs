@@ -124,6 +124,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
         }
         match &wave.landed {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
+            None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
             Some(_) | None => {}
         }
@@ -147,13 +148,21 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, version, Change::Converged(desk.now));
     }
-    let soaked = soak::advance(wave, &health, tier, desk.now);
+    let whole = slice::following(desk, tier, wave).is_none();
+    // Of a climb of which slices are still to come only who ails is noted: the soak is one of all members.
+    let soaked = soak::advance(wave, &health, tier, desk.now).map(|soaked| match whole {
+        true => soaked,
+        false => {
+            let until = wave.soak.map_or(soaked.until, |before| before.until);
+            Soaked { healthy_for: SignedDuration::ZERO, until, paused: true, begun: None, ..soaked }
+        }
+    });
     if soaked != wave.soak
         && let Some(soaked) = soaked
     {
         desk.record_progress(&tier.name, version, Change::Soaked(soaked));
     }
-    if slice::following(desk, tier, wave).is_some() {
+    if !whole {
         return;
     }
     if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
@@ -230,9 +239,10 @@ fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (T
     let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, wave);
     let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
     // Seen much later than the look after its opening, force may have been switched on meanwhile.
-    let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
+    let now = desk.hub_now();
+    let lately = now <= announced.at + desk.snapshot.look_again * 2;
     let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
-    let fresh = if just_opened { announced.at } else { desk.now };
+    let fresh = if just_opened { announced.at } else { now };
     let (since, before) = carried.unwrap_or((fresh, fresh));
-    (if anew { desk.now } else { since }, before)
+    (if anew { now } else { since }, before)
 }

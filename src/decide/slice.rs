@@ -51,6 +51,18 @@ pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Por
     })
 }
 
+/// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
+/// with those that have moved, and soaks.
+pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
+    let taken_back = wave.withdrawn.is_some() && wave.landed.is_none() && wave.part.slice > 0;
+    let open = wave.superseded.is_none() && wave.rejected.is_none() && wave.failed.is_none();
+    if !taken_back || !open || following(desk, tier, wave).is_some() {
+        return false;
+    }
+    let moved = moved(desk, tier, wave);
+    !moved.is_empty() && holds(desk, tier, &moved, &wave.version)
+}
+
 /// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
 pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
     let tier = desk.policy.tiers.get(rung)?;

@@ -74,6 +74,10 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     let highest = desk.base(&tier.name).highest().cloned()?;
     let wave = desk.page.wave(&tier.name, &highest)?;
     let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
+    if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
+        return Some(wave);
+    }
+    let shelved = shelved && wave.finished.is_none();
     let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }

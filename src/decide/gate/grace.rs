@@ -114,7 +114,7 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         version: wave.version.clone(),
         pull: pull.number,
         before,
-        deadline: grace.deadline.max(desk.now + before),
+        deadline: grace.deadline.max(desk.hub_now() + before),
     };
     desk.act(action);
     desk.look_again();
@@ -396,5 +396,11 @@ mod tests {
         assert_eq!(grace(&fresh), Some(noon()), "seen late: nobody knows whether force was on when it was opened");
         fresh.look_again = SignedDuration::from_mins(15);
         assert_eq!(grace(&fresh), Some(ago(30)), "the look after the opening");
+        // The clock is the hub's, as the notices are.
+        fresh.hub.skew = SignedDuration::from_mins(10);
+        assert_eq!(grace(&fresh), Some(ago(30)), "twenty minutes later by the hub's clock");
+        let mut ahead = unapproved();
+        ahead.hub.skew = SignedDuration::from_mins(10);
+        assert_eq!(grace(&ahead), Some(ago(10)));
     }
 }
