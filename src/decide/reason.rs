@@ -95,6 +95,7 @@ pub enum Reason {
     ClosedDays { whose: Scope, why: String },
     NotFrozen,
     Frozen { why: String, by: Option<Person> },
+    FrozenByCommand { why: String, by: Person },
     // holds
     NotHeld,
     Held { by: Person, why: String },
@@ -271,6 +272,8 @@ impl fmt::Display for Reason {
             Self::NotFrozen => "no freeze".to_string(),
             Self::Frozen { why, by: Some(by) } => format!("frozen by {by}: {why}"),
             Self::Frozen { why, by: None } => format!("frozen: {why}"),
+            Self::FrozenByCommand { why, by } if why.is_empty() => format!("frozen by {by} with a command"),
+            Self::FrozenByCommand { why, by } => format!("frozen by {by} with a command: {why}"),
             Self::NotHeld => "nobody holds it".to_string(),
             Self::Held { by, why } if why.is_empty() => format!("held by {by}"),
             Self::Held { by, why } => format!("held by {by}: {why}"),

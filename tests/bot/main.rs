@@ -3,6 +3,7 @@
 // A test may start processes and ask the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
+mod freeze;
 mod ledger;
 mod settings;
 mod slices;

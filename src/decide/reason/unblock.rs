@@ -26,6 +26,9 @@ impl Reason {
             }
             Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
             Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
+            Self::FrozenByCommand { by, .. } => {
+                format!("{by} or anybody with write access: `/coldframe unfreeze` on this pull request")
+            }
             Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
             Self::Draft => "its author's team, by marking it ready for review".to_string(),
             Self::BetweenSlices { .. } => "time".to_string(),

@@ -95,7 +95,7 @@ plugins:
     signals: [{helmRelease: {namespace: loki, name: loki}}]
     next: every
     after: [cert-manager]
-people: {hold: admin, acknowledge: codeOwners, fail: codeOwners}
+people: {hold: admin, acknowledge: codeOwners, fail: codeOwners, freeze: admin}
 limits: {openPulls: 10, clustersPerHour: 50}
 schedule: 15m
 "#;
@@ -171,6 +171,7 @@ fn the_whole_format() {
         (wiring.people.hold, wiring.people.acknowledge, wiring.people.fail, wiring.people.rebuild),
         (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Write)
     );
+    assert_eq!(wiring.people.freeze, Right::Admin);
     let cert = &wiring.plugins[&"cert-manager".into()];
     assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });
     assert_eq!(cert.poll.as_secs(), 300);
