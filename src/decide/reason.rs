@@ -2,6 +2,7 @@
 //! pull request, the check, the dashboard and the terminal. Which reason applies is decided in
 //! `gate`.
 
+mod names;
 mod unblock;
 
 use alloc::boxed::Box;
@@ -105,7 +106,6 @@ pub enum Reason {
     HeadEdited { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
-    Mergeable,
     Conflict,
     MergeabilityUnknown,
     ChecksGreen,
@@ -169,7 +169,6 @@ pub enum Reason {
     // grace and force
     GraceOff,
     GraceRunning { deadline: Timestamp },
-    NoticeMissing { before: SignedDuration },
     GraceOver { deadline: Timestamp },
     ForceBlocked { by: Box<Reason> },
     LedgerOpen { why: String },
@@ -191,7 +190,6 @@ pub enum Reason {
     Unread { what: String, why: String },
     // alarms
     LookAgain,
-    WindowChanges,
     NoticeDue { before: SignedDuration },
 }
 
@@ -279,7 +277,6 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
-            Self::Mergeable => "it merges without conflicts".to_string(),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
             Self::ChecksGreen => "every required check is green".to_string(),
@@ -381,9 +378,6 @@ impl fmt::Display for Reason {
             Self::Reverted { version } => format!("{version} was taken off the base branch by somebody"),
             Self::GraceOff => "no grace period: it waits as long as it takes".to_string(),
             Self::GraceRunning { .. } => "merged without the missing approvals when the grace period ends".to_string(),
-            Self::NoticeMissing { before } => {
-                format!("the notice {} before the deadline has not gone out", spell(*before))
-            }
             Self::GraceOver { .. } => "the grace period is over".to_string(),
             Self::ForceBlocked { by } => format!("the grace period is over, but force waits: {by}"),
             Self::LedgerOpen { why } => {
@@ -418,7 +412,6 @@ impl fmt::Display for Reason {
             }
             Self::Unread { what, why } => format!("{what} could not be read: {why}"),
             Self::LookAgain => "clusters are on the way".to_string(),
-            Self::WindowChanges => "a window opens or closes".to_string(),
             Self::NoticeDue { before } => format!("the notice {} before the deadline is due", spell(*before)),
         };
         f.write_str(&text)
