@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Gate, Plan};
 use decide::snapshot::{
-    Command, CommandKind, Mergeable, OwnedPath, Place, Pull, PullState, Read, Review, ReviewDecision, ReviewVerdict,
+    CheckState, Command, CommandKind, Mergeable, OwnedPath, Place, Pull, PullState, Read, RequiredCheck, Review,
+    ReviewDecision, ReviewVerdict,
 };
 use decide::{ClusterName, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::fleet;
 use super::world::{BOT, Due, Noted, Spot, World};
+use super::{fleet, rights};
 
 /// Places of the base branch: one per cluster, or one for all.
 pub(crate) type Places = BTreeMap<Option<ClusterName>, Version>;
@@ -32,6 +33,12 @@ pub(crate) struct Hub {
     pub owners_of: BTreeMap<TierName, BTreeSet<Person>>,
     /// Who may not write.
     pub strangers: BTreeSet<Person>,
+    /// Who administers the repository.
+    pub admins: BTreeSet<Person>,
+    /// Branch rules ask for a review of each pull request.
+    pub asks_reviews: bool,
+    /// Ranges that stand where versions belong.
+    pub ranges: BTreeMap<Spot, String>,
     /// Who approves everything, and how long after it was written.
     pub approvers: Vec<(Person, SignedDuration)>,
     /// Who acknowledges everything.
@@ -79,11 +86,15 @@ impl Hub {
         self.pulls.get_mut(&number).map(|pull| &mut pull.shown)
     }
 
+    pub fn pull(&self, number: u64) -> Option<&Pull> {
+        self.pulls.get(&number).map(|pull| &pull.shown)
+    }
+
     pub fn has(&self, commit: &Sha) -> bool {
         self.written.contains_key(commit)
     }
 
-    fn people_of(&self, tier: &TierName) -> &BTreeSet<Person> {
+    pub fn people_of(&self, tier: &TierName) -> &BTreeSet<Person> {
         self.owners_of.get(tier).unwrap_or(&self.owners)
     }
 }
@@ -234,11 +245,28 @@ pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: Revi
 
 /// Somebody writes a command.
 pub(crate) fn command(world: &mut World, number: u64, who: &Person, what: CommandKind) {
-    let allowed = Read::Known(!world.hub.strangers.contains(who));
+    let allowed = Read::Known(rights::may(world, number, who, &what));
     let now = world.now;
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         pull.commands.push(Command { by: who.clone(), at: now, what, allowed });
+    }
+}
+
+/// A required check of a pull request is green, red or runs.
+pub(crate) fn check(world: &mut World, number: u64, name: String, state: CheckState) {
+    world.stir();
+    if let Some(Read::Known(checks)) = world.hub.pull_mut(number).map(|pull| &mut pull.checks) {
+        checks.retain(|check| check.name != name);
+        checks.push(RequiredCheck { name, state });
+    }
+}
+
+/// Somebody makes a draft of a pull request, or none any more.
+pub(crate) fn draft(world: &mut World, number: u64, draft: bool) {
+    world.stir();
+    if let Some(pull) = world.hub.pull_mut(number) {
+        pull.draft = draft;
     }
 }
 
@@ -283,6 +311,7 @@ pub(crate) fn merge(world: &mut World, number: u64, who: &Person, forced: bool) 
 /// Writes a version to the base branch; clusters follow.
 pub(crate) fn put(world: &mut World, spot: &Spot, members: &[ClusterName], version: &Version) {
     world.stir();
+    world.hub.ranges.remove(spot);
     let keys = world.keys(&spot.0, members);
     let followers = if keys == [None] { world.members(&spot.1, &spot.0) } else { members.to_vec() };
     let places = world.hub.base.entry(spot.clone()).or_default();
@@ -304,8 +333,11 @@ pub(super) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec
             let place = |(key, version): (&Option<ClusterName>, &Version)| Place {
                 file: file(spot, key.as_ref()),
                 cluster: key.clone(),
-                version: Read::Known(version.clone()),
-                range: None,
+                version: match world.hub.ranges.get(spot) {
+                    Some(range) => Read::Unread(format!("it holds the range {range}")),
+                    None => Read::Known(version.clone()),
+                },
+                range: world.hub.ranges.get(spot).cloned(),
             };
             (spot.1.clone(), standing.map(place).collect())
         })
@@ -336,7 +368,8 @@ pub(super) fn pulls(world: &mut World, plugin: &PluginName) -> Vec<Pull> {
                 .get(&pull.content)
                 .is_some_and(|written| places_of(world, &spot, &written.members) != written.before);
         let mergeable = if conflicts { Mergeable::Conflict } else { Mergeable::Yes };
-        Some(Pull { mergeable, ..pull.shown.clone() })
+        let review_decision = rights::reviewed(&world.hub, &pull.shown);
+        Some(Pull { mergeable, review_decision, ..pull.shown.clone() })
     };
     numbers.into_iter().filter_map(shown).collect()
 }
