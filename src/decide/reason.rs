@@ -306,6 +306,9 @@ impl fmt::Display for Reason {
                 format!("let through after {} without: {}", spell(*after), list(members))
             }
             Self::InTime => "within the progress deadline".to_string(),
+            Self::PastProgressDeadline { deadline, members } if members.is_empty() => {
+                format!("not healthy {} after it landed", spell(*deadline))
+            }
             Self::PastProgressDeadline { deadline, members } => {
                 format!("not healthy {} after it landed: {}", spell(*deadline), list(members))
             }

@@ -74,19 +74,74 @@ fn story() -> String {
 const BASE: &str = include_str!("base.yaml");
 const HEAD: &str = include_str!("head.txt");
 
-/// Every sheet of this folder.
+/// Every sheet of keys.
 pub fn sheets() -> Vec<Sheet> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/keys");
+    read_all("").into_iter().map(|(name, sheet)| Sheet { name, ..sheet }).collect()
+}
+
+/// The files of a folder beside this one, by name.
+fn read_all<T: serde::de::DeserializeOwned>(folder: &str) -> Vec<(String, T)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/keys").join(folder);
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "yaml") && !path.ends_with("base.yaml"));
     paths.sort();
-    let sheet = |path: PathBuf| {
+    let read = |path: PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().to_string();
         let text = fs::read_to_string(&path).unwrap();
-        let sheet: Sheet = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        Sheet { name, ..sheet }
+        let file = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (name, file)
     };
-    paths.into_iter().map(sheet).collect()
+    paths.into_iter().map(read).collect()
+}
+
+/// A reason, and a story in which it is given.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// Its name.
+    pub reason: String,
+    /// Keys of the policy.
+    #[serde(default)]
+    also: BTreeMap<String, Value>,
+    /// More of the head of the story.
+    #[serde(default)]
+    head: String,
+    story: String,
+}
+
+/// One file of such reasons.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaidSheet {
+    /// For people.
+    #[allow(dead_code)]
+    about: String,
+    #[serde(default)]
+    also: BTreeMap<String, Value>,
+    cases: Vec<Said>,
+}
+
+/// Every reason of the folder `said` with what its story tells.
+pub fn said() -> Vec<(String, Told)> {
+    let tell_one = |sheet: &SaidSheet, said: &Said| {
+        let mut policy: Value = serde_yaml::from_str(BASE).unwrap();
+        for (path, other) in sheet.also.iter().chain(&said.also) {
+            set(&mut policy, path, other);
+        }
+        (said.reason.clone(), played(&said.head, &serde_yaml::to_string(&policy).unwrap(), "", &said.story))
+    };
+    let sheets: Vec<(String, SaidSheet)> = read_all("said");
+    sheets.iter().flat_map(|(_, sheet)| sheet.cases.iter().map(|said| tell_one(sheet, said))).collect()
+}
+
+/// A story over the common head.
+fn played(head: &str, policy: &str, limits: &str, story: &str) -> Told {
+    let block = |key: &str, text: &str| match text.trim() {
+        "" | "{}" => String::new(),
+        _ => format!("{key}:\n{}", text.lines().map(|line| format!("  {line}\n")).collect::<String>()),
+    };
+    let (policy, limits) = (block("policy", policy), block("limits", limits));
+    tell(Path::new("case.story"), &format!("{HEAD}{head}\n{policy}{limits}{story}\n"))
 }
 
 impl Case {
@@ -113,13 +168,7 @@ impl Case {
     /// The story with the key at this value.
     pub fn tell(&self, sheet: &Sheet, value: &Value) -> Result<Told, String> {
         let (policy, limits) = self.texts(sheet, value);
-        let block = |key: &str, text: &str| match text.trim() {
-            "" | "{}" => String::new(),
-            _ => format!("{key}:\n{}", text.lines().map(|line| format!("  {line}\n")).collect::<String>()),
-        };
-        let (policy, limits) = (block("policy", &policy), block("limits", &limits));
-        let (head, story) = (&self.head, &self.story);
-        Ok(tell(Path::new("case.story"), &format!("{HEAD}{head}\n{policy}{limits}{story}\n")))
+        Ok(played(&self.head, &policy, &limits, &self.story))
     }
 
     /// The resolved policy with the key at this value, as a single pass of the bot reads it.
