@@ -186,3 +186,21 @@ fn gate_is_about(gate: Gate) -> &'static str {
         Gate::Soak => "How long all of them have to be healthy.",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// `./tests/run generated` writes it.
+    #[test]
+    fn the_committed_page_is_current_and_whole() {
+        let page = page().unwrap();
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md");
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(committed == page, "docs/reasons.md is not current; COLDFRAME_BLESS=1 ./tests/run generated writes it");
+        for sample in samples().unwrap() {
+            assert!(page.contains(&cell(&sample.reason.to_string())), "{}", sample.reason);
+        }
+    }
+}
