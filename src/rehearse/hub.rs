@@ -74,6 +74,12 @@ impl Hub {
         open.next().copied()
     }
 
+    /// The last pull request of a plugin on a tier, open or not.
+    pub fn last_pull(&self, plugin: &PluginName, tier: &TierName) -> Option<u64> {
+        let mut numbers = self.read.get(plugin)?.iter().rev();
+        numbers.find(|number| self.pulls.get(number).is_some_and(|pull| pull.shown.tier == *tier)).copied()
+    }
+
     /// The open pull request that holds a version of a plugin.
     pub fn open_with(&self, plugin: &PluginName, version: &Version) -> Option<u64> {
         let numbers = self.read.get(plugin)?.iter();

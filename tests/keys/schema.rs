@@ -88,3 +88,19 @@ fn a_walk_finds_what_stands_behind_references_and_choices() {
     assert_eq!(schema.name_of("tiers[gold].sok"), None);
     assert_eq!(schema.name_of("tiers.gold"), None);
 }
+
+/// The manual's page of a file names each of its keys, in code.
+#[test]
+fn the_manual_names_every_key() {
+    for (of, page) in [("policies/schema.json", "docs/policy.md"), ("policies/limits.schema.json", "docs/windows.md")] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+        let names = |key: &String| {
+            let name = key.rsplit('.').next().unwrap_or("");
+            [format!("`{name}`"), format!("{name}:"), format!("`{name}."), format!(".{name}`")]
+                .iter()
+                .any(|form| text.contains(form))
+        };
+        let missing: Vec<String> = Schema::read(of).keys().into_iter().filter(|key| !names(key)).collect();
+        assert!(missing.is_empty(), "{page} does not name:\n  {}", missing.join("\n  "));
+    }
+}

@@ -83,9 +83,11 @@ impl Stage {
     }
 
     fn at_pull(&mut self, who: &Person, plugin: &PluginName, tier: &TierName, act: PullAct) -> Result<(), Impossible> {
-        let Some(number) = self.world.hub.open_pull(plugin, tier) else {
-            return Err(self.nothing_open(plugin, tier));
-        };
+        // These may be said when it is merged, too: about what has landed, and between two slices.
+        let after_merge = matches!(act, PullAct::Fail { .. } | PullAct::Resume);
+        let open = self.world.hub.open_pull(plugin, tier);
+        let last = || self.world.hub.last_pull(plugin, tier).filter(|_| after_merge);
+        let Some(number) = open.or_else(last) else { return Err(self.nothing_open(plugin, tier)) };
         let world = &mut self.world;
         match act {
             PullAct::Approve => hub::review(world, number, who, ReviewVerdict::Approved),
