@@ -1,14 +1,14 @@
 //! The desk on which one plugin is decided: its facts, a working copy of its page of the ledger,
 //! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::gate::after::Pages;
 use crate::ledger::{Change, Entry, Ledger, PluginLedger};
-use crate::model::{Pin, PluginPolicy, Tier};
+use crate::model::{Early, Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
 use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
@@ -82,6 +82,8 @@ pub(crate) struct Desk<'a> {
     done: Decided,
     /// Clusters that stay on a version, now.
     pinned: BTreeMap<&'a ClusterName, &'a Pin>,
+    /// Clusters that are ahead of their tier, now: its turn is not theirs.
+    ahead: BTreeSet<&'a ClusterName>,
     /// The ledger as it came, for outages.
     pub ledger: &'a Ledger,
 }
@@ -108,6 +110,7 @@ impl<'a> Desk<'a> {
                 alarms: Vec::new(),
             },
             pinned: pinned(snapshot, policy, now),
+            ahead: ahead(snapshot, policy, now),
             ledger: &snapshot.ledger,
         }
     }
@@ -119,6 +122,11 @@ impl<'a> Desk<'a> {
 
     pub(crate) fn plugin(&self) -> &PluginName {
         &self.policy.name
+    }
+
+    /// This instant by the hub's clock, which dates everything that people see there.
+    pub(crate) fn hub_now(&self) -> Timestamp {
+        self.now - self.snapshot.hub.skew
     }
 
     /// Remembers a transition of a wave, and sees it at once.
@@ -222,20 +230,27 @@ impl<'a> Desk<'a> {
     fn places_elsewhere(&self, plugin: &PluginName, places: &'a [Place]) -> Vec<&'a Place> {
         let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
         let pins = policy.map(|policy| pinned(self.snapshot, policy, self.now)).unwrap_or_default();
-        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| !pins.contains_key(name))).collect()
+        let ahead = policy.map(|policy| ahead(self.snapshot, policy, self.now)).unwrap_or_default();
+        let apart = |name: &ClusterName| pins.contains_key(name) || ahead.contains(name);
+        places.iter().filter(|place| !place.cluster.as_ref().is_some_and(apart)).collect()
     }
 
-    /// The places of a tier that may change; none where they could not be read. Those of pinned
-    /// clusters are none of ours.
+    /// The places that a tier's turn may change; none where they could not be read. Those of pinned
+    /// clusters are none of ours, those of clusters ahead of the tier have moved.
     pub(crate) fn places(&self, tier: &TierName) -> Vec<&'a Place> {
-        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
-        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none())).collect()
+        let turn = |place: &&Place| place.cluster.as_ref().is_none_or(|name| !self.ahead.contains(name));
+        self.free_places(tier).filter(turn).collect()
     }
 
     /// The places of a tier that belong to these clusters, or to all of the tier.
     pub(crate) fn places_of(&self, tier: &TierName, clusters: &[&ClusterName]) -> Vec<&'a Place> {
         let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| clusters.contains(&name));
-        self.places(tier).into_iter().filter(of).collect()
+        self.free_places(tier).filter(of).collect()
+    }
+
+    fn free_places(&self, tier: &TierName) -> impl Iterator<Item = &'a Place> {
+        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none()))
     }
 
     /// What keeps a cluster on its version: the first pin that selects it and still holds.
@@ -252,8 +267,20 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
+    /// The clusters whose turn is the tier's, in the order of their names: those that it selects now,
+    /// without pinned ones and those that are ahead.
     pub(crate) fn selected(&self, tier: &Tier) -> Option<Vec<ClusterName>> {
+        Some(self.present(tier)?.into_iter().filter(|name| !self.ahead.contains(name)).collect())
+    }
+
+    /// The clusters of a tier that are ahead of it now, in the order of their names.
+    pub(crate) fn ahead(&self, tier: &Tier) -> Vec<ClusterName> {
+        let present = self.present(tier).filter(|_| !self.ahead.is_empty()).unwrap_or_default();
+        present.into_iter().filter(|name| self.ahead.contains(name)).collect()
+    }
+
+    /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
+    fn present(&self, tier: &Tier) -> Option<Vec<ClusterName>> {
         let clusters = self.snapshot.clusters.known()?;
         let mut names: Vec<ClusterName> = clusters
             .iter()
@@ -287,13 +314,26 @@ impl<'a> Desk<'a> {
     pub(crate) fn still(&self, tier: &Tier, clusters: &[&ClusterName]) -> Vec<ClusterName> {
         // An inventory without any cluster is a broken one; nobody is said to have left by it.
         let some = self.snapshot.clusters.known().is_some_and(|clusters| !clusters.is_empty());
-        match self.selected(tier).filter(|_| some) {
+        match self.present(tier).filter(|_| some) {
             Some(here) => {
                 clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect()
             }
             None => clusters.iter().map(|name| (*name).clone()).collect(),
         }
     }
+}
+
+fn ahead<'a>(snapshot: &'a Snapshot, policy: &'a PluginPolicy, now: Timestamp) -> BTreeSet<&'a ClusterName> {
+    let holds = |early: &&Early| early.until.is_none_or(|until| now < until);
+    let mut ahead = BTreeSet::new();
+    for tier in policy.tiers.iter().skip(1).filter(|tier| !tier.early.is_empty()) {
+        let selects = |cluster: &&Cluster| {
+            let early = || tier.early.iter().filter(holds).any(|early| early.select.matches(&cluster.labels));
+            tier.select.matches(&cluster.labels) && early()
+        };
+        ahead.extend(snapshot.clusters.known().into_iter().flatten().filter(selects).map(|cluster| &cluster.name));
+    }
+    ahead
 }
 
 fn pinned<'a>(snapshot: &'a Snapshot, policy: &'a PluginPolicy, now: Timestamp) -> BTreeMap<&'a ClusterName, &'a Pin> {

@@ -15,6 +15,7 @@ mod conveyor;
 mod cooldown;
 mod cut;
 mod desk;
+mod expiry;
 mod follow;
 mod gate;
 mod hotfix;

@@ -75,6 +75,7 @@ pub enum Reason {
     TierBelowFinished { tier: TierName, version: Version },
     TierBelowLetThrough { tier: TierName, version: Version },
     TierBelowUnfinished { tier: TierName, version: Version },
+    AheadOfTier { tier: TierName, version: Version },
     NothingNewer { version: Option<Version> },
     // approvals
     ApprovalNotAsked,
@@ -131,6 +132,10 @@ pub enum Reason {
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
     EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    Deprecated { version: Version, versions: String },
+    Expires { version: Version, at: Timestamp, why: String },
+    TooManyLive { version: Version, most: u32 },
+    PinEnded { at: Timestamp },
     SameContent { version: Version, running: Version },
     Yanked { version: Version },
     ReleaseChecksPending { version: Version, names: Vec<String> },
@@ -236,6 +241,9 @@ impl fmt::Display for Reason {
                 format!("{version} has left {tier} though not all were healthy there for the whole soak")
             }
             Self::TierBelowUnfinished { tier, version } => format!("{version} has not finished {tier}"),
+            Self::AheadOfTier { tier, version } => {
+                format!("{version} has finished {tier}, which is enough for clusters that are ahead of their tier")
+            }
             Self::NothingNewer { version: Some(version) } => {
                 format!("nothing newer than {version} is ready for this tier")
             }
@@ -322,6 +330,15 @@ impl fmt::Display for Reason {
                 let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
                 format!("the step from {from} to {to} is blocked: {why}{fixed}")
             }
+            Self::Deprecated { version, versions } => format!("{version} is deprecated (`{versions}`)"),
+            Self::Expires { version, at, why } if why.is_empty() => {
+                format!("{version} is to be left by {at:.0}")
+            }
+            Self::Expires { version, at, why } => format!("{version} is to be left by {at:.0}: {why}"),
+            Self::TooManyLive { version, most } => {
+                format!("{version} is to be left: more than {most} versions run")
+            }
+            Self::PinEnded { at } => format!("the pin that kept these clusters back ended at {at:.0}"),
             Self::SameContent { version, running } => {
                 format!("{version} is the same artefact as {running}, which runs here: it would change nothing")
             }

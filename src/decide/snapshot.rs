@@ -88,8 +88,8 @@ pub struct HubFacts {
     pub bot: Person,
     /// Whether a second App identity is set up that branch rules let bypass reviews.
     pub bypass: bool,
-    /// How far our clock and the hub's `Date` header differ; more than 30 s blocks force
-    /// (design: invariant S8).
+    /// How far our clock is ahead of the hub's `Date` header (behind: negative); more than 30 s either way
+    /// blocks force (design: invariant S8).
     pub skew: SignedDuration,
 }
 

@@ -5,6 +5,7 @@
 
 mod ledger;
 mod settings;
+mod slices;
 mod story;
 mod stubborn;
 mod support;

@@ -51,6 +51,10 @@ impl Reason {
             Self::EdgeBlocked { fixed_in: None, .. } => {
                 "a version it leaves out, or whoever edits the blocks".to_string()
             }
+            Self::Deprecated { .. } => "a newer release, or whoever edits `deprecated` in the policy file".to_string(),
+            Self::Expires { .. } => "a newer release, or whoever edits `expires` in the policy file".to_string(),
+            Self::TooManyLive { .. } => "the merge of a newer release on the tiers that run it".to_string(),
+            Self::PinEnded { .. } => "the merge, or whoever writes a new pin".to_string(),
             Self::SameContent { .. } => "a release with other content".to_string(),
             Self::Yanked { .. } => {
                 "whoever publishes it, by listing it again; a newer release; or whoever closes this pull request"
@@ -115,6 +119,7 @@ impl Reason {
             | Self::InTime
             | Self::Accepted
             | Self::EmptyTierPassed { .. }
+            | Self::AheadOfTier { .. }
             | Self::HotfixThroughWindows { .. }
             | Self::AfterNobody
             | Self::Follows

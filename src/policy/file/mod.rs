@@ -18,13 +18,13 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
-    BlueGreenFile, CanaryFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
+    BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
 };
 pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
     RollBackFile, SelectFile, SoakFile, TierFile,
 };
-pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
+pub use versions::{AfterFile, BlockFile, ExpiryFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
@@ -156,6 +156,8 @@ pub const SHAPES: &[&Shape] = &[
     &ChartFile::SHAPE,
     &VersionsFile::SHAPE,
     &BlockFile::SHAPE,
+    &ExpiryFile::SHAPE,
+    &EarlyFile::SHAPE,
     &HotfixFile::SHAPE,
     &AfterFile::SHAPE,
     &WriteFile::SHAPE,

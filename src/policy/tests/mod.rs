@@ -69,6 +69,9 @@ plugins:
       constraint: "^1.14"
       prereleases: true
       block: [{from: "<1.15", to: 1.15.0, why: CRD migration, fixedIn: 1.15.1, above: qa}, {to: "1.16.x", why: withdrawn}]
+      deprecated: "<1.12"
+      expires: [{versions: "<1.11", until: 2027-03-01, why: end of support}, {versions: 1.9.x, until: "2026-12-01T12:00:00Z"}]
+      maxLive: 3
     write:
       - file: clusters/{tier}/{cluster}/cert-manager.yaml
         document: {kind: HelmRelease, name: cert-manager}
@@ -208,6 +211,13 @@ fn the_whole_format() {
     assert_eq!((block.to.as_str(), block.why.as_str()), ("1.15.0", "CRD migration"));
     assert_eq!(block.fixed_in, "1.15.1".parse().ok());
     assert_eq!((&block.above, &withdrawn.above), (&Some("qa".into()), &None));
+    let plugin = &policy.plugins[0];
+    assert_eq!((plugin.deprecated.as_ref().map(|old| old.as_str()), plugin.max_live), (Some("<1.12"), Some(3)));
+    let expires: Vec<(&str, String, &str)> =
+        plugin.expires.iter().map(|e| (e.versions.as_str(), e.at.to_string(), e.why.as_str())).collect();
+    // That day included, in the zone of the file.
+    assert_eq!(expires[0], ("<1.11", "2027-03-01T23:00:00Z".to_string(), "end of support"));
+    assert_eq!(expires[1], ("1.9.x", "2026-12-01T12:00:00Z".to_string(), ""));
     assert_eq!(
         policy.plugins.iter().map(|plugin| plugin.next).collect::<Vec<_>>(),
         [Next::NewestFinished, Next::Every]
