@@ -131,7 +131,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         version: Some(written.version.clone()),
         state: PullState::Open,
         head: head.clone(),
-        opened_at: world.now,
+        opened_at: world.hub_now(),
         draft: false,
         mergeable: Mergeable::Yes,
         review_decision: ReviewDecision::NotRequired,
@@ -241,7 +241,7 @@ pub(super) fn approve_head(world: &mut World, number: u64, head: &Sha, who: &Per
 /// Somebody reviews what a pull request holds now.
 pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: ReviewVerdict) {
     let may_write = Read::Known(!world.hub.strangers.contains(who));
-    let now = world.now;
+    let now = world.hub_now();
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         let commit = pull.head.clone();
@@ -252,7 +252,7 @@ pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: Revi
 /// Somebody writes a command.
 pub(crate) fn command(world: &mut World, number: u64, who: &Person, what: CommandKind) {
     let allowed = Read::Known(rights::may(world, number, who, &what));
-    let now = world.now;
+    let now = world.hub_now();
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         pull.commands.push(Command { by: who.clone(), at: now, what, allowed });
@@ -278,7 +278,7 @@ pub(crate) fn draft(world: &mut World, number: u64, draft: bool) {
 
 /// Somebody closes a pull request.
 pub(crate) fn close(world: &mut World, number: u64, who: &Person) {
-    let now = world.now;
+    let now = world.hub_now();
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         pull.state = PullState::Closed { at: now, by: Some(who.clone()) };
@@ -298,7 +298,7 @@ pub(crate) fn push(world: &mut World, number: u64) {
 /// Merges a pull request unless it conflicts: what it holds is on the base branch now.
 pub(crate) fn merge(world: &mut World, number: u64, who: &Person, forced: bool) -> bool {
     let commit = world.commit();
-    let now = world.now;
+    let now = world.hub_now();
     let Some(pull) = world.hub.pulls.get(&number) else { return false };
     let spot = (pull.plugin.clone(), pull.shown.tier.clone());
     let Some(written) = world.hub.written.get(&pull.content).cloned() else { return false };

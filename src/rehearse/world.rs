@@ -222,6 +222,11 @@ impl World {
         if self.per_cluster.contains(plugin) { members.iter().cloned().map(Some).collect() } else { vec![None] }
     }
 
+    /// The hub's own time: the bot's clock may be ahead of it.
+    pub fn hub_now(&self) -> Timestamp {
+        self.now - self.snapshot.hub.skew
+    }
+
     /// A new commit.
     pub fn commit(&mut self) -> Sha {
         self.commits += 1;

@@ -162,12 +162,12 @@ impl Teller {
     fn pinned(&mut self, now: Timestamp, wave: &WaveReport, spot: &Spot) {
         let one = |pin: &Pinned| {
             let until = pin.until.map(|at| format!(" until {}", self.time(at))).unwrap_or_default();
-            format!("  … {} stays on {}{until}: {}", pin.cluster, pin.version, pin.why)
+            format!("{} stays on {}{until}: {}", pin.cluster, pin.version, pin.why)
         };
         let text = wave.pinned.iter().map(one).collect::<Vec<_>>().join("; ");
         if self.pinned.get(spot).map_or("", String::as_str) != text {
             if !text.is_empty() {
-                self.line(now, &text);
+                self.line(now, &format!("  … {text}"));
             }
             self.pinned.insert(spot.clone(), text);
         }
