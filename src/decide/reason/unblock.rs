@@ -75,7 +75,7 @@ impl Reason {
             }
             Self::Rejected { .. } => "a newer release".to_string(),
             Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
-            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
+            Self::GraceRunning { .. } | Self::NoticeDue { .. } => "time".to_string(),
             Self::ForceBlocked { by } => return by.unblock(),
             Self::LedgerOpen { .. } => {
                 "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
@@ -114,7 +114,6 @@ impl Reason {
             | Self::NotFrozen
             | Self::NotHeld
             | Self::HeadOurs
-            | Self::Mergeable
             | Self::ChecksGreen
             | Self::AllHealthy { .. }
             | Self::SoakNotAsked
@@ -139,8 +138,7 @@ impl Reason {
             | Self::GraceOver { .. }
             | Self::LedgerIntact
             | Self::WithinLimits
-            | Self::LookAgain
-            | Self::WindowChanges => return None,
+            | Self::LookAgain => return None,
         };
         Some(text)
     }
