@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::gate::after::Pages;
-use crate::ledger::{Change, Entry, Ledger, PluginLedger};
+use crate::ledger::{Change, Entry, Frozen, Ledger, PluginLedger};
 use crate::model::{Early, Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub opening: Vec<(PluginName, TierName)>,
     /// Pages of plugins that this plan has decided and others wait for.
     pub pages: Pages,
+    /// What people have frozen by commands.
+    pub freezes: Vec<Frozen>,
 }
 
 /// Over which time the cap of changed clusters counts.
@@ -52,7 +54,7 @@ impl Shared {
             })
             .collect();
         let open_pulls = u32::try_from(open_pulls).unwrap_or(u32::MAX);
-        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new() }
+        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
     }
 
     /// Clusters changed within the span before `now`.

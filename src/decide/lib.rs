@@ -17,6 +17,7 @@ mod cut;
 mod desk;
 mod expiry;
 mod follow;
+mod frozen;
 mod gate;
 mod hotfix;
 pub mod ids;

@@ -9,14 +9,16 @@ use crate::desk::{Decided, Desk, Shared};
 use crate::ledger::{Entry, Rebuild};
 use crate::plan::{Alarm, Plan, Record, Urgency};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
-use crate::{Sha, after, report, settle, tiers};
+use crate::{Sha, after, frozen, report, settle, tiers};
 
 /// Decides everything about one repository at one instant. Pure: the same snapshot and the same
 /// `now` give the same plan.
 pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     plan.entries.extend(rebuilds(snapshot));
-    let mut shared = Shared::count(snapshot, now);
+    let freezes = frozen::read(snapshot);
+    plan.entries.extend(freezes.entries);
+    let mut shared = Shared { freezes: freezes.all, ..Shared::count(snapshot, now) };
     let mut alarms: Vec<Alarm> = Vec::new();
     let plugins = &snapshot.policy.plugins;
     let mut decided: Vec<(usize, Decided)> = Vec::new();
@@ -68,8 +70,11 @@ fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
         CommandKind::Rebuild { cited } => {
             cited.len() >= 7 && lost.iter().any(|sha| sha.as_str().starts_with(cited.as_str()))
         }
-        CommandKind::Hold { .. } | CommandKind::Fail { .. } | CommandKind::Resume | CommandKind::Acknowledge { .. } => {
-            false
-        }
+        CommandKind::Hold { .. }
+        | CommandKind::Fail { .. }
+        | CommandKind::Resume
+        | CommandKind::Freeze { .. }
+        | CommandKind::Unfreeze
+        | CommandKind::Acknowledge { .. } => false,
     }
 }

@@ -26,6 +26,9 @@ impl Reason {
             }
             Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
             Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
+            Self::FrozenByCommand { by, .. } => {
+                format!("{by} or anybody with write access: `/coldframe unfreeze` on this pull request")
+            }
             Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
             Self::Draft => "its author's team, by marking it ready for review".to_string(),
             Self::BetweenSlices { .. } => "time".to_string(),
@@ -72,7 +75,7 @@ impl Reason {
             }
             Self::Rejected { .. } => "a newer release".to_string(),
             Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
-            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
+            Self::GraceRunning { .. } | Self::NoticeDue { .. } => "time".to_string(),
             Self::ForceBlocked { by } => return by.unblock(),
             Self::LedgerOpen { .. } => {
                 "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
@@ -111,7 +114,6 @@ impl Reason {
             | Self::NotFrozen
             | Self::NotHeld
             | Self::HeadOurs
-            | Self::Mergeable
             | Self::ChecksGreen
             | Self::AllHealthy { .. }
             | Self::SoakNotAsked
@@ -136,8 +138,7 @@ impl Reason {
             | Self::GraceOver { .. }
             | Self::LedgerIntact
             | Self::WithinLimits
-            | Self::LookAgain
-            | Self::WindowChanges => return None,
+            | Self::LookAgain => return None,
         };
         Some(text)
     }

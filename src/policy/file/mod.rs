@@ -85,6 +85,8 @@ record! {
         optional acknowledge "acknowledge": Word<Right>,
         /// `fail`: a release has failed on a tier after all. Default `write`: who sees trouble must be able to say so, and a newer release can always come.
         optional fail "fail": Word<Right>,
+        /// `freeze` and `unfreeze`. Default `write`: who sees trouble must be able to stop everything at once.
+        optional freeze "freeze": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }

@@ -52,7 +52,6 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
-    ("extends: [canary]", "1:11: `extends`: `canary` is not supported"),
     ("people: {force: codeOwners}", "1:10: `people`: `force` is not supported"),
     // strategies
     (
