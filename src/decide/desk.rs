@@ -2,17 +2,22 @@
 //! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
 
 use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::clusters::Finder;
+use crate::fleet::Fleet;
 use crate::gate::after::Pages;
 use crate::ledger::{Change, Entry, Ledger, PluginLedger};
+use crate::member::{Assessment, Question};
 use crate::model::{Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
-use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
-use crate::{ClusterName, PluginName, Reason, TierName, Version, follow};
+use crate::snapshot::{Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
+use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version, follow};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -73,6 +78,7 @@ pub(crate) struct Decided {
 /// One plugin under decision.
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
+    pub fleet: &'a Fleet,
     pub policy: &'a PluginPolicy,
     pub facts: Option<&'a PluginFacts>,
     pub now: Timestamp,
@@ -81,20 +87,38 @@ pub(crate) struct Desk<'a> {
     pub page: PluginLedger,
     done: Decided,
     /// Clusters that stay on a version, now.
-    pinned: BTreeMap<&'a ClusterName, &'a Pin>,
+    pinned: Pins<'a>,
+    /// Whom each tier of the plugin selects now, pinned ones left out.
+    selected: Vec<Clusters>,
     /// The ledger as it came, for outages.
     pub ledger: &'a Ledger,
+    memo: RefCell<Memo>,
+}
+
+/// Answers that stay the same while one plugin is decided: they rest on what was read and on their
+/// questions alone.
+#[derive(Default)]
+struct Memo {
+    bases: Vec<(TierName, Base)>,
+    /// The version that every place of a tier spells alike, where there is one.
+    everywhere: Vec<(TierName, Option<Version>)>,
+    /// Whom a tier selects, who was asked about, and who of them is still there.
+    still: Vec<(Clusters, Clusters, Clusters)>,
+    health: Vec<(Question, Rc<Assessment>)>,
 }
 
 impl<'a> Desk<'a> {
     pub(crate) fn new(
         snapshot: &'a Snapshot,
+        fleet: &'a Fleet,
         policy: &'a PluginPolicy,
         now: Timestamp,
         shared: &'a mut Shared,
     ) -> Self {
+        let pinned = pinned(snapshot, fleet, policy, now);
         Self {
             snapshot,
+            fleet,
             policy,
             facts: snapshot.plugins.get(&policy.name),
             now,
@@ -107,8 +131,14 @@ impl<'a> Desk<'a> {
                 climbs: Vec::new(),
                 alarms: Vec::new(),
             },
-            pinned: pinned(snapshot, policy, now),
+            selected: policy
+                .tiers
+                .iter()
+                .map(|tier| unpinned(&fleet.selected(snapshot, &tier.select), &pinned))
+                .collect(),
+            pinned,
             ledger: &snapshot.ledger,
+            memo: RefCell::default(),
         }
     }
 
@@ -191,7 +221,13 @@ impl<'a> Desk<'a> {
 
     /// What the base branch says about a tier; pinned clusters left out.
     pub(crate) fn base(&self, tier: &TierName) -> Base {
-        self.base_of(self.plugin(), tier)
+        let known = |memo: &Memo| memo.bases.iter().find(|(known, _)| known == tier).map(|(_, base)| base.clone());
+        let known = known(&self.memo.borrow());
+        known.unwrap_or_else(|| {
+            let base = self.base_of(self.plugin(), tier);
+            self.memo.borrow_mut().bases.push((tier.clone(), base.clone()));
+            base
+        })
     }
 
     /// The tier, when it follows releases by itself.
@@ -221,7 +257,7 @@ impl<'a> Desk<'a> {
     /// The places of another plugin that may change: those of clusters that it pins are not asked for.
     fn places_elsewhere(&self, plugin: &PluginName, places: &'a [Place]) -> Vec<&'a Place> {
         let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
-        let pins = policy.map(|policy| pinned(self.snapshot, policy, self.now)).unwrap_or_default();
+        let pins = policy.map(|policy| pinned(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
         places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| !pins.contains_key(name))).collect()
     }
 
@@ -233,9 +269,43 @@ impl<'a> Desk<'a> {
     }
 
     /// The places of a tier that belong to these clusters, or to all of the tier.
-    pub(crate) fn places_of(&self, tier: &TierName, clusters: &[&ClusterName]) -> Vec<&'a Place> {
-        let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| clusters.contains(&name));
+    pub(crate) fn places_of(&self, tier: &TierName, clusters: &[ClusterName]) -> Vec<&'a Place> {
+        let mut among = Finder::new(clusters);
+        let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| among.has(name));
         self.places(tier).into_iter().filter(of).collect()
+    }
+
+    /// What the places of these clusters hold, or those of all of the tier.
+    pub(crate) fn spread(&self, tier: &TierName, clusters: &[ClusterName]) -> Spread {
+        // Where all is one, what some of it is needs no look at each.
+        if let Some(version) = self.everywhere(tier).filter(|_| self.has_place(tier, clusters)) {
+            return Spread::of([&version].into_iter());
+        }
+        let places = self.places_of(tier, clusters);
+        let spread = Spread::of(places.iter().filter_map(|place| place.version.known()));
+        Spread { places: places.len(), ..spread }
+    }
+
+    /// The version that every place of a tier spells alike.
+    fn everywhere(&self, tier: &TierName) -> Option<Version> {
+        let known = |memo: &Memo| memo.everywhere.iter().find(|(known, _)| known == tier).map(|(_, one)| one.clone());
+        let known = known(&self.memo.borrow());
+        known.unwrap_or_else(|| {
+            let mut versions = self.places(tier).into_iter().map(|place| place.version.known());
+            let first = versions.next().flatten();
+            let alike = |version: &Version| first.is_some_and(|first| first.as_str() == version.as_str());
+            let one = first.filter(|_| versions.all(|version| version.is_some_and(alike))).cloned();
+            self.memo.borrow_mut().everywhere.push((tier.clone(), one.clone()));
+            one
+        })
+    }
+
+    /// Whether the first place of a tier that may change is for one of these clusters, or for all: so it
+    /// is mostly, and then nothing else has to be looked at.
+    fn has_place(&self, tier: &TierName, clusters: &[ClusterName]) -> bool {
+        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        let of = |name: &ClusterName| self.pin(name).is_none() && clusters.first() == Some(name);
+        places.first().is_some_and(|place| place.cluster.as_ref().is_none_or(of))
     }
 
     /// What keeps a cluster on its version: the first pin that selects it and still holds.
@@ -253,22 +323,24 @@ impl<'a> Desk<'a> {
     }
 
     /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
-    pub(crate) fn selected(&self, tier: &Tier) -> Option<Vec<ClusterName>> {
-        let clusters = self.snapshot.clusters.known()?;
-        let mut names: Vec<ClusterName> = clusters
-            .iter()
-            .filter(|cluster| tier.select.matches(&cluster.labels) && self.pin(&cluster.name).is_none())
-            .map(|cluster| cluster.name.clone())
-            .collect();
-        names.sort();
-        Some(names)
+    pub(crate) fn selected(&self, tier: &Tier) -> Option<Clusters> {
+        self.snapshot.clusters.known()?;
+        let mut tiers = self.policy.tiers.iter().zip(&self.selected);
+        let known = tiers.find(|(known, _)| known.name == tier.name && known.select == tier.select);
+        Some(match known {
+            Some((_, selected)) => selected.clone(),
+            None => unpinned(&self.fleet.selected(self.snapshot, &tier.select), &self.pinned),
+        })
     }
 
     /// The pinned clusters of a tier, in the order of their names.
     pub(crate) fn pinned_of(&self, tier: &Tier) -> Vec<Pinned> {
+        if self.pinned.is_empty() {
+            return Vec::new();
+        }
         let of_tier = |name: &ClusterName| self.labels(name).is_some_and(|labels| tier.select.matches(labels));
-        let shown = |(name, pin): (&&ClusterName, &&Pin)| Pinned {
-            cluster: (*name).clone(),
+        let shown = |(name, pin): (&ClusterName, &&Pin)| Pinned {
+            cluster: name.clone(),
             version: pin.version.clone(),
             until: pin.until,
             why: pin.why.clone(),
@@ -278,31 +350,98 @@ impl<'a> Desk<'a> {
 
     /// What selectors see of a cluster.
     pub(crate) fn labels(&self, name: &ClusterName) -> Option<&'a Labels> {
-        let clusters = self.snapshot.clusters.known()?;
-        clusters.iter().find(|cluster| cluster.name == *name).map(|cluster| &cluster.labels)
+        self.fleet.labels(self.snapshot, name)
     }
 
     /// Those of a wave's clusters that the tier still has, while the inventory can be read. Who left,
     /// or was pinned since, counts no more.
-    pub(crate) fn still(&self, tier: &Tier, clusters: &[&ClusterName]) -> Vec<ClusterName> {
+    pub(crate) fn still(&self, tier: &Tier, clusters: &Clusters) -> Clusters {
         // An inventory without any cluster is a broken one; nobody is said to have left by it.
         let some = self.snapshot.clusters.known().is_some_and(|clusters| !clusters.is_empty());
-        match self.selected(tier).filter(|_| some) {
-            Some(here) => {
-                clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect()
-            }
-            None => clusters.iter().map(|name| (*name).clone()).collect(),
-        }
+        let Some(here) = self.selected(tier).filter(|_| some) else { return clusters.clone() };
+        let same = |(tier, asked, _): &&(Clusters, Clusters, Clusters)| tier.is(&here) && asked.is(clusters);
+        let known = self.memo.borrow().still.iter().find(same).map(|(_, _, still)| still.clone());
+        known.unwrap_or_else(|| {
+            let still = among(&here, clusters);
+            self.memo.borrow_mut().still.push((here, clusters.clone(), still.clone()));
+            still
+        })
+    }
+
+    /// How clusters stand, asked once however often it is needed.
+    pub(crate) fn health(&self, question: Question, judge: impl FnOnce(&Question) -> Assessment) -> Rc<Assessment> {
+        let known = |memo: &Memo| memo.health.iter().find(|(known, _)| *known == question).map(|(_, all)| all.clone());
+        let known = known(&self.memo.borrow());
+        known.unwrap_or_else(|| {
+            let assessment = Rc::new(judge(&question));
+            self.memo.borrow_mut().health.push((question, assessment.clone()));
+            assessment
+        })
     }
 }
 
-fn pinned<'a>(snapshot: &'a Snapshot, policy: &'a PluginPolicy, now: Timestamp) -> BTreeMap<&'a ClusterName, &'a Pin> {
+/// Those of some clusters that are here, in their own order.
+fn among(here: &Clusters, clusters: &Clusters) -> Clusters {
+    if here == clusters {
+        return clusters.clone();
+    }
+    let mut here = Finder::new(here);
+    let there: Vec<bool> = clusters.iter().map(|name| here.has(name)).collect();
+    if there.iter().all(|there| *there) {
+        return clusters.clone();
+    }
+    clusters.iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name.clone()).collect()
+}
+
+/// Clusters that stay on a version.
+type Pins<'a> = BTreeMap<ClusterName, &'a Pin>;
+
+fn pinned<'a>(snapshot: &Snapshot, fleet: &Fleet, policy: &'a PluginPolicy, now: Timestamp) -> Pins<'a> {
     let holds = |pin: &&Pin| pin.until.is_none_or(|until| now < until);
-    let pins: Vec<&Pin> = policy.pins.iter().filter(holds).collect();
-    let clusters = snapshot.clusters.known().filter(|_| !pins.is_empty());
-    let of =
-        |cluster: &'a Cluster| Some((&cluster.name, *pins.iter().find(|pin| pin.select.matches(&cluster.labels))?));
-    clusters.into_iter().flatten().filter_map(of).collect()
+    let mut pinned = BTreeMap::new();
+    // The first one that selects a cluster counts.
+    for pin in policy.pins.iter().filter(holds).rev() {
+        pinned.extend(fleet.selected(snapshot, &pin.select).iter().map(|name| (name.clone(), pin)));
+    }
+    pinned
+}
+
+fn unpinned(selected: &Clusters, pinned: &Pins<'_>) -> Clusters {
+    if pinned.is_empty() {
+        return selected.clone();
+    }
+    selected.iter().filter(|name| !pinned.contains_key(*name)).cloned().collect()
+}
+
+/// What some places hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spread {
+    /// How many places there are, also of those that could not be read.
+    pub places: usize,
+    /// How many of them could be read.
+    pub read: usize,
+    /// The oldest version that could be read.
+    pub lowest: Option<Version>,
+    /// The newest.
+    pub highest: Option<Version>,
+}
+
+impl Spread {
+    fn of<'a>(versions: impl Iterator<Item = &'a Version>) -> Self {
+        let mut spread = Self::default();
+        for version in versions {
+            spread.read += 1;
+            spread.lowest = spread.lowest.filter(|lowest| lowest <= version).or_else(|| Some(version.clone()));
+            spread.highest = spread.highest.filter(|highest| highest > version).or_else(|| Some(version.clone()));
+        }
+        Self { places: spread.read, ..spread }
+    }
+
+    /// Whether there are places and all of them hold this version.
+    pub(crate) fn is(&self, version: &Version) -> bool {
+        let ends = [&self.lowest, &self.highest];
+        self.places > 0 && self.read == self.places && ends.iter().all(|end| end.as_ref() == Some(version))
+    }
 }
 
 /// What the base branch says about one tier.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use crate::desk::{Decided, Desk, Shared};
+use crate::fleet::Fleet;
 use crate::ledger::{Entry, Rebuild};
 use crate::plan::{Alarm, Plan, Record, Urgency};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
@@ -16,13 +17,14 @@ use crate::{Sha, after, report, settle, tiers};
 pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     plan.entries.extend(rebuilds(snapshot));
+    let fleet = Fleet::of(snapshot);
     let mut shared = Shared::count(snapshot, now);
     let mut alarms: Vec<Alarm> = Vec::new();
     let plugins = &snapshot.policy.plugins;
     let mut decided: Vec<(usize, Decided)> = Vec::new();
     for at in after::order(plugins) {
         let policy = &plugins[at];
-        let mut desk = Desk::new(snapshot, policy, now, &mut shared);
+        let mut desk = Desk::new(snapshot, &fleet, policy, now, &mut shared);
         settle::settle(&mut desk);
         tiers::decide(&mut desk);
         report::climbs(&mut desk);

@@ -89,9 +89,8 @@ fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.
 fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
-    let places = desk.places_of(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
-    let versions = places.into_iter().filter_map(|place| place.version.known());
-    versions.filter(|version| **version > wave.version).max().cloned()
+    let spread = desk.spread(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
+    spread.highest.filter(|highest| *highest > wave.version)
 }
 
 /// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
@@ -397,7 +396,7 @@ fn proposal(desk: &Desk<'_>, rung: usize, to: Version, portion: Portion, written
         from: slice::from(desk, tier, &portion.members),
         digest: release::pinned(desk, &to),
         part: portion.part,
-        members: portion.members,
+        members: portion.members.to_vec(),
         written,
         to,
     }

@@ -10,11 +10,12 @@ use std::time::Instant;
 use criterion::Criterion;
 use decide::ledger::{Change, Head, Landed, Part, Soaked};
 use decide::model::{Merge, MergeRule, Policy, Soak};
+use decide::readings::Row;
 use decide::selector::Selector;
 use decide::snapshot::{
     Cluster, Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Read, Reading, Release, Snapshot,
 };
-use decide::{ClusterName, Entry, Ledger, PluginName, PluginPolicy, Tier, TierName, Version};
+use decide::{ClusterName, Entry, Ledger, PluginName, PluginPolicy, Readings, Tier, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 const PLUGINS: usize = 200;
@@ -102,7 +103,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
                 releases: Read::Known(vec![release]),
                 base: Read::Known(TIERS.iter().map(|(tier, _)| (TierName::from(*tier), vec![place(tier)])).collect()),
                 pulls: Read::Known(Vec::new()),
-                readings: BTreeMap::new(),
+                readings: Readings::default(),
             },
         );
         policies.push(PluginPolicy::new(plugin, tiers.clone()));
@@ -157,12 +158,12 @@ fn fill(world: &mut Snapshot) {
 /// this version.
 fn scan(world: &Snapshot, wanted: &Version, at: Timestamp) -> usize {
     let fresh = at - SignedDuration::from_mins(5);
-    let good = |reading: &Reading| {
-        reading.health == Health::Healthy
-            && reading.observed_at >= fresh
-            && reading.running.as_ref().is_some_and(|running| running.proves(wanted))
+    let good = |row: &Row| {
+        row.fact.health == Health::Healthy
+            && row.observed_at() >= fresh
+            && row.fact.running.as_ref().is_some_and(|running| running.proves(wanted))
     };
-    world.plugins.values().flat_map(|facts| facts.readings.values().flatten()).filter(|reading| good(reading)).count()
+    world.plugins.values().flat_map(|facts| facts.readings.rows()).filter(|row| good(row)).count()
 }
 
 /// Resident memory of this process in bytes, where the system says so.

@@ -128,6 +128,10 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
 }
 
 fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+    let others = desk.policy.tiers.iter().filter(|other| other.name != tier.name);
+    if others.into_iter().all(|other| !desk.fleet.meet(&tier.select, &other.select)) {
+        return None;
+    }
     let clusters = desk.snapshot.clusters.known()?;
     clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).find_map(|cluster| {
         let tiers = desk.policy.tiers.iter().filter(|tier| tier.select.matches(&cluster.labels));

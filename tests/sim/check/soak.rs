@@ -129,13 +129,13 @@ fn looked_at(
     let mut look = Look::default();
     for member in members.iter().filter(|member| present(member)) {
         look.members += 1;
-        let readings = shown.plugins[&spot.0].readings.get(member);
+        let readings = shown.plugins[&spot.0].readings.of(member);
         let place = world.places_of(spot, std::slice::from_ref(member)).next().map(|place| place.cluster.clone());
         let Some(landed) = place.and_then(|at| world.first_held.get(&(spot.clone(), at, version.clone()))) else {
             look.unknown += 1;
             continue;
         };
-        let Some(reading) = readings.and_then(|all| all.first()) else {
+        let Some(reading) = readings.first().map(decide::readings::Row::reading) else {
             look.unknown += 1;
             continue;
         };
@@ -146,7 +146,7 @@ fn looked_at(
         }
         let this = reading.running.as_ref().is_some_and(|running| running.as_str() == wanted);
         match reading.health {
-            Health::Healthy if this && same_content(world, spot, version, reading) => {
+            Health::Healthy if this && same_content(world, spot, version, &reading) => {
                 look.healthy += 1;
                 look.oldest = Some(look.oldest.map_or(reading.observed_at, |oldest| oldest.min(reading.observed_at)));
                 look.since = look.since.max(reading.since);
