@@ -60,10 +60,50 @@ impl Shared {
         Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new() }
     }
 
+    /// How far it was used up before a plugin is decided.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { open_pulls: self.open_pulls, changed: self.changed.len(), opening: self.opening.len() }
+    }
+
+    /// What a plugin took since then.
+    pub(crate) fn since(&self, mark: &Mark, plugin: &PluginName) -> Taken {
+        Taken {
+            open_pulls: self.open_pulls - mark.open_pulls,
+            changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
+            opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
+            page: self.pages.get(plugin).cloned(),
+        }
+    }
+
+    /// Takes what a plugin took when it was decided.
+    pub(crate) fn take(&mut self, plugin: &PluginName, taken: &Taken) {
+        self.open_pulls = self.open_pulls.saturating_add(taken.open_pulls);
+        self.changed.extend_from_slice(&taken.changed);
+        self.opening.extend_from_slice(&taken.opening);
+        self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
+    }
+
     /// Clusters changed within the span before `now`.
     pub(crate) fn changed_lately(&self) -> u32 {
         self.changed.iter().fold(0, |sum, (_, clusters)| sum.saturating_add(*clusters))
     }
+}
+
+/// How far what all share was used up at one moment.
+pub(crate) struct Mark {
+    open_pulls: u32,
+    changed: usize,
+    opening: usize,
+}
+
+/// What one plugin took of what all share.
+#[derive(Default)]
+pub(crate) struct Taken {
+    open_pulls: u32,
+    changed: Vec<(Timestamp, u32)>,
+    opening: Vec<(PluginName, TierName)>,
+    /// Its page, where another plugin waits for it.
+    page: Option<PluginLedger>,
 }
 
 /// What was decided about one plugin.

@@ -20,7 +20,7 @@ macro_rules! text_id {
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 // Most names that are compared are copies of one.
-                Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+                self.is(other) || self.0 == other.0
             }
         }
 
@@ -32,7 +32,7 @@ macro_rules! text_id {
 
         impl Ord for $name {
             fn cmp(&self, other: &Self) -> Ordering {
-                if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+                if self.is(other) { Ordering::Equal } else { self.0.cmp(&other.0) }
             }
         }
 
@@ -46,6 +46,12 @@ macro_rules! text_id {
             /// Wraps the text as it is; who reads it from outside checks its form there.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(Arc::from(text.into()))
+            }
+
+            /// Whether both are copies of one, which says that they are equal at no cost.
+            #[allow(dead_code)] // not every kind of name is compared that often
+            pub(crate) fn is(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0)
             }
 
             /// The text as it was given.

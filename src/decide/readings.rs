@@ -159,8 +159,14 @@ impl Readings {
     /// The answers of one cluster, which begin at this row if there are any.
     fn from(&self, begin: usize, cluster: &ClusterName) -> &[Row] {
         let rows = self.rows.get(begin..).unwrap_or_default();
-        let count = rows.iter().take_while(|row| row.cluster == *cluster).count();
-        rows.get(..count).unwrap_or_default()
+        match rows.first() {
+            // Rows of one cluster share its name.
+            Some(first) if first.cluster == *cluster => {
+                let more = rows.iter().skip(1).take_while(|row| row.cluster.is(&first.cluster)).count();
+                rows.get(..=more).unwrap_or_default()
+            }
+            Some(_) | None => &[],
+        }
     }
 
     /// Every answer, in the order of the clusters' names.
@@ -212,11 +218,14 @@ impl<'a> Cursor<'a> {
     /// The answers of a cluster.
     pub(crate) fn of(&mut self, cluster: &ClusterName) -> &'a [Row] {
         let rows = &self.readings.rows;
-        if rows.get(self.next).is_none_or(|row| row.cluster != *cluster) {
-            self.next = rows.partition_point(|row| row.cluster < *cluster);
-        }
         let found = self.readings.from(self.next, cluster);
-        self.next += found.len();
+        if !found.is_empty() {
+            self.next += found.len();
+            return found;
+        }
+        let begin = rows.partition_point(|row| row.cluster < *cluster);
+        let found = self.readings.from(begin, cluster);
+        self.next = begin + found.len();
         found
     }
 }
