@@ -119,6 +119,8 @@ pub(crate) struct Decided {
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
     pub fleet: &'a Fleet,
+    /// The plugin's place in the file.
+    pub at: usize,
     pub policy: &'a PluginPolicy,
     pub facts: Option<&'a PluginFacts>,
     pub now: Timestamp,
@@ -151,14 +153,16 @@ impl<'a> Desk<'a> {
     pub(crate) fn new(
         snapshot: &'a Snapshot,
         fleet: &'a Fleet,
-        policy: &'a PluginPolicy,
+        at: usize,
         now: Timestamp,
         shared: &'a mut Shared,
     ) -> Self {
+        let policy = &snapshot.policy.plugins[at];
         let pinned = pinned(snapshot, fleet, policy, now);
         Self {
             snapshot,
             fleet,
+            at,
             policy,
             facts: snapshot.plugins.get(&policy.name),
             now,
@@ -171,11 +175,7 @@ impl<'a> Desk<'a> {
                 climbs: Vec::new(),
                 alarms: Vec::new(),
             },
-            selected: policy
-                .tiers
-                .iter()
-                .map(|tier| unpinned(&fleet.selected(snapshot, &tier.select), &pinned))
-                .collect(),
+            selected: fleet.of_tiers(at).map(|selected| unpinned(selected, &pinned)).collect(),
             pinned,
             ledger: &snapshot.ledger,
             memo: RefCell::default(),

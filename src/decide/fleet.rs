@@ -1,10 +1,9 @@
 //! The inventory as selectors see it: which clusters each tier of the policy selects, worked out once
 //! for all plugins. Whom pins take out of that is in `desk`.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::model::Policy;
 use crate::selector::{Labels, Selector};
 use crate::snapshot::{Cluster, Snapshot};
 use crate::{ClusterName, Clusters};
@@ -16,8 +15,10 @@ pub(crate) struct Fleet {
     by_name: Vec<usize>,
     /// Each selector of a tier or a pin once, and whom it selects in the order of their names.
     found: Vec<(Selector, Clusters)>,
-    /// Selectors of two tiers of a plugin that have a cluster in common.
-    together: BTreeSet<(usize, usize)>,
+    /// Which of them each tier of each plugin asks for, in the order of the file.
+    tiers: Vec<Vec<usize>>,
+    /// Whether two tiers of a plugin have a cluster in common, in the order of the file.
+    overlaps: Vec<bool>,
 }
 
 impl Fleet {
@@ -26,23 +27,34 @@ impl Fleet {
         let mut by_name: Vec<usize> = (0..clusters.len()).collect();
         by_name.sort_by(|a, b| clusters[*a].name.cmp(&clusters[*b].name));
         let mut fleet = Self { by_name, ..Self::default() };
-        let Policy { plugins, .. } = &snapshot.policy;
-        let mut compared = BTreeSet::new();
-        for plugin in plugins {
+        // Plugins mostly share their ladder: each two selectors are compared once.
+        let mut compared: BTreeMap<(usize, usize), bool> = BTreeMap::new();
+        for plugin in &snapshot.policy.plugins {
             let tiers: Vec<usize> = plugin.tiers.iter().map(|tier| fleet.add(clusters, &tier.select)).collect();
+            let mut overlaps = false;
             for (at, a) in tiers.iter().enumerate() {
                 for b in tiers.iter().skip(at + 1) {
-                    let pair = (*a.min(b), *a.max(b));
-                    if compared.insert(pair) && meet(&fleet.found[*a].1, &fleet.found[*b].1) {
-                        fleet.together.insert(pair);
-                    }
+                    let meet = || meet(&fleet.found[*a].1, &fleet.found[*b].1);
+                    overlaps |= *compared.entry((*a, *b)).or_insert_with(meet);
                 }
             }
+            fleet.tiers.push(tiers);
+            fleet.overlaps.push(overlaps);
             for pin in &plugin.pins {
                 fleet.add(clusters, &pin.select);
             }
         }
         fleet
+    }
+
+    /// Whom each tier of a plugin selects, by the plugin's place in the file.
+    pub(crate) fn of_tiers(&self, plugin: usize) -> impl Iterator<Item = &Clusters> {
+        self.tiers.get(plugin).into_iter().flatten().map(|at| &self.found[*at].1)
+    }
+
+    /// Whether two tiers of a plugin have a cluster in common.
+    pub(crate) fn overlap(&self, plugin: usize) -> bool {
+        self.overlaps.get(plugin).is_none_or(|overlaps| *overlaps)
     }
 
     fn add(&mut self, clusters: &[Cluster], select: &Selector) -> usize {
@@ -68,12 +80,6 @@ impl Fleet {
             Some(at) => self.found[at].1.clone(),
             None => self.look(snapshot.clusters.known().map_or(&[], Vec::as_slice), select),
         }
-    }
-
-    /// Whether two selectors of tiers of one plugin have a cluster in common.
-    pub(crate) fn meet(&self, one: &Selector, other: &Selector) -> bool {
-        let (Some(one), Some(other)) = (self.place(one), self.place(other)) else { return true };
-        self.together.contains(&(one.min(other), one.max(other)))
     }
 
     /// What selectors see of a cluster.

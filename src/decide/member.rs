@@ -13,7 +13,7 @@ use crate::clusters::Finder;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{HealthRule, Tier};
-use crate::plan::{MemberState, Members};
+use crate::plan::{MemberState, Members, Since};
 use crate::readings::{Fact, Readings, Row, Stamp};
 use crate::reason::MemberTrouble;
 use crate::snapshot::Health;
@@ -97,11 +97,11 @@ impl Question {
     fn answer(&self, readings: &Readings, now: Timestamp) -> Assessment {
         let mut cursor = readings.cursor();
         let mut orders = Orders::new(self, now);
-        let mut since: Vec<Stamp> = Vec::with_capacity(self.clusters.len());
+        let mut since = Since::Rows(readings.clone(), 0);
         let mut odd = Vec::new();
         let mut all = Together::default();
         for (at, cluster) in self.clusters.iter().enumerate() {
-            let rows = cursor.of(cluster);
+            let (begin, rows) = cursor.of(cluster);
             let order = orders.of(cluster);
             let state = match rows {
                 [row] if order.plainly_healthy(row) => Ok(row.since_stamp()),
@@ -113,11 +113,11 @@ impl Question {
             match state {
                 Ok(healthy) => {
                     all.add(rows, healthy);
-                    since.push(healthy);
+                    since.note(at, begin, rows.len(), healthy);
                 }
                 Err(other) => {
                     odd.push((at, other));
-                    since.push(Stamp::NONE);
+                    since.note(at, begin, rows.len(), Stamp::NONE);
                 }
             }
         }

@@ -19,6 +19,7 @@ mod members;
 
 pub use climb::{Climb, Pinned, Rung};
 pub use members::Members;
+pub(crate) use members::Since;
 
 /// One decision about one repository at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

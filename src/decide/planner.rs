@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::desk::{Decided, Desk, Shared, Taken};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Rebuild};
-use crate::model::{Limits, PluginPolicy};
+use crate::model::Limits;
 use crate::plan::{Alarm, Plan, Record, Urgency};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
 use crate::{PluginName, Sha, after, report, settle, tiers};
@@ -109,7 +109,7 @@ impl Planner {
             if waits || seen != part.seen || changed.contains(&policy.name) {
                 changed.insert(&policy.name);
                 let before = shared.mark();
-                decided.push((at, decide(snapshot, &self.fleet, policy, now, &mut shared, &awaited)));
+                decided.push((at, decide(snapshot, &self.fleet, at, now, &mut shared, &awaited)));
                 (part.seen, part.taken) = (seen, shared.since(&before, &policy.name));
             } else {
                 shared.take(&policy.name, &part.taken);
@@ -150,18 +150,19 @@ fn replace<T>(all: &mut Vec<T>, begin: usize, count: &mut usize, new: Vec<T>) {
 fn decide(
     snapshot: &Snapshot,
     fleet: &Fleet,
-    policy: &PluginPolicy,
+    at: usize,
     now: Timestamp,
     shared: &mut Shared,
     awaited: &BTreeSet<&PluginName>,
 ) -> Decided {
-    let mut desk = Desk::new(snapshot, fleet, policy, now, shared);
+    let mut desk = Desk::new(snapshot, fleet, at, now, shared);
     settle::settle(&mut desk);
     tiers::decide(&mut desk);
     report::climbs(&mut desk);
     let (done, page) = desk.close();
-    if awaited.contains(&policy.name) {
-        shared.pages.insert(policy.name.clone(), page);
+    let plugin = &snapshot.policy.plugins[at].name;
+    if awaited.contains(plugin) {
+        shared.pages.insert(plugin.clone(), page);
     }
     done
 }

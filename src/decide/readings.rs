@@ -13,10 +13,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::snapshot::{Health, Reading};
 use crate::{ClusterName, Digest, Version};
 
-/// Answers of the clusters about one plugin, one per signal, in the order of the clusters' names.
+/// Answers of the clusters about one plugin, one per signal, in the order of the clusters' names. A copy
+/// shares them until one of the two changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
-    rows: Vec<Row>,
+    rows: Arc<Vec<Row>>,
 }
 
 /// One answer: of which cluster, what it says and when. Kept small on purpose (48 bytes): what many
@@ -189,7 +190,7 @@ impl Readings {
             known.map_or_else(|| Arc::new(fact), |row| row.fact.clone())
         };
         let rows: Vec<Row> = readings.into_iter().map(|reading| row(&cluster, reading, shared)).collect();
-        self.rows.splice(begin..begin + count, rows);
+        Arc::make_mut(&mut self.rows).splice(begin..begin + count, rows);
     }
 
     /// Lets somebody change the answers of each cluster that gave some.
@@ -215,18 +216,16 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The answers of a cluster.
-    pub(crate) fn of(&mut self, cluster: &ClusterName) -> &'a [Row] {
-        let rows = &self.readings.rows;
-        let found = self.readings.from(self.next, cluster);
-        if !found.is_empty() {
-            self.next += found.len();
-            return found;
+    /// The answers of a cluster, and in which row they begin.
+    pub(crate) fn of(&mut self, cluster: &ClusterName) -> (usize, &'a [Row]) {
+        let mut begin = self.next;
+        let mut found = self.readings.from(begin, cluster);
+        if found.is_empty() {
+            begin = self.readings.rows.partition_point(|row| row.cluster < *cluster);
+            found = self.readings.from(begin, cluster);
         }
-        let begin = rows.partition_point(|row| row.cluster < *cluster);
-        let found = self.readings.from(begin, cluster);
         self.next = begin + found.len();
-        found
+        (begin, found)
     }
 }
 
@@ -248,7 +247,7 @@ impl FromIterator<(ClusterName, Vec<Reading>)> for Readings {
             }
             rows.extend(readings.into_iter().map(|reading| row(&cluster, reading, |fact| facts.share(fact))));
         }
-        Self { rows }
+        Self { rows: Arc::new(rows) }
     }
 }
 

@@ -128,8 +128,7 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
 }
 
 fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
-    let others = desk.policy.tiers.iter().filter(|other| other.name != tier.name);
-    if others.into_iter().all(|other| !desk.fleet.meet(&tier.select, &other.select)) {
+    if !desk.fleet.overlap(desk.at) {
         return None;
     }
     let clusters = desk.snapshot.clusters.known()?;

@@ -3,11 +3,12 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Member, MemberState};
-use crate::readings::Stamp;
-use crate::{ClusterName, Clusters};
+use crate::readings::{Row, Stamp};
+use crate::{ClusterName, Clusters, Readings};
 
 /// The clusters of a wave and how each stands, in the order of the wave. A copy shares them.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +27,39 @@ struct Roll {
 enum Usual {
     #[default]
     NotAsked,
-    /// Since when each is healthy; of an odd one it says nothing.
-    Healthy(Vec<Stamp>),
+    Healthy(Since),
+}
+
+/// Since when each of some clusters is healthy; of an odd one it says nothing.
+#[derive(Clone, Debug)]
+pub(crate) enum Since {
+    /// As this row says of the first cluster, and the next rows of the next ones.
+    Rows(Readings, usize),
+    /// As it is listed here.
+    Listed(Vec<Stamp>),
+}
+
+impl Since {
+    fn get(&self, at: usize) -> Option<Timestamp> {
+        match self {
+            Self::Rows(readings, begin) => readings.rows().get(begin + at)?.since(),
+            Self::Listed(since) => since.get(at)?.get(),
+        }
+    }
+
+    /// Notes the next cluster: how many are noted already, in which row its answers begin, and since
+    /// when it is healthy. As long as each has one row after the other nothing has to be written.
+    pub(crate) fn note(&mut self, at: usize, begin: usize, answers: usize, since: Stamp) {
+        match self {
+            Self::Listed(all) => all.push(since),
+            Self::Rows(_, first) if at == 0 && answers == 1 => *first = begin,
+            Self::Rows(_, first) if *first + at == begin && answers == 1 => {}
+            Self::Rows(readings, first) => {
+                let before = readings.rows().iter().skip(*first).take(at).map(Row::since_stamp);
+                *self = Self::Listed(before.chain([since]).collect());
+            }
+        }
+    }
 }
 
 impl Members {
@@ -37,7 +69,7 @@ impl Members {
     }
 
     /// Clusters that are healthy, each since its time, but for the odd ones.
-    pub(crate) fn healthy_but(clusters: Clusters, since: Vec<Stamp>, odd: Vec<(usize, MemberState)>) -> Self {
+    pub(crate) fn healthy_but(clusters: Clusters, since: Since, odd: Vec<(usize, MemberState)>) -> Self {
         Self(Arc::new(Roll { clusters, usual: Usual::Healthy(since), odd }))
     }
 
@@ -90,9 +122,7 @@ impl Members {
             let state = match (odd.next_if(|(place, _)| *place == at), &self.0.usual) {
                 (Some((_, state)), _) => state.clone(),
                 (None, Usual::NotAsked) => MemberState::NotAsked,
-                (None, Usual::Healthy(since)) => {
-                    MemberState::Healthy { since: since.get(at).and_then(|since| since.get()) }
-                }
+                (None, Usual::Healthy(since)) => MemberState::Healthy { since: since.get(at) },
             };
             Member { cluster: cluster.clone(), state }
         })
@@ -113,7 +143,7 @@ impl FromIterator<Member> for Members {
             | MemberState::Failed(_) => None,
         };
         let usual = if members.iter().any(|member| since(member).is_some()) {
-            Usual::Healthy(members.iter().map(|member| Stamp::maybe(since(member).flatten())).collect())
+            Usual::Healthy(Since::Listed(members.iter().map(|member| Stamp::maybe(since(member).flatten())).collect()))
         } else {
             Usual::NotAsked
         };

@@ -11,7 +11,7 @@ use crate::ledger::Change;
 use crate::model::After;
 use crate::snapshot::{Health, PluginFacts, PullState, Read, Reading};
 use crate::testing::*;
-use crate::{Action, TierName};
+use crate::{Action, PluginPolicy, TierName};
 
 /// Numbers that look random and are the same each time (Knuth's constants).
 struct Dice(u64);
