@@ -86,9 +86,13 @@ pub struct Serve {
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The plugin
-    pub plugin: String,
+    #[arg(required_unless_present = "reasons")]
+    pub plugin: Option<String>,
     /// Only this tier
     pub tier: Option<String>,
+    /// Every reason that there is instead, with what unblocks it, as a Markdown page; no hub is asked
+    #[arg(long, conflicts_with = "plugin")]
+    pub reasons: bool,
     /// Shared settings.
     #[command(flatten)]
     pub settings: Settings,

@@ -77,13 +77,16 @@ pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every gate of a plugin's waves.
+/// Every gate of a plugin's waves, or the page of all reasons.
 pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
+    let Some(plugin) = arguments.plugin.as_deref().map(PluginName::from) else {
+        say(tell::reasons::page()?.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
+    };
     let mut rooms = open_one(&arguments.settings).await?;
     let (seen, plan) = tick::look(&mut rooms).await?;
     let now = clock::now();
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
-    let plugin = PluginName::from(arguments.plugin.as_str());
     let tier = arguments.tier.as_deref().map(TierName::from);
     say(&tell::explain(&view, &plugin, tier.as_ref(), now)?)?;
     Ok(ExitCode::SUCCESS)

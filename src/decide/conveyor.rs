@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::cooldown::cooling;
 use crate::desk::Desk;
 use crate::gate::{Standing, hold};
-use crate::ledger::Wave;
+use crate::ledger::{Purpose, Wave};
 use crate::model::{Next, Tier};
 use crate::plan::Verdict;
 use crate::release::{finished, noes, stopped};
@@ -53,7 +53,19 @@ pub(crate) fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let floor = floor(desk, tier);
     let Some(below) = rung.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
     let ready = finished(desk, below).into_iter();
-    ready.filter(|version| floor.as_ref().is_none_or(|floor| version > floor)).collect()
+    let above = |version: &Version| floor.as_ref().is_none_or(|floor| version > floor);
+    ready.filter(|version| above(version) || only_early(desk, tier, version)).collect()
+}
+
+/// Whether a version is the newest on a tier only because clusters that were ahead of it run it: the
+/// others get it in their turn.
+fn only_early(desk: &Desk<'_>, tier: &Tier, version: &Version) -> bool {
+    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|wave| wave.version == *version);
+    let base = desk.base(&tier.name);
+    base.highest() == Some(version)
+        && base.lowest().is_some_and(|lowest| lowest < version)
+        && waves.next().is_some_and(|wave| wave.part.purpose == Purpose::Early)
+        && waves.all(|wave| wave.part.purpose == Purpose::Early)
 }
 
 /// What a release has to be newer than: what runs, what failed here, what a person refused here.
@@ -128,6 +140,11 @@ pub(crate) fn overtaking(
     let candidate = candidate(desk, rung)?;
     if !standing.ours() || pull.state != PullState::Open {
         return None;
+    }
+    // The tier's own turn takes the pull request of clusters that are ahead of it.
+    if wave.part.purpose == Purpose::Early {
+        let stays = standing.held || standing.approved_by_anybody || told(wave, pull);
+        return (!stays && cooling(desk, rung, &candidate).is_none()).then_some(candidate);
     }
     // A hotfix moves any: what was approved and announced was another release.
     let urgent = candidate > wave.version || !hotfix::is_one(desk.policy, wave);

@@ -1,7 +1,7 @@
 //! The desk on which one plugin is decided: its facts, a working copy of its page of the ledger,
 //! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -11,9 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clusters::Finder;
 use crate::fleet::Fleet;
 use crate::gate::after::Pages;
-use crate::ledger::{Change, Entry, Ledger, PluginLedger};
+use crate::ledger::{Change, Entry, Frozen, Ledger, PluginLedger};
 use crate::member::{Assessment, Question};
-use crate::model::{Pin, PluginPolicy, Tier};
+use crate::model::{Early, Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
 use crate::snapshot::{Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     pub opening: Vec<(PluginName, TierName)>,
     /// Pages of plugins that this plan has decided and others wait for.
     pub pages: Pages,
+    /// What people have frozen by commands.
+    pub freezes: Vec<Frozen>,
 }
 
 /// Over which time the cap of changed clusters counts.
@@ -57,7 +59,7 @@ impl Shared {
             })
             .collect();
         let open_pulls = u32::try_from(open_pulls).unwrap_or(u32::MAX);
-        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new() }
+        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
     }
 
     /// How far it was used up before a plugin is decided.
@@ -130,7 +132,11 @@ pub(crate) struct Desk<'a> {
     done: Decided,
     /// Clusters that stay on a version, now.
     pinned: Pins<'a>,
+    /// Clusters that are ahead of their tier, now: its turn is not theirs.
+    ahead: BTreeSet<ClusterName>,
     /// Whom each tier of the plugin selects now, pinned ones left out.
+    present: Vec<Clusters>,
+    /// Those of them whose turn is the tier's.
     selected: Vec<Clusters>,
     /// The ledger as it came, for outages.
     pub ledger: &'a Ledger,
@@ -159,6 +165,15 @@ impl<'a> Desk<'a> {
     ) -> Self {
         let policy = &snapshot.policy.plugins[at];
         let pinned = pinned(snapshot, fleet, policy, now);
+        let ahead = ahead(snapshot, fleet, policy, now);
+        let free = |selected| {
+            if pinned.is_empty() {
+                Clusters::clone(selected)
+            } else {
+                without(selected, |name| pinned.contains_key(name))
+            }
+        };
+        let present: Vec<Clusters> = fleet.of_tiers(at).map(free).collect();
         Self {
             snapshot,
             fleet,
@@ -175,8 +190,13 @@ impl<'a> Desk<'a> {
                 climbs: Vec::new(),
                 alarms: Vec::new(),
             },
-            selected: fleet.of_tiers(at).map(|selected| unpinned(selected, &pinned)).collect(),
+            selected: match ahead.is_empty() {
+                true => present.clone(),
+                false => present.iter().map(|present| without(present, |name| ahead.contains(name))).collect(),
+            },
+            present,
             pinned,
+            ahead,
             ledger: &snapshot.ledger,
             memo: RefCell::default(),
         }
@@ -189,6 +209,11 @@ impl<'a> Desk<'a> {
 
     pub(crate) fn plugin(&self) -> &PluginName {
         &self.policy.name
+    }
+
+    /// This instant by the hub's clock, which dates everything that people see there.
+    pub(crate) fn hub_now(&self) -> Timestamp {
+        self.now - self.snapshot.hub.skew
     }
 
     /// Remembers a transition of a wave, and sees it at once.
@@ -298,21 +323,28 @@ impl<'a> Desk<'a> {
     fn places_elsewhere(&self, plugin: &PluginName, places: &'a [Place]) -> Vec<&'a Place> {
         let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
         let pins = policy.map(|policy| pinned(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
-        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| !pins.contains_key(name))).collect()
+        let ahead = policy.map(|policy| ahead(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
+        let apart = |name: &ClusterName| pins.contains_key(name) || ahead.contains(name);
+        places.iter().filter(|place| !place.cluster.as_ref().is_some_and(apart)).collect()
     }
 
-    /// The places of a tier that may change; none where they could not be read. Those of pinned
-    /// clusters are none of ours.
+    /// The places that a tier's turn may change; none where they could not be read. Those of pinned
+    /// clusters are none of ours, those of clusters ahead of the tier have moved.
     pub(crate) fn places(&self, tier: &TierName) -> Vec<&'a Place> {
-        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
-        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none())).collect()
+        let turn = |place: &&Place| place.cluster.as_ref().is_none_or(|name| !self.ahead.contains(name));
+        self.free_places(tier).filter(turn).collect()
     }
 
     /// The places of a tier that belong to these clusters, or to all of the tier.
     pub(crate) fn places_of(&self, tier: &TierName, clusters: &[ClusterName]) -> Vec<&'a Place> {
         let mut among = Finder::new(clusters);
         let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| among.has(name));
-        self.places(tier).into_iter().filter(of).collect()
+        self.free_places(tier).filter(of).collect()
+    }
+
+    fn free_places(&self, tier: &TierName) -> impl Iterator<Item = &'a Place> {
+        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none()))
     }
 
     /// What the places of these clusters hold, or those of all of the tier.
@@ -331,7 +363,7 @@ impl<'a> Desk<'a> {
         let known = |memo: &Memo| memo.everywhere.iter().find(|(known, _)| known == tier).map(|(_, one)| one.clone());
         let known = known(&self.memo.borrow());
         known.unwrap_or_else(|| {
-            let mut versions = self.places(tier).into_iter().map(|place| place.version.known());
+            let mut versions = self.free_places(tier).map(|place| place.version.known());
             let first = versions.next().flatten();
             let alike = |version: &Version| first.is_some_and(|first| first.as_str() == version.as_str());
             let one = first.filter(|_| versions.all(|version| version.is_some_and(alike))).cloned();
@@ -362,15 +394,33 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
+    /// The clusters whose turn is the tier's, in the order of their names: those that it selects now,
+    /// without pinned ones and those that are ahead.
     pub(crate) fn selected(&self, tier: &Tier) -> Option<Clusters> {
+        match self.rung(tier) {
+            Some(at) => self.snapshot.clusters.known().and_then(|_| self.selected.get(at)).cloned(),
+            None => Some(without(&self.present(tier)?, |name| self.ahead.contains(name))),
+        }
+    }
+
+    /// The clusters of a tier that are ahead of it now, in the order of their names.
+    pub(crate) fn ahead(&self, tier: &Tier) -> Clusters {
+        let present = self.present(tier).filter(|_| !self.ahead.is_empty()).unwrap_or_default();
+        without(&present, |name| !self.ahead.contains(name))
+    }
+
+    /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
+    fn present(&self, tier: &Tier) -> Option<Clusters> {
         self.snapshot.clusters.known()?;
-        let mut tiers = self.policy.tiers.iter().zip(&self.selected);
-        let known = tiers.find(|(known, _)| known.name == tier.name && known.select == tier.select);
-        Some(match known {
-            Some((_, selected)) => selected.clone(),
-            None => unpinned(&self.fleet.selected(self.snapshot, &tier.select), &self.pinned),
+        Some(match self.rung(tier) {
+            Some(at) => self.present.get(at)?.clone(),
+            None => without(&self.fleet.selected(self.snapshot, &tier.select), |name| self.pin(name).is_some()),
         })
+    }
+
+    /// Which tier of this plugin it is; none of another's.
+    fn rung(&self, tier: &Tier) -> Option<usize> {
+        self.policy.tiers.iter().position(|known| known.name == tier.name && known.select == tier.select)
     }
 
     /// The pinned clusters of a tier, in the order of their names.
@@ -398,7 +448,7 @@ impl<'a> Desk<'a> {
     pub(crate) fn still(&self, tier: &Tier, clusters: &Clusters) -> Clusters {
         // An inventory without any cluster is a broken one; nobody is said to have left by it.
         let some = self.snapshot.clusters.known().is_some_and(|clusters| !clusters.is_empty());
-        let Some(here) = self.selected(tier).filter(|_| some) else { return clusters.clone() };
+        let Some(here) = self.present(tier).filter(|_| some) else { return clusters.clone() };
         let same = |(tier, asked, _): &&(Clusters, Clusters, Clusters)| tier.is(&here) && asked.is(clusters);
         let known = self.memo.borrow().still.iter().find(same).map(|(_, _, still)| still.clone());
         known.unwrap_or_else(|| {
@@ -436,6 +486,19 @@ fn among(here: &Clusters, clusters: &Clusters) -> Clusters {
 /// Clusters that stay on a version.
 type Pins<'a> = BTreeMap<ClusterName, &'a Pin>;
 
+fn ahead(snapshot: &Snapshot, fleet: &Fleet, policy: &PluginPolicy, now: Timestamp) -> BTreeSet<ClusterName> {
+    let holds = |early: &&Early| early.until.is_none_or(|until| now < until);
+    let mut ahead = BTreeSet::new();
+    for tier in policy.tiers.iter().skip(1).filter(|tier| !tier.early.is_empty()) {
+        let early = |name: &&ClusterName| {
+            let labels = fleet.labels(snapshot, name);
+            labels.is_some_and(|labels| tier.early.iter().filter(holds).any(|early| early.select.matches(labels)))
+        };
+        ahead.extend(fleet.selected(snapshot, &tier.select).iter().filter(early).cloned());
+    }
+    ahead
+}
+
 fn pinned<'a>(snapshot: &Snapshot, fleet: &Fleet, policy: &'a PluginPolicy, now: Timestamp) -> Pins<'a> {
     let holds = |pin: &&Pin| pin.until.is_none_or(|until| now < until);
     let mut pinned = BTreeMap::new();
@@ -446,11 +509,12 @@ fn pinned<'a>(snapshot: &Snapshot, fleet: &Fleet, policy: &'a PluginPolicy, now:
     pinned
 }
 
-fn unpinned(selected: &Clusters, pinned: &Pins<'_>) -> Clusters {
-    if pinned.is_empty() {
-        return selected.clone();
+/// The others of some clusters, in their order.
+fn without(clusters: &Clusters, is: impl Fn(&ClusterName) -> bool) -> Clusters {
+    if !clusters.iter().any(&is) {
+        return clusters.clone();
     }
-    selected.iter().filter(|name| !pinned.contains_key(*name)).cloned().collect()
+    clusters.iter().filter(|name| !is(name)).cloned().collect()
 }
 
 /// What some places hold.

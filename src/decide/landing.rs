@@ -41,7 +41,8 @@ fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
 fn departures(desk: &mut Desk<'_>, tier: &Tier) {
     let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
     for wave in present {
-        let begun = wave.landed.is_some() || (wave.part.slice > 0 && !wave.is_over());
+        let goes_on = !wave.is_over() || wave.finished.is_some() || slice::ends_early(desk, tier, &wave);
+        let begun = wave.landed.is_some() || (wave.part.slice > 0 && goes_on);
         if !begun || wave.failed.is_some() {
             continue;
         }

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 
 use crate::desk::{Decided, Desk, Shared, Taken};
 use crate::fleet::Fleet;
-use crate::ledger::{Entry, Rebuild};
+use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
 use crate::plan::{Alarm, Plan, Record, Urgency};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
-use crate::{PluginName, Sha, after, report, settle, tiers};
+use crate::{PluginName, Sha, after, frozen, report, settle, tiers};
 
 /// Decides everything about one repository at one instant. Pure: the same snapshot and the same
 /// `now` give the same plan.
@@ -30,7 +30,7 @@ pub struct Planner {
     /// What each plugin has in the plan and took of what all share, in the order of the file.
     parts: Vec<Part>,
     /// How many entries are no plugin's.
-    rebuilds: usize,
+    common: usize,
     plan: Plan,
 }
 
@@ -43,16 +43,17 @@ struct Part {
     climbs: usize,
     /// The first of its alarms that rings.
     alarm: Option<Alarm>,
-    /// How far caps were used up when it was decided.
+    /// What it saw of that when it was decided.
     seen: Seen,
     taken: Taken,
 }
 
-/// What a plugin sees of the caps that all share; nothing of one that the policy does not set.
+/// What a plugin sees of what all share; nothing of a cap that the policy does not set.
 #[derive(Default, PartialEq)]
 struct Seen {
     open_pulls: Option<u32>,
     changed: Option<Vec<(Timestamp, u32)>>,
+    freezes: Vec<Frozen>,
 }
 
 impl Seen {
@@ -60,6 +61,7 @@ impl Seen {
         Self {
             open_pulls: limits.open_pulls.map(|_| shared.open_pulls),
             changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
+            freezes: shared.freezes.clone(),
         }
     }
 }
@@ -72,7 +74,7 @@ impl Planner {
             fleet: Fleet::of(snapshot),
             order: after::order(plugins),
             parts: plugins.iter().map(|_| Part::default()).collect(),
-            rebuilds: 0,
+            common: 0,
             plan: Plan::default(),
         };
         let all: Vec<&PluginName> = plugins.iter().map(|plugin| &plugin.name).collect();
@@ -86,21 +88,22 @@ impl Planner {
     }
 
     /// Decides the named plugins again, and whatever hangs on them: plugins that wait for them, and those
-    /// after them that see a shared cap used up differently.
+    /// after them that see a shared cap used up differently, or other freezes.
     ///
     /// The names have to cover each plugin whose facts or page of the ledger differ from those of the last
     /// time; policy, inventory, hub, outages and the state of the ledger have to be what they were (a new
     /// planner is for that). Then the plan is the one that [`plan`] gives for this snapshot, as long as `now`
     /// is what it was; at a later one what is not decided again stands as it was decided.
     pub fn again(&mut self, snapshot: &Snapshot, now: Timestamp, changed: &[&PluginName]) -> &Plan {
-        let rebuilds = rebuilds(snapshot);
-        let count = core::mem::replace(&mut self.rebuilds, rebuilds.len());
-        self.plan.entries.splice(..count, rebuilds);
+        let freezes = frozen::read(snapshot);
+        let mut common = rebuilds(snapshot);
+        common.extend(freezes.entries);
+        replace(&mut self.plan.entries, 0, &mut self.common, common);
         let plugins = &snapshot.policy.plugins;
         let awaited: BTreeSet<&PluginName> =
             plugins.iter().flat_map(|plugin| &plugin.after).map(|after| &after.plugin).collect();
         let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
-        let mut shared = Shared::count(snapshot, now);
+        let mut shared = Shared { freezes: freezes.all, ..Shared::count(snapshot, now) };
         let mut decided: Vec<(usize, Decided)> = Vec::new();
         for at in self.order.iter().copied() {
             let (policy, part) = (&plugins[at], &mut self.parts[at]);
@@ -122,7 +125,7 @@ impl Planner {
 
     /// Puts what was decided in the place of what stood there.
     fn put(&mut self, decided: Vec<(usize, Decided)>) {
-        let (mut entries, mut actions, mut waves, mut climbs) = (self.rebuilds, 0, 0, 0);
+        let (mut entries, mut actions, mut waves, mut climbs) = (self.common, 0, 0, 0);
         let mut decided = decided.into_iter().peekable();
         for (at, part) in self.parts.iter_mut().enumerate() {
             if let Some((_, done)) = decided.next_if(|(there, _)| *there == at) {
@@ -193,9 +196,12 @@ fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
         CommandKind::Rebuild { cited } => {
             cited.len() >= 7 && lost.iter().any(|sha| sha.as_str().starts_with(cited.as_str()))
         }
-        CommandKind::Hold { .. } | CommandKind::Fail { .. } | CommandKind::Resume | CommandKind::Acknowledge { .. } => {
-            false
-        }
+        CommandKind::Hold { .. }
+        | CommandKind::Fail { .. }
+        | CommandKind::Resume
+        | CommandKind::Freeze { .. }
+        | CommandKind::Unfreeze
+        | CommandKind::Acknowledge { .. } => false,
     }
 }
 

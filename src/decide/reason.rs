@@ -2,6 +2,7 @@
 //! pull request, the check, the dashboard and the terminal. Which reason applies is decided in
 //! `gate`.
 
+mod names;
 mod unblock;
 
 use alloc::boxed::Box;
@@ -74,6 +75,7 @@ pub enum Reason {
     TierBelowFinished { tier: TierName, version: Version },
     TierBelowLetThrough { tier: TierName, version: Version },
     TierBelowUnfinished { tier: TierName, version: Version },
+    AheadOfTier { tier: TierName, version: Version },
     NothingNewer { version: Option<Version> },
     // approvals
     ApprovalNotAsked,
@@ -94,6 +96,7 @@ pub enum Reason {
     ClosedDays { whose: Scope, why: String },
     NotFrozen,
     Frozen { why: String, by: Option<Person> },
+    FrozenByCommand { why: String, by: Person },
     // holds
     NotHeld,
     Held { by: Person, why: String },
@@ -105,7 +108,6 @@ pub enum Reason {
     HeadEdited { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
-    Mergeable,
     Conflict,
     MergeabilityUnknown,
     ChecksGreen,
@@ -131,6 +133,10 @@ pub enum Reason {
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
     EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    Deprecated { version: Version, versions: String },
+    Expires { version: Version, at: Timestamp, why: String },
+    TooManyLive { version: Version, most: u32 },
+    PinEnded { at: Timestamp },
     SameContent { version: Version, running: Version },
     Yanked { version: Version },
     ReleaseChecksPending { version: Version, names: Vec<String> },
@@ -169,7 +175,6 @@ pub enum Reason {
     // grace and force
     GraceOff,
     GraceRunning { deadline: Timestamp },
-    NoticeMissing { before: SignedDuration },
     GraceOver { deadline: Timestamp },
     ForceBlocked { by: Box<Reason> },
     LedgerOpen { why: String },
@@ -191,7 +196,6 @@ pub enum Reason {
     Unread { what: String, why: String },
     // alarms
     LookAgain,
-    WindowChanges,
     NoticeDue { before: SignedDuration },
 }
 
@@ -238,6 +242,9 @@ impl fmt::Display for Reason {
                 format!("{version} has left {tier} though not all were healthy there for the whole soak")
             }
             Self::TierBelowUnfinished { tier, version } => format!("{version} has not finished {tier}"),
+            Self::AheadOfTier { tier, version } => {
+                format!("{version} has finished {tier}, which is enough for clusters that are ahead of their tier")
+            }
             Self::NothingNewer { version: Some(version) } => {
                 format!("nothing newer than {version} is ready for this tier")
             }
@@ -263,6 +270,8 @@ impl fmt::Display for Reason {
             Self::NotFrozen => "no freeze".to_string(),
             Self::Frozen { why, by: Some(by) } => format!("frozen by {by}: {why}"),
             Self::Frozen { why, by: None } => format!("frozen: {why}"),
+            Self::FrozenByCommand { why, by } if why.is_empty() => format!("frozen by {by} with a command"),
+            Self::FrozenByCommand { why, by } => format!("frozen by {by} with a command: {why}"),
             Self::NotHeld => "nobody holds it".to_string(),
             Self::Held { by, why } if why.is_empty() => format!("held by {by}"),
             Self::Held { by, why } => format!("held by {by}: {why}"),
@@ -279,7 +288,6 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
-            Self::Mergeable => "it merges without conflicts".to_string(),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
             Self::ChecksGreen => "every required check is green".to_string(),
@@ -309,6 +317,9 @@ impl fmt::Display for Reason {
                 format!("let through after {} without: {}", spell(*after), list(members))
             }
             Self::InTime => "within the progress deadline".to_string(),
+            Self::PastProgressDeadline { deadline, members } if members.is_empty() => {
+                format!("not healthy {} after it landed", spell(*deadline))
+            }
             Self::PastProgressDeadline { deadline, members } => {
                 format!("not healthy {} after it landed: {}", spell(*deadline), list(members))
             }
@@ -322,6 +333,15 @@ impl fmt::Display for Reason {
                 let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
                 format!("the step from {from} to {to} is blocked: {why}{fixed}")
             }
+            Self::Deprecated { version, versions } => format!("{version} is deprecated (`{versions}`)"),
+            Self::Expires { version, at, why } if why.is_empty() => {
+                format!("{version} is to be left by {at:.0}")
+            }
+            Self::Expires { version, at, why } => format!("{version} is to be left by {at:.0}: {why}"),
+            Self::TooManyLive { version, most } => {
+                format!("{version} is to be left: more than {most} versions run")
+            }
+            Self::PinEnded { at } => format!("the pin that kept these clusters back ended at {at:.0}"),
             Self::SameContent { version, running } => {
                 format!("{version} is the same artefact as {running}, which runs here: it would change nothing")
             }
@@ -381,9 +401,6 @@ impl fmt::Display for Reason {
             Self::Reverted { version } => format!("{version} was taken off the base branch by somebody"),
             Self::GraceOff => "no grace period: it waits as long as it takes".to_string(),
             Self::GraceRunning { .. } => "merged without the missing approvals when the grace period ends".to_string(),
-            Self::NoticeMissing { before } => {
-                format!("the notice {} before the deadline has not gone out", spell(*before))
-            }
             Self::GraceOver { .. } => "the grace period is over".to_string(),
             Self::ForceBlocked { by } => format!("the grace period is over, but force waits: {by}"),
             Self::LedgerOpen { why } => {
@@ -418,7 +435,6 @@ impl fmt::Display for Reason {
             }
             Self::Unread { what, why } => format!("{what} could not be read: {why}"),
             Self::LookAgain => "clusters are on the way".to_string(),
-            Self::WindowChanges => "a window opens or closes".to_string(),
             Self::NoticeDue { before } => format!("the notice {} before the deadline is due", spell(*before)),
         };
         f.write_str(&text)

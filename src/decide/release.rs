@@ -6,9 +6,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::Desk;
+use crate::ledger::Purpose;
 use crate::model::{Block, Empty, Tier};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
-use crate::{Digest, Reason, Version, rollback};
+use crate::{Digest, Reason, Version, expiry, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may.
 pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
@@ -24,7 +25,9 @@ pub(crate) fn is_final(why: &Reason) -> bool {
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
     let tier = desk.policy.tiers.get(rung)?;
-    if let Some(why) = outside(desk, tier, version).or_else(|| blocked(desk, rung, version)) {
+    if let Some(why) =
+        outside(desk, tier, version).or_else(|| expiry::refused(desk, version)).or_else(|| blocked(desk, rung, version))
+    {
         return Some(why);
     }
     let release = match find(desk, version) {
@@ -76,7 +79,7 @@ fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
 }
 
 /// Every version that the base branch holds for a tier, each once.
-fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
+pub(crate) fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
     let base = desk.base(&tier.name);
     let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
     let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
@@ -215,7 +218,9 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
         };
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    waves.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
+    // Clusters ahead of their tier do not finish it.
+    let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early);
+    whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
 }
 
 /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::gate::{self, health};
-use crate::ledger::{Part, Wave};
+use crate::ledger::{Part, Purpose, Wave};
 use crate::member;
 use crate::plan::{Climb, Finding, Members, Rung, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{Gate, Reason, Version, afterwards, hotfix, release, rollback};
+use crate::{Gate, Reason, Version, afterwards, expiry, hotfix, release, rollback};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
@@ -82,6 +82,9 @@ fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Find
 pub(crate) fn opening(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let findings = match rollback::of(wave) {
         Some(_) => rollback::before_opening(desk, rung),
+        None if wave.part.purpose == Purpose::Early => {
+            gate::before_opening_early(desk, rung, &wave.own(), &wave.version)
+        }
         None => gate::before_opening(desk, rung, &wave.version),
     };
     let members = not_asked(wave);
@@ -150,13 +153,15 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             if afterwards::watched_until(&wave, tier, desk.now).is_some() {
                 findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
+            findings.extend(expiry::marks(desk, tier));
             findings.extend(passed_over(desk, rung));
             let report = about(desk, rung, &wave, findings, health.members.clone());
             desk.report(report);
         }
         (None, None) => {
             let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
-            let findings = passed_over(desk, rung).into_iter().chain([finding]).collect();
+            let findings =
+                passed_over(desk, rung).into_iter().chain(expiry::marks(desk, tier)).chain([finding]).collect();
             let report = bare(desk, rung, None, WaveState::Idle { running }, findings);
             desk.report(report);
         }
@@ -285,14 +290,17 @@ fn state(desk: &Desk<'_>, wave: &Wave, tier: &crate::Tier) -> WaveState {
     if let (Some(no), None) = (&wave.rejected, &wave.landed) {
         return WaveState::Rejected { at: no.at, by: no.by.clone(), pull: no.pull };
     }
-    if let (Some(withdrawn), None) = (&wave.withdrawn, &wave.landed) {
+    let early = slice::ends_early(desk, tier, wave);
+    if let (Some(withdrawn), None, false) = (&wave.withdrawn, &wave.landed, early) {
         return WaveState::Withdrawn { at: withdrawn.at, why: withdrawn.why.clone() };
     }
     if let Some(superseded) = &wave.superseded {
         return WaveState::Superseded { at: superseded.at, by: superseded.by.clone() };
     }
     let last = slice::following(desk, tier, wave).is_none();
-    match (&wave.landed, wave.soak, wave.converged) {
+    let before = || desk.page.landed_with(&tier.name, wave).into_iter().next_back()?.landed.as_ref();
+    let landed = if early { before() } else { wave.landed.as_ref() };
+    match (landed, wave.soak, wave.converged) {
         (Some(landed), Some(soaked), Some(_)) if last => WaveState::Soaking {
             landed: landed.at,
             healthy_for: soaked.healthy_for,

@@ -3,14 +3,14 @@
 
 use alloc::vec::Vec;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::clusters::Finder;
 use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, afterwards, gate, hotfix, landing, member, rollback, slice, soak};
+use crate::{Reason, afterwards, expiry, gate, hotfix, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -126,6 +126,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
         }
         match &wave.landed {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
+            None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
             Some(_) | None => {}
         }
@@ -149,13 +150,21 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     if health.all_healthy(&tier.health) && wave.converged.is_none() {
         desk.record(&tier.name, version, Change::Converged(desk.now));
     }
-    let soaked = soak::advance(wave, &health, tier, desk.now);
+    let whole = slice::following(desk, tier, wave).is_none();
+    // Of a climb of which slices are still to come only who ails is noted: the soak is one of all members.
+    let soaked = soak::advance(wave, &health, tier, desk.now).map(|soaked| match whole {
+        true => soaked,
+        false => {
+            let until = wave.soak.map_or(soaked.until, |before| before.until);
+            Soaked { healthy_for: SignedDuration::ZERO, until, paused: true, begun: None, ..soaked }
+        }
+    });
     if soaked != wave.soak
         && let Some(soaked) = soaked
     {
         desk.record_progress(&tier.name, version, Change::Soaked(soaked));
     }
-    if slice::following(desk, tier, wave).is_some() {
+    if !whole {
         return;
     }
     if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
@@ -198,28 +207,16 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     if wave.landed.is_some() || wave.is_over() || rollback::of(&wave).is_some() {
         return;
     }
-    let (Some(force), Some(announced)) = (&tier.force, &wave.pull) else {
-        if wave.grace.is_some() && tier.force.is_none() {
+    let Some(announced) = &wave.pull else { return };
+    let (since, announced_deadline) = clock(desk, tier, &wave, announced);
+    let Some(force) = expiry::force(desk, tier, &wave, since) else {
+        if wave.grace.is_some() {
             desk.record(&tier.name, &wave.version, Change::GraceEnded);
         }
         return;
     };
-    let known_before =
-        desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
-    let mut next = match &wave.grace {
-        Some(grace) => grace.clone(),
-        None => {
-            let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, &wave);
-            let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
-            // Seen much later than the look after its opening, force may have been switched on meanwhile.
-            let lately = desk.now <= announced.at + desk.snapshot.look_again * 2;
-            let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
-            let fresh = if just_opened { announced.at } else { desk.now };
-            let (since, before) = carried.unwrap_or((fresh, fresh));
-            let since = if anew { desk.now } else { since };
-            Grace { since, deadline: before.max(since + force.after), notices: Vec::new() }
-        }
-    };
+    let fresh = || Grace { since, deadline: announced_deadline.max(since + force.after), notices: Vec::new() };
+    let mut next = wave.grace.clone().unwrap_or_else(fresh);
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     for notice in own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
         if !next.notices.iter().any(|sent| sent.before == notice.before)
@@ -228,8 +225,26 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
             next.notices.push(notice.clone());
         }
     }
-    next.deadline = gate::grace::deadline(&next, force, desk.ledger, desk.now);
+    next.deadline = gate::grace::deadline(&next, &force, desk.ledger, desk.now);
     if wave.grace.as_ref() != Some(&next) {
         desk.record(&tier.name, &wave.version, Change::Grace(next));
     }
+}
+
+/// From when the grace period of a wave counts, and the deadline that was announced already.
+fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (Timestamp, Timestamp) {
+    if let Some(grace) = &wave.grace {
+        return (grace.since, grace.deadline);
+    }
+    let known_before =
+        desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
+    let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, wave);
+    let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
+    // Seen much later than the look after its opening, force may have been switched on meanwhile.
+    let now = desk.hub_now();
+    let lately = now <= announced.at + desk.snapshot.look_again * 2;
+    let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
+    let fresh = if just_opened { announced.at } else { now };
+    let (since, before) = carried.unwrap_or((fresh, fresh));
+    (if anew { now } else { since }, before)
 }

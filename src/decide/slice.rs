@@ -54,6 +54,18 @@ pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Por
     )
 }
 
+/// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
+/// with those that have moved, and soaks.
+pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
+    let taken_back = wave.withdrawn.is_some() && wave.landed.is_none() && wave.part.slice > 0;
+    let open = wave.superseded.is_none() && wave.rejected.is_none() && wave.failed.is_none();
+    if !taken_back || !open || following(desk, tier, wave).is_some() {
+        return false;
+    }
+    let moved = moved(desk, tier, wave);
+    !moved.is_empty() && holds(desk, tier, &moved, &wave.version)
+}
+
 /// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
 pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
     let tier = desk.policy.tiers.get(rung)?;
@@ -75,6 +87,31 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
     let members: Clusters = desk.selected(tier)?.iter().filter(late).cloned().collect();
     let part = Part { purpose: Purpose::CatchUp, ..Part::default() };
     (!members.is_empty()).then_some((version, Portion { part, members }))
+}
+
+/// Clusters that are ahead of their tier and run something older than the newest release that has
+/// finished the first one, and that release.
+pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
+    let tier = desk.policy.tiers.get(rung).filter(|_| rung > 0)?;
+    let ahead = desk.ahead(tier);
+    if ahead.is_empty() {
+        return None;
+    }
+    let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
+    let version = release::finished(desk, 0).into_iter().filter(accepted).max()?;
+    let behind = |name: &&ClusterName| {
+        let there = desk.spread(&tier.name, core::slice::from_ref(*name)).lowest;
+        there.is_some_and(|there| there < version)
+    };
+    let members: Clusters = ahead.iter().filter(behind).cloned().collect();
+    let part = Part { purpose: Purpose::Early, ..Part::default() };
+    (!members.is_empty()).then_some((version, Portion { part, members }))
+}
+
+/// The newest wave of clusters ahead of their tier that is on the base branch and not over.
+pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
+    let mut waves = desk.page.tiers.get(&tier.name)?.iter().rev();
+    waves.find(|wave| wave.part.purpose == Purpose::Early && wave.landed.is_some() && !wave.is_over())
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those
@@ -179,7 +216,7 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
     let shared = desk.places(&tier.name).iter().any(|place| place.cluster.is_none());
     let apart = match tier.strategy {
-        Strategy::AllAtOnce | Strategy::Delegated => !desk.policy.pins.is_empty(),
+        Strategy::AllAtOnce | Strategy::Delegated => !desk.policy.pins.is_empty() || !tier.early.is_empty(),
         Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => true,
     };
     if shared && apart {

@@ -88,8 +88,8 @@ pub struct HubFacts {
     pub bot: Person,
     /// Whether a second App identity is set up that branch rules let bypass reviews.
     pub bypass: bool,
-    /// How far our clock and the hub's `Date` header differ; more than 30 s blocks force
-    /// (design: invariant S8).
+    /// How far our clock is ahead of the hub's `Date` header (behind: negative); more than 30 s either way
+    /// blocks force (design: invariant S8).
     pub skew: SignedDuration,
 }
 
@@ -374,6 +374,17 @@ pub enum CommandKind {
         /// Why.
         why: String,
     },
+    /// `/coldframe freeze everything|tier|plugin [for 2d] <why>`: nothing merges there until it is lifted.
+    Freeze {
+        /// What is frozen, seen from the pull request on which it stands.
+        scope: FreezeScope,
+        /// For how long; none = until somebody lifts it.
+        lasts: Option<SignedDuration>,
+        /// Why.
+        why: String,
+    },
+    /// `/coldframe unfreeze`: lifts every such freeze that stops this pull request.
+    Unfreeze,
     /// `/coldframe acknowledge <version>`: the migration notes were read.
     Acknowledge {
         /// Of this version.
@@ -384,6 +395,18 @@ pub enum CommandKind {
         /// The lost commit, or its first seven or more characters.
         cited: String,
     },
+}
+
+/// What a command freezes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FreezeScope {
+    /// Every plugin on every tier of the repository.
+    Everything,
+    /// Every plugin on the tier of the pull request.
+    Tier,
+    /// The plugin of the pull request on every tier.
+    Plugin,
 }
 
 /// A notice as it stands in our comment.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
 use crate::gate::{self, Standing};
-use crate::ledger::{Change, Head, Superseded, Wave, Withdrawn};
+use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
@@ -57,7 +57,9 @@ fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
     // What failed elsewhere after it came here is watched, and a newer release may take its place.
     let kept =
         |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
-    let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && kept(wave);
+    // Clusters ahead of the tier keep nobody from its turn.
+    let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
+    let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
     let goes_on = |wave: &Wave| {
         wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
     };
@@ -72,6 +74,10 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     let highest = desk.base(&tier.name).highest().cloned()?;
     let wave = desk.page.wave(&tier.name, &highest)?;
     let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
+    if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
+        return Some(wave);
+    }
+    let shelved = shelved && wave.finished.is_none();
     let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }
@@ -281,15 +287,19 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         return;
     }
     let Some(version) = conveyor::candidate(desk, rung) else {
-        match (leftover, slice::catch_up(desk, rung)) {
+        let beside = || slice::catch_up(desk, rung).or_else(|| slice::early(desk, rung));
+        match (leftover, beside()) {
             (None, Some((version, portion))) => {
-                catch_up(desk, rung, version, portion);
+                beside_the_turn(desk, rung, version, portion);
                 return;
             }
             (Some(pull), _) => tidy_up(desk, rung, pull),
             (None, None) => {}
         }
-        report::idle(desk, rung);
+        match slice::early_wave(desk, tier).cloned() {
+            Some(wave) => report::landed(desk, rung, &wave),
+            None => report::idle(desk, rung),
+        }
         return;
     };
     let findings = gate::before_opening(desk, rung, &version);
@@ -308,9 +318,13 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     }
 }
 
-/// Clusters that came late get the release that has finished this tier, under the tier's gates.
-fn catch_up(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
-    let findings = gate::before_opening(desk, rung, &version);
+/// Clusters that came late get the release that has finished this tier, and clusters ahead of it one
+/// that has finished the first tier, under the tier's gates.
+fn beside_the_turn(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
+    let findings = match portion.part.purpose {
+        Purpose::Early => gate::before_opening_early(desk, rung, &portion.members, &version),
+        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => gate::before_opening(desk, rung, &version),
+    };
     let may = findings.iter().all(|finding| finding.verdict.lets_through());
     desk_alarms(desk, &findings);
     report::portion(desk, rung, &version, &portion, findings);

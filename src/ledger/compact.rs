@@ -11,6 +11,8 @@ const MAX_WAVES: usize = 500;
 const RELEASES: usize = 200;
 const OUTAGES: usize = 500;
 const REBUILDS: usize = 500;
+/// Freezes that were lifted; one that holds is never forgotten.
+const LIFTED: usize = 200;
 
 /// Shortens the page of one plugin.
 pub(super) fn page(page: &mut PluginLedger) {
@@ -23,6 +25,13 @@ pub(super) fn page(page: &mut PluginLedger) {
 pub(super) fn root(ledger: &mut Ledger) {
     keep_last(&mut ledger.outages, OUTAGES);
     keep_last(&mut ledger.rebuilds, REBUILDS);
+    let lifted = ledger.freezes.iter().filter(|frozen| frozen.lifted.is_some()).count();
+    let mut forgotten = lifted.saturating_sub(LIFTED);
+    ledger.freezes.retain(|frozen| {
+        let forget = frozen.lifted.is_some() && forgotten > 0;
+        forgotten -= usize::from(forget);
+        !forget
+    });
 }
 
 fn waves(waves: &mut Vec<Wave>) {

@@ -251,11 +251,12 @@ fn apply(ledger: &mut Ledger, entry: &Entry) -> bool {
             }
             changed
         }
-        Entry::Outage(_) | Entry::Rebuilt(_) => {
-            let before = (ledger.outages.clone(), ledger.rebuilds.clone());
+        Entry::Outage(_) | Entry::Rebuilt(_) | Entry::Frozen(_) | Entry::Thawed(_) => {
+            let root = |ledger: &Ledger| (ledger.outages.clone(), ledger.rebuilds.clone(), ledger.freezes.clone());
+            let before = root(ledger);
             ledger.apply(entry);
             compact::root(ledger);
-            before != (ledger.outages.clone(), ledger.rebuilds.clone())
+            before != root(ledger)
         }
     }
 }

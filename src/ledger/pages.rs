@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use decide::ledger::{Outage, Rebuild};
+use decide::ledger::{Frozen, Outage, Rebuild};
 use decide::{Ledger, PluginLedger, PluginName, Sha};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const README_TEXT: &str = include_str!("branch-readme.md");
 const MAX_PAGE: usize = 16 << 20;
 const MAX_ALL: usize = 256 << 20;
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Root {
     format: u32,
@@ -28,6 +28,8 @@ struct Root {
     outages: Vec<Outage>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rebuilds: Vec<Rebuild>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    freezes: Vec<Frozen>,
 }
 
 /// Only the number, whatever else a newer format may hold.
@@ -50,7 +52,8 @@ pub(super) fn read(store: &Store, tip: &Sha) -> Result<Ledger, LedgerError> {
         return Err(LedgerError::Format { found: format, known: FORMAT });
     }
     let root: Root = parse(ROOT, &bytes)?;
-    let mut ledger = Ledger { outages: root.outages, rebuilds: root.rebuilds, ..Ledger::default() };
+    let mut ledger =
+        Ledger { outages: root.outages, rebuilds: root.rebuilds, freezes: root.freezes, ..Ledger::default() };
     let mut total = bytes.len();
     for path in store.list(tip, "plugins")? {
         let Some(name) = path.strip_prefix("plugins/").and_then(|file| file.strip_suffix(".yaml")) else { continue };
@@ -79,8 +82,14 @@ pub(super) fn readme(store: &Store, tip: Option<&Sha>) -> Result<Option<FileChan
 /// branch has.
 pub(super) fn changed(old: &Ledger, new: &Ledger, begin: bool) -> Result<Vec<FileChange>, LedgerError> {
     let mut files = Vec::new();
-    if begin || old.outages != new.outages || old.rebuilds != new.rebuilds {
-        let root = Root { format: FORMAT, outages: new.outages.clone(), rebuilds: new.rebuilds.clone() };
+    let root = |ledger: &Ledger| Root {
+        format: FORMAT,
+        outages: ledger.outages.clone(),
+        rebuilds: ledger.rebuilds.clone(),
+        freezes: ledger.freezes.clone(),
+    };
+    if begin || root(old) != root(new) {
+        let root = root(new);
         files.push((ROOT.to_string(), Some(text(ROOT, "The ledger of Coldframe; README.md explains it.", &root)?)));
     }
     let names: BTreeSet<&PluginName> = old.plugins.keys().chain(new.plugins.keys()).collect();

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use decide::ledger::{
-    Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Outage, Rebuild, Rejected, Seen, Soaked,
-    Superseded, Wave,
+    Announced, Failed, ForceEvidence, Frozen, Grace, Head, Landed, Lifted, Merging, Outage, Rebuild, Rejected, Seen,
+    Soaked, Superseded, Wave,
 };
 use decide::reason::MemberTrouble;
 use decide::snapshot::SentNotice;
@@ -361,6 +361,16 @@ fn a_full_ledger_comes_back_as_it_was() {
     let mut ledger = Ledger {
         outages: vec![Outage { from: at(1), to: at(2) }],
         rebuilds: vec![Rebuild { cited: commit("2"), by: "pat".into(), at: at(3), pull: PullNumber(9) }],
+        freezes: vec![Frozen {
+            plugin: Some("yes".into()),
+            tier: None,
+            by: "null".into(),
+            at: at(3),
+            why: "~".into(),
+            until: Some(at(9)),
+            pull: PullNumber(9),
+            lifted: Some(Lifted { by: "1e3".into(), at: at(4) }),
+        }],
         ..Ledger::default()
     };
     let page = ledger.plugins.entry("0".into()).or_default();

@@ -1,8 +1,9 @@
 //! Commands that people write as comments: `/coldframe hold <why>`. Whether somebody may give one is
 //! read by `pulls`; what it does is decided in `decide`.
 
-use decide::snapshot::CommandKind;
+use decide::snapshot::{CommandKind, FreezeScope};
 
+use crate::policy::when;
 use crate::policy::wiring::{People, Right};
 
 /// The longest reason that is kept of a comment, in characters.
@@ -20,6 +21,8 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
     match verb {
         "hold" => Some(CommandKind::Hold { why: rest.chars().take(LONGEST_REASON).collect() }),
         "fail" => Some(CommandKind::Fail { why: rest.chars().take(LONGEST_REASON).collect() }),
+        "freeze" => freeze(rest),
+        "unfreeze" => Some(CommandKind::Unfreeze),
         "resume" => Some(CommandKind::Resume),
         "acknowledge" => Some(CommandKind::Acknowledge { version: rest.parse().ok()? }),
         "rebuild" => {
@@ -30,11 +33,38 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
     }
 }
 
+/// `everything`, `tier` or `plugin`, then perhaps `for 2d`, then why.
+fn freeze(rest: &str) -> Option<CommandKind> {
+    let (scope, rest) = word(rest);
+    let scope = match scope {
+        "everything" => FreezeScope::Everything,
+        "tier" => FreezeScope::Tier,
+        "plugin" => FreezeScope::Plugin,
+        _ => return None,
+    };
+    let timed = match word(rest) {
+        ("for", rest) => {
+            let (length, why) = word(rest);
+            Some((when::length(length).ok()?, why))
+        }
+        _ => None,
+    };
+    let (lasts, why) = timed.map_or((None, rest), |(lasts, why)| (Some(lasts), why));
+    Some(CommandKind::Freeze { scope, lasts, why: why.chars().take(LONGEST_REASON).collect() })
+}
+
+/// The first word, and what follows it.
+fn word(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim_start())
+}
+
 /// What the policy asks of somebody who gives this command.
 pub fn right(command: &CommandKind, people: &People) -> Right {
     match command {
         CommandKind::Hold { .. } | CommandKind::Resume => people.hold,
         CommandKind::Fail { .. } => people.fail,
+        CommandKind::Freeze { .. } | CommandKind::Unfreeze => people.freeze,
         CommandKind::Acknowledge { .. } => people.acknowledge,
         CommandKind::Rebuild { .. } => people.rebuild,
     }
@@ -47,6 +77,10 @@ mod tests {
     #[test]
     fn commands_stand_alone_at_the_start() {
         let hold = |why: &str| Some(CommandKind::Hold { why: why.into() });
+        let freeze = |scope, hours: Option<i64>, why: &str| {
+            let lasts = hours.map(jiff::SignedDuration::from_hours);
+            Some(CommandKind::Freeze { scope, lasts, why: why.into() })
+        };
         let rebuild = Some(CommandKind::Rebuild { cited: "0123abc".into() });
         let acknowledge = "2.0.0".parse().ok().map(|version| CommandKind::Acknowledge { version });
         for (comment, expected) in [
@@ -58,6 +92,13 @@ mod tests {
                 Some(CommandKind::Fail { why: "customers cannot log in".into() }),
             ),
             ("/coldframe failed", None),
+            ("/coldframe freeze everything", freeze(FreezeScope::Everything, None, "")),
+            ("/coldframe freeze tier incident 42", freeze(FreezeScope::Tier, None, "incident 42")),
+            ("/coldframe freeze plugin for 2d the audit", freeze(FreezeScope::Plugin, Some(48), "the audit")),
+            ("/coldframe freeze tier for good", None),
+            ("/coldframe freeze", None),
+            ("/coldframe freeze gold", None),
+            ("/coldframe unfreeze", Some(CommandKind::Unfreeze)),
             ("/coldframe resume", Some(CommandKind::Resume)),
             ("/coldframe resume please", Some(CommandKind::Resume)),
             ("/coldframe rebuild 0123ABC", rebuild),

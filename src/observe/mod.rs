@@ -4,7 +4,7 @@
 mod base;
 pub mod chart;
 pub mod cluster;
-mod command;
+pub(crate) mod command;
 pub mod inventory;
 pub mod net;
 mod pulls;

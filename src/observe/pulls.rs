@@ -135,7 +135,7 @@ async fn commands(
     for comment in comments {
         // Apps give no commands. A comment that was edited may still stop, but lets nothing through.
         let Some(by) = comment.by.as_ref().filter(|by| by.human) else { continue };
-        let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. });
+        let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. });
         let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
         let Some(what) = said else { continue };
         let allowed = allowed(&by.login, command::right(&what, around.people), files, around, recall).await;

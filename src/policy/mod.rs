@@ -17,7 +17,7 @@ mod resolved;
 pub(crate) mod scalar;
 mod schema;
 pub(crate) mod tree;
-mod when;
+pub(crate) mod when;
 pub mod wiring;
 
 #[cfg(test)]

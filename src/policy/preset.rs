@@ -13,8 +13,16 @@ pub enum Preset {
     AllAtOnce,
     /// Three tiers by label.
     BronzeSilverGold,
+    /// A few clusters first, by weight.
+    Canary,
+    /// A preview first.
+    BlueGreen,
     /// Three tiers by purpose, with grace periods.
     GardenerGrace,
+    /// Four tiers by Greenhouse's labels.
+    Greenhouse,
+    /// Three stages with a file each.
+    KustomizeOverlays,
 }
 
 impl Words for Preset {
@@ -27,12 +35,32 @@ impl Words for Preset {
             "Three tiers by the label `tier`, a day, two days, a day of health.",
         ),
         (
+            "canary",
+            Self::Canary,
+            "Every cluster in one tier: a tenth of them, an hour later half, and the rest when somebody lets it go on.",
+        ),
+        (
+            "blue-green",
+            Self::BlueGreen,
+            "Every cluster in one tier: those labelled `preview` first, and the rest at once when somebody lets it go on.",
+        ),
+        (
             "gardener-grace",
             Self::GardenerGrace,
             "Three tiers by the label `purpose`; who does not answer is updated after a grace period.",
         ),
+        (
+            "greenhouse",
+            Self::Greenhouse,
+            "Four tiers by the label `metadata.greenhouse.sap/tier`, with the patience that Greenhouse needs.",
+        ),
+        (
+            "kustomize-overlays",
+            Self::KustomizeOverlays,
+            "Three stages by the label `stage`, each with one file for all of its clusters.",
+        ),
     ];
-    const LATER: &'static [&'static str] = &["canary", "blue-green", "greenhouse", "kustomize-overlays"];
+    const LATER: &'static [&'static str] = &[];
 }
 
 impl Preset {
@@ -41,7 +69,11 @@ impl Preset {
         match self {
             Self::AllAtOnce => "preset all-at-once",
             Self::BronzeSilverGold => "preset bronze-silver-gold",
+            Self::Canary => "preset canary",
+            Self::BlueGreen => "preset blue-green",
             Self::GardenerGrace => "preset gardener-grace",
+            Self::Greenhouse => "preset greenhouse",
+            Self::KustomizeOverlays => "preset kustomize-overlays",
         }
     }
 
@@ -50,7 +82,11 @@ impl Preset {
         match self {
             Self::AllAtOnce => include_str!("../../policies/all-at-once.yaml"),
             Self::BronzeSilverGold => include_str!("../../policies/bronze-silver-gold.yaml"),
+            Self::Canary => include_str!("../../policies/canary.yaml"),
+            Self::BlueGreen => include_str!("../../policies/blue-green.yaml"),
             Self::GardenerGrace => include_str!("../../policies/gardener-grace.yaml"),
+            Self::Greenhouse => include_str!("../../policies/greenhouse.yaml"),
+            Self::KustomizeOverlays => include_str!("../../policies/kustomize-overlays.yaml"),
         }
     }
 }

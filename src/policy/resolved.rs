@@ -98,8 +98,9 @@ fn lengths(durations: &[SignedDuration]) -> Value {
     list(durations, |duration| length(*duration))
 }
 
-fn people(People { hold, acknowledge, fail, rebuild }: People) -> Value {
-    let rights = [("hold", hold), ("acknowledge", acknowledge), ("fail", fail), ("rebuild", rebuild)];
+fn people(People { hold, acknowledge, fail, freeze, rebuild }: People) -> Value {
+    let rights =
+        [("hold", hold), ("acknowledge", acknowledge), ("fail", fail), ("freeze", freeze), ("rebuild", rebuild)];
     map(rights.map(|(command, right)| (command, plain(&right))))
 }
 

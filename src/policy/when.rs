@@ -58,7 +58,8 @@ pub enum Instant {
     At(Timestamp),
 }
 
-pub(super) fn length(text: &str) -> Result<SignedDuration, Refusal> {
+/// A duration as people write it.
+pub(crate) fn length(text: &str) -> Result<SignedDuration, Refusal> {
     if text.parse::<f64>().is_ok() {
         let why = format!("{} has no unit", quoted(text));
         return Err(Refusal::new(why).help(format!("write `{text}s`, `{text}m`, `{text}h` or `{text}d`")));

@@ -176,13 +176,21 @@ pub struct People {
     pub acknowledge: Right,
     /// `fail`.
     pub fail: Right,
+    /// `freeze` and `unfreeze`.
+    pub freeze: Right,
     /// `rebuild`.
     pub rebuild: Right,
 }
 
 impl Default for People {
     fn default() -> Self {
-        Self { hold: Right::Write, acknowledge: Right::Write, fail: Right::Write, rebuild: Right::Write }
+        Self {
+            hold: Right::Write,
+            acknowledge: Right::Write,
+            fail: Right::Write,
+            freeze: Right::Write,
+            rebuild: Right::Write,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::snapshot::{Cluster, Health, Reading};
-use decide::{ClusterName, PluginName, Version};
+use decide::{ClusterName, Digest, PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::world::{Due, Noted, World};
@@ -13,6 +13,8 @@ pub(crate) struct Fleet {
     pub clusters: Vec<Cluster>,
     running: BTreeMap<(ClusterName, PluginName), Running>,
     vanished: BTreeSet<ClusterName>,
+    /// Where other content runs than was released.
+    other_content: BTreeSet<(ClusterName, PluginName)>,
     rollout: SignedDuration,
     pace: BTreeMap<ClusterName, SignedDuration>,
     fates: BTreeMap<(ClusterName, PluginName), Vec<Fate>>,
@@ -76,6 +78,7 @@ impl Fleet {
             clusters,
             running: BTreeMap::new(),
             vanished: BTreeSet::new(),
+            other_content: BTreeSet::new(),
             rollout,
             pace: BTreeMap::new(),
             fates: BTreeMap::new(),
@@ -93,6 +96,10 @@ impl Fleet {
         } else {
             self.vanished.remove(cluster);
         }
+    }
+
+    pub fn pull_other_content(&mut self, cluster: &ClusterName, plugin: &PluginName) {
+        self.other_content.insert((cluster.clone(), plugin.clone()));
     }
 
     pub fn set_pace(&mut self, cluster: &ClusterName, takes: SignedDuration) {
@@ -233,7 +240,8 @@ pub(super) fn readings(world: &World, plugin: &PluginName) -> decide::Readings {
                 since: None,
                 evidence: "timed out".to_string(),
             };
-            let running = world.fleet.running.get(&(cluster.name.clone(), plugin.clone()));
+            let key = (cluster.name.clone(), plugin.clone());
+            let running = world.fleet.running.get(&key);
             let reading = match running {
                 _ if world.fleet.vanished.contains(&cluster.name) => reading,
                 None => Reading { health: Health::NotFound, evidence: String::new(), ..reading },
@@ -241,6 +249,7 @@ pub(super) fn readings(world: &World, plugin: &PluginName) -> decide::Readings {
                     health: running.condition.health(),
                     running: running.version.clone(),
                     attempted: running.attempted.clone(),
+                    digest: world.fleet.other_content.contains(&key).then(|| Digest::new("sha256:other")),
                     since: Some(running.since),
                     evidence: running.evidence.clone(),
                     ..reading

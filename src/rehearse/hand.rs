@@ -61,7 +61,7 @@ fn act(world: &mut World, action: &Action) -> bool {
             true
         }
         Action::Notice { plugin, tier, version, pull, before, deadline } => {
-            let now = world.now;
+            let now = world.hub_now();
             let Some(pull) = world.hub.pull_mut(pull.0).filter(|pull| pull.state == PullState::Open) else {
                 return false;
             };

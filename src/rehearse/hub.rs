@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Gate, Plan};
 use decide::snapshot::{
-    Command, CommandKind, Mergeable, OwnedPath, Place, Pull, PullState, Read, Review, ReviewDecision, ReviewVerdict,
+    CheckState, Command, CommandKind, Mergeable, OwnedPath, Place, Pull, PullState, Read, RequiredCheck, Review,
+    ReviewDecision, ReviewVerdict,
 };
 use decide::{ClusterName, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::fleet;
 use super::world::{BOT, Due, Noted, Spot, World};
+use super::{fleet, rights};
 
 /// Places of the base branch: one per cluster, or one for all.
 pub(crate) type Places = BTreeMap<Option<ClusterName>, Version>;
@@ -32,6 +33,12 @@ pub(crate) struct Hub {
     pub owners_of: BTreeMap<TierName, BTreeSet<Person>>,
     /// Who may not write.
     pub strangers: BTreeSet<Person>,
+    /// Who administers the repository.
+    pub admins: BTreeSet<Person>,
+    /// Branch rules ask for a review of each pull request.
+    pub asks_reviews: bool,
+    /// Ranges that stand where versions belong.
+    pub ranges: BTreeMap<Spot, String>,
     /// Who approves everything, and how long after it was written.
     pub approvers: Vec<(Person, SignedDuration)>,
     /// Who acknowledges everything.
@@ -67,6 +74,12 @@ impl Hub {
         open.next().copied()
     }
 
+    /// The last pull request of a plugin on a tier, open or not.
+    pub fn last_pull(&self, plugin: &PluginName, tier: &TierName) -> Option<u64> {
+        let mut numbers = self.read.get(plugin)?.iter().rev();
+        numbers.find(|number| self.pulls.get(number).is_some_and(|pull| pull.shown.tier == *tier)).copied()
+    }
+
     /// The open pull request that holds a version of a plugin.
     pub fn open_with(&self, plugin: &PluginName, version: &Version) -> Option<u64> {
         let numbers = self.read.get(plugin)?.iter();
@@ -79,11 +92,15 @@ impl Hub {
         self.pulls.get_mut(&number).map(|pull| &mut pull.shown)
     }
 
+    pub fn pull(&self, number: u64) -> Option<&Pull> {
+        self.pulls.get(&number).map(|pull| &pull.shown)
+    }
+
     pub fn has(&self, commit: &Sha) -> bool {
         self.written.contains_key(commit)
     }
 
-    fn people_of(&self, tier: &TierName) -> &BTreeSet<Person> {
+    pub fn people_of(&self, tier: &TierName) -> &BTreeSet<Person> {
         self.owners_of.get(tier).unwrap_or(&self.owners)
     }
 }
@@ -114,7 +131,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         version: Some(written.version.clone()),
         state: PullState::Open,
         head: head.clone(),
-        opened_at: world.now,
+        opened_at: world.hub_now(),
         draft: false,
         mergeable: Mergeable::Yes,
         review_decision: ReviewDecision::NotRequired,
@@ -224,7 +241,7 @@ pub(super) fn approve_head(world: &mut World, number: u64, head: &Sha, who: &Per
 /// Somebody reviews what a pull request holds now.
 pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: ReviewVerdict) {
     let may_write = Read::Known(!world.hub.strangers.contains(who));
-    let now = world.now;
+    let now = world.hub_now();
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         let commit = pull.head.clone();
@@ -234,17 +251,34 @@ pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: Revi
 
 /// Somebody writes a command.
 pub(crate) fn command(world: &mut World, number: u64, who: &Person, what: CommandKind) {
-    let allowed = Read::Known(!world.hub.strangers.contains(who));
-    let now = world.now;
+    let allowed = Read::Known(rights::may(world, number, who, &what));
+    let now = world.hub_now();
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         pull.commands.push(Command { by: who.clone(), at: now, what, allowed });
     }
 }
 
+/// A required check of a pull request is green, red or runs.
+pub(crate) fn check(world: &mut World, number: u64, name: String, state: CheckState) {
+    world.stir();
+    if let Some(Read::Known(checks)) = world.hub.pull_mut(number).map(|pull| &mut pull.checks) {
+        checks.retain(|check| check.name != name);
+        checks.push(RequiredCheck { name, state });
+    }
+}
+
+/// Somebody makes a draft of a pull request, or none any more.
+pub(crate) fn draft(world: &mut World, number: u64, draft: bool) {
+    world.stir();
+    if let Some(pull) = world.hub.pull_mut(number) {
+        pull.draft = draft;
+    }
+}
+
 /// Somebody closes a pull request.
 pub(crate) fn close(world: &mut World, number: u64, who: &Person) {
-    let now = world.now;
+    let now = world.hub_now();
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         pull.state = PullState::Closed { at: now, by: Some(who.clone()) };
@@ -264,7 +298,7 @@ pub(crate) fn push(world: &mut World, number: u64) {
 /// Merges a pull request unless it conflicts: what it holds is on the base branch now.
 pub(crate) fn merge(world: &mut World, number: u64, who: &Person, forced: bool) -> bool {
     let commit = world.commit();
-    let now = world.now;
+    let now = world.hub_now();
     let Some(pull) = world.hub.pulls.get(&number) else { return false };
     let spot = (pull.plugin.clone(), pull.shown.tier.clone());
     let Some(written) = world.hub.written.get(&pull.content).cloned() else { return false };
@@ -283,6 +317,7 @@ pub(crate) fn merge(world: &mut World, number: u64, who: &Person, forced: bool) 
 /// Writes a version to the base branch; clusters follow.
 pub(crate) fn put(world: &mut World, spot: &Spot, members: &[ClusterName], version: &Version) {
     world.stir();
+    world.hub.ranges.remove(spot);
     let keys = world.keys(&spot.0, members);
     let followers = if keys == [None] { world.members(&spot.1, &spot.0) } else { members.to_vec() };
     let places = world.hub.base.entry(spot.clone()).or_default();
@@ -304,8 +339,11 @@ pub(super) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec
             let place = |(key, version): (&Option<ClusterName>, &Version)| Place {
                 file: file(spot, key.as_ref()),
                 cluster: key.clone(),
-                version: Read::Known(version.clone()),
-                range: None,
+                version: match world.hub.ranges.get(spot) {
+                    Some(range) => Read::Unread(format!("it holds the range {range}")),
+                    None => Read::Known(version.clone()),
+                },
+                range: world.hub.ranges.get(spot).cloned(),
             };
             (spot.1.clone(), standing.map(place).collect())
         })
@@ -336,7 +374,8 @@ pub(super) fn pulls(world: &mut World, plugin: &PluginName) -> Vec<Pull> {
                 .get(&pull.content)
                 .is_some_and(|written| places_of(world, &spot, &written.members) != written.before);
         let mergeable = if conflicts { Mergeable::Conflict } else { Mergeable::Yes };
-        Some(Pull { mergeable, ..pull.shown.clone() })
+        let review_decision = rights::reviewed(&world.hub, &pull.shown);
+        Some(Pull { mergeable, review_decision, ..pull.shown.clone() })
     };
     numbers.into_iter().filter_map(shown).collect()
 }

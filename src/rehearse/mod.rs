@@ -6,8 +6,10 @@ mod fleet;
 mod hand;
 pub mod history;
 mod hub;
+mod rights;
 mod setup;
 pub mod story;
+mod trouble;
 mod world;
 
 pub use history::{History, Replay};

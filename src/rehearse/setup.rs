@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use decide::PluginName;
 
-use crate::policy::{Loaded, Problems, SourceFile, load, plugins_named};
+use crate::policy::{Loaded, Problems, Setting, SourceFile, load_in, plugins_named};
 
 /// Reads a policy, with a stand-in for each of `plugins` that it does not name itself.
 pub(crate) fn policy<'a>(
     main: &SourceFile,
     plugins: impl IntoIterator<Item = &'a PluginName>,
+    setting: &Setting,
 ) -> Result<Loaded, Problems> {
     let named = plugins_named(&main.text);
     let missing: Vec<&PluginName> =
@@ -19,7 +20,7 @@ pub(crate) fn policy<'a>(
     if !missing.is_empty() {
         files.push(SourceFile { path: "coldframe.d/rehearsed.yaml".to_string(), text: stand_ins(&missing) });
     }
-    load(&files)
+    load_in(&files, setting)
 }
 
 fn stand_ins(plugins: &[&PluginName]) -> String {

@@ -12,7 +12,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::fleet::{self, Fleet};
 use super::hand;
 use super::hub::{self, Hub};
+use super::trouble;
 use crate::policy::Loaded;
+use crate::policy::wiring::People;
+use crate::tell::reasons::{self, Occasion};
 
 /// The bot's own login.
 pub(crate) const BOT: &str = "coldframe[bot]";
@@ -42,6 +45,12 @@ pub(crate) struct World {
     commits: u64,
     /// Whether the bot looks again by itself while something is on its way.
     restless: bool,
+    /// What the hub says of the ledger branch, as long as it answers.
+    pub ledger: LedgerState,
+    /// Who may give which command.
+    pub rights: People,
+    /// Every occasion on which a reason was given, where somebody wants to know.
+    pub occasions: Option<BTreeSet<Occasion>>,
 }
 
 /// Something that happened.
@@ -108,6 +117,9 @@ impl World {
             queued: 0,
             commits: 0,
             restless: true,
+            ledger: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+            rights: People::default(),
+            occasions: None,
         };
         world.follow(policy);
         world
@@ -117,6 +129,8 @@ impl World {
     pub fn follow(&mut self, policy: &Loaded) {
         self.snapshot.policy = policy.policy.clone();
         self.snapshot.policy_commit = self.commit();
+        self.snapshot.policy_problem = None;
+        self.rights = policy.wiring.people;
         for plugin in &policy.policy.plugins {
             let spots = policy.wiring.plugins.get(&plugin.name).map_or(&[][..], |wiring| &wiring.write);
             if spots.iter().all(crate::policy::wiring::Write::per_cluster) {
@@ -150,31 +164,41 @@ impl World {
     /// A release appears at the source; a second one of the same version has other content.
     pub fn publish(&mut self, plugin: &PluginName, version: Version, marked_breaking: bool) {
         let digest = Some(Digest::new(format!("sha256:{version}")));
-        let facts = self.facts(plugin);
-        if let Read::Known(releases) = &mut facts.releases {
-            releases.push(Release {
+        self.list(
+            plugin,
+            Release {
                 version,
                 digest,
                 marked_breaking,
                 breaking: Vec::new(),
                 missing_values: Vec::new(),
                 checks: Read::Known(Vec::new()),
-            });
+            },
+        );
+    }
+
+    /// The source lists a release.
+    pub fn list(&mut self, plugin: &PluginName, release: Release) {
+        if let Read::Known(releases) = &mut self.facts(plugin).releases {
+            releases.push(release);
         }
     }
 
     /// The content of a release changes under the same version.
     pub fn republish(&mut self, plugin: &PluginName, version: &Version) -> bool {
-        let Read::Known(releases) = &mut self.facts(plugin).releases else { return false };
-        let found = releases.iter_mut().find(|release| release.version == *version);
-        let there = found.is_some();
-        if let Some(release) = found {
-            release.digest = Some(Digest::new(format!("sha256:{version}-again")));
-        }
-        there
+        let found = self.release_mut(plugin, version);
+        found.map(|release| release.digest = Some(Digest::new(format!("sha256:{version}-again")))).is_some()
     }
 
-    fn facts(&mut self, plugin: &PluginName) -> &mut PluginFacts {
+    /// A release that the source lists.
+    pub fn release_mut(&mut self, plugin: &PluginName, version: &Version) -> Option<&mut Release> {
+        match &mut self.facts(plugin).releases {
+            Read::Known(releases) => releases.iter_mut().find(|release| release.version == *version),
+            Read::Unread(_) => None,
+        }
+    }
+
+    pub fn facts(&mut self, plugin: &PluginName) -> &mut PluginFacts {
         self.snapshot.plugins.entry(plugin.clone()).or_insert_with(|| PluginFacts {
             releases: Read::Known(Vec::new()),
             base: Read::Known(BTreeMap::new()),
@@ -196,6 +220,11 @@ impl World {
     /// The places of the base branch that belong to these clusters.
     pub fn keys(&self, plugin: &PluginName, members: &[ClusterName]) -> Vec<Option<ClusterName>> {
         if self.per_cluster.contains(plugin) { members.iter().cloned().map(Some).collect() } else { vec![None] }
+    }
+
+    /// The hub's own time: the bot's clock may be ahead of it.
+    pub fn hub_now(&self) -> Timestamp {
+        self.now - self.snapshot.hub.skew
     }
 
     /// A new commit.
@@ -252,6 +281,9 @@ impl World {
         for _ in 0..MOST_LOOKS {
             self.show();
             let plan = decide::plan(&self.snapshot, self.now);
+            if let Some(occasions) = &mut self.occasions {
+                occasions.extend(reasons::occasions(&plan));
+            }
             let moved =
                 !plan.actions.is_empty() || plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
             let pressed = hand::carry_out(self, &plan) && hub::press_buttons(self, &plan);
@@ -273,8 +305,7 @@ impl World {
         let plugins: Vec<PluginName> = self.snapshot.policy.plugins.iter().map(|plugin| plugin.name.clone()).collect();
         let silent = self.hub.silent;
         let unread = || "the hub does not answer".to_string();
-        self.snapshot.ledger_state =
-            if silent { LedgerState::Unread(unread()) } else { LedgerState::Intact { guarded: LedgerGuard::BotsOnly } };
+        self.snapshot.ledger_state = if silent { LedgerState::Unread(unread()) } else { trouble::ledger(self) };
         self.snapshot.clusters = if silent { Read::Unread(unread()) } else { Read::Known(self.fleet.clusters.clone()) };
         for plugin in plugins {
             let base = if silent { Read::Unread(unread()) } else { Read::Known(hub::base(self, &plugin)) };

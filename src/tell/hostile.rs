@@ -107,7 +107,7 @@ fn view(text: &str) -> View {
     view.trouble = Some(text.to_string());
     view.freezes[0].why = text.to_string();
     for facts in view.links.tiers.values_mut() {
-        facts.files = vec![text.to_string(), format!("{text}2")];
+        facts.places = vec![(text.to_string(), None), (format!("{text}2"), None)];
     }
     let place = view.plan.waves.iter().position(|wave| *wave == fixture::open()).unwrap();
     view.plan.waves[place] = wave(text);

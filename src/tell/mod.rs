@@ -12,6 +12,7 @@ pub mod inert;
 pub mod metrics;
 pub mod notice;
 pub mod page;
+pub mod reasons;
 mod render;
 pub mod summary;
 pub mod view;

@@ -213,7 +213,9 @@ impl Page {
                 .find(|finding| finding.gate == Gate::Breaking)
                 .map(|f| f.because.to_string()),
             digest: wave.digest.as_ref().map(ToString::to_string),
-            files: links.tier(&wave.plugin, &wave.tier).map_or_else(String::new, |tier| files(&tier.files)),
+            files: links
+                .tier(&wave.plugin, &wave.tier)
+                .map_or_else(String::new, |tier| files(&tier.files_of(wave.members.clusters()))),
             notes: String::new(),
             steps: match &wave.from {
                 Some(from) => format!("{from} → {version}"),
@@ -245,7 +247,8 @@ fn slices(wave: &WaveReport) -> Option<String> {
     } else {
         format!("After it, when all that have moved are healthy: {after}.")
     };
-    Some(format!("This is **{slice}**, clusters {first}–{last} of {of}. {before} {after}"))
+    let span = if first == last { format!("cluster {first}") } else { format!("clusters {first}–{last}") };
+    Some(format!("This is **{slice}**, {span} of {of}. {before} {after}"))
 }
 
 /// A cluster that stays where it is.

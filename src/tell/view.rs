@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use decide::ledger::Wave;
 use decide::model::Freeze;
-use decide::{Plan, PluginName, PullNumber, Snapshot, TierName, Version};
+use decide::{ClusterName, Plan, PluginName, PullNumber, Snapshot, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,12 +24,24 @@ pub struct TierFacts {
     /// The zone in which its times are shown: that of its windows, else the plugin's, else the
     /// file's, else UTC.
     pub zone: TimeZone,
-    /// The files that hold the version, without repetition, in order.
-    pub files: Vec<String>,
+    /// The files that hold the version, each with the cluster that it is for, or none where it is for all
+    /// of the tier; without repetition, in order.
+    pub places: Vec<(String, Option<ClusterName>)>,
     /// How long it has to be healthy.
     pub soak: SignedDuration,
     /// How long before a deadline people are told, longest first.
     pub notice: Vec<SignedDuration>,
+}
+
+impl TierFacts {
+    /// The files that hold the version of some of its clusters.
+    pub fn files_of(&self, members: &[ClusterName]) -> Vec<String> {
+        let of = |cluster: &ClusterName| members.contains(cluster);
+        let theirs = self.places.iter().filter(|(_, cluster)| cluster.as_ref().is_none_or(of));
+        let mut files: Vec<String> = theirs.map(|(file, _)| file.clone()).collect();
+        files.dedup();
+        files
+    }
 }
 
 impl Links {
@@ -42,11 +54,12 @@ impl Links {
                 let windows = [&tier.windows, &plugin.windows, &snapshot.policy.windows];
                 let zone = windows.into_iter().flatten().next().map_or(TimeZone::UTC, |windows| windows.zone.clone());
                 let places = base.and_then(|base| base.get(&tier.name)).map_or(&[][..], Vec::as_slice);
-                let mut files: Vec<String> = places.iter().map(|place| place.file.clone()).collect();
-                files.sort();
-                files.dedup();
+                let mut places: Vec<(String, Option<ClusterName>)> =
+                    places.iter().map(|place| (place.file.clone(), place.cluster.clone())).collect();
+                places.sort();
+                places.dedup();
                 let notice = tier.force.as_ref().map_or_else(Vec::new, |force| force.notice.clone());
-                let facts = TierFacts { zone, files, soak: tier.soak.min, notice };
+                let facts = TierFacts { zone, places, soak: tier.soak.min, notice };
                 tiers.insert((plugin.name.clone(), tier.name.clone()), facts);
             }
         }

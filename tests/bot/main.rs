@@ -3,8 +3,10 @@
 // A test may start processes and ask the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
+mod freeze;
 mod ledger;
 mod settings;
+mod slices;
 mod story;
 mod stubborn;
 mod support;

@@ -161,6 +161,7 @@ impl Process {
         self.push_what_is_due(world)?;
         steps.one()?;
         let mut busy = plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
+        let mut done_any = false;
         for action in &plan.actions {
             busy = true;
             if world.now > looked + SignedDuration::from_secs(60) {
@@ -173,11 +174,15 @@ impl Process {
             let done = self.act(world, watch, snapshot, action, cut, steps)?;
             watch.after_effect(world);
             steps.one()?;
+            done_any |= done.is_ok() && anew(action);
             if done.is_err() || matches!(cut, Some(Cut::LostAnswer)) {
                 world.note(format!("refused or unanswered: {done:?}"));
+                // What is refused is tried again at the alarm.
+                busy = done_any || done.is_ok();
                 break;
             }
         }
+        watch.acted(world, plan, done_any);
         Ok(busy)
     }
 
@@ -244,6 +249,7 @@ impl Process {
                 pull.remember(now);
                 pull.notices.retain(|sent| sent.before != *before);
                 pull.notices.push(SentNotice { before: *before, at: now });
+                pull.told.push(SentNotice { before: *before, at: now });
                 Ok(Ok(()))
             }
         }
@@ -330,6 +336,12 @@ impl Process {
         }
         Ok(())
     }
+}
+
+/// Whether an action that went through changed something: an opening that is there and not shown yet is
+/// looked for again and again.
+fn anew(action: &Action) -> bool {
+    !matches!(action, Action::Open(proposal) if proposal.written.is_some())
 }
 
 /// The ledger as a new process reads it: through the text that the branch keeps.

@@ -44,7 +44,10 @@ pub struct PullRequest {
     pub draft: bool,
     pub reviews: Vec<Review>,
     pub commands: Vec<Command>,
+    /// As our comment shows them: each with its last edit.
     pub notices: Vec<SentNotice>,
+    /// Every notice that was put there, in order.
+    pub told: Vec<SentNotice>,
     /// The required check on the head: none = it runs.
     pub check: Option<bool>,
     /// What it was at earlier moments, for lists that lag.
@@ -256,6 +259,7 @@ impl World {
             reviews: Vec::new(),
             commands: Vec::new(),
             notices: Vec::new(),
+            told: Vec::new(),
             check: None,
             past: Vec::new(),
         });

@@ -15,7 +15,7 @@ pub fn plan(world: &mut World, plan: &Plan) {
     if !world.diarist {
         return;
     }
-    for record in plan.entries.iter().filter(|record| record.urgency == Urgency::Transition) {
+    for record in plan.entries.iter().filter(|record| record.urgency == Urgency::Transition || whole()) {
         world.note(match &record.entry {
             Entry::Wave { plugin, tier, version, change } => {
                 format!("  notes {plugin} {version} on {tier}: {}", terse(change))

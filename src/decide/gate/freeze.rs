@@ -8,6 +8,23 @@ use crate::model::{Freeze, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
+    let of_file = of_file(desk, tier, wave);
+    let commanded = desk
+        .shared
+        .freezes
+        .iter()
+        .filter(|frozen| frozen.holds(desk.hub_now()) && frozen.covers(desk.plugin(), &tier.name));
+    let Some(frozen) = commanded.max_by_key(|frozen| (frozen.until.is_none(), frozen.until)) else { return of_file };
+    if let Verdict::Wait { until } = of_file.verdict
+        && (until.is_none(), until) >= (frozen.until.is_none(), frozen.until)
+    {
+        return of_file;
+    }
+    let because = Reason::FrozenByCommand { why: frozen.why.clone(), by: frozen.by.clone() };
+    Finding::new(Gate::Freeze, Verdict::Wait { until: frozen.until }, because)
+}
+
+fn of_file(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
     let freezes = desk.snapshot.policy.freezes.iter();
     let here =
         freezes.filter(|freeze| freeze.covers(desk.plugin(), &tier.name, desk.now) && selects(desk, freeze, wave));

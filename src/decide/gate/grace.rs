@@ -13,7 +13,7 @@ use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{LedgerGuard, LedgerState, Pull, PullState};
-use crate::{PullNumber, Reason, TierName, rollback};
+use crate::{PullNumber, Reason, TierName, expiry, rollback};
 
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
@@ -55,11 +55,15 @@ pub(crate) fn consider(
     if findings[at].verdict.lets_through() || !forcible {
         return None;
     }
-    let (Some(force), Some(grace)) = (&tier.force, &wave.grace) else {
+    let Some(grace) = &wave.grace else {
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
         return None;
     };
-    if let Some(before) = next_notice(force, grace) {
+    let Some(force) = expiry::force(desk, tier, wave, grace.since) else {
+        findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
+        return None;
+    };
+    if let Some(before) = next_notice(&force, grace) {
         if pull.state == PullState::Open && standing.current {
             give_notice(desk, tier, wave, pull, grace, before);
         }
@@ -110,7 +114,7 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         version: wave.version.clone(),
         pull: pull.number,
         before,
-        deadline: grace.deadline.max(desk.now + before),
+        deadline: grace.deadline.max(desk.hub_now() + before),
     };
     desk.act(action);
     desk.look_again();
@@ -392,5 +396,11 @@ mod tests {
         assert_eq!(grace(&fresh), Some(noon()), "seen late: nobody knows whether force was on when it was opened");
         fresh.look_again = SignedDuration::from_mins(15);
         assert_eq!(grace(&fresh), Some(ago(30)), "the look after the opening");
+        // The clock is the hub's, as the notices are.
+        fresh.hub.skew = SignedDuration::from_mins(10);
+        assert_eq!(grace(&fresh), Some(ago(30)), "twenty minutes later by the hub's clock");
+        let mut ahead = unapproved();
+        ahead.hub.skew = SignedDuration::from_mins(10);
+        assert_eq!(grace(&ahead), Some(ago(10)));
     }
 }

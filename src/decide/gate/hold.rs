@@ -28,7 +28,13 @@ fn holder(pull: &Pull) -> Option<(Person, alloc::string::String)> {
             (CommandKind::Hold { .. }, Read::Known(false))
             | (CommandKind::Fail { .. }, Read::Known(_))
             | (CommandKind::Resume, Read::Known(false) | Read::Unread(_))
-            | (CommandKind::Acknowledge { .. } | CommandKind::Rebuild { .. }, _) => {}
+            | (
+                CommandKind::Acknowledge { .. }
+                | CommandKind::Rebuild { .. }
+                | CommandKind::Freeze { .. }
+                | CommandKind::Unfreeze,
+                _,
+            ) => {}
         }
     }
     holder

@@ -24,12 +24,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::Wave;
+use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version, rollback, slice};
+use crate::{ClusterName, Reason, TierName, Version, expiry, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -153,6 +153,24 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
     ]
 }
 
+/// The same for clusters that are ahead of their tier.
+pub(crate) fn before_opening_early(
+    desk: &Desk<'_>,
+    rung: usize,
+    clusters: &[ClusterName],
+    version: &Version,
+) -> Vec<Finding> {
+    let mut findings = before_opening(desk, rung, version);
+    early(desk, rung, clusters, version, &mut findings);
+    findings
+}
+
+fn early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], version: &Version, findings: &mut [Finding]) {
+    if let Some(below) = findings.iter_mut().find(|finding| finding.gate == Gate::TierBelow) {
+        *below = tier_below::of_early(desk, rung, clusters, version);
+    }
+}
+
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
     if rollback::of(wave).is_some() {
@@ -173,6 +191,12 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
     ];
+    if wave.part.purpose == Purpose::Early {
+        early(desk, rung, &wave.own(), &wave.version, &mut findings);
+    }
+    if let Some(finding) = expiry::finding(desk, tier, wave) {
+        findings.insert(2, finding);
+    }
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Change, Entry, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Wave};
+use super::{Change, Entry, Frozen, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Thawed, Wave};
 use crate::clusters::Finder;
 use crate::{TierName, Version};
 
@@ -22,6 +22,18 @@ impl Ledger {
             Entry::Outage(outage) => {
                 if !self.outages.contains(outage) {
                     self.outages.push(*outage);
+                }
+            }
+            Entry::Frozen(frozen) => {
+                let same = |known: &Frozen| (known.pull, known.at, &known.by) == (frozen.pull, frozen.at, &frozen.by);
+                if !self.freezes.iter().any(same) {
+                    self.freezes.push(frozen.clone());
+                }
+            }
+            Entry::Thawed(Thawed { pull, at, by, lifted }) => {
+                let same = |known: &&mut Frozen| (known.pull, known.at, &known.by) == (*pull, *at, by);
+                if let Some(frozen) = self.freezes.iter_mut().find(same) {
+                    frozen.lifted.get_or_insert_with(|| lifted.clone());
                 }
             }
             Entry::Rebuilt(rebuild) => {

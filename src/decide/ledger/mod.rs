@@ -5,6 +5,7 @@ mod apply;
 mod wave;
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use jiff::Timestamp;
@@ -30,6 +31,9 @@ pub struct Ledger {
     /// Rebuilds of a lost ledger that people confirmed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rebuilds: Vec<Rebuild>,
+    /// Freezes that people set by commands, lifted ones among them: their commands may still be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub freezes: Vec<Frozen>,
 }
 
 /// What is kept of one plugin.
@@ -125,6 +129,69 @@ pub struct Rebuild {
     pub pull: PullNumber,
 }
 
+/// A freeze that a person set by a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Frozen {
+    /// Only this plugin; none = every one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PluginName>,
+    /// Only this tier; none = every one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<TierName>,
+    /// Who froze it.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// Why, in their words.
+    #[serde(default)]
+    pub why: String,
+    /// Until when; none = until somebody lifts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// On which pull request they said so.
+    pub pull: PullNumber,
+    /// Who lifted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifted: Option<Lifted>,
+}
+
+impl Frozen {
+    /// Whether a plugin on a tier is in its scope.
+    pub fn covers(&self, plugin: &PluginName, tier: &TierName) -> bool {
+        self.plugin.as_ref().is_none_or(|own| own == plugin) && self.tier.as_ref().is_none_or(|own| own == tier)
+    }
+
+    /// Whether it still stops anything.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.lifted.is_none() && self.until.is_none_or(|until| now < until)
+    }
+}
+
+/// Who lifted a freeze.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lifted {
+    /// Who.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+}
+
+/// The end of a freeze: which one (pull request, time, author), and who lifted it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thawed {
+    /// On which pull request it was set.
+    pub pull: PullNumber,
+    /// When it was set.
+    pub at: Timestamp,
+    /// Who set it.
+    pub by: Person,
+    /// Who lifted it.
+    pub lifted: Lifted,
+}
+
 /// One thing to remember. An entry is written before the effect it speaks of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -151,6 +218,10 @@ pub enum Entry {
     Outage(Outage),
     /// A person gave up a lost ledger commit.
     Rebuilt(Rebuild),
+    /// A person froze something by a command.
+    Frozen(Frozen),
+    /// A person lifted such a freeze.
+    Thawed(Thawed),
 }
 
 /// What may change in a wave.

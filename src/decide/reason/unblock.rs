@@ -26,6 +26,9 @@ impl Reason {
             }
             Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
             Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
+            Self::FrozenByCommand { by, .. } => {
+                format!("{by} or anybody with write access: `/coldframe unfreeze` on this pull request")
+            }
             Self::Held { by, .. } => format!("{by} or anybody with write access: `/coldframe resume`"),
             Self::Draft => "its author's team, by marking it ready for review".to_string(),
             Self::BetweenSlices { .. } => "time".to_string(),
@@ -51,6 +54,10 @@ impl Reason {
             Self::EdgeBlocked { fixed_in: None, .. } => {
                 "a version it leaves out, or whoever edits the blocks".to_string()
             }
+            Self::Deprecated { .. } => "a newer release, or whoever edits `deprecated` in the policy file".to_string(),
+            Self::Expires { .. } => "a newer release, or whoever edits `expires` in the policy file".to_string(),
+            Self::TooManyLive { .. } => "the merge of a newer release on the tiers that run it".to_string(),
+            Self::PinEnded { .. } => "the merge, or whoever writes a new pin".to_string(),
             Self::SameContent { .. } => "a release with other content".to_string(),
             Self::Yanked { .. } => {
                 "whoever publishes it, by listing it again; a newer release; or whoever closes this pull request"
@@ -68,7 +75,7 @@ impl Reason {
             }
             Self::Rejected { .. } => "a newer release".to_string(),
             Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
-            Self::GraceRunning { .. } | Self::NoticeMissing { .. } | Self::NoticeDue { .. } => "time".to_string(),
+            Self::GraceRunning { .. } | Self::NoticeDue { .. } => "time".to_string(),
             Self::ForceBlocked { by } => return by.unblock(),
             Self::LedgerOpen { .. } => {
                 "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
@@ -107,7 +114,6 @@ impl Reason {
             | Self::NotFrozen
             | Self::NotHeld
             | Self::HeadOurs
-            | Self::Mergeable
             | Self::ChecksGreen
             | Self::AllHealthy { .. }
             | Self::SoakNotAsked
@@ -116,6 +122,7 @@ impl Reason {
             | Self::InTime
             | Self::Accepted
             | Self::EmptyTierPassed { .. }
+            | Self::AheadOfTier { .. }
             | Self::HotfixThroughWindows { .. }
             | Self::AfterNobody
             | Self::Follows
@@ -131,8 +138,7 @@ impl Reason {
             | Self::GraceOver { .. }
             | Self::LedgerIntact
             | Self::WithinLimits
-            | Self::LookAgain
-            | Self::WindowChanges => return None,
+            | Self::LookAgain => return None,
         };
         Some(text)
     }

@@ -21,6 +21,7 @@ use crate::snapshot::{Cluster, Command, CommandKind, Health, Pull, PullState, Re
 use crate::testing::*;
 use crate::{Action, Entry, PullNumber, Sha};
 
+mod early;
 mod failure;
 mod late;
 
@@ -231,6 +232,36 @@ fn the_soak_runs_once_over_all_of_them() {
     let reading = Reading { observed_at: later, health: Health::Progressing, ..healthy("1.1.0") };
     facts(&mut world).readings.insert("bronze-1".into(), vec![reading]);
     assert!(!changes(&crate::plan(&world, later)).iter().any(|change| change.ends_with("finished")));
+}
+
+/// Somebody moves the other clusters past their slices: what the first one was healthy for is no soak of
+/// theirs.
+#[test]
+fn the_soak_of_a_slice_is_none_of_the_whole() {
+    let mut world = one_of_three();
+    for record in crate::plan(&world, noon()).entries {
+        world.ledger.apply(&record.entry);
+    }
+    let soaked = |world: &Snapshot| {
+        world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).and_then(|wave| wave.soak)
+    };
+    let first = soaked(&world).expect("the look is noted");
+    assert_eq!((first.healthy_for, first.paused, first.begun), (SignedDuration::ZERO, true, None));
+    let next = noon() + SignedDuration::from_mins(2);
+    let reading = Reading { observed_at: next, since: None, ..healthy("1.1.0") };
+    facts(&mut world).readings.insert("bronze-1".into(), vec![reading]);
+    assert_eq!(changes(&crate::plan(&world, next)), [""; 0], "nothing new is to be noted");
+    CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.1.0"));
+    let later = noon() + SignedDuration::from_mins(4);
+    for name in CLUSTERS {
+        let reading = Reading { observed_at: later, since: None, ..healthy("1.1.0") };
+        facts(&mut world).readings.insert(name.into(), vec![reading]);
+    }
+    for record in crate::plan(&world, later).entries {
+        world.ledger.apply(&record.entry);
+    }
+    let whole = soaked(&world).unwrap();
+    assert_eq!((whole.healthy_for, whole.paused, whole.begun), (SignedDuration::ZERO, false, Some(later)));
 }
 
 #[test]

@@ -18,13 +18,13 @@ use crate::policy::wiring::Right;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
-    BlueGreenFile, CanaryFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
+    BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
 };
 pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
     RollBackFile, SelectFile, SoakFile, TierFile,
 };
-pub use versions::{AfterFile, BlockFile, HotfixFile, VersionsFile};
+pub use versions::{AfterFile, BlockFile, ExpiryFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
@@ -85,6 +85,8 @@ record! {
         optional acknowledge "acknowledge": Word<Right>,
         /// `fail`: a release has failed on a tier after all. Default `write`: who sees trouble must be able to say so, and a newer release can always come.
         optional fail "fail": Word<Right>,
+        /// `freeze` and `unfreeze`. Default `write`: who sees trouble must be able to stop everything at once.
+        optional freeze "freeze": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }
@@ -156,6 +158,8 @@ pub const SHAPES: &[&Shape] = &[
     &ChartFile::SHAPE,
     &VersionsFile::SHAPE,
     &BlockFile::SHAPE,
+    &ExpiryFile::SHAPE,
+    &EarlyFile::SHAPE,
     &HotfixFile::SHAPE,
     &AfterFile::SHAPE,
     &WriteFile::SHAPE,

@@ -89,6 +89,17 @@ record! {
     later []
 }
 
+record! {
+    /// Clusters that are ahead of their tier.
+    EarlyFile = "early" {
+        /// Which clusters of the tier.
+        required select "select": SelectFile,
+        /// Until when: a date (that day included) or an instant; then their turn is the tier's again. Default until somebody takes it out.
+        optional until "until": Until,
+    }
+    later []
+}
+
 /// The strategies that one word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrategyWord {

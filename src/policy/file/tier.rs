@@ -3,7 +3,7 @@
 use decide::model::{Each, Empty, Merge, OnFailure};
 use decide::selector::Operator;
 
-use super::strategy::{StrategyFile, StrategyWord};
+use super::strategy::{EarlyFile, StrategyFile, StrategyWord};
 use super::windows::WindowsFile;
 use crate::policy::forms::{Either, List, Table, Word, Words as WordList};
 use crate::policy::read::record;
@@ -41,8 +41,10 @@ record! {
         optional health "health": HealthFile,
         /// For how long after finishing a lost health still un-finishes the release, which stops it on the tiers above. Default `0s`: the soak is the time to look; `/coldframe fail <why>` on its pull request works at any time.
         optional watch "watch": Length,
+        /// Clusters that may get, before this tier's turn, what has finished the first tier. Their health counts against the release; they do not finish this tier. Each `write` needs a file per cluster. Default none.
+        optional early "early": List<EarlyFile>,
     }
-    later ["branch", "early"]
+    later ["branch"]
 }
 
 record! {

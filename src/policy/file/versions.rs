@@ -3,8 +3,8 @@
 
 use crate::policy::forms::List;
 use crate::policy::read::record;
-use crate::policy::scalar::{Exact, Flag, Helm, Name, Words};
-use crate::policy::when::Length;
+use crate::policy::scalar::{Count, Exact, Flag, Helm, Name, Words};
+use crate::policy::when::{Length, Until};
 
 record! {
     /// Which releases are accepted.
@@ -15,8 +15,27 @@ record! {
         optional prereleases "prereleases": Flag,
         /// Steps that must not be taken. Where the newest release is blocked from what runs on a tier, the newest one that is not is taken. Default none.
         optional block "block": List<BlockFile>,
+        /// Versions that people are told to leave: none of them is taken, and a tier that runs one says so. Default none.
+        optional deprecated "deprecated": Helm,
+        /// Versions that clusters must leave by a date: past it none of them is taken, and a pull request that leads away from one is merged without missing approvals, after notices, in a window, also where `force` is off. Default none.
+        optional expires "expires": List<ExpiryFile>,
+        /// So many versions may run at once on all tiers; who is on an older one must leave it within the grace period of the tier, or 30 days where it has none, after notices. Default any number.
+        optional max_live "maxLive": Count<1>,
     }
-    later ["checks", "deprecated", "expires", "maxLive"]
+    later ["checks"]
+}
+
+record! {
+    /// Versions that clusters must leave by a date.
+    ExpiryFile = "expires" {
+        /// Which versions.
+        required versions "versions": Helm,
+        /// Until when they may run: a date (that day included) or an instant.
+        required until "until": Until,
+        /// Why, for who is told. Default nothing is said.
+        optional why "why": Words,
+    }
+    later []
 }
 
 record! {

@@ -232,6 +232,7 @@ fn people(file: Option<&Spanned<PeopleFile>>) -> People {
         hold: right(&file.value.hold, default.hold),
         acknowledge: right(&file.value.acknowledge, default.acknowledge),
         fail: right(&file.value.fail, default.fail),
+        freeze: right(&file.value.freeze, default.freeze),
         rebuild: right(&file.value.rebuild, default.rebuild),
     }
 }

@@ -2,16 +2,18 @@
 //! others has a place of its own.
 
 use decide::Tier;
-use decide::model::{MaxUpdate, Pin, Promote, Step, Strategy};
+use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy};
+use jiff::Timestamp;
 
 use super::{Context, tier};
 use crate::policy::file::{
-    BlueGreenFile, CanaryFile, PinFile, PluginFile, RollingUpdateFile, StrategyFile, StrategyWord,
+    BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StrategyFile,
+    StrategyWord, TierFile,
 };
 use crate::policy::forms::{Either, Word};
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
-use crate::policy::when::Instant;
+use crate::policy::when::{Instant, Until};
 use crate::policy::wiring::Write;
 
 /// The strategy that a tier or a plugin names.
@@ -108,20 +110,40 @@ pub fn pins(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<Pi
     given.filter_map(|pin| report.within_key("pins", |report| pin_of(pin, context, report))).collect()
 }
 
-fn pin_of(pin: &Spanned<PinFile>, context: &Context, report: &mut Report) -> Option<Pin> {
-    let file = &pin.value;
-    if let Some(select) = &file.select
-        && select.value.match_labels.is_none()
-        && select.value.match_expressions.is_none()
-        && !select.value.refused
-        && !select.value.strange
-    {
-        report.wrong(select.at, "an empty selector pins every cluster", Some("name the clusters by their labels"));
+/// The clusters of a tier that are ahead of it.
+pub fn early(file: &TierFile, context: &Context, report: &mut Report) -> Vec<Early> {
+    let given = file.early.iter().flat_map(|list| &list.value.items);
+    given.filter_map(|early| report.within_key("early", |report| early_of(early, context, report))).collect()
+}
+
+fn early_of(early: &Spanned<EarlyFile>, context: &Context, report: &mut Report) -> Option<Early> {
+    let select = early.value.select.as_ref()?;
+    if is_empty(select) {
+        let help = "name some of its clusters by their labels";
+        report.wrong(select.at, "an empty selector puts the whole tier ahead of itself", Some(help));
     }
-    let until = file.until.as_ref().and_then(|until| match until.value.0 {
+    let until = early.value.until.as_ref().and_then(|until| instant(until, context, report));
+    Some(Early { select: tier::selector(select, report), until })
+}
+
+fn is_empty(select: &Spanned<SelectFile>) -> bool {
+    let file = &select.value;
+    file.match_labels.is_none() && file.match_expressions.is_none() && !file.refused && !file.strange
+}
+
+fn instant(until: &Spanned<Until>, context: &Context, report: &mut Report) -> Option<Timestamp> {
+    match until.value.0 {
         Instant::At(at) => Some(at),
         Instant::Day(day) => super::end_of(day, context.zone.as_ref(), until.at, report),
-    });
+    }
+}
+
+fn pin_of(pin: &Spanned<PinFile>, context: &Context, report: &mut Report) -> Option<Pin> {
+    let file = &pin.value;
+    if let Some(select) = file.select.as_ref().filter(|select| is_empty(select)) {
+        report.wrong(select.at, "an empty selector pins every cluster", Some("name the clusters by their labels"));
+    }
+    let until = file.until.as_ref().and_then(|until| instant(until, context, report));
     Some(Pin {
         select: tier::selector(file.select.as_ref()?, report),
         version: file.version.as_ref()?.value.0.clone(),
@@ -142,6 +164,15 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
             "plugin `{name}` cannot leave single clusters where they are: its `write` has a file that several share"
         );
         report.problem(pins.key, message, Some("put `{cluster}` in each file"));
+    }
+    for base in &context.tiers {
+        let early = base.early.as_ref().filter(|early| !early.value.is_empty());
+        let (Some(early), Some(tier)) = (early, &base.name) else { continue };
+        let message = format!(
+            "no cluster of tier `{}` can be ahead of it for plugin `{name}`: its `write` has a file that several share",
+            tier.value.0
+        );
+        report.problem(early.key, message, Some("put `{cluster}` in each file"));
     }
     for tier in tiers {
         match &tier.strategy {

@@ -49,6 +49,10 @@ pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, rep
         }
         if !context.ladder.is_empty() {
             first_only(&file.value, report);
+        } else if let Some(early) = file.value.early.as_ref().filter(|early| !early.value.is_empty()) {
+            let message = format!("tier `{text}` is the first, and no cluster can be ahead of it");
+            let help = "put the clusters that go first into a tier of their own";
+            report.problem(early.key, message, Some(help));
         }
         if let Some(tier) = tier(&file.value, context, report) {
             context.ladder.push(tier);
@@ -137,6 +141,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 strategy: file.strategy.as_ref().map_or(Strategy::default(), |given| {
                     report.within_key("strategy", |report| strategy(given, report))
                 }),
+                early: super::strategy::early(file, context, report),
                 ..Tier::new(TierName::new(name.clone()), select)
             };
         if let Some(given) = &file.on_failure

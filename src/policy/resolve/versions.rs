@@ -1,13 +1,14 @@
 //! Which releases a plugin accepts, and which go first: constraint, pre-releases, blocked steps,
 //! cooldown, hotfixes.
 
-use decide::model::{Block, Hotfix, Next};
+use decide::model::{Block, Expiry, Hotfix, Next};
 use decide::{PluginPolicy, TierName, Version};
 
 use super::Context;
-use crate::policy::file::{BlockFile, HotfixFile, PluginFile, VersionsFile};
+use crate::policy::file::{BlockFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
+use crate::policy::when::Instant;
 
 /// Fills in what `versions` of a plugin says.
 pub fn versions(
@@ -30,6 +31,11 @@ pub fn versions(
         let blocks = file.block.iter().flat_map(|list| &list.value.items);
         policy.blocks =
             report.within_key("block", |report| blocks.filter_map(|file| block(file, context, report)).collect());
+        policy.deprecated = file.deprecated.as_ref().map(|versions| versions.value.0.clone());
+        let expires = file.expires.iter().flat_map(|list| &list.value.items);
+        policy.expires =
+            report.within_key("expires", |report| expires.filter_map(|file| expiry(file, context, report)).collect());
+        policy.max_live = file.max_live.as_ref().map(|most| most.value.0);
     });
 }
 
@@ -53,6 +59,20 @@ fn block(file: &Spanned<BlockFile>, context: &Context, report: &mut Report) -> O
         why: why.as_ref()?.value.0.clone(),
         fixed_in: fixed_in.as_ref().map(|version| version.value.0.clone()),
         above: above.map(|above| TierName::new(above.value.0.clone())),
+    })
+}
+
+fn expiry(file: &Spanned<ExpiryFile>, context: &Context, report: &mut Report) -> Option<Expiry> {
+    let ExpiryFile { versions, until, why, .. } = &file.value;
+    let until = until.as_ref()?;
+    let at = match until.value.0 {
+        Instant::At(at) => at,
+        Instant::Day(day) => super::end_of(day, context.zone.as_ref(), until.at, report)?,
+    };
+    Some(Expiry {
+        versions: versions.as_ref()?.value.0.clone(),
+        at,
+        why: why.as_ref().map(|why| why.value.0.clone()).unwrap_or_default(),
     })
 }
 
@@ -94,6 +114,9 @@ pub fn hotfixes(file: &PluginFile, policy: &mut PluginPolicy, report: &mut Repor
 
 /// What keeps a version out of a plugin altogether.
 fn outside(policy: &PluginPolicy, version: &Version) -> Option<String> {
+    if let Some(deprecated) = policy.deprecated.as_ref().filter(|deprecated| deprecated.covers(version)) {
+        return Some(format!("it is deprecated (`{}`)", deprecated.as_str()));
+    }
     let constraint = policy.constraint.as_ref();
     let allows = constraint.is_none_or(|constraint| {
         if policy.prereleases { constraint.allows_with_prereleases(version) } else { constraint.allows(version) }

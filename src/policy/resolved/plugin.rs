@@ -92,8 +92,10 @@ fn block(Block { from, to, why, fixed_in, above }: &Block) -> Value {
 fn expiry(Expiry { versions, at, why }: &Expiry) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "versions", versions.as_str());
-    put(&mut out, "at", at.to_string());
-    put(&mut out, "why", why.as_str());
+    put(&mut out, "until", at.to_string());
+    if !why.is_empty() {
+        put(&mut out, "why", why.as_str());
+    }
     Value::Mapping(out)
 }
 

@@ -28,7 +28,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
-    ("tiers: [{name: gold, early: []}]", "1:22: tier `gold`: `early` is not supported by this version"),
+    ("tiers: [{name: gold, branch: live}]", "1:22: tier `gold`: `branch` is not supported by this version"),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",
@@ -52,7 +52,6 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
-    ("extends: [canary]", "1:11: `extends`: `canary` is not supported"),
     ("people: {force: codeOwners}", "1:10: `people`: `force` is not supported"),
     // strategies
     (
@@ -395,7 +394,7 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     (
         "versions",
         "^1.2",
-        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, found a text",
+        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, `deprecated`, `expires`, `maxLive`, found a text",
     ),
     ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
     (
@@ -404,6 +403,14 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
     ),
     ("versions", "{checks: [e2e]}", "`versions` of plugin `loki`: `checks` is not supported by this version"),
+    ("versions", "{maxLive: 0}", "`maxLive` of `versions` of plugin `loki`: 0 is not in 1 to 1000000"),
+    ("versions", "{deprecated: '<'}", "`deprecated` of `versions` of plugin `loki`: `<` is not a version constraint"),
+    ("versions", "{expires: [{versions: <2}]}", "`expires` of `versions` of plugin `loki` has no `until`"),
+    (
+        "versions",
+        "{expires: [{until: 2027-03-01T00:00:00Z}]}",
+        "`expires` of `versions` of plugin `loki` has no `versions`",
+    ),
     ("versions", "{block: [{from: '<2', why: x}]}", "`block` of `versions` of plugin `loki` has no `to`"),
     ("versions", "{block: [{to: 2.0.0}]}", "`block` of `versions` of plugin `loki` has no `why`"),
     (
@@ -452,6 +459,11 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "hotfixes",
         "[{version: 1.2.3, why: x}, {version: v1.2.3, why: y}]",
         "`hotfixes` of plugin `loki`: v1.2.3 stands here twice",
+    ),
+    (
+        "hotfixes",
+        "[{version: 2.0.0, why: x}]\n    versions: {deprecated: ^2}",
+        "`hotfixes` of plugin `loki`: 2.0.0 is never accepted: it is deprecated (`^2`)",
     ),
     (
         "hotfixes",

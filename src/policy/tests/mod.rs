@@ -6,6 +6,8 @@ use decide::selector::Operator;
 use decide::window::{Cron, Range};
 use jiff::SignedDuration;
 
+use super::forms::Words as _;
+use super::preset::Preset;
 use super::wiring::{Chart, Inventory, Right, SignalSpec, Write};
 use super::*;
 
@@ -67,6 +69,9 @@ plugins:
       constraint: "^1.14"
       prereleases: true
       block: [{from: "<1.15", to: 1.15.0, why: CRD migration, fixedIn: 1.15.1, above: qa}, {to: "1.16.x", why: withdrawn}]
+      deprecated: "<1.12"
+      expires: [{versions: "<1.11", until: 2027-03-01, why: end of support}, {versions: 1.9.x, until: "2026-12-01T12:00:00Z"}]
+      maxLive: 3
     write:
       - file: clusters/{tier}/{cluster}/cert-manager.yaml
         document: {kind: HelmRelease, name: cert-manager}
@@ -92,7 +97,7 @@ plugins:
     signals: [{helmRelease: {namespace: loki, name: loki}}]
     next: every
     after: [cert-manager]
-people: {hold: admin, acknowledge: codeOwners, fail: codeOwners}
+people: {hold: admin, acknowledge: codeOwners, fail: codeOwners, freeze: admin}
 limits: {openPulls: 10, clustersPerHour: 50}
 schedule: 15m
 "#;
@@ -168,6 +173,7 @@ fn the_whole_format() {
         (wiring.people.hold, wiring.people.acknowledge, wiring.people.fail, wiring.people.rebuild),
         (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Write)
     );
+    assert_eq!(wiring.people.freeze, Right::Admin);
     let cert = &wiring.plugins[&"cert-manager".into()];
     assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });
     assert_eq!(cert.poll.as_secs(), 300);
@@ -206,6 +212,13 @@ fn the_whole_format() {
     assert_eq!((block.to.as_str(), block.why.as_str()), ("1.15.0", "CRD migration"));
     assert_eq!(block.fixed_in, "1.15.1".parse().ok());
     assert_eq!((&block.above, &withdrawn.above), (&Some("qa".into()), &None));
+    let plugin = &policy.plugins[0];
+    assert_eq!((plugin.deprecated.as_ref().map(|old| old.as_str()), plugin.max_live), (Some("<1.12"), Some(3)));
+    let expires: Vec<(&str, String, &str)> =
+        plugin.expires.iter().map(|e| (e.versions.as_str(), e.at.to_string(), e.why.as_str())).collect();
+    // That day included, in the zone of the file.
+    assert_eq!(expires[0], ("<1.11", "2027-03-01T23:00:00Z".to_string(), "end of support"));
+    assert_eq!(expires[1], ("1.9.x", "2026-12-01T12:00:00Z".to_string(), ""));
     assert_eq!(
         policy.plugins.iter().map(|plugin| plugin.next).collect::<Vec<_>>(),
         [Next::NewestFinished, Next::Every]
@@ -578,11 +591,12 @@ fn the_first_tier_may_follow_releases_by_itself() {
 /// What `check --resolved` prints is a policy file, and means the same.
 #[test]
 fn the_resolved_file_means_the_same() {
-    let presets = ["all-at-once", "bronze-silver-gold", "gardener-grace"];
+    let presets = Preset::KNOWN.iter().map(|(name, ..)| name);
     let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
     let extending = presets.map(|preset| format!("extends: [{preset}]\n{plugin}\n"));
     let follows = format!("tiers: [{{name: qa, merge: none}}]\n{plugin}\n");
-    for text in extending.iter().map(String::as_str).chain([FULL, &follows]) {
+    for text in extending.chain([FULL.to_string(), follows]) {
+        let text = &text;
         let loaded = of(text);
         let written = resolved::resolved(&loaded).unwrap();
         let again =
@@ -592,4 +606,24 @@ fn the_resolved_file_means_the_same() {
         assert_eq!(again.ladder, loaded.ladder, "{written}");
         assert!(!written.contains("extends") && written.contains("progressDeadline"), "{written}");
     }
+}
+
+/// What the comment of a preset tells its users to write is a policy.
+#[test]
+fn the_examples_of_presets_can_be_followed() {
+    let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
+    let mut examples = 0;
+    for (name, preset, about) in Preset::KNOWN {
+        let head = preset.text().lines().take_while(|line| line.starts_with('#'));
+        let text: String = head.map(|line| line.strip_prefix("#   ").unwrap_or("").to_string() + "\n").collect();
+        assert!(text.contains(&format!("extends: [{name}]")), "{name} does not say how it is used");
+        assert!(about.ends_with('.'), "{name}");
+        for example in text.split("extends:").skip(1) {
+            let plugins = if example.contains("plugins:") { "" } else { plugin };
+            let text = format!("extends:{example}\n{plugins}\n");
+            load(&[file("coldframe.yaml", &text)]).unwrap_or_else(|problems| panic!("{name}: {text}\n{problems}"));
+            examples += 1;
+        }
+    }
+    assert!(examples >= 10, "{examples}");
 }

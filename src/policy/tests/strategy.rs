@@ -78,3 +78,29 @@ fn pins() {
     let shared = problems(&format!("{PLUGIN}    pins: [{one}]\n")).join("; ");
     assert!(shared.contains("cannot leave single clusters where they are"), "{shared}");
 }
+
+#[test]
+fn early_clusters() {
+    let tiers = |early: &str| {
+        let tiers = "tiers:\n  - {name: qa, select: {matchLabels: {t: qa}}}\n  - name: gold\n    select: {matchLabels: {t: gold}}\n";
+        format!("{tiers}    early: [{early}]\n")
+    };
+    let several = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
+    let one = "{select: {matchLabels: {customer: acme}}, until: 2027-03-01T00:00:00Z}";
+    let gold = of(&format!("{}{several}", tiers(one))).policy.plugins[0].tiers[1].clone();
+    assert_eq!(gold.early[0].until.unwrap().to_string(), "2027-03-01T00:00:00Z");
+    assert_eq!(gold.early[0].select.match_labels["customer"], "acme");
+    for (early, expected) in [
+        ("{until: 2027-03-01T00:00:00Z}", "`early` of tier `gold` has no `select`"),
+        ("{select: {}}", "an empty selector puts the whole tier ahead of itself"),
+        ("{select: {matchLabels: {a: b}}, until: 2027-03-01}", "a date needs a zone"),
+        ("{select: {matchLabels: {a: b}}, why: x}", "unknown key `why`"),
+    ] {
+        let found = problems(&tiers(early)).join("; ");
+        assert!(found.contains(expected), "{early}: {found}");
+    }
+    let shared = problems(&format!("{}{}", tiers(one), PLUGIN.replace("loki.yaml", "\"{tier}/loki.yaml\""))).join("; ");
+    assert!(shared.contains("5:5: no cluster of tier `gold` can be ahead of it for plugin `loki`"), "{shared}");
+    let first = problems("tiers: [{name: qa, early: [{select: {matchLabels: {a: b}}}]}]").join("; ");
+    assert!(first.contains("tier `qa` is the first, and no cluster can be ahead of it"), "{first}");
+}

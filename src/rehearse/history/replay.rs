@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::figures::{Count, Figures};
 use super::read::{Event, History, What};
-use crate::policy::{Loaded, Problems, SourceFile};
+use crate::policy::{Loaded, Problems, Setting, SourceFile};
 use crate::rehearse::setup;
 use crate::rehearse::world::World;
 
@@ -32,7 +32,7 @@ impl Plan {
     /// Reads the policy; every plugin of the history follows its ladder.
     pub fn new(main: &SourceFile, history: &History) -> Result<Self, Problems> {
         let plugins = history.plugins();
-        let mut policy = setup::policy(main, &plugins)?;
+        let mut policy = setup::policy(main, &plugins, &Setting::default())?;
         policy.policy.plugins.retain(|plugin| plugins.contains(&plugin.name));
         // Which clusters a tier has is not what is rehearsed: one each.
         for tier in policy.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers) {

@@ -1,40 +1,37 @@
 //! Lines in which something happens: who or what comes first, then what it does. Whether it can happen
 //! at that time is found out on the stage.
 
+use decide::constraint::Constraint;
 use decide::selector::Labels;
-use decide::{ClusterName, Person, PluginName, TierName};
+use decide::{ClusterName, Person, PluginName, TierName, Version};
 use jiff::SignedDuration;
 
 use super::header::{NameList, listed, version};
 use super::when;
 use super::words::{Cursor, Word};
-use super::{ClusterEvent, Event, PullAct, Subject};
+use super::{ClusterEvent, Event, Marks, PullAct, Subject, around};
 use crate::policy::Problem;
 use crate::policy::nearest::nearest;
 use crate::rehearse::fleet::Condition;
 
-const PERSON: &str = "people can: approves, requests changes to, closes, merges, holds, resumes, pushes to, acknowledges, commits, \
-     freezes, lifts the freeze";
-const CLUSTER: &str = "clusters can: degrades on, fails on, suspends, mends, breaks on, hangs on, vanishes, returns, takes, joins, leaves";
+const PERSON: &str = "people can: approves, requests changes to, closes, merges, holds, resumes, fails, drafts, readies, pushes to, \
+     rebuilds, acknowledges, commits, freezes, lifts the freeze";
+const CLUSTER: &str = "clusters can: degrades on, fails on, suspends, mends, breaks on, hangs on, vanishes, returns, takes, lacks, has, \
+     pulls other content of, joins, leaves";
+
+/// What a line may begin with beside a name.
+const BEGINNINGS: [&str; 10] =
+    ["release", "republish", "yank", "check", "hub", "ledger", "clock", "expect", "policy", "end"];
 
 /// Reads one.
 pub(super) fn event(cursor: &mut Cursor<'_>, names: &mut NameList) -> Result<Event, Problem> {
     let who = cursor.need("something", "")?;
     match who.text {
-        "release" | "republish" => return release(cursor, names, who.text == "republish"),
-        "hub" => {
-            let verb = cursor.need("what it does", "`hub falls silent` or `hub answers`")?;
-            let answers = match verb.text {
-                "answers" => true,
-                "falls" => {
-                    cursor.must("silent", "`hub falls silent`")?;
-                    false
-                }
-                _ => return Err(verb.wrong("is nothing that the hub does", "`hub falls silent` or `hub answers`")),
-            };
-            cursor.end()?;
-            return Ok(Event::Hub { answers });
-        }
+        "release" | "republish" | "yank" => return release(cursor, names, who.text),
+        "hub" => return around::hub(cursor),
+        "check" => return around::check(cursor, names),
+        "ledger" => return around::ledger(cursor),
+        "clock" => return around::clock(cursor),
         _ => {}
     }
     let knows = |list: &[String]| list.iter().any(|name| name == who.text);
@@ -57,29 +54,40 @@ pub(super) fn event(cursor: &mut Cursor<'_>, names: &mut NameList) -> Result<Eve
 /// A first word that is nobody: most likely a name that the head lacks, or a slip of the pen.
 fn nobody(who: &Word<'_>, names: &NameList) -> Problem {
     let all = names.people.iter().chain(&names.clusters).chain(&names.tiers).map(String::as_str);
-    let words = all.chain(["release", "republish", "hub", "expect", "policy", "end"]);
+    let words = all.chain(BEGINNINGS);
     let help = match nearest(who.text, words) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "a line begins with a person, a cluster, a tier, `release`, `hub`, `expect`, `policy` or `end`; \
-                 people and clusters are named in the head"
-            .to_string(),
+        None => format!(
+            "a line begins with a person, a cluster, a tier, {}; people and clusters are named in the head",
+            listed(&BEGINNINGS)
+        ),
     };
     who.wrong("is neither a person nor a cluster nor a tier of this story", help)
 }
 
-fn release(cursor: &mut Cursor<'_>, names: &NameList, again: bool) -> Result<Event, Problem> {
+fn release(cursor: &mut Cursor<'_>, names: &NameList, how: &str) -> Result<Event, Problem> {
     let plugin = plugin(cursor, names)?;
-    let version = version(&cursor.need("a version", "such as `release cert-manager 1.15.0`")?)?;
-    if again {
+    let version_word = cursor.need("a version", "such as `release cert-manager 1.15.0`")?;
+    let released = version(&version_word)?;
+    if how != "release" {
         cursor.end()?;
-        return Ok(Event::Republish { plugin, version });
+        let version = released;
+        return Ok(if how == "yank" { Event::Yank { plugin, version } } else { Event::Republish { plugin, version } });
     }
-    let breaking = cursor.comma() || !cursor.is_done();
-    if breaking {
-        cursor.must("breaking", "`release cert-manager 1.15.0, breaking`")?;
+    let mut marks = Marks::default();
+    if cursor.comma() || !cursor.is_done() {
+        let form = "`release cert-manager 1.15.0, breaking: why`, or `…, same as 1.14.7`";
+        if cursor.peek().is_some_and(|word| word.text == "same") {
+            let _ = cursor.next();
+            cursor.must("as", form)?;
+            marks.same_as = Some(version(&cursor.need("a version", form)?)?);
+        } else {
+            cursor.must("breaking", form)?;
+            marks.breaking = Some(cursor.why()?);
+        }
     }
     cursor.end()?;
-    Ok(Event::Release { plugin, version, breaking })
+    Ok(Event::Release { plugin, version: released, marks })
 }
 
 fn person(cursor: &mut Cursor<'_>, names: &NameList, who: Person) -> Result<Event, Problem> {
@@ -116,6 +124,16 @@ fn person(cursor: &mut Cursor<'_>, names: &NameList, who: Person) -> Result<Even
             Ok(Event::AtPull { who, plugin, tier, act: PullAct::Hold { why } })
         }
         "resumes" => at_pull(cursor, names, who, PullAct::Resume),
+        "fails" => {
+            let (plugin, tier) = spot(cursor, names)?;
+            let why = cursor.why()?;
+            Ok(Event::AtPull { who, plugin, tier, act: PullAct::Fail { why } })
+        }
+        "drafts" | "readies" => {
+            let draft = verb.text == "drafts";
+            at_pull(cursor, names, who, PullAct::Draft { draft })
+        }
+        "rebuilds" => at_pull(cursor, names, who, PullAct::Rebuild),
         "acknowledges" => {
             let plugin = plugin(cursor, names)?;
             let version = version(&cursor.need("a version", "`maria acknowledges cert-manager 2.0.0`")?)?;
@@ -124,9 +142,13 @@ fn person(cursor: &mut Cursor<'_>, names: &NameList, who: Person) -> Result<Even
         "commits" => {
             let form = "`maria commits cert-manager 1.14.7 to gold`";
             let plugin = plugin(cursor, names)?;
-            let version = version(&cursor.need("a version", form)?)?;
+            let word = cursor.need("a version", form)?;
             cursor.must("to", form)?;
-            Ok(Event::Commit { plugin, version, tier: tier(cursor, names)? })
+            let tier = tier(cursor, names)?;
+            if word.text.parse::<Version>().is_err() && word.text.parse::<Constraint>().is_ok() {
+                return Ok(Event::CommitRange { plugin, range: word.text.to_string(), tier });
+            }
+            Ok(Event::Commit { plugin, version: version(&word)?, tier })
         }
         "freezes" => freeze(cursor, names, who),
         "lifts" => {
@@ -179,6 +201,21 @@ fn cluster(cursor: &mut Cursor<'_>, names: &NameList, which: Subject) -> Result<
                 None
             };
             ClusterEvent::Mend { plugin }
+        }
+        "lacks" | "has" => {
+            let form = "`gold-1 lacks replicas for cert-manager 1.15.0`";
+            let option = cursor.need("a value", form)?.text.to_string();
+            cursor.must("for", form)?;
+            let plugin = plugin(cursor, names)?;
+            let version = version(&cursor.need("a version", form)?)?;
+            ClusterEvent::Value { plugin, version, option, lacks: verb.text == "lacks" }
+        }
+        "pulls" => {
+            let form = "`gold-1 pulls other content of cert-manager`";
+            cursor.must("other", form)?;
+            cursor.must("content", form)?;
+            cursor.must("of", form)?;
+            ClusterEvent::OtherContent { plugin: plugin(cursor, names)? }
         }
         "vanishes" => ClusterEvent::Vanish,
         "returns" => ClusterEvent::Return,

@@ -13,10 +13,11 @@ use super::parse::{RawLine, embedded};
 use super::words::{Cursor, Place, Word};
 use super::{Deed, Line, People, Story, when};
 use crate::policy::nearest::nearest;
-use crate::policy::{Loaded, Problem, SourceFile};
+use crate::policy::{Loaded, Mode, OperatorLimits, Problem, Problems, Setting, SourceFile};
 use crate::rehearse::setup;
 
-const KEYS: [&str; 9] = ["story", "zone", "policy", "clusters", "plugins", "owners", "people", "strangers", "rollout"];
+const KEYS: [&str; 11] =
+    ["story", "zone", "policy", "limits", "clusters", "plugins", "owners", "people", "strangers", "admins", "rollout"];
 
 /// What the head says, as far as it was read.
 pub(super) struct Head<'a> {
@@ -27,6 +28,7 @@ pub(super) struct Head<'a> {
     pub took_block: bool,
     title: String,
     policy: Option<SourceFile>,
+    limits: Option<SourceFile>,
     clusters: Vec<Cluster>,
     running: BTreeMap<PluginName, Option<Version>>,
     people: People,
@@ -51,6 +53,7 @@ impl<'a> Head<'a> {
             took_block: false,
             title: String::new(),
             policy: None,
+            limits: None,
             clusters: Vec::new(),
             running: BTreeMap::new(),
             people: People::default(),
@@ -66,7 +69,7 @@ impl<'a> Head<'a> {
         let help = format!("the head knows {}; then come lines with a time", listed(&KEYS));
         let key = cursor.need("a key", &help)?;
         if cursor.is_indented() {
-            return Err(key.wrong("is indented, and no `policy:` stands above it", help));
+            return Err(key.wrong("is indented, and no `policy:` or `limits:` stands above it", help));
         }
         let tier = if key.text == "owners" { cursor.peek().filter(|word| word.text.ends_with(':')) } else { None };
         let tier = tier.filter(|word| word.text != ":").map(|_| cursor.need("a tier", "")).transpose()?;
@@ -85,7 +88,8 @@ impl<'a> Head<'a> {
         match key.text {
             "story" => self.title = cursor.rest().map(|word| word.text.to_string()).unwrap_or_default(),
             "zone" => self.zone = zone(&mut cursor)?,
-            "policy" => self.read_policy(&mut cursor, block)?,
+            "policy" => self.policy = Some(self.file(&mut cursor, block)?),
+            "limits" => self.limits = Some(self.file(&mut cursor, block)?),
             "clusters" => self.add_clusters(&mut cursor)?,
             "plugins" => self.add_plugins(&mut cursor)?,
             "owners" => match tier {
@@ -98,22 +102,22 @@ impl<'a> Head<'a> {
             },
             "people" => self.people.writers.extend(people(&mut cursor)?),
             "strangers" => self.people.strangers.extend(people(&mut cursor)?),
+            "admins" => self.people.admins.extend(people(&mut cursor)?),
             _ => self.rollout = when::duration(&cursor.need("a duration", "such as `10m`")?)?,
         }
         cursor.end()
     }
 
-    fn read_policy(&mut self, cursor: &mut Cursor<'_>, block: &[RawLine<'_>]) -> Result<(), Problem> {
+    /// A file beside the story, or the block below the line.
+    fn file(&mut self, cursor: &mut Cursor<'_>, block: &[RawLine<'_>]) -> Result<SourceFile, Problem> {
         let Some(name) = cursor.next() else {
             self.took_block = true;
-            self.policy = Some(embedded(self.source, block));
-            return Ok(());
+            return Ok(embedded(self.source, block));
         };
         let path = self.folder.join(name.text);
         let text = std::fs::read_to_string(&path)
             .map_err(|error| name.wrong(&format!("cannot be read: {error}"), "it is looked for beside the story"))?;
-        self.policy = Some(SourceFile { path: path.display().to_string(), text });
-        Ok(())
+        Ok(SourceFile { path: path.display().to_string(), text })
     }
 
     /// `qa-1 qa-2 tier=qa`: names, then their labels.
@@ -168,14 +172,28 @@ impl<'a> Head<'a> {
             problems.push(Place { line: 1, column: 1, ..Place::default() }.problem("the story has no policy", help));
             return (None, Vec::new());
         };
-        let files = if main.path == self.source.path { Vec::new() } else { vec![main.clone()] };
-        match setup::policy(main, self.plugins()) {
+        let others = [Some(main), self.limits.as_ref()].into_iter().flatten();
+        let files = others.filter(|file| file.path != self.source.path).cloned().collect();
+        let setting = match self.setting() {
+            Ok(setting) => setting,
+            Err(found) => {
+                problems.extend(found.0);
+                return (None, files);
+            }
+        };
+        match setup::policy(main, self.plugins(), &setting) {
             Ok(policy) => (Some(policy), files),
             Err(found) => {
                 problems.extend(found.0);
                 (None, files)
             }
         }
+    }
+
+    /// What every policy of the story is held against.
+    pub fn setting(&self) -> Result<Setting, Problems> {
+        let limits = self.limits.as_ref().map(OperatorLimits::read).transpose()?;
+        Ok(Setting { limits: limits.unwrap_or_default(), mode: Mode::default() })
     }
 
     /// Every name that lines may use.

@@ -2,6 +2,7 @@
 //! `parse`, what comes of it `stage`, what is said about that `teller`. A story that does not keep its
 //! expectations has failed, so that stories are tests.
 
+mod around;
 mod event;
 mod expect;
 mod header;
@@ -17,12 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use decide::selector::Labels;
-use decide::snapshot::Cluster;
+use decide::snapshot::{CheckState, Cluster};
 use decide::{ClusterName, Person, PluginName, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::policy::{Loaded, SourceFile, render};
+use crate::tell::reasons::Occasion;
 use words::Place;
 
 /// A story that was read.
@@ -59,13 +61,15 @@ pub(crate) struct People {
     pub writers: BTreeSet<Person>,
     /// Who may only read.
     pub strangers: BTreeSet<Person>,
+    /// Who administers the repository.
+    pub admins: BTreeSet<Person>,
 }
 
 impl People {
     /// Everybody.
     pub fn all(&self) -> BTreeSet<&Person> {
         let of_tiers = self.owners_of.values().flatten();
-        self.owners.iter().chain(of_tiers).chain(&self.writers).chain(&self.strangers).collect()
+        self.owners.iter().chain(of_tiers).chain(&self.writers).chain(&self.strangers).chain(&self.admins).collect()
     }
 
     /// Who owns the paths of a tier.
@@ -111,7 +115,9 @@ pub(crate) enum Subject {
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A release appears at the source.
-    Release { plugin: PluginName, version: Version, breaking: bool },
+    Release { plugin: PluginName, version: Version, marks: Marks },
+    /// The source does not list a release any more.
+    Yank { plugin: PluginName, version: Version },
     /// The same version appears with other content.
     Republish { plugin: PluginName, version: Version },
     /// A person does something at the open pull request of a plugin on a tier.
@@ -124,6 +130,8 @@ pub(crate) enum Event {
     AcknowledgeAll { who: Person },
     /// A person writes a version to the base branch, past every pull request.
     Commit { plugin: PluginName, version: Version, tier: TierName },
+    /// A person writes a range to the base branch, where a version belongs.
+    CommitRange { plugin: PluginName, range: String, tier: TierName },
     /// A person writes a freeze into the policy file.
     Freeze { who: Person, tiers: Vec<TierName>, plugins: Vec<PluginName>, why: String },
     /// A person takes every freeze out of the policy file.
@@ -136,8 +144,40 @@ pub(crate) enum Event {
     Leave { cluster: ClusterName },
     /// The hub answers nothing, or answers again.
     Hub { answers: bool },
+    /// Branch rules ask for a review of each pull request.
+    ReviewsAsked,
+    /// There is no second App that branch rules let pass without a review.
+    NobodyBypasses,
+    /// A required check of the open pull request of a plugin on a tier.
+    Check { name: String, state: CheckState, plugin: PluginName, tier: TierName },
+    /// The ledger branch.
+    Ledger(LedgerEvent),
+    /// The bot's clock runs ahead of the hub's by so much.
+    Clock { ahead: SignedDuration },
     /// The policy file is another one.
     Policy(Box<Loaded>),
+    /// The newest policy file cannot be read.
+    PolicyBroken { why: String },
+}
+
+/// What a release says of itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    /// Its author marks it as breaking, in these words.
+    pub breaking: Option<String>,
+    /// It has the content of this version.
+    pub same_as: Option<Version>,
+}
+
+/// What happens to the ledger branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LedgerEvent {
+    /// Others than the bots can push it.
+    Open,
+    /// Only the bots can.
+    Guarded,
+    /// It loses its last commit.
+    Lost,
 }
 
 /// What a person does at a pull request.
@@ -150,6 +190,9 @@ pub(crate) enum PullAct {
     Push,
     Hold { why: String },
     Resume,
+    Fail { why: String },
+    Draft { draft: bool },
+    Rebuild,
 }
 
 /// What happens to a cluster.
@@ -165,6 +208,10 @@ pub(crate) enum ClusterEvent {
     Vanish,
     /// It answers again.
     Return,
+    /// Its config lacks, or has, a value that a release requires.
+    Value { plugin: PluginName, version: Version, option: String, lacks: bool },
+    /// From now on it runs other content under the versions of a plugin.
+    OtherContent { plugin: PluginName },
     /// From now on it takes so long to follow the base branch.
     Pace { takes: SignedDuration },
 }
@@ -242,6 +289,8 @@ pub struct Told {
     pub text: String,
     /// Whether it could be read and kept every expectation.
     pub kept: bool,
+    /// Every occasion on which the planner gave a reason.
+    pub occasions: BTreeSet<Occasion>,
 }
 
 /// Reads a story and lets it happen. `path` is named in messages, and a policy file that the story
@@ -258,7 +307,8 @@ pub fn tell(path: &Path, text: &str) -> Told {
             files.insert(0, source);
             let count = problems.len();
             let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
-            Told { text: format!("{}\n{tail}. The story was not told.\n", render(&problems, &files)), kept: false }
+            let text = format!("{}\n{tail}. The story was not told.\n", render(&problems, &files));
+            Told { text, kept: false, occasions: BTreeSet::new() }
         }
     }
 }

@@ -200,10 +200,18 @@ impl Body<'_> {
         };
         if first.text == "policy" {
             let _ = cursor.next();
-            cursor.must("becomes", "write `policy becomes:` and the new file below it, indented").map_err(one)?;
-            let file = embedded(self.source, block);
-            let policy = setup::policy(&file, self.head.plugins()).map_err(|problems| problems.0)?;
             let place = first.place;
+            if cursor.peek().is_some_and(|word| word.text.trim_end_matches(':') == "breaks") {
+                let _ = cursor.need("", "");
+                let what = What::Event(Event::PolicyBroken { why: cursor.why().map_err(one)? });
+                self.lines.push(Line { at, place, text, what });
+                return Ok(false);
+            }
+            let help = "write `policy becomes:` and the new file below it, indented, or `policy breaks: why`";
+            cursor.must("becomes", help).map_err(one)?;
+            let file = embedded(self.source, block);
+            let setting = self.head.setting().map_err(|problems| problems.0)?;
+            let policy = setup::policy(&file, self.head.plugins(), &setting).map_err(|problems| problems.0)?;
             let what = What::Event(Event::Policy(Box::new(policy)));
             self.lines.push(Line { at, place, text: "the policy file changes".to_string(), what });
             return Ok(true);

@@ -1,21 +1,19 @@
 //! Where a story happens: line by line, and between the lines whatever is due. What must be so is looked
 //! at when its line comes; what was done is read from the world's diary.
 
-use std::collections::BTreeMap;
+mod happen;
 
-use decide::ledger::{Change, Outage};
-use decide::model::Freeze;
+use std::collections::{BTreeMap, BTreeSet};
+
+use decide::ledger::Change;
 use decide::plan::{Plan, WaveReport, WaveState};
-use decide::snapshot::{Cluster, CommandKind, ReviewVerdict};
-use decide::{ClusterName, Entry, Person, PluginName, TierName};
+use decide::{ClusterName, Entry, PluginName, TierName};
 use jiff::Timestamp;
 
 use super::teller::Teller;
 use super::words::Place;
-use super::{ClusterEvent, Counted, Deed, Event, Expect, Line, PullAct, StateWord, Story, Subject, Told, Verb, What};
+use super::{Counted, Deed, Expect, Line, StateWord, Story, Subject, Told, Verb, What};
 use crate::policy::{Problem, SourceFile, render};
-use crate::rehearse::fleet::{self, Condition, Fate};
-use crate::rehearse::hub;
 use crate::rehearse::world::{Noted, Restless, Spot, World};
 
 /// Looks at a story beyond which something must be wrong with it.
@@ -25,7 +23,7 @@ const MOST_MOVES: usize = 200_000;
 pub(super) fn play(story: Story, files: &[SourceFile]) -> Told {
     let path = files.first().map(|file| file.path.clone()).unwrap_or_default();
     let Some(begins) = story.lines.first().map(|line| line.at) else {
-        return Told { text: String::new(), kept: false };
+        return Told { text: String::new(), kept: false, occasions: BTreeSet::new() };
     };
     let mut stage = Stage::new(&story, begins);
     let expectations = story.lines.iter().filter(|line| matches!(line.what, What::Expect(_))).count();
@@ -42,6 +40,7 @@ pub(super) fn play(story: Story, files: &[SourceFile]) -> Told {
             stage.problems.push(place.problem(format!("this must never happen, and it did at {when}"), ""));
         }
     }
+    let occasions = stage.world.occasions.take().unwrap_or_default();
     let mut problems = stage.problems;
     for problem in &mut problems {
         problem.file.clone_from(&path);
@@ -55,12 +54,12 @@ pub(super) fn play(story: Story, files: &[SourceFile]) -> Told {
             many => format!("All {many} expectations are kept."),
         };
         text.push_str(&format!("\n{kept}\n"));
-        return Told { text, kept: true };
+        return Told { text, kept: true, occasions };
     }
     let count = problems.len();
     let tail = if count == 1 { "1 line does not hold.".to_string() } else { format!("{count} lines do not hold.") };
     text.push_str(&format!("\n{}\n{tail}\n", render(&problems, files)));
-    Told { text, kept: false }
+    Told { text, kept: false, occasions }
 }
 
 struct Stage {
@@ -85,6 +84,8 @@ impl Stage {
             world.hub.owners_of.insert(tier.clone(), story.people.owners_on(tier).clone());
         }
         world.hub.strangers.clone_from(&story.people.strangers);
+        world.hub.admins.clone_from(&story.people.admins);
+        world.occasions = Some(BTreeSet::new());
         for (plugin, version) in &story.running {
             if let Some(version) = version {
                 world.begin_with(plugin, version);
@@ -203,123 +204,6 @@ impl Stage {
                 clusters
             }
         }
-    }
-
-    /// What a line says happens; or why it cannot, and what would help.
-    fn happen(&mut self, event: Event) -> Result<(), (String, String)> {
-        match event {
-            Event::Release { plugin, version, breaking } => self.world.publish(&plugin, version, breaking),
-            Event::Republish { plugin, version } => {
-                if !self.world.republish(&plugin, &version) {
-                    let help = format!("release it first: `release {plugin} {version}`");
-                    return Err((format!("{plugin} {version} was never released"), help));
-                }
-            }
-            Event::AtPull { who, plugin, tier, act } => return self.at_pull(&who, &plugin, &tier, act),
-            Event::Acknowledge { who, plugin, version } => {
-                let Some(number) = self.world.hub.open_with(&plugin, &version) else {
-                    let help = self.present(&plugin);
-                    return Err((format!("no open pull request holds {plugin} {version} now"), help));
-                };
-                hub::command(&mut self.world, number, &who, CommandKind::Acknowledge { version });
-            }
-            Event::ApproveAll { who, after } => hub::approve_all(&mut self.world, &who, after),
-            Event::AcknowledgeAll { who } => hub::acknowledge_all(&mut self.world, &who),
-            Event::Commit { plugin, version, tier } => {
-                let members = self.world.members(&tier, &plugin);
-                hub::put(&mut self.world, &(plugin, tier), &members, &version);
-            }
-            Event::Freeze { who, tiers, plugins, why } => {
-                let freeze = Freeze { why, by: Some(who), tiers, plugins, select: None, until: None };
-                self.world.snapshot.policy.freezes.push(freeze);
-                self.world.snapshot.policy_commit = self.world.commit();
-            }
-            Event::Thaw => {
-                self.world.snapshot.policy.freezes.clear();
-                self.world.snapshot.policy_commit = self.world.commit();
-            }
-            Event::Clusters { which, what } => return self.clusters(&which, &what),
-            Event::Join { cluster, labels } => self.join(cluster, labels),
-            Event::Leave { cluster } => self.world.fleet.leave(&cluster),
-            Event::Hub { answers } => {
-                self.world.hub.silent = !answers;
-                if !answers {
-                    self.silent_since = Some(self.world.now);
-                } else if let Some(from) = self.silent_since.take() {
-                    self.world.snapshot.ledger.apply(&Entry::Outage(Outage { from, to: self.world.now }));
-                }
-            }
-            Event::Policy(policy) => self.world.follow(&policy),
-        }
-        Ok(())
-    }
-
-    fn at_pull(
-        &mut self,
-        who: &Person,
-        plugin: &PluginName,
-        tier: &TierName,
-        act: PullAct,
-    ) -> Result<(), (String, String)> {
-        let Some(number) = self.world.hub.open_pull(plugin, tier) else {
-            return Err((format!("there is no open pull request for {plugin} on {tier} now"), self.present(plugin)));
-        };
-        let world = &mut self.world;
-        match act {
-            PullAct::Approve => hub::review(world, number, who, ReviewVerdict::Approved),
-            PullAct::RequestChanges => hub::review(world, number, who, ReviewVerdict::ChangesRequested),
-            PullAct::Close => hub::close(world, number, who),
-            PullAct::Push => hub::push(world, number),
-            PullAct::Hold { why } => hub::command(world, number, who, CommandKind::Hold { why }),
-            PullAct::Resume => hub::command(world, number, who, CommandKind::Resume),
-            PullAct::Merge => {
-                if !hub::merge(world, number, who, false) {
-                    return Err((
-                        format!("the pull request for {plugin} on {tier} cannot be merged now"),
-                        String::new(),
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn clusters(&mut self, which: &Subject, what: &ClusterEvent) -> Result<(), (String, String)> {
-        let about = match what {
-            ClusterEvent::Turn { plugin, .. } | ClusterEvent::Fate { plugin, .. } => Some(plugin.clone()),
-            ClusterEvent::Mend { plugin } => plugin.clone(),
-            ClusterEvent::Vanish | ClusterEvent::Return | ClusterEvent::Pace { .. } => None,
-        };
-        for cluster in self.subject(which, about.as_ref()) {
-            let world = &mut self.world;
-            match what {
-                ClusterEvent::Turn { plugin, to, why } => {
-                    if !fleet::turn(world, &cluster, plugin, *to, why) {
-                        return Err((format!("{plugin} does not run on {cluster} yet"), String::new()));
-                    }
-                }
-                ClusterEvent::Mend { plugin } => {
-                    let plugins = plugin.clone().map_or_else(|| world.fleet.plugins_in(&cluster), |one| vec![one]);
-                    for plugin in plugins {
-                        fleet::turn(world, &cluster, &plugin, Condition::Healthy, "");
-                    }
-                }
-                ClusterEvent::Fate { plugin, version, ends, why } => {
-                    let fate = Fate { version: version.clone(), ends: *ends, why: why.clone() };
-                    world.fleet.set_fate(&cluster, plugin, fate);
-                }
-                ClusterEvent::Vanish => world.fleet.vanish(&cluster, true),
-                ClusterEvent::Return => world.fleet.vanish(&cluster, false),
-                ClusterEvent::Pace { takes } => world.fleet.set_pace(&cluster, *takes),
-            }
-        }
-        Ok(())
-    }
-
-    /// A new cluster comes with what its tier runs now where one file serves the whole tier.
-    fn join(&mut self, cluster: ClusterName, labels: decide::selector::Labels) {
-        self.world.fleet.clusters.push(Cluster { name: cluster, labels });
-        self.world.fleet.clusters.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
     /// Where a plugin stands, for a person whose line cannot happen.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use decide::ledger::{Change, Ledger};
-use decide::plan::{Plan, Verdict, WaveReport, WaveState};
+use decide::plan::{Gate, Pinned, Plan, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
-use decide::{Entry, Version};
+use decide::{Entry, Reason, Version};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -25,6 +25,8 @@ pub(super) struct Teller {
     several: bool,
     /// What was last said about what each tier waits for.
     standing: BTreeMap<Spot, String>,
+    /// What was last said about clusters that stay behind.
+    pinned: BTreeMap<Spot, String>,
 }
 
 impl Teller {
@@ -33,7 +35,15 @@ impl Teller {
         if !title.is_empty() {
             let _ = writeln!(out, "{title}\n{}", "=".repeat(title.chars().count()));
         }
-        Self { zone, out, day: None, minute: String::new(), several, standing: BTreeMap::new() }
+        Self {
+            zone,
+            out,
+            day: None,
+            minute: String::new(),
+            several,
+            standing: BTreeMap::new(),
+            pinned: BTreeMap::new(),
+        }
     }
 
     pub fn close(&mut self) -> String {
@@ -126,11 +136,17 @@ impl Teller {
     pub fn standing(&mut self, now: Timestamp, plan: &Plan, ledger: &Ledger) {
         for wave in &plan.waves {
             let spot = (wave.plugin.clone(), wave.tier.clone());
+            self.pinned(now, wave, &spot);
             // What was there before the story is nobody's climb.
             let page = ledger.plugins.get(&wave.plugin);
             let kept = wave.version.as_ref().and_then(|version| page?.wave(&wave.tier, version));
             let climbs = kept.is_none_or(|kept| kept.head().is_some());
-            let text = if climbs { self.waits_for(wave, &spot) } else { String::new() };
+            let rests = matches!(wave.state, WaveState::Idle { .. } | WaveState::Finished { .. });
+            let text = match (rests, climbs) {
+                (true, _) => self.stands_still(wave, &spot),
+                (false, true) => self.waits_for(wave, &spot),
+                (false, false) => String::new(),
+            };
             let known = self.standing.get(&spot).map_or("", String::as_str);
             if text == known {
                 continue;
@@ -140,6 +156,31 @@ impl Teller {
             }
             self.standing.insert(spot, text);
         }
+    }
+
+    /// Tells which clusters the policy keeps on a version, where that is new.
+    fn pinned(&mut self, now: Timestamp, wave: &WaveReport, spot: &Spot) {
+        let one = |pin: &Pinned| {
+            let until = pin.until.map(|at| format!(" until {}", self.time(at))).unwrap_or_default();
+            format!("{} stays on {}{until}: {}", pin.cluster, pin.version, pin.why)
+        };
+        let text = wave.pinned.iter().map(one).collect::<Vec<_>>().join("; ");
+        if self.pinned.get(spot).map_or("", String::as_str) != text {
+            if !text.is_empty() {
+                self.line(now, &format!("  … {text}"));
+            }
+            self.pinned.insert(spot.clone(), text);
+        }
+    }
+
+    /// What keeps a tier from taking anything, where no wave is there that could say it.
+    fn stands_still(&self, wave: &WaveReport, (plugin, tier): &Spot) -> String {
+        let of_tier = wave.findings.iter().filter(|finding| matches!(finding.gate, Gate::Release | Gate::Ledger));
+        // What failed elsewhere was said there.
+        let mut new = of_tier.filter(|finding| !matches!(finding.because, Reason::ReleaseHeld { .. }));
+        let Some(finding) = new.find(|finding| !finding.verdict.lets_through()) else { return String::new() };
+        let where_to = if self.several { format!("{plugin} on {tier}") } else { tier.to_string() };
+        format!("  … {where_to}: {}", finding.because)
     }
 
     fn waits_for(&self, wave: &WaveReport, spot: &Spot) -> String {
@@ -160,6 +201,10 @@ impl Teller {
             WaveState::Soaking { paused: true, .. } => format!("  … {what} stands still: {}", finding.because),
             WaveState::Converging { .. } if matches!(finding.verdict, Verdict::Unknown) => {
                 format!("  … {what}: {}", finding.because)
+            }
+            // All that have moved are healthy, and the next slice waits for something else.
+            WaveState::Converging { .. } if finding.gate < Gate::Health => {
+                format!("  … {what}{until}: {}", finding.because)
             }
             WaveState::Converging { .. }
             | WaveState::Idle { .. }

@@ -48,7 +48,19 @@ fn mistakes_have_a_place_and_a_fix() {
         ("2026-11-23 09:00 qa-1 degrades app", "12:32", "`app` stands where `on` belongs"),
         ("2026-11-23 09:00 qa-1 explodes", "12:23", "is nothing that a cluster does here"),
         ("2026-11-23 09:00 qa-1 takes 5", "12:29", "is not a duration"),
-        ("2026-11-23 09:00 hub sleeps", "12:22", "`hub falls silent` or `hub answers`"),
+        ("2026-11-23 09:00 hub sleeps", "12:22", "`hub falls silent`, `hub answers`"),
+        ("2026-11-23 09:00 hub lets everybody bypass", "12:27", "`everybody` stands where `nobody` belongs"),
+        ("2026-11-23 09:00 yank app 1.0.1 now", "12:33", "one word too many"),
+        ("2026-11-23 09:00 release app 1.0.1, same 1.0.0", "12:42", "`1.0.0` stands where `as` belongs"),
+        ("2026-11-23 09:00 release app 1.0.1, breaking a lot", "12:46", "a reason stands after a colon"),
+        ("2026-11-23 09:00 check lint burns on app on gold", "12:29", "is nothing that a check does"),
+        ("2026-11-23 09:00 ledger is lost", "12:28", "`ledger is open`"),
+        ("2026-11-23 09:00 clock runs fast", "12:29", "is not a duration"),
+        ("2026-11-23 09:00 clock runs 5s", "12:31", "`ahead` is missing"),
+        ("2026-11-23 09:00 qa-1 lacks replicas app", "12:38", "`app` stands where `for` belongs"),
+        ("2026-11-23 09:00 qa-1 pulls something", "12:29", "`something` stands where `other` belongs"),
+        ("2026-11-23 09:00 kim commits app one to gold", "12:34", "is not a SemVer 2 version"),
+        ("2026-11-23 09:00 policy breaks because", "12:32", "a reason stands after a colon"),
         ("2026-11-23 09:00 expect app on gold is opne", "12:40", "did you mean `open`?"),
         ("2026-11-23 09:00 expect gold rns app 1.0.0", "12:30", "did you mean `runs`?"),
         ("2026-11-23 09:00 expect 3 things", "12:27", "cannot be counted"),
@@ -76,6 +88,13 @@ fn mistakes_of_the_head() {
         ("owners: maria", "owners platinum: maria", "there is no tier `platinum`"),
         ("plugins: app 1.0.0", "plugins: app one", "is not a SemVer 2 version"),
         ("policy:\n", "policy: nowhere.yaml\n", "cannot be read"),
+        ("people: kim", "limits:\n  longestSok: 1d\npeople: kim", "11:3: unknown key `longestSok`"),
+        (
+            "people: kim",
+            "limits:\n  longestSoak: 30m\npeople: kim",
+            "5:63: `soak` of tier `gold`: 1 h is beyond the 30 min",
+        ),
+        ("people: kim", "admins: pat\npeople: pat qa", "`qa` is the name of two things"),
     ] {
         let text = format!("{}2026-11-23 09:00 release app 1.0.1\n", HEAD.replace(change, to));
         let told = tell(Path::new("my.story"), &text);
@@ -144,6 +163,37 @@ fn every_event_makes_a_difference() {
         ("gold breaks on app 1.0.1: oh", "maria approves app on gold\n+20m expect gold failed app 1.0.1"),
         ("gold-1 fails on app", "maria approves app on gold\n+1m expect not gold failed app 1.0.1"),
         ("gold-9 joins tier=gold", "maria approves app on gold\n+30m expect not gold failed app 1.0.1"),
+        ("yank app 1.0.1", "expect app on gold says the source does not list 1.0.1 any more"),
+        ("release app 1.0.2, breaking: new CRDs", "expect app on qa says its author marked it: new CRDs"),
+        ("release app 1.0.2, same as 1.0.1", "expect app on qa says 1.0.2 is the same artefact as 1.0.1"),
+        ("kim fails app on gold: no", "expect gold failed app 1.0.1"),
+        ("kim drafts app on gold", "expect app on gold says the pull request is a draft"),
+        (
+            "kim drafts app on gold\n10:01 kim readies app on gold",
+            "maria approves app on gold\n+1m expect gold merged app 1.0.1",
+        ),
+        ("check lint fails on app on gold", "expect app on gold says required checks failed: lint"),
+        ("check lint runs on app on gold", "expect app on gold says required checks are missing or running: lint"),
+        ("check lint passes on app on gold", "maria approves app on gold\n+1m expect gold merged app 1.0.1"),
+        (
+            "hub asks for reviews\nhub lets nobody bypass\nrelease app 1.0.2",
+            "expect app on qa says no bypassing App is set up",
+        ),
+        ("ledger loses its end", "expect app on gold says the ledger branch has lost commit"),
+        (
+            "ledger loses its end\n10:01 kim rebuilds app on gold",
+            "maria approves app on gold\n+1m expect gold merged app 1.0.1",
+        ),
+        ("kim commits app ^1.0 to gold", "expect app on gold says holds the range `^1.0`"),
+        (
+            "gold-1 lacks replicas for app 1.0.1",
+            "expect app on gold says a required value is missing: `replicas` for gold-1",
+        ),
+        (
+            "gold-1 lacks replicas for app 1.0.1\n10:01 gold-1 has replicas for app 1.0.1",
+            "maria approves app on gold\n+1m expect gold merged app 1.0.1",
+        ),
+        ("gold-1 pulls other content of app", "maria approves app on gold\n+3h expect gold failed app 1.0.1"),
         ("gold-2 leaves", "maria approves app on gold\n+2h expect gold finished app 1.0.1"),
         ("hub falls silent", "expect app on gold says the hub does not answer"),
         (
@@ -169,4 +219,60 @@ fn the_hour_is_that_of_the_zone() {
 fn the_same_story_is_told_alike() {
     let lines = "2026-11-23 09:00 release app 1.0.1\n+3h maria approves app on gold\n+1d end";
     assert_eq!(told(lines).text, told(lines).text);
+}
+
+/// What keeps force off after the deadline: each alone.
+#[test]
+fn a_story_can_take_away_what_force_needs() {
+    let head = HEAD.replace("soak: 1h}", "soak: 1h, force: {after: 2d, notice: [1d]}}");
+    let tell = |event: &str, after: &str| {
+        let lines = format!("2026-11-23 09:00 release app 1.0.1\n10:00 {event}\n+3d {after}\n");
+        tell(Path::new("my.story"), &format!("{head}{lines}"))
+    };
+    assert!(tell("end", "expect gold forced app 1.0.1").kept);
+    for (event, says) in [
+        ("clock runs 45s ahead", "our clock and the hub's differ by 45 s"),
+        ("ledger is open", "others than the bots can push the ledger branch"),
+        ("policy breaks: unknown key", "the newest policy file has errors (unknown key)"),
+    ] {
+        let told = tell(event, &format!("expect app on gold says {says}"));
+        assert!(told.kept, "{event}\n{}", told.text);
+    }
+    for (event, back) in [("clock runs 45s ahead", "clock runs right"), ("ledger is open", "ledger is guarded")] {
+        let told = tell(&format!("{event}\n10:01 {back}"), "expect gold forced app 1.0.1");
+        assert!(told.kept, "{event}\n{}", told.text);
+    }
+}
+
+/// Who may give which command is the policy's to say.
+#[test]
+fn people_have_the_rights_that_the_policy_gives_them() {
+    for (rights, who, holds) in [
+        ("{}", "kim", true),
+        ("{}", "eve", false),
+        ("{hold: codeOwners}", "kim", false),
+        ("{hold: codeOwners}", "maria", true),
+        ("{hold: admin}", "maria", false),
+        ("{hold: admin}", "pat", true),
+    ] {
+        let head = HEAD
+            .replace("policy:\n", &format!("policy:\n  people: {rights}\n"))
+            .replace("people: kim", "people: kim\nadmins: pat");
+        let lines = format!(
+            "2026-11-23 09:00 release app 1.0.1\n10:00 {who} holds app on gold\n10:01 maria approves app on gold\n10:02 end"
+        );
+        let told = tell(Path::new("my.story"), &format!("{head}{lines}\n"));
+        assert_eq!(!told.text.contains("is merged by the bot: 1.0.1 on gold"), holds, "{rights} {who}\n{}", told.text);
+    }
+}
+
+/// The operator's limits hold for the policy of a story, and for the one that it becomes.
+#[test]
+fn limits_of_the_operator_hold_in_a_story() {
+    let limits = "limits:\n  windows: {zone: UTC, open: [\"Tue 09:00-10:00\"]}\npeople: kim";
+    let head = HEAD.replace("people: kim", limits);
+    let lines =
+        "2026-11-23 12:00 release app 1.0.1\n12:30 expect app on qa says the window of the bot's operator is closed";
+    let told = tell(Path::new("my.story"), &format!("{head}{lines}\nThu 12:00 expect qa merged app 1.0.1\n"));
+    assert!(told.kept, "{}", told.text);
 }

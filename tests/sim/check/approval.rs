@@ -44,7 +44,9 @@ impl Watch {
 fn yeses(world: &World, seen: &Pull) -> Vec<String> {
     let truth = world.pulls.iter().find(|pull| pull.number == seen.number.0);
     let written = truth.map(|pull| pull.bot_wrote_at);
-    let pusher = truth.map_or(BOT, |pull| pull.last_pusher);
+    // Whose head it is that was shown; what somebody pushes meanwhile, the hub refuses.
+    let present = truth.filter(|pull| pull.head == seen.head.as_str());
+    let pusher = present.map_or(BOT, |pull| pull.last_pusher);
     let mut yes: Vec<String> = Vec::new();
     for review in &seen.reviews {
         let by = review.by.as_str();

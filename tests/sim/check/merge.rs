@@ -133,7 +133,11 @@ pub(super) fn held(seen: &Pull) -> bool {
         match command.what {
             CommandKind::Hold { .. } => held = true,
             CommandKind::Resume => held = false,
-            CommandKind::Acknowledge { .. } | CommandKind::Fail { .. } | CommandKind::Rebuild { .. } => {}
+            CommandKind::Acknowledge { .. }
+            | CommandKind::Fail { .. }
+            | CommandKind::Rebuild { .. }
+            | CommandKind::Freeze { .. }
+            | CommandKind::Unfreeze => {}
         }
     }
     held

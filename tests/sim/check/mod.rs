@@ -34,7 +34,7 @@ pub struct Watch {
     outage_since: Option<Timestamp>,
     deadlines: BTreeMap<(Spot, String, u64), Timestamp>,
     /// Pull requests opened and writes made for a release on a tier.
-    opened: BTreeMap<(Spot, Version), u32>,
+    opened: BTreeMap<(Spot, Version, Vec<ClusterName>), u32>,
     writes: BTreeMap<(Spot, Version), u32>,
     /// Clusters that the bot's merges changed, and when.
     changed: Vec<(Timestamp, u32)>,
@@ -92,17 +92,13 @@ impl Watch {
         {
             self.fails(world, format!("ALARM an alarm for {} that is not in the future: {}", alarm.at, alarm.why));
         }
-        // An opening that is there and not shown yet is looked for again and again.
-        let acts = |action: &Action| !matches!(action, Action::Open(proposal) if proposal.written.is_some());
-        self.busy_plans = if plan.actions.iter().any(acts) { self.busy_plans + 1 } else { 0 };
+        if plan.actions.is_empty() {
+            self.busy_plans = 0;
+        }
         if self.losses != world.losses {
             // What was announced went with the ledger where nothing at the hub repeats it.
             self.losses = world.losses;
             self.deadlines.clear();
-        }
-        if self.busy_plans > RESTLESS {
-            self.busy_plans = 0;
-            self.fails(world, format!("L5 {RESTLESS} plans in a row did something: {:?}", plan.actions));
         }
         if !matches!(snapshot.ledger_state, LedgerState::Intact { .. }) && !plan.actions.is_empty() {
             self.fails(world, format!("S16 acts without a ledger that can be believed: {:?}", plan.actions));
@@ -197,6 +193,15 @@ impl Watch {
             self.fails(world, format!("S15 gives the notice {before:#} ahead on {pull}, which has it or is not open"));
         }
         self.writes_once_more(world, &(plugin.clone(), tier.clone()), &plain(version));
+    }
+
+    /// L5: a plan was carried out; whether anything new came of it.
+    pub fn acted(&mut self, world: &mut World, plan: &Plan, something: bool) {
+        self.busy_plans += u32::from(something);
+        if self.busy_plans > RESTLESS {
+            self.busy_plans = 0;
+            self.fails(world, format!("L5 {RESTLESS} plans in a row did something: {:?}", plan.actions));
+        }
     }
 
     /// S3 once more, at the hub itself.

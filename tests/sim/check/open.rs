@@ -31,10 +31,12 @@ impl Watch {
         self.keeps_digest(world, shown, &spot, &version);
         self.is_accepted(world, &spot, &version);
         self.no_downgrade(world, shown, &spot, &version, &proposal.members);
-        self.earlier_slices_are_healthy(world, shown, &spot, &version, &proposal.part, "opens");
+        if !anew(world, &version, proposal, moved) {
+            self.earlier_slices_are_healthy(world, shown, &spot, &version, &proposal.part, "opens");
+        }
         self.fixes_members(world, kept, shown, proposal, moved);
         if moved.is_none() {
-            self.one_pull_request(world, shown, &spot, &version);
+            self.one_pull_request(world, shown, &spot, proposal);
         }
     }
 
@@ -69,7 +71,8 @@ impl Watch {
             return;
         }
         let later = proposal.part.slice > 0;
-        let fixed = kept.members.get(&key).filter(|_| goes_on || later).cloned();
+        // A climb of which everybody has left begins anew with those who are there.
+        let fixed = kept.members.get(&key).filter(|all| (goes_on || later) && !all.is_empty()).cloned();
         let all = fixed.unwrap_or(selected);
         let slice = proposal.part.partition.get(proposal.part.slice as usize);
         let of_slice = |name: &&ClusterName| slice.is_none_or(|slice| slice.contains(name));
@@ -89,7 +92,8 @@ impl Watch {
     }
 
     /// S3 (and S15): one pull request for a plugin and a tier, and one opening for each release.
-    fn one_pull_request(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+    fn one_pull_request(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, proposal: &Proposal) {
+        let version = &plain(&proposal.to);
         let pulls = shown.plugins[&spot.0].pulls.known();
         let open = |pull: &&decide::snapshot::Pull| pull.tier == spot.1 && pull.state == PullState::Open;
         if let Some(pull) = pulls.into_iter().flatten().find(open) {
@@ -103,11 +107,20 @@ impl Watch {
         }
         if world.open_pull(spot).is_none() {
             let slices = slices::most(world, spot) - 1;
-            let opened = self.opened.entry((spot.clone(), version.clone())).or_default();
+            // Whoever comes late brings a pull request of their own.
+            let late = if proposal.part.purpose == Purpose::CatchUp { proposal.members.clone() } else { Vec::new() };
+            let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
             *opened += 1;
             if *opened > MOST_OPENINGS + slices {
                 self.fails(world, format!("S15 opens {} {version} on {} for the fourth time", spot.0, spot.1));
             }
         }
     }
+}
+
+/// Whether a pull request that is open already only gets the same slice once more, on the present base.
+fn anew(world: &World, version: &Version, proposal: &Proposal, moved: Option<u64>) -> bool {
+    let pull = world.pulls.iter().find(|pull| Some(pull.number) == moved);
+    let written = pull.and_then(|pull| world.written.get(pull.bot_heads.last()?));
+    written.is_some_and(|commit| commit.version == *version && commit.part == proposal.part)
 }

@@ -45,7 +45,7 @@ impl Watch {
                         reading.fact.health == Health::Healthy
                             && reading.fact.running.as_ref().map(super::plain).as_ref() == Some(version)
                             && reading.observed_at() >= place.since
-                            && world.now <= reading.observed_at() + fresh
+                            && world.ours() <= reading.observed_at() + fresh
                     })
             })
         };

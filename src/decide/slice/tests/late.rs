@@ -1,9 +1,10 @@
 //! Clusters that join, leave or are pinned while releases climb, and tiers without any.
 
 use super::*;
+use crate::snapshot::SentNotice;
 
 /// All of bronze has finished 1.1.0, in one wave; qa runs it too.
-fn finished() -> Snapshot {
+pub(super) fn finished() -> Snapshot {
     let mut world = world();
     bronze(&mut world).strategy = Strategy::AllAtOnce;
     let first = opened(&crate::plan(&world, noon())).unwrap();
@@ -84,7 +85,26 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
     }
     assert!(changes(&plan).iter().any(|change| change.ends_with("1 cluster left the tier")), "{:?}", changes(&plan));
     let late = opened(&crate::plan(&world, noon())).unwrap();
-    assert_eq!((names(&late), late.part.purpose), (vec!["bronze-2".to_string()], Purpose::CatchUp));
+    assert_eq!((names(&late), late.part.purpose.clone()), (vec!["bronze-2".to_string()], Purpose::CatchUp));
+    // Nobody approves it: it is merged without, after the notices, and the file needs no `force` for that.
+    propose(&mut world, &late, 24, 20 * 24 * 60);
+    let notices = crate::expiry::NOTICE.iter().map(|before| SentNotice { before: *before, at: ago(60) - *before });
+    let notices: Vec<SentNotice> = notices.collect();
+    edit_last(&mut world, |pull| {
+        pull.reviews.clear();
+        pull.review_decision = ReviewDecision::Required;
+        pull.notices = notices;
+    });
+    let (since, deadline) = (ago(20 * 24 * 60), ago(60));
+    remember(&mut world, Change::Grace(crate::ledger::Grace { since, deadline, notices: Vec::new() }));
+    let forced = |world: &Snapshot| {
+        let plan = crate::plan(world, noon());
+        plan.actions.iter().any(|action| matches!(action, Action::Merge { forced: Some(_), .. }))
+    };
+    assert!(forced(&world));
+    // One that merely joined late waits for an approval.
+    world.policy.plugins[0].pins.clear();
+    assert!(!forced(&world));
 }
 
 #[test]
@@ -134,4 +154,45 @@ fn an_empty_tier_stops_the_climb_or_is_passed() {
     let (opened, why) = opens(crate::model::Empty::Pass);
     assert_eq!(opened.as_deref(), Some("bronze"));
     assert_eq!(why, "no cluster belongs to tier staging, and releases pass it");
+}
+
+/// The last slice's cluster leaves while its pull request is open: the climb ends with those that moved.
+#[test]
+fn a_climb_whose_last_cluster_leaves_soaks_and_finishes() {
+    let mut world = one_of_three();
+    for (number, cluster) in [(22, "bronze-2"), (23, "bronze-3")] {
+        remember(&mut world, Change::Converged(ago(20)));
+        let next = opened(&crate::plan(&world, noon())).unwrap();
+        assert_eq!(names(&next), [cluster]);
+        propose(&mut world, &next, number, 15);
+        if number == 22 {
+            land(&mut world, number, &[cluster], 15);
+        }
+    }
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-3"),
+        Read::Unread(_) => unreachable!(),
+    }
+    let look = |world: &mut Snapshot, hours: i64| {
+        let now = noon() + SignedDuration::from_hours(hours);
+        for cluster in ["bronze-1", "bronze-2"] {
+            let reading = Reading { observed_at: now, since: Some(ago(10)), ..healthy("1.1.0") };
+            facts(world).readings.insert(cluster.into(), vec![reading]);
+        }
+        let plan = crate::plan(world, now);
+        plan.entries.iter().for_each(|record| world.ledger.apply(&record.entry));
+        plan
+    };
+    let plan = look(&mut world, 0);
+    assert!(matches!(&plan.actions[..], [Action::Close { pull: PullNumber(23), .. }]), "{:?}", plan.actions);
+    edit_last(&mut world, |pull| pull.state = PullState::Closed { at: noon(), by: Some(BOT.into()) });
+    let plan = look(&mut world, 1);
+    assert!(matches!(state(&plan), WaveState::Soaking { .. }), "{:?}", state(&plan));
+    assert!(changes(&look(&mut world, 2)).iter().any(|change| change.ends_with("finished")));
+    let plan = look(&mut world, 3);
+    assert_eq!((plan.actions, plan.entries.len()), (vec![], 0));
+    // Somebody takes it off again: what finished is gone.
+    holds(&mut world, "bronze-1", "1.0.0");
+    holds(&mut world, "bronze-2", "1.0.0");
+    assert!(matches!(state(&look(&mut world, 4)), WaveState::Failed { .. }));
 }

@@ -1,0 +1,163 @@
+//! Worlds in which 1.0.0 runs on bronze and nobody approves 1.1.0, and what presses to merge it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+
+use super::*;
+use crate::ledger::{Change, Grace};
+use crate::plan::Action;
+use crate::snapshot::{Read, SentNotice, Snapshot};
+use crate::testing::*;
+use alloc::string::String;
+use alloc::vec;
+
+const DAY: i64 = 24 * 60;
+
+/// Announced forty days ago, no `force` in the file, each notice of the default sent at its distance
+/// from a deadline a day ago.
+fn told() -> Snapshot {
+    let mut world = unapproved();
+    bronze(&mut world).force = None;
+    edit(&mut world, |pull| {
+        pull.opened_at = ago(40 * DAY);
+        pull.notices = NOTICE.iter().map(|before| SentNotice { before: *before, at: ago(DAY) - *before }).collect();
+    });
+    let (since, deadline) = (ago(40 * DAY), ago(DAY));
+    remember(&mut world, Change::Grace(Grace { since, deadline, notices: Vec::new() }));
+    world
+}
+
+fn expire(world: &mut Snapshot, versions: &str, days_ago: i64) {
+    let expiry = Expiry { versions: versions.parse().unwrap(), at: ago(days_ago * DAY), why: "CVE-2026-1".into() };
+    world.policy.plugins[0].expires.push(expiry);
+}
+
+fn forced(world: &Snapshot) -> bool {
+    let plan = crate::plan(world, noon());
+    plan.actions.iter().any(|action| matches!(action, Action::Merge { forced: Some(_), .. }))
+}
+
+fn says_release(world: &Snapshot) -> Vec<String> {
+    let plan = crate::plan(world, noon());
+    let findings = plan.waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").unwrap().findings;
+    findings.iter().filter(|finding| finding.gate == Gate::Release).map(|f| f.because.to_string()).collect()
+}
+
+#[test]
+fn what_has_expired_is_left_without_approval() {
+    type Case = (&'static str, fn(&mut Snapshot), bool);
+    let cases: [Case; 11] = [
+        ("nothing expires", |_| {}, false),
+        ("what runs there has expired", |w| expire(w, "<1.1", 1), true),
+        ("it will, tomorrow", |w| expire(w, "<1.1", -1), false),
+        ("something else has", |w| expire(w, "<1.0", 1), false),
+        (
+            "the notices were not sent",
+            |w| {
+                expire(w, "<1.1", 1);
+                edit(w, |pull| pull.notices.clear());
+            },
+            false,
+        ),
+        (
+            "one was sent late",
+            |w| {
+                expire(w, "<1.1", 1);
+                edit(w, |pull| pull.notices[0].at = ago(13 * DAY));
+            },
+            false,
+        ),
+        (
+            "a freeze",
+            |w| {
+                expire(w, "<1.1", 1);
+                w.policy.freezes.push(crate::model::Freeze {
+                    why: "audit".into(),
+                    by: None,
+                    tiers: Vec::new(),
+                    plugins: Vec::new(),
+                    select: None,
+                    until: None,
+                });
+            },
+            false,
+        ),
+        (
+            "the tier below has not finished what comes",
+            |w| {
+                expire(w, "<1.1", 1);
+                let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+                page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+            },
+            false,
+        ),
+        (
+            "people merge there themselves",
+            |w| {
+                expire(w, "<1.1", 1);
+                bronze(w).merge = crate::model::MergeRule::all(crate::model::Merge::Manual);
+            },
+            false,
+        ),
+        ("two versions run, and one may", |w| w.policy.plugins[0].max_live = Some(1), true),
+        ("two versions run, and two may", |w| w.policy.plugins[0].max_live = Some(2), false),
+    ];
+    for (name, change, expected) in cases {
+        let mut world = told();
+        change(&mut world);
+        assert_eq!(forced(&world), expected, "{name}: {:?}", crate::plan(&world, noon()).waves[1].findings);
+    }
+}
+
+/// The tier's own grace period stays where it is shorter, and its notices are the ones that go out.
+#[test]
+fn the_shorter_of_two_periods_counts() {
+    let period = |own: Option<Force>, days_left: i64| {
+        let mut world = told();
+        bronze(&mut world).force = own;
+        expire(&mut world, "<1.1", -days_left);
+        let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let force = force(&desk, &desk.policy.tiers[1], &wave, noon()).unwrap().into_owned();
+        (force.after.as_hours() / 24, force.notice.len())
+    };
+    let own = |days: i64| Some(Force { after: SignedDuration::from_hours(days * 24), notice: vec![NOTICE[2]] });
+    assert_eq!(period(None, 20), (20, 3));
+    assert_eq!(period(own(10), 20), (10, 1));
+    assert_eq!(period(own(30), 20), (20, 1));
+    assert_eq!(period(own(30), -20), (0, 1), "past its date: as soon as people were told");
+}
+
+/// The first notice goes out as soon as it is due, and names why.
+#[test]
+fn people_are_told() {
+    let mut world = told();
+    edit(&mut world, |pull| pull.notices.clear());
+    expire(&mut world, "<1.1", 1);
+    let plan = crate::plan(&world, noon());
+    assert!(matches!(&plan.actions[..], [Action::Notice { before, .. }] if *before == NOTICE[0]), "{:?}", plan.actions);
+    assert_eq!(says_release(&world)[1], "1.0.0 is to be left by 2026-11-22T12:00:00Z: CVE-2026-1");
+}
+
+#[test]
+fn what_people_should_leave_is_not_taken_and_is_said() {
+    let opens = |change: fn(&mut Snapshot)| {
+        let mut world = ready();
+        change(&mut world);
+        (merges(&crate::plan(&world, noon())), says_release(&world))
+    };
+    assert!(opens(|_| {}).0);
+    let (merged, said) = opens(|w| w.policy.plugins[0].deprecated = "1.1.x".parse().ok());
+    assert_eq!((merged, said[0].as_str()), (false, "1.1.0 is deprecated (`1.1.x`)"));
+    let (merged, said) = opens(|w| expire(w, "1.1.x", 1));
+    assert_eq!((merged, said[0].as_str()), (false, "1.1.0 is to be left by 2026-11-22T12:00:00Z: CVE-2026-1"));
+    assert!(opens(|w| expire(w, "1.1.x", -1)).0, "until then it may be taken");
+    // What runs on a tier that has nothing to take is said there.
+    let (_, said) = opens(|w| {
+        w.policy.plugins[0].deprecated = "1.x".parse().ok();
+        facts(w).pulls = Read::Known(Vec::new());
+        let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+    });
+    assert!(said.contains(&"1.0.0 is deprecated (`1.x`)".into()), "{said:?}");
+}

@@ -1,0 +1,185 @@
+//! Freezes that people set and lift by commands on pull requests (policy, section 5). Those of the
+//! file are in the policy; what both of them stop is in `gate::freeze`.
+
+use alloc::vec::Vec;
+
+use crate::ledger::{Entry, Frozen, Lifted, Thawed};
+use crate::plan::{Record, Urgency};
+use crate::snapshot::{Command, CommandKind, FreezeScope, LedgerState, Pull, Read, Snapshot};
+use crate::{PluginName, PullNumber};
+
+/// What commands have frozen, and what of that is new to the ledger.
+pub(crate) struct Freezes {
+    /// Every freeze that the ledger holds or is about to; one whose author's rights could not be read
+    /// stops as well, and is not remembered.
+    pub all: Vec<Frozen>,
+    /// What to remember.
+    pub entries: Vec<Record>,
+}
+
+/// Reads the commands of every pull request, in the order in which they were given.
+pub(crate) fn read(snapshot: &Snapshot) -> Freezes {
+    let mut freezes = Freezes { all: snapshot.ledger.freezes.clone(), entries: Vec::new() };
+    let intact = matches!(snapshot.ledger_state, LedgerState::Intact { .. });
+    let mut said: Vec<(&PluginName, &Pull, &Command)> = Vec::new();
+    for (plugin, facts) in &snapshot.plugins {
+        for pull in facts.pulls.known().into_iter().flatten() {
+            said.extend(pull.commands.iter().map(|command| (plugin, pull, command)));
+        }
+    }
+    said.sort_by_key(|(_, pull, command)| (command.at, pull.number));
+    for (plugin, pull, command) in said {
+        match (&command.what, &command.allowed) {
+            (CommandKind::Freeze { .. }, Read::Known(false)) => {}
+            (CommandKind::Freeze { .. }, Read::Known(true) | Read::Unread(_)) => {
+                if let Some(frozen) =
+                    frozen(plugin, pull, command).filter(|new| !freezes.all.iter().any(|f| is(f, new)))
+                {
+                    if intact && command.allowed == Read::Known(true) {
+                        freezes.remember(Entry::Frozen(frozen.clone()));
+                    }
+                    freezes.all.push(frozen);
+                }
+            }
+            (CommandKind::Unfreeze, Read::Known(true)) if intact => freezes.lift(plugin, pull, command),
+            (CommandKind::Unfreeze, _)
+            | (
+                CommandKind::Hold { .. }
+                | CommandKind::Resume
+                | CommandKind::Fail { .. }
+                | CommandKind::Acknowledge { .. }
+                | CommandKind::Rebuild { .. },
+                _,
+            ) => {}
+        }
+    }
+    freezes
+}
+
+impl Freezes {
+    fn remember(&mut self, entry: Entry) {
+        self.entries.push(Record { entry, urgency: Urgency::Transition });
+    }
+
+    /// Lifts every freeze that stops the pull request on which the command stands.
+    fn lift(&mut self, plugin: &PluginName, pull: &Pull, command: &Command) {
+        let lifted = Lifted { by: command.by.clone(), at: command.at };
+        let mut thawed = Vec::new();
+        let stops = |frozen: &Frozen| frozen.covers(plugin, &pull.tier) && frozen.at <= command.at;
+        for frozen in self.all.iter_mut().filter(|frozen| stops(frozen) && frozen.lifted.is_none()) {
+            frozen.lifted = Some(lifted.clone());
+            let (pull, at, by) = (frozen.pull, frozen.at, frozen.by.clone());
+            thawed.push(Thawed { pull, at, by, lifted: lifted.clone() });
+        }
+        thawed.into_iter().for_each(|thawed| self.remember(Entry::Thawed(thawed)));
+    }
+}
+
+fn frozen(plugin: &PluginName, pull: &Pull, command: &Command) -> Option<Frozen> {
+    let CommandKind::Freeze { scope, lasts, why } = &command.what else { return None };
+    let (plugin, tier) = match scope {
+        FreezeScope::Everything => (None, None),
+        FreezeScope::Tier => (None, Some(pull.tier.clone())),
+        FreezeScope::Plugin => (Some(plugin.clone()), None),
+    };
+    Some(Frozen {
+        plugin,
+        tier,
+        by: command.by.clone(),
+        at: command.at,
+        why: why.clone(),
+        until: lasts.map(|lasts| command.at + lasts),
+        pull: pull.number,
+        lifted: None,
+    })
+}
+
+fn is(one: &Frozen, other: &Frozen) -> bool {
+    let id = |frozen: &Frozen| -> (PullNumber, jiff::Timestamp) { (frozen.pull, frozen.at) };
+    id(one) == id(other) && one.by == other.by
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::plan::{Gate, Verdict};
+    use crate::testing::*;
+    use alloc::string::{String, ToString};
+    use alloc::vec;
+    use jiff::SignedDuration;
+
+    fn say(world: &mut Snapshot, minutes: i64, what: CommandKind, allowed: Read<bool>) {
+        edit(world, |pull| pull.commands.push(Command { by: "noor".into(), at: ago(minutes), what, allowed }));
+    }
+
+    fn freeze(scope: FreezeScope, hours: Option<i64>) -> CommandKind {
+        CommandKind::Freeze { scope, lasts: hours.map(SignedDuration::from_hours), why: "incident 42".into() }
+    }
+
+    fn entries(world: &Snapshot) -> Vec<String> {
+        crate::plan(world, noon()).entries.iter().map(|record| record.entry.to_string()).collect()
+    }
+
+    #[test]
+    fn a_command_freezes_what_it_names() {
+        let yes = Read::Known(true);
+        for (scope, hours, allowed, stops) in [
+            (FreezeScope::Everything, None, yes.clone(), true),
+            (FreezeScope::Tier, None, yes.clone(), true),
+            (FreezeScope::Plugin, None, yes.clone(), true),
+            (FreezeScope::Tier, Some(2), yes.clone(), true),
+            (FreezeScope::Tier, Some(1), yes.clone(), false),
+            (FreezeScope::Tier, None, Read::Known(false), false),
+            (FreezeScope::Tier, None, Read::Unread("503".into()), true),
+        ] {
+            let mut world = ready();
+            say(&mut world, 60, freeze(scope, hours), allowed.clone());
+            let finding = says(&world, Gate::Freeze);
+            assert_eq!(!finding.verdict.lets_through(), stops, "{scope:?} for {hours:?}, allowed {allowed:?}");
+            assert_eq!(!merges(&crate::plan(&world, noon())), stops);
+            let remembered = entries(&world).iter().any(|entry| entry.contains("frozen by noor"));
+            assert_eq!(remembered, allowed == Read::Known(true), "{:?}", entries(&world));
+        }
+    }
+
+    /// It outlives the pull request on which it was said, is remembered once, and stops other tiers and
+    /// plugins only where its scope says so.
+    #[test]
+    fn it_is_remembered() {
+        let mut world = ready();
+        say(&mut world, 60, freeze(FreezeScope::Tier, None), Read::Known(true));
+        for record in crate::plan(&world, noon()).entries {
+            world.ledger.apply(&record.entry);
+            world.ledger.apply(&record.entry);
+        }
+        assert_eq!((world.ledger.freezes.len(), entries(&world)), (1, vec![]));
+        edit(&mut world, |pull| pull.commands.clear());
+        let finding = says(&world, Gate::Freeze);
+        assert_eq!(finding.because.to_string(), "frozen by noor with a command: incident 42");
+        world.ledger.freezes[0].tier = Some("qa".into());
+        assert_eq!(says(&world, Gate::Freeze).verdict, Verdict::Pass);
+        world.ledger.freezes[0] = Frozen { tier: None, plugin: Some("dns".into()), ..world.ledger.freezes[0].clone() };
+        assert_eq!(says(&world, Gate::Freeze).verdict, Verdict::Pass);
+    }
+
+    #[test]
+    fn another_command_lifts_it() {
+        let lifted = |minutes: i64, allowed: Read<bool>| {
+            let mut world = ready();
+            say(&mut world, 60, freeze(FreezeScope::Everything, None), Read::Known(true));
+            say(&mut world, minutes, CommandKind::Unfreeze, allowed);
+            let merged = merges(&crate::plan(&world, noon()));
+            for record in crate::plan(&world, noon()).entries {
+                world.ledger.apply(&record.entry);
+            }
+            assert_eq!(entries(&world), [""; 0], "said once");
+            assert_eq!(merges(&crate::plan(&world, noon())), merged, "and remembered as it was");
+            merged
+        };
+        assert!(lifted(30, Read::Known(true)));
+        assert!(!lifted(90, Read::Known(true)), "before it was frozen");
+        assert!(!lifted(30, Read::Known(false)));
+        assert!(!lifted(30, Read::Unread("503".into())));
+    }
+}

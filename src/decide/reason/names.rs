@@ -1,0 +1,125 @@
+//! The names of all reasons, out of the closed enum itself, so that a new one cannot be forgotten; and
+//! what a reason rests on. What they say is in the room above.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write as _};
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::Reason;
+
+impl Reason {
+    /// The name of every reason as the ledger writes it, in the order of the enum.
+    pub fn names() -> &'static [&'static str] {
+        match Self::deserialize(Asks) {
+            Err(Answer(names)) => names,
+            Ok(_) => &[],
+        }
+    }
+
+    /// Its own name, as the ledger writes it.
+    pub fn name(&self) -> String {
+        let mut word = FirstWord(String::new());
+        // It refuses everything after the name.
+        let _ = write!(word, "{self:?}");
+        let mut letters = word.0.chars();
+        letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+    }
+
+    /// This reason, then those that it rests on.
+    pub fn chain(&self) -> Vec<&Self> {
+        core::iter::successors(Some(self), |reason| reason.rests_on()).collect()
+    }
+
+    fn rests_on(&self) -> Option<&Self> {
+        if let Self::HotfixThroughWindows { closed: why, .. }
+        | Self::ReleaseHeld { why, .. }
+        | Self::HealthLost { why }
+        | Self::Stalled { why }
+        | Self::RollsBack { why, .. }
+        | Self::NoRollBack { why }
+        | Self::ForceBlocked { by: why } = self
+        {
+            return Some(why);
+        }
+        None
+    }
+}
+
+/// Takes the first word and refuses the rest.
+struct FirstWord(String);
+
+impl fmt::Write for FirstWord {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+        self.0.push_str(&text[..end]);
+        Err(fmt::Error)
+    }
+}
+
+/// Has nothing to read, and answers with the variants that it was asked for.
+struct Asks;
+
+/// The variants.
+#[derive(Debug)]
+struct Answer(&'static [&'static str]);
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing is read here")
+    }
+}
+
+impl core::error::Error for Answer {}
+
+impl Error for Answer {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+}
+
+impl<'de> Deserializer<'de> for Asks {
+    type Error = Answer;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Answer> {
+        Err(Answer(&[]))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Answer> {
+        Err(Answer(variants))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+
+    #[test]
+    fn names_come_from_the_enum() {
+        assert_eq!(Reason::names().first(), Some(&"firstTier"));
+        assert!(Reason::names().len() > 90, "{}", Reason::names().len());
+        assert!(Reason::names().contains(&Reason::FirstTier.name().as_str()));
+        assert_eq!(Reason::NeedsApproval { owners: Vec::new(), missing: 1 }.name(), "needsApproval");
+    }
+
+    #[test]
+    fn a_chain_ends_with_what_everything_rests_on() {
+        let held = Reason::HealthLost { why: Box::new(Reason::NotLanded) };
+        let reason = Reason::ForceBlocked { by: Box::new(held) };
+        let names: Vec<String> = reason.chain().into_iter().map(Reason::name).collect();
+        assert_eq!(names, ["forceBlocked", "healthLost", "notLanded"]);
+    }
+}

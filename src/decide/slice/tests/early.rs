@@ -1,0 +1,131 @@
+//! Clusters that are ahead of their tier.
+
+use super::late::finished;
+use super::*;
+
+/// bronze-2 is ahead of its tier; 1.2.0 has finished qa, between qa and bronze is staging, which soaks it.
+fn ahead() -> Snapshot {
+    let mut world = finished();
+    world.policy.plugins[0].tiers.insert(1, tier("staging"));
+    let labels = BTreeMap::from([("tier".to_string(), "staging".to_string())]);
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.push(Cluster { name: "staging-1".into(), labels }),
+        Read::Unread(_) => unreachable!(),
+    }
+    facts(&mut world).readings.insert("staging-1".into(), vec![healthy("1.2.0")]);
+    facts(&mut world).readings.insert("qa-1".into(), vec![healthy("1.2.0")]);
+    facts(&mut world).releases = Read::Known(vec![release("1.0.0"), release("1.1.0"), release("1.2.0")]);
+    for (name, cluster) in [("qa", "qa-1"), ("staging", "staging-1")] {
+        let landed = Landed { at: ago(30), commit: None, by: None };
+        let found = Change::Found { members: vec![cluster.into()], digest: None, landed };
+        let finished = (name == "qa").then(|| Change::Finished(ago(25)));
+        for change in [found].into_iter().chain(finished) {
+            let (plugin, tier) = ("app".into(), name.into());
+            world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.2.0"), change });
+        }
+        match &mut facts(&mut world).base {
+            Read::Known(base) => base.extend([place(name, "1.2.0")]),
+            Read::Unread(_) => unreachable!(),
+        }
+    }
+    let select = Selector {
+        match_labels: BTreeMap::from([("name".to_string(), "bronze-2".to_string())]),
+        match_expressions: Vec::new(),
+    };
+    world.policy.plugins[0].tiers[2].early = vec![crate::model::Early { select, until: None }];
+    world
+}
+
+fn bronzes(world: &mut Snapshot) -> &mut crate::model::Tier {
+    &mut world.policy.plugins[0].tiers[2]
+}
+
+fn write(world: &mut Snapshot, text: &str, change: Change) {
+    world.ledger.apply(&Entry::Wave { plugin: "app".into(), tier: "bronze".into(), version: version(text), change });
+}
+
+/// The bot opened the pull request for who is ahead, and it was merged half an hour ago.
+fn ahead_landed() -> Snapshot {
+    let mut world = ahead();
+    let early = opened(&crate::plan(&world, noon())).unwrap();
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let Proposal { from, digest, part, members, .. } = early;
+    write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head });
+    write(&mut world, "1.2.0", Change::Landed(Landed { at: ago(20), commit: None, by: None }));
+    holds(&mut world, "bronze-2", "1.2.0");
+    world
+}
+
+fn finish_staging(world: &mut Snapshot) {
+    let change = Change::Finished(ago(1));
+    world.ledger.apply(&Entry::Wave {
+        plugin: "app".into(),
+        tier: "staging".into(),
+        version: version("1.2.0"),
+        change,
+    });
+}
+
+#[test]
+fn who_is_ahead_gets_what_has_finished_the_first_tier() {
+    let mut world = ahead();
+    let plan = crate::plan(&world, noon());
+    let early = opened(&plan).expect("a wave for the one that is ahead");
+    assert_eq!(
+        (names(&early), early.to, early.part.purpose),
+        (vec!["bronze-2".to_string()], version("1.2.0"), Purpose::Early)
+    );
+    // Two cases that differ in the key alone: without it, and past its end, nothing.
+    bronzes(&mut world).early[0].until = Some(noon());
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+    let mut world = ahead();
+    bronzes(&mut world).early.clear();
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+    // What is not accepted there, or was not finished anywhere, is nobody's.
+    let mut world = ahead();
+    bronzes(&mut world).constraint = "<1.2".parse().ok();
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+    // The tier's own turn takes all others, and who is ahead is not among them.
+    let mut world = ahead();
+    finish_staging(&mut world);
+    let turn = opened(&crate::plan(&world, noon())).unwrap();
+    assert_eq!(
+        (names(&turn), turn.part.purpose),
+        (vec!["bronze-1".to_string(), "bronze-3".to_string()], Purpose::Promotion)
+    );
+}
+
+#[test]
+fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
+    let mut world = ahead_landed();
+    let plan = crate::plan(&world, noon());
+    assert_eq!(plan.actions, [], "one is enough");
+    let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(matches!(shown.state, WaveState::Soaking { .. }), "{:?}", shown.state);
+    // The others follow in their turn, while it still soaks; it has finished no tier.
+    finish_staging(&mut world);
+    let turn = opened(&crate::plan(&world, noon())).expect("the tier's turn");
+    assert_eq!((names(&turn).len(), turn.from), (2, Some(version("1.1.0"))));
+    write(&mut world, "1.2.0", Change::Finished(ago(1)));
+    assert_eq!(opened(&crate::plan(&world, noon())).map(|turn| turn.members.len()), Some(2));
+    let shared = &mut crate::desk::Shared::count(&world, noon());
+    let fleet = crate::fleet::Fleet::of(&world);
+    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+    assert!(!release::has_finished(&desk, 2, &version("1.2.0")));
+    // Its failure stops the release everywhere.
+    let mut world = ahead_landed();
+    finish_staging(&mut world);
+    let sick = Reading { health: Health::Failed, since: Some(ago(5)), ..healthy("1.2.0") };
+    facts(&mut world).readings.insert("bronze-2".into(), vec![sick]);
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+}
+
+/// Past `until` their turn is the tier's again, and the others still get what only they have.
+#[test]
+fn who_was_ahead_does_not_keep_the_others_back() {
+    let mut world = ahead_landed();
+    finish_staging(&mut world);
+    bronzes(&mut world).early[0].until = Some(noon());
+    let turn = opened(&crate::plan(&world, noon())).expect("the tier's turn");
+    assert_eq!((turn.to, turn.part.purpose), (version("1.2.0"), Purpose::Promotion));
+}
