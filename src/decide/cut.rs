@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 
 use jiff::SignedDuration;
 
-use crate::ClusterName;
 use crate::model::{Promote, Step, Strategy, Tier};
+use crate::{ClusterName, Clusters};
 
 /// The slices of a tier in the order in which they move.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cut {
     /// The clusters of each.
-    pub slices: Vec<Vec<ClusterName>>,
+    pub slices: Vec<Clusters>,
     /// The pauses before each, in order; none = until somebody resumes.
     pub pauses: Vec<Vec<Option<SignedDuration>>>,
 }
@@ -35,7 +35,7 @@ pub(crate) fn cut(
 }
 
 fn chunks(members: &[ClusterName], most: usize) -> Cut {
-    let slices: Vec<Vec<ClusterName>> = members.chunks(most.max(1)).map(<[ClusterName]>::to_vec).collect();
+    let slices: Vec<Clusters> = members.chunks(most.max(1)).map(Clusters::from).collect();
     Cut { pauses: vec![Vec::new(); slices.len()], slices }
 }
 
@@ -49,7 +49,7 @@ fn by_weight(steps: &[Step], members: &[ClusterName]) -> Cut {
             Step::SetWeight(weight) => {
                 let target = share(*weight, members.len()).max(moved);
                 if let Some(slice) = members.get(moved..target).filter(|slice| !slice.is_empty()) {
-                    cut.slices.push(slice.to_vec());
+                    cut.slices.push(slice.into());
                     cut.pauses.push(core::mem::take(&mut pauses));
                     moved = target;
                 }
@@ -80,7 +80,7 @@ fn preview_first(promote: Promote, members: &[ClusterName], is_preview: impl Fn(
         Promote::Automatic => Vec::new(),
         Promote::Manual => vec![None],
     };
-    Cut { slices: vec![preview, rest], pauses: vec![Vec::new(), pause] }
+    Cut { slices: vec![preview.into(), rest.into()], pauses: vec![Vec::new(), pause] }
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
         let mut all: Vec<ClusterName> = cut.slices.iter().flatten().cloned().collect();
         all.sort();
         assert_eq!(all, members, "each member once");
-        (cut.slices.iter().map(Vec::len).collect(), cut.pauses.iter().map(Vec::len).collect())
+        (cut.slices.iter().map(|slice| slice.len()).collect(), cut.pauses.iter().map(Vec::len).collect())
     }
 
     #[test]

@@ -2,17 +2,22 @@
 //! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::clusters::Finder;
+use crate::fleet::Fleet;
 use crate::gate::after::Pages;
 use crate::ledger::{Change, Entry, Frozen, Ledger, PluginLedger};
+use crate::member::{Assessment, Question};
 use crate::model::{Early, Pin, PluginPolicy, Tier};
 use crate::plan::{Action, Alarm, Climb, Pinned, Record, Urgency, WaveReport};
 use crate::selector::Labels;
-use crate::snapshot::{Cluster, Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
-use crate::{ClusterName, PluginName, Reason, TierName, Version, follow};
+use crate::snapshot::{Place, PluginFacts, Pull, PullState, Read, Release, Snapshot};
+use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version, follow};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -57,10 +62,50 @@ impl Shared {
         Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
     }
 
+    /// How far it was used up before a plugin is decided.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { open_pulls: self.open_pulls, changed: self.changed.len(), opening: self.opening.len() }
+    }
+
+    /// What a plugin took since then.
+    pub(crate) fn since(&self, mark: &Mark, plugin: &PluginName) -> Taken {
+        Taken {
+            open_pulls: self.open_pulls - mark.open_pulls,
+            changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
+            opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
+            page: self.pages.get(plugin).cloned(),
+        }
+    }
+
+    /// Takes what a plugin took when it was decided.
+    pub(crate) fn take(&mut self, plugin: &PluginName, taken: &Taken) {
+        self.open_pulls = self.open_pulls.saturating_add(taken.open_pulls);
+        self.changed.extend_from_slice(&taken.changed);
+        self.opening.extend_from_slice(&taken.opening);
+        self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
+    }
+
     /// Clusters changed within the span before `now`.
     pub(crate) fn changed_lately(&self) -> u32 {
         self.changed.iter().fold(0, |sum, (_, clusters)| sum.saturating_add(*clusters))
     }
+}
+
+/// How far what all share was used up at one moment.
+pub(crate) struct Mark {
+    open_pulls: u32,
+    changed: usize,
+    opening: usize,
+}
+
+/// What one plugin took of what all share.
+#[derive(Default)]
+pub(crate) struct Taken {
+    open_pulls: u32,
+    changed: Vec<(Timestamp, u32)>,
+    opening: Vec<(PluginName, TierName)>,
+    /// Its page, where another plugin waits for it.
+    page: Option<PluginLedger>,
 }
 
 /// What was decided about one plugin.
@@ -75,6 +120,9 @@ pub(crate) struct Decided {
 /// One plugin under decision.
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
+    pub fleet: &'a Fleet,
+    /// The plugin's place in the file.
+    pub at: usize,
     pub policy: &'a PluginPolicy,
     pub facts: Option<&'a PluginFacts>,
     pub now: Timestamp,
@@ -83,22 +131,53 @@ pub(crate) struct Desk<'a> {
     pub page: PluginLedger,
     done: Decided,
     /// Clusters that stay on a version, now.
-    pinned: BTreeMap<&'a ClusterName, &'a Pin>,
+    pinned: Pins<'a>,
     /// Clusters that are ahead of their tier, now: its turn is not theirs.
-    ahead: BTreeSet<&'a ClusterName>,
+    ahead: BTreeSet<ClusterName>,
+    /// Whom each tier of the plugin selects now, pinned ones left out.
+    present: Vec<Clusters>,
+    /// Those of them whose turn is the tier's.
+    selected: Vec<Clusters>,
     /// The ledger as it came, for outages.
     pub ledger: &'a Ledger,
+    memo: RefCell<Memo>,
+}
+
+/// Answers that stay the same while one plugin is decided: they rest on what was read and on their
+/// questions alone.
+#[derive(Default)]
+struct Memo {
+    bases: Vec<(TierName, Base)>,
+    /// The version that every place of a tier spells alike, where there is one.
+    everywhere: Vec<(TierName, Option<Version>)>,
+    /// Whom a tier selects, who was asked about, and who of them is still there.
+    still: Vec<(Clusters, Clusters, Clusters)>,
+    health: Vec<(Question, Rc<Assessment>)>,
 }
 
 impl<'a> Desk<'a> {
     pub(crate) fn new(
         snapshot: &'a Snapshot,
-        policy: &'a PluginPolicy,
+        fleet: &'a Fleet,
+        at: usize,
         now: Timestamp,
         shared: &'a mut Shared,
     ) -> Self {
+        let policy = &snapshot.policy.plugins[at];
+        let pinned = pinned(snapshot, fleet, policy, now);
+        let ahead = ahead(snapshot, fleet, policy, now);
+        let free = |selected| {
+            if pinned.is_empty() {
+                Clusters::clone(selected)
+            } else {
+                without(selected, |name| pinned.contains_key(name))
+            }
+        };
+        let present: Vec<Clusters> = fleet.of_tiers(at).map(free).collect();
         Self {
             snapshot,
+            fleet,
+            at,
             policy,
             facts: snapshot.plugins.get(&policy.name),
             now,
@@ -111,9 +190,15 @@ impl<'a> Desk<'a> {
                 climbs: Vec::new(),
                 alarms: Vec::new(),
             },
-            pinned: pinned(snapshot, policy, now),
-            ahead: ahead(snapshot, policy, now),
+            selected: match ahead.is_empty() {
+                true => present.clone(),
+                false => present.iter().map(|present| without(present, |name| ahead.contains(name))).collect(),
+            },
+            present,
+            pinned,
+            ahead,
             ledger: &snapshot.ledger,
+            memo: RefCell::default(),
         }
     }
 
@@ -201,7 +286,13 @@ impl<'a> Desk<'a> {
 
     /// What the base branch says about a tier; pinned clusters left out.
     pub(crate) fn base(&self, tier: &TierName) -> Base {
-        self.base_of(self.plugin(), tier)
+        let known = |memo: &Memo| memo.bases.iter().find(|(known, _)| known == tier).map(|(_, base)| base.clone());
+        let known = known(&self.memo.borrow());
+        known.unwrap_or_else(|| {
+            let base = self.base_of(self.plugin(), tier);
+            self.memo.borrow_mut().bases.push((tier.clone(), base.clone()));
+            base
+        })
     }
 
     /// The tier, when it follows releases by itself.
@@ -231,8 +322,8 @@ impl<'a> Desk<'a> {
     /// The places of another plugin that may change: those of clusters that it pins are not asked for.
     fn places_elsewhere(&self, plugin: &PluginName, places: &'a [Place]) -> Vec<&'a Place> {
         let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
-        let pins = policy.map(|policy| pinned(self.snapshot, policy, self.now)).unwrap_or_default();
-        let ahead = policy.map(|policy| ahead(self.snapshot, policy, self.now)).unwrap_or_default();
+        let pins = policy.map(|policy| pinned(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
+        let ahead = policy.map(|policy| ahead(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
         let apart = |name: &ClusterName| pins.contains_key(name) || ahead.contains(name);
         places.iter().filter(|place| !place.cluster.as_ref().is_some_and(apart)).collect()
     }
@@ -245,14 +336,48 @@ impl<'a> Desk<'a> {
     }
 
     /// The places of a tier that belong to these clusters, or to all of the tier.
-    pub(crate) fn places_of(&self, tier: &TierName, clusters: &[&ClusterName]) -> Vec<&'a Place> {
-        let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| clusters.contains(&name));
+    pub(crate) fn places_of(&self, tier: &TierName, clusters: &[ClusterName]) -> Vec<&'a Place> {
+        let mut among = Finder::new(clusters);
+        let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| among.has(name));
         self.free_places(tier).filter(of).collect()
     }
 
     fn free_places(&self, tier: &TierName) -> impl Iterator<Item = &'a Place> {
         let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
         places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none()))
+    }
+
+    /// What the places of these clusters hold, or those of all of the tier.
+    pub(crate) fn spread(&self, tier: &TierName, clusters: &[ClusterName]) -> Spread {
+        // Where all is one, what some of it is needs no look at each.
+        if let Some(version) = self.everywhere(tier).filter(|_| self.has_place(tier, clusters)) {
+            return Spread::of([&version].into_iter());
+        }
+        let places = self.places_of(tier, clusters);
+        let spread = Spread::of(places.iter().filter_map(|place| place.version.known()));
+        Spread { places: places.len(), ..spread }
+    }
+
+    /// The version that every place of a tier spells alike.
+    fn everywhere(&self, tier: &TierName) -> Option<Version> {
+        let known = |memo: &Memo| memo.everywhere.iter().find(|(known, _)| known == tier).map(|(_, one)| one.clone());
+        let known = known(&self.memo.borrow());
+        known.unwrap_or_else(|| {
+            let mut versions = self.free_places(tier).map(|place| place.version.known());
+            let first = versions.next().flatten();
+            let alike = |version: &Version| first.is_some_and(|first| first.as_str() == version.as_str());
+            let one = first.filter(|_| versions.all(|version| version.is_some_and(alike))).cloned();
+            self.memo.borrow_mut().everywhere.push((tier.clone(), one.clone()));
+            one
+        })
+    }
+
+    /// Whether the first place of a tier that may change is for one of these clusters, or for all: so it
+    /// is mostly, and then nothing else has to be looked at.
+    fn has_place(&self, tier: &TierName, clusters: &[ClusterName]) -> bool {
+        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        let of = |name: &ClusterName| self.pin(name).is_none() && clusters.first() == Some(name);
+        places.first().is_some_and(|place| place.cluster.as_ref().is_none_or(of))
     }
 
     /// What keeps a cluster on its version: the first pin that selects it and still holds.
@@ -271,33 +396,41 @@ impl<'a> Desk<'a> {
 
     /// The clusters whose turn is the tier's, in the order of their names: those that it selects now,
     /// without pinned ones and those that are ahead.
-    pub(crate) fn selected(&self, tier: &Tier) -> Option<Vec<ClusterName>> {
-        Some(self.present(tier)?.into_iter().filter(|name| !self.ahead.contains(name)).collect())
+    pub(crate) fn selected(&self, tier: &Tier) -> Option<Clusters> {
+        match self.rung(tier) {
+            Some(at) => self.snapshot.clusters.known().and_then(|_| self.selected.get(at)).cloned(),
+            None => Some(without(&self.present(tier)?, |name| self.ahead.contains(name))),
+        }
     }
 
     /// The clusters of a tier that are ahead of it now, in the order of their names.
-    pub(crate) fn ahead(&self, tier: &Tier) -> Vec<ClusterName> {
+    pub(crate) fn ahead(&self, tier: &Tier) -> Clusters {
         let present = self.present(tier).filter(|_| !self.ahead.is_empty()).unwrap_or_default();
-        present.into_iter().filter(|name| self.ahead.contains(name)).collect()
+        without(&present, |name| !self.ahead.contains(name))
     }
 
     /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
-    fn present(&self, tier: &Tier) -> Option<Vec<ClusterName>> {
-        let clusters = self.snapshot.clusters.known()?;
-        let mut names: Vec<ClusterName> = clusters
-            .iter()
-            .filter(|cluster| tier.select.matches(&cluster.labels) && self.pin(&cluster.name).is_none())
-            .map(|cluster| cluster.name.clone())
-            .collect();
-        names.sort();
-        Some(names)
+    fn present(&self, tier: &Tier) -> Option<Clusters> {
+        self.snapshot.clusters.known()?;
+        Some(match self.rung(tier) {
+            Some(at) => self.present.get(at)?.clone(),
+            None => without(&self.fleet.selected(self.snapshot, &tier.select), |name| self.pin(name).is_some()),
+        })
+    }
+
+    /// Which tier of this plugin it is; none of another's.
+    fn rung(&self, tier: &Tier) -> Option<usize> {
+        self.policy.tiers.iter().position(|known| known.name == tier.name && known.select == tier.select)
     }
 
     /// The pinned clusters of a tier, in the order of their names.
     pub(crate) fn pinned_of(&self, tier: &Tier) -> Vec<Pinned> {
+        if self.pinned.is_empty() {
+            return Vec::new();
+        }
         let of_tier = |name: &ClusterName| self.labels(name).is_some_and(|labels| tier.select.matches(labels));
-        let shown = |(name, pin): (&&ClusterName, &&Pin)| Pinned {
-            cluster: (*name).clone(),
+        let shown = |(name, pin): (&ClusterName, &&Pin)| Pinned {
+            cluster: name.clone(),
             version: pin.version.clone(),
             until: pin.until,
             why: pin.why.clone(),
@@ -307,44 +440,112 @@ impl<'a> Desk<'a> {
 
     /// What selectors see of a cluster.
     pub(crate) fn labels(&self, name: &ClusterName) -> Option<&'a Labels> {
-        let clusters = self.snapshot.clusters.known()?;
-        clusters.iter().find(|cluster| cluster.name == *name).map(|cluster| &cluster.labels)
+        self.fleet.labels(self.snapshot, name)
     }
 
     /// Those of a wave's clusters that the tier still has, while the inventory can be read. Who left,
     /// or was pinned since, counts no more.
-    pub(crate) fn still(&self, tier: &Tier, clusters: &[&ClusterName]) -> Vec<ClusterName> {
+    pub(crate) fn still(&self, tier: &Tier, clusters: &Clusters) -> Clusters {
         // An inventory without any cluster is a broken one; nobody is said to have left by it.
         let some = self.snapshot.clusters.known().is_some_and(|clusters| !clusters.is_empty());
-        match self.present(tier).filter(|_| some) {
-            Some(here) => {
-                clusters.iter().filter(|name| here.binary_search(name).is_ok()).map(|n| (*n).clone()).collect()
-            }
-            None => clusters.iter().map(|name| (*name).clone()).collect(),
-        }
+        let Some(here) = self.present(tier).filter(|_| some) else { return clusters.clone() };
+        let same = |(tier, asked, _): &&(Clusters, Clusters, Clusters)| tier.is(&here) && asked.is(clusters);
+        let known = self.memo.borrow().still.iter().find(same).map(|(_, _, still)| still.clone());
+        known.unwrap_or_else(|| {
+            let still = among(&here, clusters);
+            self.memo.borrow_mut().still.push((here, clusters.clone(), still.clone()));
+            still
+        })
+    }
+
+    /// How clusters stand, asked once however often it is needed.
+    pub(crate) fn health(&self, question: Question, judge: impl FnOnce(&Question) -> Assessment) -> Rc<Assessment> {
+        let known = |memo: &Memo| memo.health.iter().find(|(known, _)| *known == question).map(|(_, all)| all.clone());
+        let known = known(&self.memo.borrow());
+        known.unwrap_or_else(|| {
+            let assessment = Rc::new(judge(&question));
+            self.memo.borrow_mut().health.push((question, assessment.clone()));
+            assessment
+        })
     }
 }
 
-fn ahead<'a>(snapshot: &'a Snapshot, policy: &'a PluginPolicy, now: Timestamp) -> BTreeSet<&'a ClusterName> {
+/// Those of some clusters that are here, in their own order.
+fn among(here: &Clusters, clusters: &Clusters) -> Clusters {
+    if here == clusters {
+        return clusters.clone();
+    }
+    let mut here = Finder::new(here);
+    let there: Vec<bool> = clusters.iter().map(|name| here.has(name)).collect();
+    if there.iter().all(|there| *there) {
+        return clusters.clone();
+    }
+    clusters.iter().zip(there).filter(|(_, there)| *there).map(|(name, _)| name.clone()).collect()
+}
+
+/// Clusters that stay on a version.
+type Pins<'a> = BTreeMap<ClusterName, &'a Pin>;
+
+fn ahead(snapshot: &Snapshot, fleet: &Fleet, policy: &PluginPolicy, now: Timestamp) -> BTreeSet<ClusterName> {
     let holds = |early: &&Early| early.until.is_none_or(|until| now < until);
     let mut ahead = BTreeSet::new();
     for tier in policy.tiers.iter().skip(1).filter(|tier| !tier.early.is_empty()) {
-        let selects = |cluster: &&Cluster| {
-            let early = || tier.early.iter().filter(holds).any(|early| early.select.matches(&cluster.labels));
-            tier.select.matches(&cluster.labels) && early()
+        let early = |name: &&ClusterName| {
+            let labels = fleet.labels(snapshot, name);
+            labels.is_some_and(|labels| tier.early.iter().filter(holds).any(|early| early.select.matches(labels)))
         };
-        ahead.extend(snapshot.clusters.known().into_iter().flatten().filter(selects).map(|cluster| &cluster.name));
+        ahead.extend(fleet.selected(snapshot, &tier.select).iter().filter(early).cloned());
     }
     ahead
 }
 
-fn pinned<'a>(snapshot: &'a Snapshot, policy: &'a PluginPolicy, now: Timestamp) -> BTreeMap<&'a ClusterName, &'a Pin> {
+fn pinned<'a>(snapshot: &Snapshot, fleet: &Fleet, policy: &'a PluginPolicy, now: Timestamp) -> Pins<'a> {
     let holds = |pin: &&Pin| pin.until.is_none_or(|until| now < until);
-    let pins: Vec<&Pin> = policy.pins.iter().filter(holds).collect();
-    let clusters = snapshot.clusters.known().filter(|_| !pins.is_empty());
-    let of =
-        |cluster: &'a Cluster| Some((&cluster.name, *pins.iter().find(|pin| pin.select.matches(&cluster.labels))?));
-    clusters.into_iter().flatten().filter_map(of).collect()
+    let mut pinned = BTreeMap::new();
+    // The first one that selects a cluster counts.
+    for pin in policy.pins.iter().filter(holds).rev() {
+        pinned.extend(fleet.selected(snapshot, &pin.select).iter().map(|name| (name.clone(), pin)));
+    }
+    pinned
+}
+
+/// The others of some clusters, in their order.
+fn without(clusters: &Clusters, is: impl Fn(&ClusterName) -> bool) -> Clusters {
+    if !clusters.iter().any(&is) {
+        return clusters.clone();
+    }
+    clusters.iter().filter(|name| !is(name)).cloned().collect()
+}
+
+/// What some places hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spread {
+    /// How many places there are, also of those that could not be read.
+    pub places: usize,
+    /// How many of them could be read.
+    pub read: usize,
+    /// The oldest version that could be read.
+    pub lowest: Option<Version>,
+    /// The newest.
+    pub highest: Option<Version>,
+}
+
+impl Spread {
+    fn of<'a>(versions: impl Iterator<Item = &'a Version>) -> Self {
+        let mut spread = Self::default();
+        for version in versions {
+            spread.read += 1;
+            spread.lowest = spread.lowest.filter(|lowest| lowest <= version).or_else(|| Some(version.clone()));
+            spread.highest = spread.highest.filter(|highest| highest > version).or_else(|| Some(version.clone()));
+        }
+        Self { places: spread.read, ..spread }
+    }
+
+    /// Whether there are places and all of them hold this version.
+    pub(crate) fn is(&self, version: &Version) -> bool {
+        let ends = [&self.lowest, &self.highest];
+        self.places > 0 && self.read == self.places && ends.iter().all(|end| end.as_ref() == Some(version))
+    }
 }
 
 /// What the base branch says about one tier.

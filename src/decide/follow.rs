@@ -26,7 +26,7 @@ pub(crate) fn running<'a>(
     let facts = desk.snapshot.plugins.get(plugin).ok_or("this plugin was not looked at")?;
     let mut running: Vec<&Version> = Vec::new();
     for cluster in clusters {
-        let says = facts.readings.get(cluster).into_iter().flatten().filter_map(|reading| reading.running.as_ref());
+        let says = facts.readings.of(cluster).iter().filter_map(|row| row.fact.running.as_ref());
         let before = running.len();
         running.extend(says);
         if running.len() == before {

@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -13,13 +14,44 @@ macro_rules! text_id {
         $(#[$doc])*
         ///
         /// A copy shares the text: a fleet names each cluster hundreds of thousands of times.
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Debug, Eq)]
         pub struct $name(Arc<str>);
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                // Most names that are compared are copies of one.
+                self.is(other) || self.0 == other.0
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                if self.is(other) { Ordering::Equal } else { self.0.cmp(&other.0) }
+            }
+        }
+
+        impl Hash for $name {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+        }
 
         impl $name {
             /// Wraps the text as it is; who reads it from outside checks its form there.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(Arc::from(text.into()))
+            }
+
+            /// Whether both are copies of one, which says that they are equal at no cost.
+            #[allow(dead_code)] // not every kind of name is compared that often
+            pub(crate) fn is(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.0, &other.0)
             }
 
             /// The text as it was given.

@@ -93,5 +93,5 @@ fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     let Some(members) = desk.selected(tier) else { return };
     let digest = desk.page.seen(running).and_then(|seen| seen.digest.clone());
     let landed = Landed { at: desk.now, commit: None, by: None };
-    desk.record(&tier.name, running, Change::Found { members, digest, landed });
+    desk.record(&tier.name, running, Change::Found { members: members.to_vec(), digest, landed });
 }

@@ -2,59 +2,227 @@
 //! rules). How long that has to last is in `soak`.
 
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use crate::clusters::Finder;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{HealthRule, Tier};
-use crate::plan::{Member, MemberState};
+use crate::plan::{MemberState, Members, Since};
+use crate::readings::{Fact, Readings, Row, Stamp};
 use crate::reason::MemberTrouble;
-use crate::snapshot::{Health, Reading};
-use crate::{ClusterName, Reason, slice};
+use crate::snapshot::Health;
+use crate::{ClusterName, Clusters, Digest, Reason, Version, slice};
 
 /// The members of a wave at one instant.
 pub(crate) struct Assessment {
-    pub members: Vec<Member>,
+    pub members: Members,
     /// The oldest observation among the healthy members: up to then all of them were looked at.
     pub observed_until: Option<Timestamp>,
+    /// Since when all healthy members have been so, by their own times; none when one of them has none.
+    pub healthy_since: Option<Timestamp>,
+}
+
+/// What is asked about the clusters of a wave: everything on which the answer rests beside the readings
+/// and the time.
+#[derive(PartialEq)]
+pub(crate) struct Question {
+    clusters: Clusters,
+    /// What moved them, a slice each, in order; the last one also moved whoever is in none of them.
+    orders: Vec<Order>,
+    /// When the newest slice landed, and when all were healthy.
+    landed: Option<Timestamp>,
+    converged: Option<Timestamp>,
+    max_age: SignedDuration,
+    degraded_for: SignedDuration,
+    progress_deadline: SignedDuration,
+}
+
+/// One version that was asked of some clusters.
+struct Order {
+    clusters: Clusters,
+    version: Version,
+    digest: Option<Digest>,
+    /// When it landed, or was written where it has not.
+    since: Timestamp,
+}
+
+impl PartialEq for Order {
+    fn eq(&self, other: &Self) -> bool {
+        // Versions that are spelled differently may prove differently.
+        self.version.as_str() == other.version.as_str()
+            && (&self.clusters, &self.digest, self.since) == (&other.clusters, &other.digest, other.since)
+    }
+}
+
+impl Order {
+    fn of(wave: &Wave) -> Self {
+        let since = wave.landed.as_ref().map_or(wave.begun, |landed| landed.at);
+        let (clusters, version, digest) = (wave.members.clone(), wave.version.clone(), wave.digest.clone());
+        Self { clusters, version, digest, since }
+    }
 }
 
 /// Judges every cluster that has moved with a wave's climb, each since the slice that moved it landed;
 /// of a wave that is nowhere yet, and of no slice after others, its own clusters.
-pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Assessment {
+pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment> {
     let slices = desk.page.landed_with(&tier.name, wave);
     let newest = slices.last().copied().unwrap_or(wave);
-    let moved = match (&wave.landed, wave.part.slice) {
+    let clusters = match (&wave.landed, wave.part.slice) {
         (None, 0) => desk.still(tier, &wave.own()),
         (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
     };
-    let mut members = Vec::new();
-    let mut observed_until: Option<Timestamp> = None;
-    for cluster in moved {
-        let readings = desk.facts.and_then(|facts| facts.readings.get(&cluster)).map_or(&[][..], Vec::as_slice);
-        let own = slices.iter().find(|slice| slice.members.contains(&cluster)).copied().unwrap_or(newest);
-        let state = judge(&cluster, readings, own, newest, &tier.health, desk.now);
-        if matches!(state, MemberState::Healthy { .. }) {
-            let seen = readings.iter().map(|reading| reading.observed_at).min();
-            observed_until = observed_until.into_iter().chain(seen).min();
-        }
-        members.push(Member { cluster, state });
+    let mut orders: Vec<Order> = slices.iter().map(|slice| Order::of(slice)).collect();
+    if orders.is_empty() {
+        orders.push(Order::of(newest));
     }
-    Assessment { members, observed_until }
+    let HealthRule { max_age, degraded_for, progress_deadline, .. } = tier.health;
+    let landed = newest.landed.as_ref().map(|landed| landed.at);
+    let converged = newest.converged;
+    let question = Question { clusters, orders, landed, converged, max_age, degraded_for, progress_deadline };
+    desk.health(question, |question| match desk.facts {
+        Some(facts) => question.answer(&facts.readings, desk.now),
+        None => question.answer(&Readings::default(), desk.now),
+    })
+}
+
+impl Question {
+    /// One pass over the clusters and their answers side by side. Who is plainly healthy is a line in a
+    /// table; everybody else is judged at length.
+    fn answer(&self, readings: &Readings, now: Timestamp) -> Assessment {
+        let mut cursor = readings.cursor();
+        let mut orders = Orders::new(self, now);
+        let mut since = Since::Rows(readings.clone(), 0);
+        let mut odd = Vec::new();
+        let mut all = Together::default();
+        for (at, cluster) in self.clusters.iter().enumerate() {
+            let (begin, rows) = cursor.of(cluster);
+            let order = orders.of(cluster);
+            let state = match rows {
+                [row] if order.plainly_healthy(row) => Ok(row.since_stamp()),
+                rows => match judge(self, order.order, cluster, rows, now) {
+                    MemberState::Healthy { since } => Ok(Stamp::maybe(since)),
+                    other => Err(other),
+                },
+            };
+            match state {
+                Ok(healthy) => {
+                    all.add(rows, healthy);
+                    since.note(at, begin, rows.len(), healthy);
+                }
+                Err(other) => {
+                    odd.push((at, other));
+                    since.note(at, begin, rows.len(), Stamp::NONE);
+                }
+            }
+        }
+        Assessment {
+            members: Members::healthy_but(self.clusters.clone(), since, odd),
+            observed_until: all.observed_until.and_then(Stamp::get),
+            healthy_since: all.since.filter(|_| !all.unsaid).and_then(Stamp::get),
+        }
+    }
+}
+
+/// The healthy ones taken together.
+#[derive(Default)]
+struct Together {
+    observed_until: Option<Stamp>,
+    since: Option<Stamp>,
+    /// One of them has no time of its own.
+    unsaid: bool,
+}
+
+impl Together {
+    fn add(&mut self, rows: &[Row], since: Stamp) {
+        for row in rows {
+            let seen = row.observed();
+            self.observed_until = self.observed_until.filter(|oldest| oldest.key() <= seen.key()).or(Some(seen));
+        }
+        self.unsaid |= since.is_none();
+        self.since = self.since.filter(|latest| latest.key() >= since.key()).or(Some(since));
+    }
+}
+
+/// Which order is about which cluster.
+struct Orders<'a> {
+    orders: Vec<Standing<'a>>,
+    finders: Vec<Finder<'a>>,
+}
+
+/// One order, and what it takes to be plainly healthy on it.
+struct Standing<'a> {
+    order: &'a Order,
+    /// Answers from before this say nothing.
+    fresh: Stamp,
+    /// The last fact that was looked at, and whether it speaks of this version in health.
+    last: Option<(&'a Arc<Fact>, bool)>,
+}
+
+impl<'a> Orders<'a> {
+    fn new(question: &'a Question, now: Timestamp) -> Self {
+        let oldest = now.saturating_sub(question.max_age).unwrap_or(Timestamp::MAX);
+        let standing = |order: &'a Order| Standing { order, fresh: Stamp::at(oldest.max(order.since)), last: None };
+        let orders: Vec<Standing<'a>> = question.orders.iter().map(standing).collect();
+        let finders = if orders.len() > 1 {
+            question.orders.iter().map(|order| Finder::new(&order.clusters)).collect()
+        } else {
+            Vec::new()
+        };
+        Self { orders, finders }
+    }
+
+    fn of(&mut self, cluster: &ClusterName) -> &mut Standing<'a> {
+        let newest = self.orders.len() - 1;
+        let own = self.finders.iter_mut().position(|finder| finder.has(cluster)).unwrap_or(newest);
+        &mut self.orders[own]
+    }
+}
+
+impl<'a> Standing<'a> {
+    fn plainly_healthy(&mut self, row: &'a Row) -> bool {
+        row.observed().key() >= self.fresh.key() && self.speaks_well(&row.fact)
+    }
+
+    /// Most answers share the few facts there are.
+    fn speaks_well(&mut self, fact: &'a Arc<Fact>) -> bool {
+        match self.last {
+            Some((last, well)) if Arc::ptr_eq(last, fact) => well,
+            Some(_) | None => {
+                let well = fact.health == Health::Healthy && self.order.is_proved(fact) && !self.order.is_other(fact);
+                self.last = Some((fact, well));
+                well
+            }
+        }
+    }
+}
+
+impl Order {
+    /// Whether what runs is this version.
+    fn is_proved(&self, fact: &Fact) -> bool {
+        fact.running.as_ref().is_some_and(|running| running.proves(&self.version))
+    }
+
+    /// Whether what runs has other content than was pinned for this version.
+    fn is_other(&self, fact: &Fact) -> bool {
+        matches!((&fact.digest, &self.digest), (Some(found), Some(pinned)) if found != pinned)
+    }
 }
 
 impl Assessment {
-    /// Members in each state that matters to a verdict.
-    pub(crate) fn count(&self, is: impl Fn(&MemberState) -> bool) -> usize {
-        self.members.iter().filter(|member| is(&member.state)).count()
+    /// Members in each state that matters to a verdict, healthy ones aside.
+    fn count(&self, is: impl Fn(&MemberState) -> bool) -> usize {
+        self.members.odd().filter(|state| is(state)).count()
     }
 
     /// Healthy members.
     pub(crate) fn healthy(&self) -> usize {
-        self.count(|state| matches!(state, MemberState::Healthy { .. }))
+        self.members.healthy()
     }
 
     /// Failed members and members of unknown health that the rule tolerates.
@@ -78,11 +246,7 @@ impl Assessment {
 
     /// What is wrong with members in the states that `is` names.
     pub(crate) fn troubles(&self, is: impl Fn(&MemberState) -> bool) -> Vec<MemberTrouble> {
-        self.members
-            .iter()
-            .filter(|member| is(&member.state))
-            .filter_map(|member| member.state.trouble().cloned())
-            .collect()
+        self.members.odd().filter(|state| is(state)).filter_map(|state| state.trouble().cloned()).collect()
     }
 
     /// Why the wave has failed, when it has.
@@ -132,33 +296,26 @@ pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> b
 /// Whether a member that is not healthy has run out of time. Where the wave converged after the
 /// deadline, because the late ones are tolerated, they stay failed; who was healthy then and is on its
 /// way again is not late.
-fn late(trouble: &MemberTrouble, wave: &Wave, rule: &HealthRule, now: Timestamp) -> bool {
-    let Some(landed) = &wave.landed else { return false };
-    let deadline = landed.at + rule.progress_deadline;
-    match wave.converged {
+fn late(trouble: &MemberTrouble, asked: &Question, now: Timestamp) -> bool {
+    let Some(landed) = asked.landed else { return false };
+    let deadline = landed + asked.progress_deadline;
+    match asked.converged {
         None => now >= deadline,
         Some(converged) => converged >= deadline && trouble.since.is_none_or(|since| since <= converged),
     }
 }
 
-/// One cluster: the worst of its signals; all must agree. `wave` moved it, `newest` is the last slice of
-/// its climb that has landed, by whose deadline it is late.
-fn judge(
-    cluster: &ClusterName,
-    readings: &[Reading],
-    wave: &Wave,
-    newest: &Wave,
-    rule: &HealthRule,
-    now: Timestamp,
-) -> MemberState {
-    let worst = readings
+/// One cluster: the worst of its signals; all must agree. `order` moved it; it is late by the deadline of
+/// the newest slice.
+fn judge(asked: &Question, order: &Order, cluster: &ClusterName, rows: &[Row], now: Timestamp) -> MemberState {
+    let worst = rows
         .iter()
-        .map(|reading| judge_reading(cluster, reading, wave, rule, now))
+        .map(|row| judge_row(asked, order, cluster, row, now))
         .reduce(worse)
         .unwrap_or_else(|| MemberState::Unknown(trouble(cluster, "not read", "", None)));
     match worst {
         MemberState::Progressing(trouble) | MemberState::Suspended(trouble) | MemberState::Degraded(trouble)
-            if late(&trouble, newest, rule, now) =>
+            if late(&trouble, asked, now) =>
         {
             let what = format!("{} past the progress deadline", trouble.what);
             MemberState::Failed(MemberTrouble { what, ..trouble })
@@ -173,57 +330,52 @@ fn judge(
     }
 }
 
-fn judge_reading(
-    cluster: &ClusterName,
-    reading: &Reading,
-    wave: &Wave,
-    rule: &HealthRule,
-    now: Timestamp,
-) -> MemberState {
-    let landed = wave.landed.as_ref().map_or(wave.begun, |landed| landed.at);
-    let says = |what: &str| trouble(cluster, what, &reading.evidence, reading.since);
+fn judge_row(asked: &Question, order: &Order, cluster: &ClusterName, row: &Row, now: Timestamp) -> MemberState {
+    let fact = row.fact.as_ref();
+    let says = |what: &str| trouble(cluster, what, &fact.evidence, row.since());
     // Freshness of the look itself: what was read before landing, or long ago, says nothing.
-    if reading.observed_at + rule.max_age < now {
+    if row.observed_at() + asked.max_age < now {
         return MemberState::Unknown(says("not read lately"));
     }
-    if reading.observed_at < landed {
+    if row.observed_at() < order.since {
         return MemberState::Unknown(says("not read since it landed"));
     }
-    let proven = reading.running.as_ref().is_some_and(|running| running.proves(&wave.version));
-    let other_content = matches!((&reading.digest, &wave.digest), (Some(found), Some(pinned)) if found != pinned);
-    match reading.health {
+    let proven = order.is_proved(fact);
+    match fact.health {
         Health::Unknown => MemberState::Unknown(says("not read")),
         Health::NotFound => MemberState::Progressing(says("without the object")),
         Health::Suspended => MemberState::Suspended(says("suspended")),
         // The failure of another version, which this one may well mend.
-        Health::Failed | Health::Degraded if about_another(reading, wave) => {
-            MemberState::Progressing(says(&alloc::format!("{}, still failing", behind(reading))))
+        Health::Failed | Health::Degraded if about_another(fact, order) => {
+            MemberState::Progressing(says(&format!("{}, still failing", behind(fact))))
         }
         Health::Failed => MemberState::Failed(says("failed")),
         Health::Degraded => {
-            let since = reading.since.map_or(reading.observed_at, |since| since.max(landed));
-            if now >= since + rule.degraded_for {
+            let since = row.since().map_or(row.observed_at(), |since| since.max(order.since));
+            if now >= since + asked.degraded_for {
                 MemberState::Failed(says("degraded"))
             } else {
                 MemberState::Degraded(says("degraded"))
             }
         }
         Health::Progressing if proven => MemberState::Progressing(says("progressing")),
-        Health::Progressing => MemberState::Progressing(says(&behind(reading))),
-        Health::Healthy if !proven => MemberState::Progressing(says(&behind(reading))),
-        Health::Healthy if other_content => MemberState::Degraded(says("running other content under this version")),
-        Health::Healthy => MemberState::Healthy { since: reading.since },
+        Health::Progressing => MemberState::Progressing(says(&behind(fact))),
+        Health::Healthy if !proven => MemberState::Progressing(says(&behind(fact))),
+        Health::Healthy if order.is_other(fact) => {
+            MemberState::Degraded(says("running other content under this version"))
+        }
+        Health::Healthy => MemberState::Healthy { since: row.since() },
     }
 }
 
-/// Whether a failure is about another version than this wave's.
-fn about_another(reading: &Reading, wave: &Wave) -> bool {
-    let about = reading.attempted.as_ref().or(reading.running.as_ref());
-    about.is_some_and(|version| !version.proves(&wave.version))
+/// Whether a failure is about another version than this one.
+fn about_another(fact: &Fact, order: &Order) -> bool {
+    let about = fact.attempted.as_ref().or(fact.running.as_ref());
+    about.is_some_and(|version| !version.proves(&order.version))
 }
 
-fn behind(reading: &Reading) -> String {
-    match &reading.running {
+fn behind(fact: &Fact) -> String {
+    match &fact.running {
         Some(version) => format!("on {version}"),
         None => "without proof of a version".to_string(),
     }

@@ -15,8 +15,11 @@ use crate::reason::MemberTrouble;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 
 mod climb;
+mod members;
 
 pub use climb::{Climb, Pinned, Rung};
+pub use members::Members;
+pub(crate) use members::Since;
 
 /// One decision about one repository at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -334,7 +337,7 @@ pub struct WaveReport {
     /// A finding for every gate that applies in this state.
     pub findings: Vec<Finding>,
     /// Its clusters.
-    pub members: Vec<Member>,
+    pub members: Members,
     /// Clusters of the tier that stay on another version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned: Vec<Pinned>,

@@ -1,47 +1,173 @@
 //! The planner: settles what the world shows into entries, then decides each tier from the bottom
-//! up. What a single gate says is in `gate`; what a wave's clusters say is in `member` and `soak`.
+//! up, one plugin after another. What a single gate says is in `gate`; what a wave's clusters say is in
+//! `member` and `soak`.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Shared};
-use crate::ledger::{Entry, Rebuild};
+use crate::desk::{Decided, Desk, Shared, Taken};
+use crate::fleet::Fleet;
+use crate::ledger::{Entry, Frozen, Rebuild};
+use crate::model::Limits;
 use crate::plan::{Alarm, Plan, Record, Urgency};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
-use crate::{Sha, after, frozen, report, settle, tiers};
+use crate::{PluginName, Sha, after, frozen, report, settle, tiers};
 
 /// Decides everything about one repository at one instant. Pure: the same snapshot and the same
 /// `now` give the same plan.
 pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
-    let mut plan = Plan::default();
-    plan.entries.extend(rebuilds(snapshot));
-    let freezes = frozen::read(snapshot);
-    plan.entries.extend(freezes.entries);
-    let mut shared = Shared { freezes: freezes.all, ..Shared::count(snapshot, now) };
-    let mut alarms: Vec<Alarm> = Vec::new();
-    let plugins = &snapshot.policy.plugins;
-    let mut decided: Vec<(usize, Decided)> = Vec::new();
-    for at in after::order(plugins) {
-        let policy = &plugins[at];
-        let mut desk = Desk::new(snapshot, policy, now, &mut shared);
-        settle::settle(&mut desk);
-        tiers::decide(&mut desk);
-        report::climbs(&mut desk);
-        let (done, page) = desk.close();
-        decided.push((at, done));
-        shared.pages.insert(policy.name.clone(), page);
+    Planner::new(snapshot, now).plan
+}
+
+/// A plan that can be brought up to date plugin by plugin: when one reading of thousands has changed,
+/// what it does not concern is not decided again.
+pub struct Planner {
+    fleet: Fleet,
+    /// The plugins in the order in which they are decided.
+    order: Vec<usize>,
+    /// What each plugin has in the plan and took of what all share, in the order of the file.
+    parts: Vec<Part>,
+    /// How many entries are no plugin's.
+    common: usize,
+    plan: Plan,
+}
+
+/// One plugin's part of a plan.
+#[derive(Default)]
+struct Part {
+    entries: usize,
+    actions: usize,
+    waves: usize,
+    climbs: usize,
+    /// The first of its alarms that rings.
+    alarm: Option<Alarm>,
+    /// What it saw of that when it was decided.
+    seen: Seen,
+    taken: Taken,
+}
+
+/// What a plugin sees of what all share; nothing of a cap that the policy does not set.
+#[derive(Default, PartialEq)]
+struct Seen {
+    open_pulls: Option<u32>,
+    changed: Option<Vec<(Timestamp, u32)>>,
+    freezes: Vec<Frozen>,
+}
+
+impl Seen {
+    fn of(shared: &Shared, limits: &Limits) -> Self {
+        Self {
+            open_pulls: limits.open_pulls.map(|_| shared.open_pulls),
+            changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
+            freezes: shared.freezes.clone(),
+        }
     }
-    decided.sort_by_key(|(at, _)| *at);
-    for (_, done) in decided {
-        plan.entries.extend(done.entries);
-        plan.actions.extend(done.actions);
-        plan.waves.extend(done.waves);
-        plan.climbs.extend(done.climbs);
-        alarms.extend(done.alarms);
+}
+
+impl Planner {
+    /// Decides everything.
+    pub fn new(snapshot: &Snapshot, now: Timestamp) -> Self {
+        let plugins = &snapshot.policy.plugins;
+        let mut planner = Self {
+            fleet: Fleet::of(snapshot),
+            order: after::order(plugins),
+            parts: plugins.iter().map(|_| Part::default()).collect(),
+            common: 0,
+            plan: Plan::default(),
+        };
+        let all: Vec<&PluginName> = plugins.iter().map(|plugin| &plugin.name).collect();
+        planner.again(snapshot, now, &all);
+        planner
     }
-    plan.alarm = alarms.into_iter().min_by_key(|alarm| alarm.at);
-    plan
+
+    /// The plan as it was last decided.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Decides the named plugins again, and whatever hangs on them: plugins that wait for them, and those
+    /// after them that see a shared cap used up differently, or other freezes.
+    ///
+    /// The names have to cover each plugin whose facts or page of the ledger differ from those of the last
+    /// time; policy, inventory, hub, outages and the state of the ledger have to be what they were (a new
+    /// planner is for that). Then the plan is the one that [`plan`] gives for this snapshot, as long as `now`
+    /// is what it was; at a later one what is not decided again stands as it was decided.
+    pub fn again(&mut self, snapshot: &Snapshot, now: Timestamp, changed: &[&PluginName]) -> &Plan {
+        let freezes = frozen::read(snapshot);
+        let mut common = rebuilds(snapshot);
+        common.extend(freezes.entries);
+        replace(&mut self.plan.entries, 0, &mut self.common, common);
+        let plugins = &snapshot.policy.plugins;
+        let awaited: BTreeSet<&PluginName> =
+            plugins.iter().flat_map(|plugin| &plugin.after).map(|after| &after.plugin).collect();
+        let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
+        let mut shared = Shared { freezes: freezes.all, ..Shared::count(snapshot, now) };
+        let mut decided: Vec<(usize, Decided)> = Vec::new();
+        for at in self.order.iter().copied() {
+            let (policy, part) = (&plugins[at], &mut self.parts[at]);
+            let seen = Seen::of(&shared, &snapshot.policy.limits);
+            let waits = policy.after.iter().any(|after| changed.contains(&after.plugin));
+            if waits || seen != part.seen || changed.contains(&policy.name) {
+                changed.insert(&policy.name);
+                let before = shared.mark();
+                decided.push((at, decide(snapshot, &self.fleet, at, now, &mut shared, &awaited)));
+                (part.seen, part.taken) = (seen, shared.since(&before, &policy.name));
+            } else {
+                shared.take(&policy.name, &part.taken);
+            }
+        }
+        decided.sort_by_key(|(at, _)| *at);
+        self.put(decided);
+        &self.plan
+    }
+
+    /// Puts what was decided in the place of what stood there.
+    fn put(&mut self, decided: Vec<(usize, Decided)>) {
+        let (mut entries, mut actions, mut waves, mut climbs) = (self.common, 0, 0, 0);
+        let mut decided = decided.into_iter().peekable();
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            if let Some((_, done)) = decided.next_if(|(there, _)| *there == at) {
+                part.alarm = done.alarms.into_iter().min_by_key(|alarm| alarm.at);
+                replace(&mut self.plan.entries, entries, &mut part.entries, done.entries);
+                replace(&mut self.plan.actions, actions, &mut part.actions, done.actions);
+                replace(&mut self.plan.waves, waves, &mut part.waves, done.waves);
+                replace(&mut self.plan.climbs, climbs, &mut part.climbs, done.climbs);
+            }
+            entries += part.entries;
+            actions += part.actions;
+            waves += part.waves;
+            climbs += part.climbs;
+        }
+        self.plan.alarm =
+            self.parts.iter().filter_map(|part| part.alarm.as_ref()).min_by_key(|alarm| alarm.at).cloned();
+    }
+}
+
+fn replace<T>(all: &mut Vec<T>, begin: usize, count: &mut usize, new: Vec<T>) {
+    let before = core::mem::replace(count, new.len());
+    all.splice(begin..begin + before, new);
+}
+
+fn decide(
+    snapshot: &Snapshot,
+    fleet: &Fleet,
+    at: usize,
+    now: Timestamp,
+    shared: &mut Shared,
+    awaited: &BTreeSet<&PluginName>,
+) -> Decided {
+    let mut desk = Desk::new(snapshot, fleet, at, now, shared);
+    settle::settle(&mut desk);
+    tiers::decide(&mut desk);
+    report::climbs(&mut desk);
+    let (done, page) = desk.close();
+    let plugin = &snapshot.policy.plugins[at].name;
+    if awaited.contains(plugin) {
+        shared.pages.insert(plugin.clone(), page);
+    }
+    done
 }
 
 /// A lost ledger is given up when a person who may says so on one of our pull requests, naming a
@@ -78,3 +204,6 @@ fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
         | CommandKind::Acknowledge { .. } => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

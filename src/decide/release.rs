@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::desk::Desk;
 use crate::ledger::Purpose;
 use crate::model::{Block, Empty, Tier};
-use crate::snapshot::{CheckState, Cluster, CommandKind, PullState, Read, Release};
+use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
 use crate::{Digest, Reason, Version, expiry, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may.
@@ -83,7 +83,9 @@ pub(crate) fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
     let base = desk.base(&tier.name);
     let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
     let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
-    let mut running: Vec<Version> = places.filter_map(|place| place.version.known().cloned()).chain(ends).collect();
+    let mut running: Vec<&Version> = places.filter_map(|place| place.version.known()).collect();
+    running.dedup(); // neighbours mostly hold the same
+    let mut running: Vec<Version> = running.into_iter().cloned().chain(ends).collect();
     running.sort();
     running.dedup();
     running
@@ -224,10 +226,11 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
 /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy
 /// says so. A tier that only has pinned clusters has some.
 pub(crate) fn is_passed(desk: &Desk<'_>, tier: &Tier) -> bool {
-    let nobody = |clusters: &Vec<Cluster>| !clusters.iter().any(|cluster| tier.select.matches(&cluster.labels));
     match tier.empty {
         Empty::Error => false,
-        Empty::Pass => desk.snapshot.clusters.known().is_some_and(nobody),
+        Empty::Pass => {
+            desk.snapshot.clusters.known().is_some() && desk.fleet.selected(desk.snapshot, &tier.select).is_empty()
+        }
     }
 }
 

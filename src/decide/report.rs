@@ -4,19 +4,19 @@ use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::gate::{self, health};
-use crate::ledger::{Purpose, Wave};
-use crate::member::{self, Assessment};
-use crate::plan::{Climb, Finding, Member, MemberState, Rung, WaveReport, WaveState};
+use crate::ledger::{Part, Purpose, Wave};
+use crate::member;
+use crate::plan::{Climb, Finding, Members, Rung, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{ClusterName, Gate, Reason, Version, afterwards, expiry, hotfix, release, rollback};
+use crate::{Gate, Reason, Version, afterwards, expiry, hotfix, release, rollback};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
     let tier = &desk.policy.tiers[rung];
     let wave = desk.page.last(&tier.name).cloned();
     let mut report = match &wave {
-        Some(wave) => about(desk, rung, wave, troubles, Vec::new()),
+        Some(wave) => about(desk, rung, wave, troubles, Members::default()),
         None => bare(desk, rung, None, WaveState::Idle { running: desk.base(&tier.name).highest().cloned() }, troubles),
     };
     // People read the reason on the pull request, even where no wave of the ledger knows it.
@@ -56,7 +56,7 @@ pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec
         }
     }
     desk.look_again();
-    let report = about(desk, rung, wave, findings, health.members);
+    let report = about(desk, rung, wave, findings, health.members.clone());
     desk.report(report);
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn portion(desk: &mut Desk<'_>, rung: usize, version: &Version, next:
     let report = WaveReport {
         part: next.part.clone(),
         from: slice::from(desk, &desk.policy.tiers[rung], &next.members),
-        members: listed(&next.members),
+        members: Members::not_asked(next.members.clone()),
         ..bare(desk, rung, Some(version), WaveState::Waiting, findings)
     };
     desk.report(report);
@@ -155,7 +155,7 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
             }
             findings.extend(expiry::marks(desk, tier));
             findings.extend(passed_over(desk, rung));
-            let report = about(desk, rung, &wave, findings, health.members);
+            let report = about(desk, rung, &wave, findings, health.members.clone());
             desk.report(report);
         }
         (None, None) => {
@@ -206,7 +206,7 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
     match desk.page.wave(&tier.name, version) {
         Some(wave) => Rung {
             tier: tier.name.clone(),
-            state: state(desk, wave, &member::assess(desk, tier, wave), tier),
+            state: state(desk, wave, tier),
             members: u32::try_from(wave.clusters().len()).unwrap_or(u32::MAX),
             pull: wave.pull.as_ref().map(|pull| pull.number),
         },
@@ -214,22 +214,20 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
     }
 }
 
-fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Vec<Member>) -> WaveReport {
+fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Members) -> WaveReport {
     let tier = &*hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
-    let state = state(desk, wave, &member::assess(desk, tier, wave), tier);
     WaveReport {
-        part: wave.part.clone(),
         from: wave.from.clone(),
         digest: wave.digest.clone(),
-        members,
         grace: wave.grace.clone(),
         rollback_of: rollback::of(wave).cloned(),
         forced: wave.merging.as_ref().and_then(|merging| merging.forced.clone()),
         pull: wave.pull.as_ref().map(|pull| pull.number),
-        ..bare(desk, rung, Some(&wave.version), state, findings)
+        ..plain(desk, rung, Some(&wave.version), state(desk, wave, tier), findings, wave.part.clone(), members)
     }
 }
 
+/// A release that would come with its first portion, or nothing at all.
 fn bare(
     desk: &Desk<'_>,
     rung: usize,
@@ -237,24 +235,39 @@ fn bare(
     state: WaveState,
     findings: Vec<Finding>,
 ) -> WaveReport {
+    let first = slice::first(desk, &desk.policy.tiers[rung]);
+    WaveReport {
+        digest: version.and_then(|version| release::pinned(desk, version)),
+        ..plain(desk, rung, version, state, findings, first.part, Members::not_asked(first.members))
+    }
+}
+
+fn plain(
+    desk: &Desk<'_>,
+    rung: usize,
+    version: Option<&Version>,
+    state: WaveState,
+    findings: Vec<Finding>,
+    part: Part,
+    members: Members,
+) -> WaveReport {
     let tier = &desk.policy.tiers[rung];
-    let first = slice::first(desk, tier);
     WaveReport {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
         rung: u32::try_from(rung + 1).unwrap_or(u32::MAX),
         of: u32::try_from(desk.policy.tiers.len()).unwrap_or(u32::MAX),
         version: version.cloned(),
-        part: first.part,
+        part,
         from: desk.base(&tier.name).lowest().cloned(),
-        digest: version.and_then(|version| release::pinned(desk, version)),
+        digest: None,
         state,
         rollback_of: findings.iter().find_map(|finding| {
             let Reason::RollsBack { of, .. } = &finding.because else { return None };
             Some(of.clone())
         }),
         findings,
-        members: listed(&first.members),
+        members,
         pinned: desk.pinned_of(tier),
         grace: None,
         forced: None,
@@ -262,16 +275,12 @@ fn bare(
     }
 }
 
-fn not_asked(wave: &Wave) -> Vec<Member> {
-    listed(&wave.members)
-}
-
-fn listed(clusters: &[ClusterName]) -> Vec<Member> {
-    clusters.iter().map(|cluster| Member { cluster: cluster.clone(), state: MemberState::NotAsked }).collect()
+fn not_asked(wave: &Wave) -> Members {
+    Members::not_asked(wave.members.clone())
 }
 
 /// Where a wave stands, derived from its evidence.
-fn state(desk: &Desk<'_>, wave: &Wave, health: &Assessment, tier: &crate::Tier) -> WaveState {
+fn state(desk: &Desk<'_>, wave: &Wave, tier: &crate::Tier) -> WaveState {
     if let Some(failed) = &wave.failed {
         return WaveState::Failed { at: failed.at, why: failed.why.clone() };
     }
@@ -300,7 +309,7 @@ fn state(desk: &Desk<'_>, wave: &Wave, health: &Assessment, tier: &crate::Tier) 
             paused: soaked.paused,
         },
         (Some(landed), _, _) => {
-            let healthy = u32::try_from(health.healthy()).unwrap_or(u32::MAX);
+            let healthy = u32::try_from(member::assess(desk, tier, wave).healthy()).unwrap_or(u32::MAX);
             WaveState::Converging { landed: landed.at, healthy }
         }
         (None, _, _) => WaveState::Open {

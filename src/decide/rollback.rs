@@ -122,7 +122,7 @@ fn proposal(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Proposal> {
         from: Some(failed.version.clone()),
         digest: release::pinned(desk, &to),
         part: Part { purpose: Purpose::RollBack { of: failed.version.clone() }, ..Part::default() },
-        members: slice::moved(desk, tier, failed),
+        members: slice::moved(desk, tier, failed).to_vec(),
         written: None,
         to,
     })

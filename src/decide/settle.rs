@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::clusters::Finder;
 use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
@@ -108,8 +109,9 @@ fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
         }
         let all = wave.clusters();
         let here = desk.still(tier, &all);
-        let clusters: Vec<_> = all.into_iter().filter(|name| !here.contains(name)).cloned().collect();
-        if !clusters.is_empty() {
+        if here.len() < all.len() {
+            let mut here = Finder::new(&here);
+            let clusters = all.iter().filter(|name| !here.has(name)).cloned().collect();
             desk.record(&tier.name, &wave.version, Change::Left { clusters });
         }
     }

@@ -4,18 +4,19 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use crate::clusters::Finder;
 use crate::desk::Desk;
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
-use crate::snapshot::{Place, Read};
-use crate::{ClusterName, Reason, Version, cut, follow, release};
+use crate::snapshot::Place;
+use crate::{ClusterName, Clusters, Reason, Version, cut, follow, release};
 
 /// What shall move next: which part of the climb, and its clusters.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Portion {
     pub part: Part,
-    pub members: Vec<ClusterName>,
+    pub members: Clusters,
 }
 
 /// The first portion of a release that comes to a tier: members, order and cuts are fixed by it.
@@ -44,11 +45,13 @@ pub(crate) fn first(desk: &Desk<'_>, tier: &Tier) -> Portion {
 pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Portion> {
     let landed = usize::from(wave.landed.is_some());
     let begin = wave.part.slice as usize + landed;
-    let slices = wave.part.partition.iter().enumerate().skip(begin);
-    slices.map(|(at, slice)| (at, desk.still(tier, &wave.staying(slice.iter())))).find_map(|(at, members)| {
-        let part = Part { slice: u32::try_from(at).unwrap_or(u32::MAX), ..wave.part.clone() };
-        (!holds(desk, tier, &members, &wave.version)).then_some(Portion { part, members })
-    })
+    let slices = (begin..).zip(wave.later());
+    slices.map(|(at, slice)| (at, desk.still(tier, &wave.staying(core::slice::from_ref(slice))))).find_map(
+        |(at, members)| {
+            let part = Part { slice: u32::try_from(at).unwrap_or(u32::MAX), ..wave.part.clone() };
+            (!holds(desk, tier, &members, &wave.version)).then_some(Portion { part, members })
+        },
+    )
 }
 
 /// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
@@ -71,14 +74,17 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
         return None;
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    let climbed = waves.filter(|wave| wave.version == version && wave.landed.is_some()).flat_map(Wave::clusters);
-    let climbed: Vec<&ClusterName> = climbed.collect();
     let behind = |place: &&Place| place.version.known().is_some_and(|there| *there < version);
-    let places: Vec<&Place> = desk.places(&tier.name).into_iter().filter(behind).collect();
-    let late = |name: &ClusterName| {
-        !climbed.contains(&name) && places.iter().any(|place| place.cluster.as_ref() == Some(name))
-    };
-    let members: Vec<ClusterName> = desk.selected(tier)?.into_iter().filter(late).collect();
+    let places = desk.places(&tier.name).into_iter().filter(behind);
+    let behind: Vec<ClusterName> = places.filter_map(|place| place.cluster.clone()).collect();
+    if behind.is_empty() {
+        return None;
+    }
+    let climbed = waves.filter(|wave| wave.version == version && wave.landed.is_some()).map(Wave::clusters);
+    let climbed: Vec<ClusterName> = climbed.flat_map(|clusters| clusters.to_vec()).collect();
+    let (mut climbed, mut behind) = (Finder::new(&climbed), Finder::new(&behind));
+    let late = |name: &&ClusterName| behind.has(name) && !climbed.has(name);
+    let members: Clusters = desk.selected(tier)?.iter().filter(late).cloned().collect();
     let part = Part { purpose: Purpose::CatchUp, ..Part::default() };
     (!members.is_empty()).then_some((version, Portion { part, members }))
 }
@@ -94,10 +100,10 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
     let version = release::finished(desk, 0).into_iter().filter(accepted).max()?;
     let behind = |name: &&ClusterName| {
-        let places = desk.places_of(&tier.name, &[*name]);
-        places.iter().any(|place| place.version.known().is_some_and(|there| *there < version))
+        let there = desk.spread(&tier.name, core::slice::from_ref(*name)).lowest;
+        there.is_some_and(|there| there < version)
     };
-    let members: Vec<ClusterName> = ahead.iter().filter(behind).cloned().collect();
+    let members: Clusters = ahead.iter().filter(behind).cloned().collect();
     let part = Part { purpose: Purpose::Early, ..Part::default() };
     (!members.is_empty()).then_some((version, Portion { part, members }))
 }
@@ -110,13 +116,36 @@ pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those
 /// that somebody moved ahead of their slice.
-pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<ClusterName> {
-    let mut moved = wave.moved();
-    let later = wave.part.partition.iter().skip(wave.part.slice as usize + usize::from(wave.landed.is_some()));
-    moved.extend(
-        wave.staying(later.flatten()).into_iter().filter(|name| holds(desk, tier, &[(*name).clone()], &wave.version)),
-    );
-    desk.still(tier, &moved)
+pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Clusters {
+    let moved = wave.moved();
+    let ahead = match wave.later() {
+        [] => Vec::new(),
+        later => holding(desk, tier, &wave.staying(later), &wave.version),
+    };
+    if ahead.is_empty() {
+        return desk.still(tier, &moved);
+    }
+    desk.still(tier, &moved.iter().cloned().chain(ahead).collect())
+}
+
+/// Those of some clusters for which the base branch holds the version, each by itself.
+fn holding(desk: &Desk<'_>, tier: &Tier, clusters: &Clusters, version: &Version) -> Vec<ClusterName> {
+    if tier.follows {
+        let one = |name: &&ClusterName| holds(desk, tier, core::slice::from_ref(*name), version);
+        return clusters.iter().filter(one).cloned().collect();
+    }
+    let mut finder = Finder::new(clusters);
+    // Whether each has a place, and whether all of its places hold the version.
+    let mut places = alloc::vec![(false, true); clusters.len()];
+    for place in desk.places(&tier.name) {
+        let there = place.version.known() == Some(version);
+        let mut note = |(any, all): &mut (bool, bool)| (*any, *all) = (true, *all && there);
+        match &place.cluster {
+            None => places.iter_mut().for_each(note),
+            Some(name) => finder.find(name).and_then(|at| places.get_mut(at)).into_iter().for_each(&mut note),
+        }
+    }
+    clusters.iter().zip(places).filter(|(_, (any, all))| *any && *all).map(|(name, _)| name.clone()).collect()
 }
 
 /// The tier as it was when a climb began on it: failures that were tolerated then are now.
@@ -137,9 +166,7 @@ pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], vers
         return follow::running(desk, desk.plugin(), clusters)
             .is_ok_and(|running| running.iter().all(|it| *it == version));
     }
-    let places = desk.places_of(&tier.name, &clusters.iter().collect::<Vec<_>>());
-    let there = |place: &&Place| place.version.known() == Some(version);
-    clusters.is_empty() || (!places.is_empty() && places.iter().all(there))
+    clusters.is_empty() || desk.spread(&tier.name, clusters).is(version)
 }
 
 /// Whether the base branch holds a wave's version for each of its own clusters that is still there.
@@ -159,7 +186,16 @@ pub(crate) enum Astray {
 /// Whether somebody put other versions where a landed wave has its own. From a wave that is over they
 /// have to have taken it everywhere: single clusters may follow another rule by then.
 pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
-    let versions = |clusters: &[&ClusterName]| -> Vec<Version> {
+    let (moved, all) = (wave.moved(), wave.clusters());
+    if !tier.follows {
+        // Mostly nobody is: then nothing has to be listed.
+        let (own, all) = (desk.spread(&tier.name, &moved), desk.spread(&tier.name, &all));
+        let back = own.lowest.is_some_and(|lowest| lowest < wave.version);
+        if !back {
+            return all.highest.filter(|highest| *highest > wave.version).map(Astray::Past);
+        }
+    }
+    let versions = |clusters: &Clusters| -> Vec<Version> {
         if tier.follows {
             let clusters = desk.still(tier, clusters);
             let running = follow::running(desk, desk.plugin(), &clusters).unwrap_or_default();
@@ -168,12 +204,12 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
         let places = desk.places_of(&tier.name, clusters);
         places.into_iter().filter_map(|place| place.version.known().cloned()).collect()
     };
-    let own = versions(&wave.moved());
+    let own = versions(&moved);
     let back = |version: &Version| *version < wave.version;
     if if wave.is_over() { !own.is_empty() && own.iter().all(back) } else { own.iter().any(back) } {
         return Some(Astray::Back(own.into_iter().filter(back).collect()));
     }
-    versions(&wave.clusters()).into_iter().filter(|version| *version > wave.version).max().map(Astray::Past)
+    versions(&all).into_iter().filter(|version| *version > wave.version).max().map(Astray::Past)
 }
 
 /// Clusters that move one after the other, or not at all, each need a place of their own.
@@ -192,12 +228,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
 
 /// The oldest version on the places of these clusters: what a portion starts from.
 pub(crate) fn from(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName]) -> Option<Version> {
-    let places = desk.places_of(&tier.name, &clusters.iter().collect::<Vec<_>>());
-    let known = |place: &Place| match &place.version {
-        Read::Known(version) => Some(version.clone()),
-        Read::Unread(_) => None,
-    };
-    places.into_iter().filter_map(known).min()
+    desk.spread(&tier.name, clusters).lowest
 }
 
 /// Whether a path that a pull request may change is one of this wave's: the place of another cluster

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::Ledger;
 use crate::model::Policy;
 use crate::selector::Labels;
-use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
+use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Readings, Sha, TierName, Version};
 
 pub use breaking::{Breaking, BreakingFact, MissingValue};
 pub use command::{Command, CommandKind, FreezeScope};
@@ -139,7 +139,7 @@ pub struct PluginFacts {
     pub pulls: Read<Vec<Pull>>,
     /// Answers of the clusters, one per signal.
     #[serde(default)]
-    pub readings: BTreeMap<ClusterName, Vec<Reading>>,
+    pub readings: Readings,
 }
 
 /// One version at the source.

@@ -35,7 +35,7 @@ pub(crate) fn advance(wave: &Wave, health: &Assessment, tier: &Tier, now: Timest
         return Some(Soaked { ailing: None, begun, ..before });
     }
     let gap = seen.duration_since(before.until);
-    let (healthy_for, begun) = match healthy_since(health) {
+    let (healthy_for, begun) = match health.healthy_since {
         _ if before.paused => (before.healthy_for, begun),
         Some(since) if since <= before.until => (before.healthy_for + gap, begun),
         // Somebody changed state between two looks and may have been degraded: start anew there.
@@ -94,24 +94,6 @@ pub(crate) fn overdue(
         matches!(state, MemberState::Progressing(_) | MemberState::Suspended(_) | MemberState::Unknown(_))
     };
     Some(LetThrough { at: desk.now, after, members: health.troubles(late) })
-}
-
-/// Since when all healthy members have been so, by their own times; none when one of them has none.
-fn healthy_since(health: &Assessment) -> Option<Timestamp> {
-    let mut latest = None;
-    for member in &health.members {
-        match &member.state {
-            MemberState::Healthy { since: Some(since) } => latest = latest.max(Some(*since)),
-            MemberState::Healthy { since: None } => return None,
-            MemberState::NotAsked
-            | MemberState::Progressing(_)
-            | MemberState::Suspended(_)
-            | MemberState::Unknown(_)
-            | MemberState::Degraded(_)
-            | MemberState::Failed(_) => {}
-        }
-    }
-    latest
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::snapshot::{
     Cluster, Health, HubFacts, LedgerGuard, LedgerState, Mergeable, OwnedPath, Place, PluginFacts, Pull, PullState,
     Read, Reading, Release, Review, ReviewDecision, ReviewVerdict, Snapshot,
 };
-use crate::{ClusterName, Entry, Ledger, Person, PluginName, PluginPolicy, PullNumber, Reason, Sha, TierName, Version};
+use crate::{Entry, Ledger, Person, PluginName, PluginPolicy, PullNumber, Reason, Sha, TierName, Version};
 
 pub(crate) const BOT: &str = "coldframe[bot]";
 
@@ -138,10 +138,9 @@ pub(crate) fn ready() -> Snapshot {
                 releases: Read::Known(vec![release("1.0.0"), release("1.1.0")]),
                 base: Read::Known(BTreeMap::from([place("qa", "1.1.0"), place("bronze", "1.0.0")])),
                 pulls: Read::Known(vec![pull()]),
-                readings: BTreeMap::from([
-                    (ClusterName::from("qa-1"), vec![healthy("1.1.0")]),
-                    (ClusterName::from("bronze-1"), vec![healthy("1.0.0")]),
-                ]),
+                readings: [("qa-1".into(), vec![healthy("1.1.0")]), ("bronze-1".into(), vec![healthy("1.0.0")])]
+                    .into_iter()
+                    .collect(),
             },
         )]),
     }
@@ -202,7 +201,8 @@ pub(crate) fn join(world: &mut Snapshot, name: &str, readings: Vec<Reading>) {
         clusters.push(Cluster { name: name.into(), ..cluster("bronze") });
     }
     let page = world.ledger.plugins.get_mut(&PluginName::from("app")).unwrap();
-    page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap().members.push(name.into());
+    let wave = page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap();
+    wave.members = wave.members.iter().cloned().chain([name.into()]).collect();
     facts(world).readings.insert(name.into(), readings);
 }
 

@@ -98,9 +98,8 @@ fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.
 fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
-    let places = desk.places_of(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
-    let versions = places.into_iter().filter_map(|place| place.version.known());
-    versions.filter(|version| **version > wave.version).max().cloned()
+    let spread = desk.spread(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
+    spread.highest.filter(|highest| *highest > wave.version)
 }
 
 /// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
@@ -326,7 +325,7 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
 /// that has finished the first tier, under the tier's gates.
 fn beside_the_turn(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
     let findings = match portion.part.purpose {
-        Purpose::Early => gate::before_opening_early(desk, rung, &portion.members.iter().collect::<Vec<_>>(), &version),
+        Purpose::Early => gate::before_opening_early(desk, rung, &portion.members, &version),
         Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => gate::before_opening(desk, rung, &version),
     };
     let may = findings.iter().all(|finding| finding.verdict.lets_through());
@@ -414,7 +413,7 @@ fn proposal(desk: &Desk<'_>, rung: usize, to: Version, portion: Portion, written
         from: slice::from(desk, tier, &portion.members),
         digest: release::pinned(desk, &to),
         part: portion.part,
-        members: portion.members,
+        members: portion.members.to_vec(),
         written,
         to,
     }

@@ -92,7 +92,7 @@ mod tests {
         let mut page = PluginLedger::default();
         let waves: Vec<Wave> = (0..60)
             .map(|patch| {
-                let mut wave = Wave::begun(version(patch), vec![], at(0));
+                let mut wave = Wave::begun(version(patch), decide::Clusters::default(), at(0));
                 match patch {
                     3 => wave.rejected = Some(Rejected { at: at(1), by: None, pull: PullNumber(3) }),
                     5 => {}
@@ -124,7 +124,7 @@ mod tests {
         let releases =
             (0..300).rev().map(|patch| Seen { version: version(patch), digest: None, first_seen: at(0) }).collect();
         let mut page = PluginLedger { releases, ..PluginLedger::default() };
-        page.tiers.insert("qa".into(), vec![Wave::begun(version(5), vec![], at(0))]);
+        page.tiers.insert("qa".into(), vec![Wave::begun(version(5), decide::Clusters::default(), at(0))]);
         super::page(&mut page);
         let kept: Vec<u64> = page.releases.iter().map(|seen| seen.version.core().2).collect();
         let wanted: Vec<u64> = (100..300).rev().chain([5]).collect();

@@ -337,7 +337,7 @@ fn a_full_ledger_comes_back_as_it_was() {
         Reason::InTime,
         Reason::GraceOver { deadline: at(1) },
     ];
-    let mut full = Wave::begun(version("v1.15.0+k8s.1"), vec!["eu-1".into(), "acme/no".into()], at(1));
+    let mut full = Wave::begun(version("v1.15.0+k8s.1"), vec!["eu-1".into(), "acme/no".into()].into(), at(1));
     full.from = Some(version("1.14.7-rc.1"));
     full.digest = Some(Digest::new("sha256:0123456789"));
     full.heads = vec![Head { commit: commit("1"), at: at(1) }];

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use decide::snapshot::{Health, Reading};
-use decide::{ClusterName, PluginName, Tier};
+use decide::{ClusterName, PluginName, Readings, Tier};
 use jiff::Timestamp;
 
 use super::cluster::{Ask, Clusters};
@@ -12,14 +12,19 @@ use super::signal;
 use crate::policy::Loaded;
 use crate::policy::wiring::ListedCluster;
 
-/// Answers per plugin and cluster, one per signal.
-pub type Readings = BTreeMap<PluginName, BTreeMap<ClusterName, Vec<Reading>>>;
+/// Answers per plugin and cluster while they come in, one per signal.
+type Answers = BTreeMap<PluginName, BTreeMap<ClusterName, Vec<Reading>>>;
 
 /// Asks every signal of every plugin in every cluster of its tiers.
-pub async fn ask(loaded: &Loaded, clusters: &[ListedCluster], connections: &Clusters, now: Timestamp) -> Readings {
+pub async fn ask(
+    loaded: &Loaded,
+    clusters: &[ListedCluster],
+    connections: &Clusters,
+    now: Timestamp,
+) -> BTreeMap<PluginName, Readings> {
     let mut asks = Vec::new();
     let mut owners = Vec::new();
-    let mut readings = Readings::new();
+    let mut readings = Answers::new();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         for (tier, cluster) in members(&plugin.tiers, clusters) {
@@ -40,7 +45,7 @@ pub async fn ask(loaded: &Loaded, clusters: &[ListedCluster], connections: &Clus
     for ((plugin, cluster), reading) in owners.into_iter().zip(connections.readings(asks).await) {
         add(&mut readings, &plugin, &cluster, reading);
     }
-    readings
+    readings.into_iter().map(|(plugin, answers)| (plugin, answers.into_iter().collect())).collect()
 }
 
 fn members<'a>(
@@ -52,7 +57,7 @@ fn members<'a>(
     })
 }
 
-fn add(readings: &mut Readings, plugin: &PluginName, cluster: &ClusterName, reading: Reading) {
+fn add(readings: &mut Answers, plugin: &PluginName, cluster: &ClusterName, reading: Reading) {
     readings.entry(plugin.clone()).or_default().entry(cluster.clone()).or_default().push(reading);
 }
 

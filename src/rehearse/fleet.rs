@@ -223,7 +223,7 @@ fn look_when_it_counts(world: &mut World, cluster: &ClusterName, plugin: &Plugin
 }
 
 /// What the clusters answer about a plugin, as fresh as can be.
-pub(super) fn readings(world: &World, plugin: &PluginName) -> BTreeMap<ClusterName, Vec<Reading>> {
+pub(super) fn readings(world: &World, plugin: &PluginName) -> decide::Readings {
     let signal = format!("HelmRelease {plugin}/{plugin}");
     world
         .fleet

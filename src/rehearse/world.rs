@@ -203,7 +203,7 @@ impl World {
             releases: Read::Known(Vec::new()),
             base: Read::Known(BTreeMap::new()),
             pulls: Read::Known(Vec::new()),
-            readings: BTreeMap::new(),
+            readings: decide::Readings::default(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! The check run on the pull request, and the one-line status where only a plain token is there.
 
-use decide::plan::{Gate, MemberState, WaveReport, WaveState};
+use decide::plan::{Gate, WaveReport, WaveState};
 use decide::{Reason, Verdict};
 use serde::Serialize;
 
@@ -123,8 +123,8 @@ pub fn check(wave: &WaveReport, links: &Links) -> Result<CheckText, TellError> {
         let since = since.map(when).unwrap_or_default();
         MemberRow { cluster: member.cluster.to_string(), emoji: look.emoji, state: look.word, since, evidence }
     });
-    let asked = wave.members.iter().any(|member| member.state != MemberState::NotAsked);
-    let names: Vec<String> = wave.members.iter().map(|member| member.cluster.to_string()).collect();
+    let asked = wave.members.asked();
+    let names: Vec<String> = wave.members.clusters().iter().map(ToString::to_string).collect();
     let title = headline(wave);
     let page = Page {
         name: words::name(wave),

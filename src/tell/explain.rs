@@ -95,8 +95,8 @@ fn members(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Str
         return;
     }
     out.push_str(&format!("\n  {}\n", words::clusters(wave)));
-    let width = wave.members.iter().map(|member| member.cluster.as_str().chars().count()).max().unwrap_or(0);
-    for member in &wave.members {
+    let width = wave.members.clusters().iter().map(|name| name.as_str().chars().count()).max().unwrap_or(0);
+    for member in wave.members.iter() {
         let look = words::member(&member.state);
         let (since, evidence) = words::member_facts(&member.state);
         // the mark comes first: a name never stands where a runner looks for commands

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use decide::ledger::{Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Wave};
 use decide::model::{Force, Freeze, PluginPolicy, Policy, Soak, Tier};
 use decide::plan::{
-    Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Plan, Proposal, Rung, Verdict, WaveReport,
-    WaveState,
+    Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Members, Plan, Proposal, Rung, Verdict,
+    WaveReport, WaveState,
 };
 use decide::reason::{MemberTrouble, Scope};
 use decide::snapshot::{HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Read, SentNotice, Snapshot};
@@ -53,7 +53,7 @@ fn clusters(tier: &str) -> Vec<&'static str> {
     }
 }
 
-pub(crate) fn members(tier: &str, state: &MemberState) -> Vec<Member> {
+pub(crate) fn members(tier: &str, state: &MemberState) -> Members {
     clusters(tier).into_iter().map(|name| Member { cluster: name.into(), state: state.clone() }).collect()
 }
 
@@ -127,7 +127,7 @@ fn idle(plugin: &str, tier: &str, running: &str) -> WaveReport {
         version: None,
         from: None,
         digest: None,
-        members: Vec::new(),
+        members: Members::default(),
         ..wave(plugin, tier, running, running, state)
     }
 }
@@ -176,7 +176,7 @@ pub(crate) fn held() -> WaveReport {
         WaveState::Failed { at: at("2026-11-21T07:09:00Z"), why: why.clone() },
     );
     wave.members = members("silver", &healthy("2026-11-21T06:58:00Z"));
-    wave.members[1].state = MemberState::Failed(broken);
+    wave.members.change(1, |member| member.state = MemberState::Failed(broken));
     wave.pull = Some(PullNumber(9));
     wave.findings = vec![
         finding(Gate::Health, Verdict::Fail, why),
@@ -238,9 +238,9 @@ pub(crate) fn forced() -> WaveReport {
     let slow =
         |name: &str| trouble(name, "still on 6.5.0", "HelmRelease loki/loki: Progressing", "2026-11-21T08:01:00Z");
     let unread = trouble("us-g3", "not read", "connection refused", "2026-11-21T08:10:00Z");
-    wave.members[3].state = MemberState::Progressing(slow("us-g1"));
-    wave.members[5].state = MemberState::Unknown(unread.clone());
-    wave.members[6].state = MemberState::Progressing(slow("ap-g1"));
+    wave.members.change(3, |member| member.state = MemberState::Progressing(slow("us-g1")));
+    wave.members.change(5, |member| member.state = MemberState::Unknown(unread.clone()));
+    wave.members.change(6, |member| member.state = MemberState::Progressing(slow("ap-g1")));
     let behind = vec![slow("us-g1"), unread, slow("ap-g1")];
     let until = Some(at("2026-11-21T10:00:30Z"));
     wave.findings = vec![
@@ -278,7 +278,7 @@ fn waves() -> Vec<WaveReport> {
     fix.pull = Some(PullNumber(14));
     fix.members = members("bronze", &healthy("2026-11-21T08:06:00Z"));
     let slow = trouble("us-b1", "still on 0.12.0", "", "2026-11-21T08:03:00Z");
-    fix.members[2].state = MemberState::Progressing(slow.clone());
+    fix.members.change(2, |member| member.state = MemberState::Progressing(slow.clone()));
     let because = Reason::MembersBehind { members: vec![slow] };
     fix.findings = vec![finding(Gate::Health, Verdict::Wait { until: None }, because)];
     vec![
@@ -457,7 +457,7 @@ fn snapshot() -> Snapshot {
             releases: Read::Known(Vec::new()),
             base: Read::Known(base(plugin.name.as_str())),
             pulls: Read::Known(Vec::new()),
-            readings: BTreeMap::new(),
+            readings: decide::Readings::default(),
         };
         (plugin.name.clone(), facts)
     };

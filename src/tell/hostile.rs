@@ -70,8 +70,8 @@ fn wave(text: &str) -> WaveReport {
         since: Some(fixture::now()),
     };
     let mut wave = fixture::open();
-    wave.members[0].cluster = text.into();
-    wave.members[1].state = MemberState::Degraded(trouble.clone());
+    wave.members.change(0, |member| member.cluster = text.into());
+    wave.members.change(1, |member| member.state = MemberState::Degraded(trouble.clone()));
     wave.from = None;
     wave.digest = Some(decide::Digest::new(text));
     fixture::put(&mut wave, Gate::Hold, Verdict::Fail, Reason::Held { by: text.into(), why: text.to_string() });
@@ -329,7 +329,7 @@ fn ten_megabytes_of_notes_are_cut_and_say_so() {
 fn a_thousand_clusters_with_long_evidence_fit() {
     let long = "x".repeat(5_000);
     let mut wave = failed(&long);
-    let one = wave.members[1].clone();
+    let one = wave.members.iter().nth(1).unwrap();
     wave.members = (0..4_000).map(|_| one.clone()).collect();
     let view = view(&long);
     for text in [

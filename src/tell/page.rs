@@ -181,7 +181,7 @@ impl Page {
     fn of(facts: &PullFacts<'_>) -> Self {
         let PullFacts { wave, climb, links, .. } = facts;
         let zone = links.zone(&wave.plugin, &wave.tier);
-        let names: Vec<String> = wave.members.iter().map(|member| member.cluster.to_string()).collect();
+        let names: Vec<String> = wave.members.clusters().iter().map(ToString::to_string).collect();
         let version = wave.version.as_ref().map_or_else(String::new, Version::to_string);
         let open = words::before_landing(&wave.state);
         let waits = words::holding(wave).filter(|finding| open && finding.gate < Gate::Health);
@@ -215,7 +215,7 @@ impl Page {
             digest: wave.digest.as_ref().map(ToString::to_string),
             files: links
                 .tier(&wave.plugin, &wave.tier)
-                .map_or_else(String::new, |tier| files(&tier.files_of(&wave.members))),
+                .map_or_else(String::new, |tier| files(&tier.files_of(wave.members.clusters()))),
             notes: String::new(),
             steps: match &wave.from {
                 Some(from) => format!("{from} → {version}"),
@@ -235,7 +235,7 @@ fn slices(wave: &WaveReport) -> Option<String> {
     let slice = words::slice(&wave.part)?;
     let (first, last, of) = wave.part.span()?;
     let at = wave.part.slice as usize;
-    let names = |slices: &[Vec<decide::ClusterName>]| {
+    let names = |slices: &[decide::Clusters]| {
         listed(&slices.iter().flatten().map(ToString::to_string).collect::<Vec<_>>(), NAMES_IN_ROW)
     };
     let before = names(wave.part.partition.get(..at).unwrap_or_default());

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use decide::ledger::Wave;
 use decide::model::Freeze;
-use decide::plan::Member;
 use decide::{ClusterName, Plan, PluginName, PullNumber, Snapshot, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -36,8 +35,8 @@ pub struct TierFacts {
 
 impl TierFacts {
     /// The files that hold the version of some of its clusters.
-    pub fn files_of(&self, members: &[Member]) -> Vec<String> {
-        let of = |cluster: &ClusterName| members.iter().any(|member| member.cluster == *cluster);
+    pub fn files_of(&self, members: &[ClusterName]) -> Vec<String> {
+        let of = |cluster: &ClusterName| members.contains(cluster);
         let theirs = self.places.iter().filter(|(_, cluster)| cluster.as_ref().is_none_or(of));
         let mut files: Vec<String> = theirs.map(|(file, _)| file.clone()).collect();
         files.dedup();

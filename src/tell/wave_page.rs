@@ -215,7 +215,7 @@ fn rungs(view: &View, wave: &WaveReport) -> Vec<Chip> {
 fn clusters(wave: &WaveReport, zone: &TimeZone, now: Timestamp) -> Vec<Cluster> {
     let mut members: Vec<_> = wave.members.iter().collect();
     members.sort_by_key(|member| words::member(&member.state).tone);
-    let one = |member: &decide::plan::Member| {
+    let one = |member: decide::plan::Member| {
         let look = words::member(&member.state);
         let (since, evidence) = words::member_facts(&member.state);
         Cluster {

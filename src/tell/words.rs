@@ -222,9 +222,7 @@ pub(crate) fn since(state: &WaveState) -> Option<Timestamp> {
 pub(crate) fn landed(wave: &WaveReport) -> bool {
     match &wave.state {
         WaveState::Converging { .. } | WaveState::Soaking { .. } | WaveState::Finished { .. } => true,
-        WaveState::Failed { .. } | WaveState::Superseded { .. } | WaveState::Withdrawn { .. } => {
-            wave.members.iter().any(|member| member.state != MemberState::NotAsked)
-        }
+        WaveState::Failed { .. } | WaveState::Superseded { .. } | WaveState::Withdrawn { .. } => wave.members.asked(),
         WaveState::Idle { .. } | WaveState::Waiting | WaveState::Open { .. } | WaveState::Rejected { .. } => false,
     }
 }
@@ -338,7 +336,7 @@ pub(crate) fn slice(part: &Part) -> Option<String> {
 /// `3 of 4 clusters healthy on this version`; before it was asked of any, how many there are.
 pub(crate) fn clusters(wave: &WaveReport) -> String {
     let (healthy, of) = healthy(wave);
-    if wave.members.iter().all(|member| member.state == MemberState::NotAsked) {
+    if !wave.members.asked() {
         format!("{}, not asked for this version yet", count(of, "cluster"))
     } else {
         format!("{healthy} of {} healthy on this version", count(of, "cluster"))
@@ -347,6 +345,5 @@ pub(crate) fn clusters(wave: &WaveReport) -> String {
 
 /// How many members are healthy, and of how many.
 pub(crate) fn healthy(wave: &WaveReport) -> (usize, usize) {
-    let healthy = wave.members.iter().filter(|member| matches!(member.state, MemberState::Healthy { .. })).count();
-    (healthy, wave.members.len())
+    (wave.members.healthy(), wave.members.len())
 }

@@ -113,7 +113,7 @@ impl World {
         listed.filter_map(|pull| pull.at(at)).map(|pull| pull.shown(self)).collect()
     }
 
-    fn readings(&self, plugin: &PluginName) -> BTreeMap<ClusterName, Vec<Reading>> {
+    fn readings(&self, plugin: &PluginName) -> decide::Readings {
         let of_plugin = self.running.iter().filter(|((_, name), _)| name == plugin);
         of_plugin
             .map(|((cluster, _), _)| (cluster.clone(), self.reading(cluster, plugin).into_iter().collect()))

@@ -116,7 +116,8 @@ fn the_shorter_of_two_periods_counts() {
         expire(&mut world, "<1.1", -days_left);
         let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let desk = Desk::new(&world, &world.policy.plugins[0], noon(), shared);
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
         let force = force(&desk, &desk.policy.tiers[1], &wave, noon()).unwrap().into_owned();
         (force.after.as_hours() / 24, force.notice.len())
     };

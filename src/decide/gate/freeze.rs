@@ -43,11 +43,10 @@ fn of_file(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
 /// be.
 fn selects(desk: &Desk<'_>, freeze: &Freeze, wave: &Wave) -> bool {
     let Some(select) = &freeze.select else { return true };
-    let Some(clusters) = desk.snapshot.clusters.known() else { return true };
-    wave.members.iter().any(|member| {
-        let listed = clusters.iter().find(|cluster| cluster.name == *member);
-        listed.is_none_or(|cluster| select.matches(&cluster.labels))
-    })
+    if desk.snapshot.clusters.known().is_none() {
+        return true;
+    }
+    wave.members.iter().any(|member| desk.labels(member).is_none_or(|labels| select.matches(labels)))
 }
 
 #[cfg(test)]

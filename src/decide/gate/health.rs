@@ -91,6 +91,13 @@ mod tests {
     use alloc::string::ToString;
     use jiff::SignedDuration;
 
+    /// Changes what bronze-1 answers.
+    fn reread(world: &mut Snapshot, mut change: impl FnMut(&mut Reading)) {
+        facts(world).readings.reread(|cluster, readings| {
+            readings.iter_mut().filter(|_| cluster.as_str() == "bronze-1").for_each(&mut change);
+        });
+    }
+
     fn reading(change: impl FnOnce(&mut Reading)) -> Snapshot {
         let mut reading = healthy("1.1.0");
         reading.since = Some(ago(20));
@@ -342,7 +349,7 @@ mod tests {
                 "it changed state in between, unseen",
                 |w| {
                     soaked(10, 15, false, w);
-                    facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0].since = Some(ago(4));
+                    reread(w, |r| r.since = Some(ago(4)));
                 },
                 4,
             ),
@@ -350,7 +357,7 @@ mod tests {
                 "no transition times, watched",
                 |w| {
                     soaked(10, 2, false, w);
-                    facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0].since = None;
+                    reread(w, |r| r.since = None);
                 },
                 12,
             ),
@@ -358,7 +365,7 @@ mod tests {
                 "no transition times, not watched",
                 |w| {
                     soaked(10, 15, false, w);
-                    facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0].since = None;
+                    reread(w, |r| r.since = None);
                 },
                 10,
             ),
@@ -367,9 +374,10 @@ mod tests {
                 "degraded resets",
                 |w| {
                     soaked(10, 2, false, w);
-                    let r = &mut facts(w).readings.get_mut(&"bronze-1".into()).expect("bronze-1")[0];
-                    r.health = Health::Degraded;
-                    r.since = Some(ago(1));
+                    reread(w, |r| {
+                        r.health = Health::Degraded;
+                        r.since = Some(ago(1));
+                    });
                 },
                 0,
             ),

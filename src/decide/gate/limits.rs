@@ -111,7 +111,7 @@ mod tests {
                     "more members than the cap, in a quiet hour",
                     |w| {
                         cap(w, 1);
-                        wave(w).members.push("bronze-2".into());
+                        wave(w).members = vec!["bronze-1".into(), "bronze-2".into()].into();
                     },
                     Verdict::Fail,
                     "it changes 2 clusters at once, and 1 in an hour are the limit",

@@ -128,6 +128,9 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
 }
 
 fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+    if !desk.fleet.overlap(desk.at) {
+        return None;
+    }
     let clusters = desk.snapshot.clusters.known()?;
     clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).find_map(|cluster| {
         let tiers = desk.policy.tiers.iter().filter(|tier| tier.select.matches(&cluster.labels));
@@ -154,7 +157,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
 pub(crate) fn before_opening_early(
     desk: &Desk<'_>,
     rung: usize,
-    clusters: &[&ClusterName],
+    clusters: &[ClusterName],
     version: &Version,
 ) -> Vec<Finding> {
     let mut findings = before_opening(desk, rung, version);
@@ -162,7 +165,7 @@ pub(crate) fn before_opening_early(
     findings
 }
 
-fn early(desk: &Desk<'_>, rung: usize, clusters: &[&ClusterName], version: &Version, findings: &mut [Finding]) {
+fn early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], version: &Version, findings: &mut [Finding]) {
     if let Some(below) = findings.iter_mut().find(|finding| finding.gate == Gate::TierBelow) {
         *below = tier_below::of_early(desk, rung, clusters, version);
     }

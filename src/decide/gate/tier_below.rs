@@ -24,7 +24,7 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
 
 /// For clusters that are ahead of their tier it is enough that it has finished the first one; as soon as
 /// one of them is so no more, it waits for the tier below.
-pub(crate) fn of_early(desk: &Desk<'_>, rung: usize, clusters: &[&ClusterName], version: &Version) -> Finding {
+pub(crate) fn of_early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], version: &Version) -> Finding {
     let Some(tier) = desk.policy.tiers.get(rung) else { return finding(desk, rung, version) };
     let ahead = desk.ahead(tier);
     if rung > 0 && has_finished(desk, 0, version) && clusters.iter().all(|name| ahead.contains(name)) {

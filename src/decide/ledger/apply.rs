@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Change, Entry, Frozen, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Thawed, Wave};
+use crate::clusters::Finder;
 use crate::{TierName, Version};
 
 impl Ledger {
@@ -54,7 +55,7 @@ impl PluginLedger {
         let wave = match (change, present) {
             (Change::Found { members, landed: Landed { at, .. }, .. }, None)
             | (Change::Intent { members, head: Head { at, .. }, .. }, None) => {
-                waves.push(Wave::begun(version.clone(), members.clone(), *at));
+                waves.push(Wave::begun(version.clone(), members.as_slice().into(), *at));
                 waves.last_mut()
             }
             (Change::Intent { part, members, head, .. }, Some(index)) if waves[index].begins_anew(part) => {
@@ -63,7 +64,7 @@ impl PluginLedger {
                 let goes_on = part.slice > 0 && waves[index].part.partition == part.partition;
                 let left = if goes_on { waves[index].left.clone() } else { Vec::new() };
                 let heads = if again { waves.remove(index).heads } else { Vec::new() };
-                waves.push(Wave { heads, left, ..Wave::begun(version.clone(), members.clone(), head.at) });
+                waves.push(Wave { heads, left, ..Wave::begun(version.clone(), members.as_slice().into(), head.at) });
                 waves.last_mut()
             }
             (_, Some(index)) => waves.get_mut(index),
@@ -91,7 +92,7 @@ impl Wave {
                 self.part.clone_from(part);
                 self.from = from.clone();
                 self.digest = digest.clone();
-                self.members.clone_from(members);
+                self.members = members.as_slice().into();
                 if !self.heads.contains(head) {
                     self.heads.push(head.clone());
                 }
@@ -105,7 +106,9 @@ impl Wave {
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
             Change::Left { clusters } => {
-                self.left.extend(clusters.iter().filter(|name| !self.left.contains(name)).cloned().collect::<Vec<_>>());
+                let mut known = Finder::new(&self.left);
+                let fresh: Vec<_> = clusters.iter().filter(|name| !known.has(name)).cloned().collect();
+                self.left.extend(fresh);
             }
             Change::Landed(landed) => {
                 // What was noted of earlier slices while this one was open says nothing about its soak.

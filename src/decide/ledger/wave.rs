@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::clusters::Finder;
 use crate::reason::MemberTrouble;
-use crate::{ClusterName, Digest, Person, PullNumber, Reason, Sha, Version};
+use crate::{ClusterName, Clusters, Digest, Person, PullNumber, Reason, Sha, Version};
 
 /// One release on one tier: the evidence from which its state is derived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub struct Wave {
     #[serde(default, skip_serializing_if = "Part::is_whole")]
     pub part: Part,
     /// Its clusters, fixed when it was opened.
-    pub members: Vec<ClusterName>,
+    pub members: Clusters,
     /// Those of its climb's clusters that have left the tier or were pinned since. Who comes back comes as
     /// a new one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -79,7 +80,7 @@ pub struct Wave {
 
 impl Wave {
     /// A wave of which only the beginning is known.
-    pub fn begun(version: Version, members: Vec<ClusterName>, at: Timestamp) -> Self {
+    pub fn begun(version: Version, members: Clusters, at: Timestamp) -> Self {
         Self {
             version,
             from: None,
@@ -120,28 +121,41 @@ impl Wave {
     }
 
     /// Its own clusters, those that have left not among them.
-    pub fn own(&self) -> Vec<&ClusterName> {
-        self.staying(self.members.iter())
+    pub fn own(&self) -> Clusters {
+        self.staying(core::slice::from_ref(&self.members))
     }
 
     /// The clusters that have moved: those of every slice that is on the base branch.
-    pub fn moved(&self) -> Vec<&ClusterName> {
-        let landed = usize::from(self.landed.is_some());
-        if self.part.partition.is_empty() {
-            self.staying(self.members.iter().filter(|_| self.landed.is_some()))
-        } else {
-            self.staying(self.part.partition.iter().take(self.part.slice as usize + landed).flatten())
+    pub fn moved(&self) -> Clusters {
+        match &self.landed {
+            Some(_) if self.part.partition.is_empty() => self.own(),
+            _ => self.staying(&self.part.partition[..self.begun_slices()]),
         }
     }
 
-    /// The clusters of every slice, also of those that are still to come.
-    pub fn clusters(&self) -> Vec<&ClusterName> {
-        if self.part.partition.is_empty() { self.own() } else { self.staying(self.part.partition.iter().flatten()) }
+    /// The slices of its climb that have not moved.
+    pub(crate) fn later(&self) -> &[Clusters] {
+        &self.part.partition[self.begun_slices()..]
     }
 
-    /// Those of some clusters that have not left.
-    pub fn staying<'a>(&self, clusters: impl Iterator<Item = &'a ClusterName>) -> Vec<&'a ClusterName> {
-        clusters.filter(|name| !self.left.contains(name)).collect()
+    /// How many slices of its climb are on the base branch.
+    fn begun_slices(&self) -> usize {
+        let landed = usize::from(self.landed.is_some());
+        (self.part.slice as usize + landed).min(self.part.partition.len())
+    }
+
+    /// The clusters of every slice, also of those that are still to come.
+    pub fn clusters(&self) -> Clusters {
+        if self.part.partition.is_empty() { self.own() } else { self.staying(&self.part.partition) }
+    }
+
+    /// Those of some slices that have not left.
+    pub(crate) fn staying(&self, slices: &[Clusters]) -> Clusters {
+        if let ([whole], []) = (slices, self.left.as_slice()) {
+            return whole.clone();
+        }
+        let mut gone = Finder::new(&self.left);
+        slices.iter().flatten().filter(|name| !gone.has(name)).cloned().collect()
     }
 
     /// Whether another wave is a slice of the same climb.
@@ -171,7 +185,7 @@ pub struct Part {
     pub slice: u32,
     /// The clusters of every slice, fixed when the first one is opened; empty = one slice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub partition: Vec<Vec<ClusterName>>,
+    pub partition: Vec<Clusters>,
     /// The pauses before each slice, in order; none = until somebody resumes. Empty = no pauses at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Vec<Option<SignedDuration>>>,
@@ -199,7 +213,7 @@ impl Part {
     /// The places of this slice's clusters among all of them, from 1, and how many there are; none
     /// where there is one slice. Of clusters that have left since the place is kept.
     pub fn span(&self) -> Option<(usize, usize, usize)> {
-        let sizes: Vec<usize> = self.partition.iter().map(Vec::len).collect();
+        let sizes: Vec<usize> = self.partition.iter().map(|slice| slice.len()).collect();
         let size = *sizes.get(self.slice as usize)?;
         let before: usize = sizes.iter().take(self.slice as usize).sum();
         Some((before + 1, before + size, sizes.iter().sum()))

@@ -17,7 +17,7 @@ use crate::ledger::{Announced, Change, Head, Landed};
 use crate::model::{Each, MaxUpdate, Merge, MergeRule, Pin, Step};
 use crate::plan::{Plan, Proposal, Verdict, WaveState};
 use crate::selector::Selector;
-use crate::snapshot::{Cluster, Command, CommandKind, Health, Pull, PullState, ReviewDecision, Snapshot};
+use crate::snapshot::{Cluster, Command, CommandKind, Health, Pull, PullState, Read, ReviewDecision, Snapshot};
 use crate::testing::*;
 use crate::{Action, Entry, PullNumber, Sha};
 

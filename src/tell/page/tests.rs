@@ -92,7 +92,7 @@ fn the_text_moves_only_with_the_world() {
     assert_eq!(shown(&later), before, "a soak that goes on");
     let mut landed = fixture::forced();
     let before = shown(&landed);
-    landed.members[3].state = MemberState::Healthy { since: None };
+    landed.members.change(3, |member| member.state = MemberState::Healthy { since: None });
     assert_eq!(shown(&landed), before, "a cluster that follows");
 }
 
@@ -119,7 +119,10 @@ fn many_clusters_are_folded() {
     has(&few, &["4 (eu-1, eu-2, us-1, ap-1)"], &["<details>"]);
     let many = open(|w| {
         w.members = (0..400)
-            .map(|n| decide::plan::Member { cluster: format!("c{n}").as_str().into(), ..w.members[0].clone() })
+            .map(|n| decide::plan::Member {
+                cluster: format!("c{n}").as_str().into(),
+                state: decide::plan::MemberState::NotAsked,
+            })
             .collect();
     });
     has(&many, &["| 400 |", "<summary>The 400 clusters</summary>", "`c299`", "and 100 more"], &["`c300`"]);

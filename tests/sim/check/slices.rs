@@ -39,13 +39,13 @@ impl Watch {
         // The look may be a minute old when it is acted upon.
         let fresh = rule.max_age + SignedDuration::from_mins(1);
         let healthy = |place: &&Place| {
-            place.cluster.as_ref().and_then(|name| readings.get(name)).is_some_and(|all| {
+            place.cluster.as_ref().map(|name| readings.of(name)).is_some_and(|all| {
                 !all.is_empty()
                     && all.iter().all(|reading| {
-                        reading.health == Health::Healthy
-                            && reading.running.as_ref().map(super::plain).as_ref() == Some(version)
-                            && reading.observed_at >= place.since
-                            && world.ours() <= reading.observed_at + fresh
+                        reading.fact.health == Health::Healthy
+                            && reading.fact.running.as_ref().map(super::plain).as_ref() == Some(version)
+                            && reading.observed_at() >= place.since
+                            && world.ours() <= reading.observed_at() + fresh
                     })
             })
         };

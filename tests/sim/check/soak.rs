@@ -52,7 +52,8 @@ impl Watch {
         let rule = &tier.health;
         let look = looked_at(world, (shown, now), spot, members, &version, tier);
         // Who came late is judged apart.
-        let alone = !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
+        let alone =
+            !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
         let watched = kept.met.get(&key).is_none_or(|met| alone && now < *met + tier.watch);
         if look.given_up > rule.max_failures && watched && tier.on_failure != OnFailure::Stall {
             kept.failed.entry(key.clone()).or_insert(now);
@@ -100,16 +101,16 @@ impl Watch {
             let members = place.cluster.clone().map_or_else(|| world.members(&spot.1), |cluster| vec![cluster]);
             let late = now + keys::slack(world) >= place.since + tier.health.progress_deadline;
             let well = |member: &ClusterName| {
-                let reading = readings.get(member).and_then(|all| all.first());
-                reading.is_some_and(|reading| match reading.health {
+                let reading = readings.of(member).first().map(|row| row.reading());
+                reading.as_ref().is_some_and(|reading| match reading.health {
                     Health::Healthy => same_content(world, spot, &place.version, reading) && !late,
                     Health::Degraded | Health::Failed => false,
                     _ => !late,
                 })
             };
             let fine = |member: &ClusterName| {
-                let reading = readings.get(member).and_then(|all| all.first());
-                reading.is_some_and(|reading| {
+                let reading = readings.of(member).first().map(|row| row.reading());
+                reading.as_ref().is_some_and(|reading| {
                     reading.health == Health::Healthy
                         && reading.running.as_ref().map(plain).as_ref() == Some(&place.version)
                         && same_content(world, spot, &place.version, reading)
@@ -200,13 +201,13 @@ fn looked_at(
     let mut look = Look::default();
     for member in members.iter().filter(|member| present(member)) {
         look.members += 1;
-        let readings = shown.plugins[&spot.0].readings.get(member);
+        let readings = shown.plugins[&spot.0].readings.of(member);
         let place = world.places_of(spot, std::slice::from_ref(member)).next().map(|place| place.cluster.clone());
         let Some(landed) = place.and_then(|at| world.first_held.get(&(spot.clone(), at, version.clone()))) else {
             look.unknown += 1;
             continue;
         };
-        let Some(reading) = readings.and_then(|all| all.first()) else {
+        let Some(reading) = readings.first().map(decide::readings::Row::reading) else {
             look.unknown += 1;
             continue;
         };
@@ -217,7 +218,7 @@ fn looked_at(
         }
         let this = reading.running.as_ref().is_some_and(|running| running.as_str() == wanted);
         match reading.health {
-            Health::Healthy if this && same_content(world, spot, version, reading) => {
+            Health::Healthy if this && same_content(world, spot, version, &reading) => {
                 look.healthy += 1;
                 look.oldest = Some(look.oldest.map_or(reading.observed_at, |oldest| oldest.min(reading.observed_at)));
                 look.since = look.since.max(reading.since);

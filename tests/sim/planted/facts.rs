@@ -6,7 +6,7 @@ use decide::plan::{Action, Plan};
 use decide::snapshot::{
     CommandKind, Health, LedgerGuard, LedgerState, Mergeable, PluginFacts, Pull, PullState, Read, Reading, Snapshot,
 };
-use decide::{PullNumber, Version};
+use decide::{Clusters, PullNumber, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Bug;
@@ -27,8 +27,10 @@ fn waves(snapshot: &mut Snapshot) -> impl Iterator<Item = &mut Wave> {
     snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut()).flatten()
 }
 
-fn readings(snapshot: &mut Snapshot) -> impl Iterator<Item = &mut Reading> {
-    snapshot.plugins.values_mut().flat_map(|facts| facts.readings.values_mut()).flatten()
+fn readings(snapshot: &mut Snapshot, mut change: impl FnMut(&mut Reading)) {
+    for facts in snapshot.plugins.values_mut() {
+        facts.readings.reread(|_, readings| readings.iter_mut().for_each(&mut change));
+    }
 }
 
 fn newest_on_base(facts: &PluginFacts) -> Option<Version> {
@@ -40,13 +42,15 @@ fn version_proof_dropped(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         for facts in snapshot.plugins.values_mut() {
             let newest = newest_on_base(facts);
-            facts.readings.values_mut().flatten().for_each(|reading| reading.running.clone_from(&newest));
+            facts.readings.reread(|_, readings| {
+                readings.iter_mut().for_each(|reading| reading.running.clone_from(&newest));
+            });
         }
     })
 }
 
 fn all_is_healthy(snapshot: &Snapshot, now: Timestamp) -> Plan {
-    lied_to(snapshot, now, |snapshot| readings(snapshot).for_each(|reading| reading.health = Health::Healthy))
+    lied_to(snapshot, now, |snapshot| readings(snapshot, |reading| reading.health = Health::Healthy))
 }
 
 fn freshness_dropped(snapshot: &Snapshot, now: Timestamp) -> Plan {
@@ -58,30 +62,32 @@ fn freshness_dropped(snapshot: &Snapshot, now: Timestamp) -> Plan {
 
 /// An answer counts from when it arrived, not from when it was given.
 fn arrival_for_server_time(snapshot: &Snapshot, now: Timestamp) -> Plan {
-    lied_to(snapshot, now, |snapshot| readings(snapshot).for_each(|reading| reading.observed_at = now))
+    lied_to(snapshot, now, |snapshot| readings(snapshot, |reading| reading.observed_at = now))
 }
 
 /// What a cluster runs under the right version may be anything.
 fn running_digest_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
-    lied_to(snapshot, now, |snapshot| readings(snapshot).for_each(|reading| reading.digest = None))
+    lied_to(snapshot, now, |snapshot| readings(snapshot, |reading| reading.digest = None))
 }
 
 fn soak_while_unknown(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         for facts in snapshot.plugins.values_mut() {
             let newest = newest_on_base(facts);
-            let silent = |all: &&mut Vec<Reading>| all.iter().all(|reading| reading.health == Health::Unknown);
-            for all in facts.readings.values_mut().filter(silent) {
-                *all = vec![Reading {
-                    signal: String::new(),
-                    health: Health::Healthy,
-                    running: newest.clone(),
-                    attempted: None,
-                    digest: None,
-                    observed_at: now,
-                    since: None,
-                    evidence: String::new(),
-                }];
+            let answer = Reading {
+                signal: String::new(),
+                health: Health::Healthy,
+                running: newest,
+                attempted: None,
+                digest: None,
+                observed_at: now,
+                since: None,
+                evidence: String::new(),
+            };
+            for cluster in snapshot.clusters.known().into_iter().flatten() {
+                if facts.readings.of(&cluster.name).iter().all(|row| row.fact.health == Health::Unknown) {
+                    facts.readings.insert(cluster.name.clone(), vec![answer.clone()]);
+                }
             }
         }
     })
@@ -90,12 +96,12 @@ fn soak_while_unknown(snapshot: &Snapshot, now: Timestamp) -> Plan {
 /// Degraded pauses a soak, as progressing does.
 fn soak_not_reset(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
-        for reading in readings(snapshot) {
+        readings(snapshot, |reading| {
             if reading.health == Health::Degraded {
                 reading.health = Health::Progressing;
             }
             reading.since = None;
-        }
+        });
     })
 }
 
@@ -283,8 +289,8 @@ fn members_recomputed(snapshot: &Snapshot, now: Timestamp) -> Plan {
         for page in snapshot.ledger.plugins.values_mut() {
             for (tier, waves) in &mut page.tiers {
                 let of_tier = clusters.iter().filter(|cluster| cluster.labels["tier"] == tier.as_str());
-                let now: Vec<_> = of_tier.map(|cluster| cluster.name.clone()).collect();
-                waves.iter_mut().for_each(|wave| wave.members.clone_from(&now));
+                let now: Clusters = of_tier.map(|cluster| cluster.name.clone()).collect();
+                waves.iter_mut().for_each(|wave| wave.members = now.clone());
             }
         }
     })

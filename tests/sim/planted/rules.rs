@@ -245,9 +245,14 @@ fn tolerated_is_healthy(snapshot: &Snapshot, now: Timestamp) -> Plan {
         for plugin in &snapshot.policy.plugins {
             let Some(facts) = snapshot.plugins.get_mut(&plugin.name) else { continue };
             let most = plugin.tiers.iter().map(|tier| tier.health.max_failures).max().unwrap_or(0) as usize;
-            let failed = facts.readings.values_mut().flatten();
-            let failed = failed.filter(|reading| reading.health == decide::snapshot::Health::Failed);
-            failed.take(most).for_each(|reading| reading.health = decide::snapshot::Health::Healthy);
+            let mut left = most;
+            facts.readings.reread(|_, readings| {
+                let failed = readings.iter_mut().filter(|reading| reading.health == decide::snapshot::Health::Failed);
+                for reading in failed.take(left) {
+                    reading.health = decide::snapshot::Health::Healthy;
+                    left -= 1;
+                }
+            });
         }
     })
 }

@@ -109,7 +109,8 @@ fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
     write(&mut world, "1.2.0", Change::Finished(ago(1)));
     assert_eq!(opened(&crate::plan(&world, noon())).map(|turn| turn.members.len()), Some(2));
     let shared = &mut crate::desk::Shared::count(&world, noon());
-    let desk = Desk::new(&world, &world.policy.plugins[0], noon(), shared);
+    let fleet = crate::fleet::Fleet::of(&world);
+    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
     assert!(!release::has_finished(&desk, 2, &version("1.2.0")));
     // Its failure stops the release everywhere.
     let mut world = ahead_landed();

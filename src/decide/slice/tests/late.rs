@@ -221,8 +221,8 @@ fn who_joins_a_tier_that_follows_gets_no_pull_request() {
     let mut world = finished();
     join(&mut world, "bronze-4", "1.0.0");
     world.policy.plugins[0].tiers.remove(0);
-    bronze(&mut world).follows = true;
+    world.policy.plugins[0].tiers[0].follows = true;
     assert_eq!(opened(&crate::plan(&world, noon())), None);
-    bronze(&mut world).follows = false;
+    world.policy.plugins[0].tiers[0].follows = false;
     assert!(opened(&crate::plan(&world, noon())).is_some());
 }

@@ -1,0 +1,175 @@
+//! The clusters of a wave and how each stands, without a line for each that stands as all do.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Member, MemberState};
+use crate::readings::{Row, Stamp};
+use crate::{ClusterName, Clusters, Readings};
+
+/// The clusters of a wave and how each stands, in the order of the wave. A copy shares them.
+#[derive(Clone, Debug, Default)]
+pub struct Members(Arc<Roll>);
+
+#[derive(Clone, Debug, Default)]
+struct Roll {
+    clusters: Clusters,
+    usual: Usual,
+    /// Those that stand otherwise, by their place in the list, in its order.
+    odd: Vec<(usize, MemberState)>,
+}
+
+/// How all but the odd ones stand.
+#[derive(Clone, Debug, Default)]
+enum Usual {
+    #[default]
+    NotAsked,
+    Healthy(Since),
+}
+
+/// Since when each of some clusters is healthy; of an odd one it says nothing.
+#[derive(Clone, Debug)]
+pub(crate) enum Since {
+    /// As this row says of the first cluster, and the next rows of the next ones.
+    Rows(Readings, usize),
+    /// As it is listed here.
+    Listed(Vec<Stamp>),
+}
+
+impl Since {
+    fn get(&self, at: usize) -> Option<Timestamp> {
+        match self {
+            Self::Rows(readings, begin) => readings.rows().get(begin + at)?.since(),
+            Self::Listed(since) => since.get(at)?.get(),
+        }
+    }
+
+    /// Notes the next cluster: how many are noted already, in which row its answers begin, and since
+    /// when it is healthy. As long as each has one row after the other nothing has to be written.
+    pub(crate) fn note(&mut self, at: usize, begin: usize, answers: usize, since: Stamp) {
+        match self {
+            Self::Listed(all) => all.push(since),
+            Self::Rows(_, first) if at == 0 && answers == 1 => *first = begin,
+            Self::Rows(_, first) if *first + at == begin && answers == 1 => {}
+            Self::Rows(readings, first) => {
+                let before = readings.rows().iter().skip(*first).take(at).map(Row::since_stamp);
+                *self = Self::Listed(before.chain([since]).collect());
+            }
+        }
+    }
+}
+
+impl Members {
+    /// Clusters of which nothing was asked yet.
+    pub fn not_asked(clusters: Clusters) -> Self {
+        Self(Arc::new(Roll { clusters, usual: Usual::NotAsked, odd: Vec::new() }))
+    }
+
+    /// Clusters that are healthy, each since its time, but for the odd ones.
+    pub(crate) fn healthy_but(clusters: Clusters, since: Since, odd: Vec<(usize, MemberState)>) -> Self {
+        Self(Arc::new(Roll { clusters, usual: Usual::Healthy(since), odd }))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.clusters.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.clusters.is_empty()
+    }
+
+    /// The clusters.
+    pub fn clusters(&self) -> &[ClusterName] {
+        &self.0.clusters
+    }
+
+    /// How many are healthy on this version.
+    pub fn healthy(&self) -> usize {
+        match &self.0.usual {
+            Usual::NotAsked => 0,
+            Usual::Healthy(_) => self.len() - self.0.odd.len(),
+        }
+    }
+
+    /// Whether the version was asked of any.
+    pub fn asked(&self) -> bool {
+        self.healthy() > 0 || self.odd().any(|state| *state != MemberState::NotAsked)
+    }
+
+    /// The states of those that are not healthy and not merely unasked.
+    pub(crate) fn odd(&self) -> impl Iterator<Item = &MemberState> {
+        self.0.odd.iter().map(|(_, state)| state)
+    }
+
+    /// Lets somebody change one of them.
+    pub fn change(&mut self, at: usize, change: impl FnOnce(&mut Member)) {
+        let mut members: Vec<Member> = self.iter().collect();
+        if let Some(member) = members.get_mut(at) {
+            change(member);
+        }
+        *self = members.into_iter().collect();
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = Member> {
+        let mut odd = self.0.odd.iter().peekable();
+        self.0.clusters.iter().enumerate().map(move |(at, cluster)| {
+            let state = match (odd.next_if(|(place, _)| *place == at), &self.0.usual) {
+                (Some((_, state)), _) => state.clone(),
+                (None, Usual::NotAsked) => MemberState::NotAsked,
+                (None, Usual::Healthy(since)) => MemberState::Healthy { since: since.get(at) },
+            };
+            Member { cluster: cluster.clone(), state }
+        })
+    }
+}
+
+impl FromIterator<Member> for Members {
+    fn from_iter<T: IntoIterator<Item = Member>>(members: T) -> Self {
+        let members: Vec<Member> = members.into_iter().collect();
+        let clusters = members.iter().map(|member| member.cluster.clone()).collect();
+        let since = |member: &Member| match &member.state {
+            MemberState::Healthy { since } => Some(*since),
+            MemberState::NotAsked
+            | MemberState::Progressing(_)
+            | MemberState::Suspended(_)
+            | MemberState::Unknown(_)
+            | MemberState::Degraded(_)
+            | MemberState::Failed(_) => None,
+        };
+        let usual = if members.iter().any(|member| since(member).is_some()) {
+            Usual::Healthy(Since::Listed(members.iter().map(|member| Stamp::maybe(since(member).flatten())).collect()))
+        } else {
+            Usual::NotAsked
+        };
+        let odd = members.into_iter().enumerate().filter(|(_, member)| match &usual {
+            Usual::NotAsked => member.state != MemberState::NotAsked,
+            Usual::Healthy(_) => since(member).is_none(),
+        });
+        let odd = odd.map(|(at, member)| (at, member.state)).collect();
+        Self(Arc::new(Roll { clusters, usual, odd }))
+    }
+}
+
+impl PartialEq for Members {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || (self.len() == other.len() && self.iter().eq(other.iter()))
+    }
+}
+
+impl Serialize for Members {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Member>::deserialize(deserializer).map(Self::from_iter)
+    }
+}
