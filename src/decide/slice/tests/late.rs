@@ -77,6 +77,8 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
     let mut world = finished();
     let pin = Pin { select, version: version("1.0.0"), until: Some(noon()), why: "audit".to_string() };
     world.policy.plugins[0].pins = vec![pin];
+    let rings = crate::plan(&world, ago(1)).alarm.map(|alarm| alarm.at);
+    assert_eq!(rings, Some(noon()), "its end rings");
     // While it is pinned it has left the wave, whatever stands in its file.
     holds(&mut world, "bronze-2", "1.0.0");
     let plan = crate::plan(&world, ago(1));
@@ -221,8 +223,8 @@ fn who_joins_a_tier_that_follows_gets_no_pull_request() {
     let mut world = finished();
     join(&mut world, "bronze-4", "1.0.0");
     world.policy.plugins[0].tiers.remove(0);
-    bronze(&mut world).follows = true;
+    world.policy.plugins[0].tiers[0].follows = true;
     assert_eq!(opened(&crate::plan(&world, noon())), None);
-    bronze(&mut world).follows = false;
+    world.policy.plugins[0].tiers[0].follows = false;
     assert!(opened(&crate::plan(&world, noon())).is_some());
 }
