@@ -228,3 +228,21 @@ fn who_joins_a_tier_that_follows_gets_no_pull_request() {
     world.policy.plugins[0].tiers[0].follows = false;
     assert!(opened(&crate::plan(&world, noon())).is_some());
 }
+
+/// Its pull request was merged, and the cluster left before anybody looked: nothing was taken off again.
+#[test]
+fn a_merged_slice_whose_cluster_has_left_has_not_failed() {
+    let mut world = world();
+    let first = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &first, 21, 60);
+    edit_last(&mut world, |pull| {
+        pull.state = PullState::Merged { at: ago(30), by: BOT.into(), commit: "dddddddddd".into() };
+    });
+    let failed = |world: &Snapshot| changes(&crate::plan(world, noon())).iter().any(|change| change.contains("failed"));
+    assert!(failed(&world), "somebody took it off");
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-1"),
+        Read::Unread(_) => unreachable!(),
+    }
+    assert!(!failed(&world));
+}
