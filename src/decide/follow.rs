@@ -40,7 +40,7 @@ pub(crate) fn running<'a>(
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use crate::WaveState;
-    use crate::conveyor::tests::{doings, publish};
+    use crate::conveyor::tests::{doings, on_qa, publish};
     use crate::plan::WaveReport;
     use crate::snapshot::{Read, Reading, Snapshot};
     use crate::testing::*;
@@ -110,6 +110,20 @@ mod tests {
             assert!(!adopted, "{name}: {:?}", plan.entries);
             assert!(doings(&world).iter().all(|doing| !doing.contains("qa")), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_about_to_come_by_itself_is_looked_for() {
+        let mut world = follows();
+        world.policy.plugins[0].tiers.truncate(1);
+        for record in crate::plan(&world, noon()).entries {
+            world.ledger.apply(&record.entry);
+        }
+        on_qa(&mut world, "1.2.0", crate::ledger::Change::Finished(ago(1)));
+        let rings = |world: &Snapshot| crate::plan(world, noon()).alarm.is_some();
+        assert!(rings(&world), "1.3.0 is out");
+        publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+        assert!(!rings(&world));
     }
 
     /// Switched on while a pull request is open there: it is taken back.

@@ -66,7 +66,9 @@ fn departures(desk: &mut Desk<'_>, tier: &Tier) {
 /// its version: somebody took it off again before we looked.
 fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    if desk.base(&tier.name).highest().is_none() || slice::is_there(desk, tier, &wave) {
+    // Of whom everybody has left nothing can be seen on the base branch.
+    let gone = desk.still(tier, &wave.own()).is_empty();
+    if gone || desk.base(&tier.name).highest().is_none() || slice::is_there(desk, tier, &wave) {
         return;
     }
     let pulls = desk.pulls(&tier.name).unwrap_or_default();

@@ -14,6 +14,7 @@ use crate::{Reason, Version, conveyor, cooldown, hotfix, release, report, rollba
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
+    wake_at_dates(desk);
     for rung in 0..desk.policy.tiers.len() {
         let tier = &desk.policy.tiers[rung];
         let troubles = gate::preconditions(desk, tier);
@@ -34,10 +35,27 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
     }
 }
 
+/// Dates of the file at which something begins or ends without a bell: pins, clusters ahead of their tier,
+/// versions that expire.
+fn wake_at_dates(desk: &mut Desk<'_>) {
+    let policy = desk.policy;
+    let pins = policy.pins.iter().filter_map(|pin| pin.until);
+    let early = policy.tiers.iter().flat_map(|tier| &tier.early).filter_map(|early| early.until);
+    for at in pins.chain(early).chain(policy.expires.iter().map(|expiry| expiry.at)) {
+        desk.wake(at, Reason::LookAgain);
+    }
+}
+
 /// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
 /// ring.
 fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
-    let Base::Uniform(running) = desk.base(&tier.name) else { return };
+    let base = desk.base(&tier.name);
+    // What a tier takes by itself rings no bell when it moves.
+    let coming = || release::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
+    if tier.follows && (matches!(base, Base::Mixed { .. }) || coming()) {
+        desk.look_again();
+    }
+    let Base::Uniform(running) = base else { return };
     let standing = desk.page.wave(&tier.name, &running);
     if standing.is_some_and(|wave| wave.landed.is_some() && !wave.is_over()) {
         desk.look_again();

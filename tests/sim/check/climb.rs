@@ -41,8 +41,19 @@ impl Watch {
     }
 
     /// S2: no tier is ahead of the tier below by the bot's doing, as far as it was shown.
-    pub(super) fn not_ahead(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+    pub(super) fn not_ahead(
+        &mut self,
+        world: &mut World,
+        kept: &Kept,
+        shown: &Snapshot,
+        spot: &Spot,
+        version: &Version,
+    ) {
         let Some(below) = keys::below(world, shown, spot) else { return };
+        // All that finished it there have left since; others came in their place.
+        if kept.members.get(&(below.clone(), version.clone())).is_some_and(Vec::is_empty) {
+            return;
+        }
         let there = shown_base(world, shown, &below).unwrap_or_default();
         if there.is_empty() && shown.clusters.known().is_some() {
             return; // its clusters are gone, and their files
@@ -138,10 +149,11 @@ impl Watch {
             let checks = release.and_then(|release| release.checks.known());
             checks.into_iter().flatten().find(|check| check.name == *name).map(|check| check.state)
         };
-        let red = policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
+        let red = release.is_some() && policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
         let digest = |version: &Version| world.release(&spot.0, version).map(|release| release.first_digest.clone());
         let newer = running.iter().max().is_some_and(|highest| highest < version);
-        let same = newer && running.iter().all(|there| digest(there) == digest(version));
+        let retagged = world.release(&spot.0, version).is_some_and(|release| release.retagged);
+        let same = newer && !retagged && running.iter().all(|there| digest(there) == digest(version));
         for (wrong, why) in [(blocked, "is blocked"), (red, "has checks that are not green"), (same, "is there")] {
             if wrong {
                 self.fails(world, format!("P2 takes {} {version} to {}, which {why}", spot.0, spot.1));

@@ -164,7 +164,7 @@ impl Watch {
         let back = matches!(part.purpose, Purpose::RollBack { .. });
         if !back {
             self.climbs_in_order(world, kept, shown, &spot, &version, "merges");
-            self.not_ahead(world, shown, &spot, &version);
+            self.not_ahead(world, kept, shown, &spot, &version);
             self.no_downgrade(world, shown, &spot, &version, &members);
             self.breaking_is_acknowledged(world, shown, &spot, &version, &members);
             self.values_are_set(world, shown, &spot, &version, &members);

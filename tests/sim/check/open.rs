@@ -126,7 +126,12 @@ impl Watch {
         if world.open_pull(spot).is_none() {
             let slices = slices::most(world, spot) - 1;
             // Whoever comes late brings a pull request of their own.
-            let late = if proposal.part.purpose == Purpose::CatchUp { proposal.members.clone() } else { Vec::new() };
+            // And each failed release a way back of its own.
+            let late = match &proposal.part.purpose {
+                Purpose::CatchUp => proposal.members.clone(),
+                Purpose::RollBack { of } => vec![ClusterName::new(format!("back from {of}"))],
+                Purpose::Promotion | Purpose::Early => Vec::new(),
+            };
             let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
             *opened += 1;
             if *opened > MOST_OPENINGS + slices {

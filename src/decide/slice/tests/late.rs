@@ -77,6 +77,8 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
     let mut world = finished();
     let pin = Pin { select, version: version("1.0.0"), until: Some(noon()), why: "audit".to_string() };
     world.policy.plugins[0].pins = vec![pin];
+    let rings = crate::plan(&world, ago(1)).alarm.map(|alarm| alarm.at);
+    assert_eq!(rings, Some(noon()), "its end rings");
     // While it is pinned it has left the wave, whatever stands in its file.
     holds(&mut world, "bronze-2", "1.0.0");
     let plan = crate::plan(&world, ago(1));
@@ -225,4 +227,22 @@ fn who_joins_a_tier_that_follows_gets_no_pull_request() {
     assert_eq!(opened(&crate::plan(&world, noon())), None);
     world.policy.plugins[0].tiers[0].follows = false;
     assert!(opened(&crate::plan(&world, noon())).is_some());
+}
+
+/// Its pull request was merged, and the cluster left before anybody looked: nothing was taken off again.
+#[test]
+fn a_merged_slice_whose_cluster_has_left_has_not_failed() {
+    let mut world = world();
+    let first = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &first, 21, 60);
+    edit_last(&mut world, |pull| {
+        pull.state = PullState::Merged { at: ago(30), by: BOT.into(), commit: "dddddddddd".into() };
+    });
+    let failed = |world: &Snapshot| changes(&crate::plan(world, noon())).iter().any(|change| change.contains("failed"));
+    assert!(failed(&world), "somebody took it off");
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-1"),
+        Read::Unread(_) => unreachable!(),
+    }
+    assert!(!failed(&world));
 }
