@@ -104,7 +104,7 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
 }
 
 /// The newer release for which a wave is abandoned under `restart`.
-fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
+pub(crate) fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
     match desk.policy.next {
         Next::NewestFinished | Next::Every => None,
         Next::Restart if hotfix::is_one(desk.policy, wave) => None,

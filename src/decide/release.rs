@@ -223,8 +223,8 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
         };
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    // Clusters ahead of their tier do not finish it.
-    let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early);
+    // Clusters ahead of their tier do not finish it, nor do those that get back what ran before.
+    let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && rollback::of(wave).is_none());
     whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
 
 /// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
 pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
-    let tier = desk.policy.tiers.get(rung)?;
+    let tier = desk.policy.tiers.get(rung).filter(|tier| !tier.follows)?;
     let version = release::finished(desk, rung).into_iter().max()?;
     if desk.base(&tier.name).highest() != Some(&version) || release::stopped(desk, rung, &version).is_some() {
         return None;

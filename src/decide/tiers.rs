@@ -82,9 +82,12 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }
 
-/// Whether the slices that are still to come will not: the release was stopped, or somebody put a
-/// newer one on some cluster of the climb.
+/// Whether the slices that are still to come will not: the release was stopped or given up, or somebody
+/// put a newer one on some cluster of the climb.
 fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
+    if conveyor::abandoned_for(desk, wave).is_some() {
+        return true;
+    }
     match release::stopped(desk, rung, &wave.version) {
         // Who took it from the source will hardly bring it back; a newer one need not wait for that.
         Some(Reason::Yanked { .. }) => true,

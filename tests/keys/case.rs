@@ -189,11 +189,16 @@ impl Case {
         let Err((_, problems)) = problems_of(&bad) else { return Err("nothing is said about the wrong value".into()) };
         let (policy, limits) = (&bad.0, &bad.1);
         // Where the limit is the key, what goes beyond it stands in the policy.
-        let changed: Vec<usize> = match self.of_limits(sheet) {
+        let mut changed: Vec<usize> = match self.of_limits(sheet) {
             true if problems.iter().any(|(file, ..)| file == "case.yaml") => (1..=policy.lines().count()).collect(),
             true => changed_lines(&good.1, limits),
             false => changed_lines(&good.0, policy),
         };
+        // The key of a mapping or a list stands in the line above its first.
+        let whole = self.wrong.as_ref().unwrap_or(&self.to);
+        if whole.is_mapping() || whole.is_sequence() {
+            changed.extend(changed.first().map(|first| first - 1));
+        }
         let there = problems.iter().find(|(_, _, said)| said.contains(words));
         match there {
             Some((_, line, _)) if changed.contains(line) => Ok(()),

@@ -19,20 +19,20 @@ impl Schema {
     /// Every key, by walking from the top.
     pub fn keys(&self) -> BTreeSet<String> {
         let mut keys = BTreeSet::new();
-        self.walk(&self.0, "file", &mut keys, &mut BTreeSet::new());
+        self.walk(&self.0, "file", &mut keys);
         keys
     }
 
-    fn walk(&self, part: &Value, mapping: &str, keys: &mut BTreeSet<String>, seen: &mut BTreeSet<String>) {
+    fn walk(&self, part: &Value, mapping: &str, keys: &mut BTreeSet<String>) {
         for (name, at) in self.forms(part, mapping) {
             for (key, inner) in at["properties"].as_object().into_iter().flatten() {
                 if keys.insert(format!("{name}.{key}")) {
-                    self.walk(inner, &name, keys, seen);
+                    self.walk(inner, &name, keys);
                 }
             }
             for inner in [&at["items"], &at["additionalProperties"]] {
                 if inner.is_object() {
-                    self.walk(inner, &name, keys, seen);
+                    self.walk(inner, &name, keys);
                 }
             }
         }

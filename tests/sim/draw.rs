@@ -83,7 +83,9 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
         happenings: Vec::new(),
         cuts: Vec::new(),
     };
+    crate::keys::draw(&mut scenario);
     scenario.happenings = crate::trouble::happenings(&scenario, &mut rng);
+    crate::keys::draw_late(&mut scenario);
     scenario.cuts = crate::trouble::cuts(&mut rng);
     scenario
 }
@@ -157,9 +159,10 @@ fn fleet(rng: &mut Rng, tiers: &[Tier]) -> Vec<Cluster> {
     clusters
 }
 
-/// A cluster whose label carries its tier's name.
+/// A cluster whose labels carry its tier's name and its own.
 pub fn cluster(name: ClusterName, tier: &TierName) -> Cluster {
-    Cluster { name, labels: [("tier".to_string(), tier.to_string())].into() }
+    let labels = [("tier".to_string(), tier.to_string()), ("name".to_string(), name.to_string())].into();
+    Cluster { name, labels }
 }
 
 /// Windows that open in every week; without `narrow` only closed days, as two narrow windows may never

@@ -1,7 +1,7 @@
 //! People edit the policy file while releases climb, in both directions.
 
-use decide::TierName;
-use decide::model::{Force, Merge, MergeRule, Tier};
+use decide::{PluginName, TierName};
+use decide::model::{Empty, Force, Hotfix, Merge, MergeRule, OnFailure, Tier};
 use decide::selector::{Expression, Operator};
 use jiff::SignedDuration;
 
@@ -31,7 +31,31 @@ fn change(tier: &mut Tier, edit: Edit, drawn: &Force) {
         Edit::MoreApprovals => tier.approvals.at_least = 2,
         Edit::FewerApprovals => tier.approvals.at_least = 1,
         Edit::WindowsOff => tier.windows = None,
+        Edit::RollBackOn => tier.on_failure = OnFailure::RollBack { merge: Merge::Automatic },
+        Edit::RollBackOff => tier.on_failure = OnFailure::Hold,
+        Edit::StallOn => tier.on_failure = OnFailure::Stall,
+        Edit::LongerAnnounce => tier.announce = tier.announce * 2 + SignedDuration::from_mins(20),
     }
+}
+
+/// The file names a hotfix.
+pub fn hotfix(world: &mut World, plugin: &PluginName, hotfix: Hotfix) {
+    let policy = world.policy.plugins.iter_mut().find(|policy| policy.name == *plugin);
+    policy.into_iter().for_each(|policy| policy.hotfixes.push(hotfix.clone()));
+    world.policy_commit += 1;
+}
+
+/// The file keeps a cluster on what it runs, for a while.
+pub fn pin(world: &mut World, plugin: &PluginName, cluster: &decide::ClusterName, hours: u64) {
+    let Some(tier) = world.tier_of(cluster) else { return };
+    let spot = (plugin.clone(), tier);
+    let members = [cluster.clone()];
+    let Some(version) = world.lowest_of(&spot, &members) else { return };
+    let until = world.now + SignedDuration::from_hours(hours as i64);
+    let pin = crate::keys::pin(cluster, &version.to_string(), Some(until));
+    let policy = world.policy.plugins.iter_mut().find(|policy| policy.name == *plugin);
+    policy.into_iter().for_each(|policy| policy.pins.push(pin.clone()));
+    world.policy_commit += 1;
 }
 
 /// A tier's selector takes the clusters of the next tier too, or no longer.
@@ -56,7 +80,7 @@ pub fn overlap(world: &mut World, name: &TierName, on: bool) {
 pub fn settle(world: &mut World) {
     for tier in world.scenario.tiers().to_vec() {
         overlap(world, &tier.name, false);
-        if world.members(&tier.name).is_empty() {
+        if world.members(&tier.name).is_empty() && tier.empty == Empty::Error {
             let name = decide::ClusterName::new(format!("z-{}", tier.name));
             crate::fleet::join(world, &name, &tier.name);
         }

@@ -1,11 +1,12 @@
 //! Clusters that follow the base branch at their own pace: the old version stays Ready for a
 //! while, then the rollout starts, and ends as the release is.
 
+use decide::model::OnFailure;
 use decide::{ClusterName, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use crate::scenario::Quality;
+use crate::scenario::{Mode, Quality};
 use crate::world::{Due, Spot, World};
 
 /// The state of one plugin in one cluster, as it truly is.
@@ -84,11 +85,17 @@ pub fn step(world: &mut World, cluster: &ClusterName, plugin: &PluginName, asked
             let condition = outcome(world, cluster, plugin, &version);
             world.note(format!("{cluster}: {plugin} {version} is {condition:?}"));
             world.running.get_mut(&key).unwrap().turn(now, version, condition);
+            if condition != Condition::Healthy && mends(world, cluster, plugin) {
+                turn_later(world, cluster, plugin, SignedDuration::from_hours(5), Condition::Healthy);
+            }
         }
         Step::Turn { condition } => {
             let version = world.running[&key].version.clone();
             world.note(format!("{cluster}: {plugin} {version} turns {condition:?}"));
             world.running.get_mut(&key).unwrap().turn(now, version, condition);
+            if condition != Condition::Healthy && mends(world, cluster, plugin) {
+                turn_later(world, cluster, plugin, SignedDuration::from_hours(5), Condition::Healthy);
+            }
         }
     }
 }
@@ -144,6 +151,15 @@ pub fn disturb(world: &mut World, cluster: &ClusterName, minutes: u64, condition
     }
 }
 
+/// Whether whoever runs a cluster mends what a bad release broke: where a tier stalls nothing else helps, and
+/// in calm times people do it.
+fn mends(world: &World, cluster: &ClusterName, plugin: &PluginName) -> bool {
+    let policy = world.policy.plugins.iter().find(|known| known.name == *plugin);
+    let tier = world.tier_of(cluster);
+    let tier = policy.and_then(|policy| policy.tiers.iter().find(|known| Some(&known.name) == tier.as_ref()));
+    world.is_calm() && world.scenario.mode == Mode::Answered && tier.is_some_and(|tier| tier.on_failure == OnFailure::Stall)
+}
+
 /// Disturbances end; what a bad release broke stays broken.
 pub fn heal(world: &mut World) {
     let all: Vec<_> = world.running.keys().cloned().collect();
@@ -151,7 +167,8 @@ pub fn heal(world: &mut World) {
         let running = &world.running[&(cluster.clone(), plugin.clone())];
         let good = world.release(&plugin, &running.version).is_some_and(|release| release.quality == Quality::Good);
         let disturbed = matches!(running.condition, Condition::Suspended | Condition::Degraded);
-        if good && disturbed {
+        let ill = running.condition != Condition::Healthy;
+        if (good && disturbed) || (ill && mends(world, &cluster, &plugin)) {
             turn_later(world, &cluster, &plugin, SignedDuration::ZERO, Condition::Healthy);
         }
     }

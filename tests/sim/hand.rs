@@ -316,6 +316,7 @@ impl Process {
         version: &decide::Version,
         change: Change,
     ) -> Result<(), Fenced> {
+        world.tally.variant("change", &change);
         let entry = Entry::Wave { plugin: spot.0.clone(), tier: spot.1.clone(), version: version.clone(), change };
         self.remember(&entry, Urgency::Transition, world.ours());
         self.push_what_is_due(world)

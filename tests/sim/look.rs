@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use decide::ledger::Ledger;
 use decide::snapshot::{
-    Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Pull, Read, Reading, Release, Snapshot,
+    CheckState, Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Pull, Read, Reading, Release,
+    RequiredCheck, Snapshot,
 };
 use decide::{ClusterName, Digest, Person, PluginName, Sha, TierName};
 use jiff::{SignedDuration, Timestamp};
@@ -66,22 +67,35 @@ impl World {
     }
 
     fn shown_releases(&self, plugin: &PluginName) -> Vec<Release> {
+        let policy = self.policy.plugins.iter().find(|known| known.name == *plugin);
+        let asked = policy.map_or(&[][..], |policy| policy.checks.as_slice());
         let there = self.releases[plugin].values().filter(|release| !release.yanked);
-        there.map(|release| release.shown.clone()).collect()
+        let unread = self.cannot_read(Unreadable::Checks);
+        let shown = |release: &crate::world::Published| {
+            let checks = match unread {
+                true => Read::Unread("the checks do not answer".to_string()),
+                false => Read::Known(asked.iter().map(|name| release.check(name, self.now)).collect()),
+            };
+            Release { checks, ..release.shown.clone() }
+        };
+        there.map(shown).collect()
     }
 
     fn shown_base(&self, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {
         let of_plugin = self.base.iter().filter(|((name, _), _)| name == plugin);
+        let lasts = |tier: &TierName| self.lasts(self.ranges.get(&(plugin.clone(), tier.clone())).copied());
+        let range = |tier: &TierName| lasts(tier).then(|| "^1".to_string());
         of_plugin
             .map(|((_, tier), places)| {
                 let place = |place: &crate::world::Place| Place {
                     file: place.file.clone(),
                     cluster: place.cluster.clone(),
-                    version: match self.cannot_read(Unreadable::Files) {
-                        true => Read::Unread("the file does not answer".to_string()),
-                        false => Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
+                    version: match (self.cannot_read(Unreadable::Files), range(tier)) {
+                        (true, _) => Read::Unread("the file does not answer".to_string()),
+                        (false, Some(range)) => Read::Unread(format!("{range} is no version")),
+                        (false, None) => Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
                     },
-                    range: None,
+                    range: range(tier),
                 };
                 (tier.clone(), places.iter().map(place).collect())
             })
@@ -179,5 +193,17 @@ fn silence(at: Timestamp) -> Reading {
         observed_at: at,
         since: None,
         evidence: "timed out".to_string(),
+    }
+}
+
+impl crate::world::Published {
+    /// How a check of the releasing commit stands.
+    fn check(&self, name: &str, now: Timestamp) -> RequiredCheck {
+        let state = match (now >= self.checked, self.green) {
+            (false, _) => CheckState::Pending,
+            (true, true) => CheckState::Success,
+            (true, false) => CheckState::Failure,
+        };
+        RequiredCheck { name: name.to_string(), state }
     }
 }

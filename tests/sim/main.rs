@@ -9,6 +9,7 @@ mod draw;
 mod edits;
 mod fleet;
 mod hand;
+mod keys;
 mod look;
 mod people;
 mod planted;

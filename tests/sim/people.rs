@@ -1,14 +1,15 @@
 //! What people do: they release, review, hold, close, push, merge by hand, and edit the policy.
 
-use decide::model::{Freeze, Merge, Tier};
-use decide::snapshot::{CommandKind, ReviewVerdict};
-use decide::{Digest, Person, PluginName, TierName};
+use decide::model::{Freeze, Hotfix, Merge, OnFailure, Tier};
+use decide::snapshot::{Breaking, BreakingFact, CommandKind, MissingValue, ReviewVerdict};
+use decide::ledger::Purpose;
+use decide::{ClusterName, Digest, Person, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use crate::fleet::{self, Condition};
 use crate::pulls::{BOT, OTHER_BOT, OWNERS, STRANGER, WRITER};
-use crate::scenario::{Happening, Opinion};
+use crate::scenario::{Happening, Mode, Opinion};
 use crate::world::{Absence, Due, Published, Spot, World};
 
 fn minutes(minutes: u64) -> SignedDuration {
@@ -24,7 +25,8 @@ pub fn befall(world: &mut World, happening: Happening) {
     let until = |minutes: u64| now + SignedDuration::from_mins(minutes as i64);
     match happening {
         Happening::Publish { plugin, version, quality, marked_breaking } => {
-            let release = Published::new(&plugin, version.parse().unwrap(), quality, marked_breaking);
+            let mut release = Published::new(&plugin, version.parse().unwrap(), quality, marked_breaking, world.now);
+            peculiar(world, &plugin, &mut release);
             world.publish(&plugin, release);
         }
         Happening::Retag { plugin, version } => retag(world, &plugin, &version),
@@ -37,8 +39,19 @@ pub fn befall(world: &mut World, happening: Happening) {
         Happening::Hold { plugin, tier } => {
             command(world, &(plugin, tier), CommandKind::Hold { why: "wait".to_string() })
         }
-        Happening::Resume { plugin, tier } => command(world, &(plugin, tier), CommandKind::Resume),
+        Happening::Resume { plugin, tier } => resume(world, &(plugin, tier)),
         Happening::Acknowledge { plugin, tier, right } => acknowledge(world, &(plugin, tier), right),
+        Happening::Fail { plugin, tier, allowed } => say_failed(world, &(plugin, tier), allowed),
+        Happening::Hotfix { plugin, version, soak, through } => {
+            let soak = soak.map(minutes);
+            let version = version.parse().unwrap();
+            let hotfix = Hotfix { version, why: "a hole".to_string(), soak, through_windows: through };
+            crate::edits::hotfix(world, &plugin, hotfix);
+        }
+        Happening::Pin { plugin, cluster, hours } => crate::edits::pin(world, &plugin, &cluster, hours),
+        Happening::Range { plugin, tier, hours } => {
+            world.ranges.insert((plugin, tier), until(hours * 60));
+        }
         Happening::Close { plugin, tier } => {
             if let Some(number) = world.open_pull(&(plugin, tier)).map(|pull| pull.number) {
                 world.close(number, OWNERS[0]);
@@ -101,6 +114,40 @@ pub fn befall(world: &mut World, happening: Happening) {
             world.schedule(until(hours * 60), Due::Confirm { allowed: true });
         }
         Happening::Ring => {}
+    }
+}
+
+/// What else may be said of a release: its checks, facts that break, values that clusters lack, and the
+/// content of the one before.
+fn peculiar(world: &World, plugin: &PluginName, release: &mut Published) {
+    let mut luck = world.luck(&["peculiar", plugin.as_str(), &release.version.to_string()]);
+    let checked = luck.minutes(0, 12 * 60);
+    (release.checked, release.green) = (world.now + checked, luck.chance(88));
+    let facts = [
+        Breaking::OptionRequired { option: "host".to_string() },
+        Breaking::OptionRemoved { option: "port".to_string() },
+        Breaking::OptionRetyped { option: "replicas".to_string() },
+        Breaking::CommitMarked { words: String::new() },
+    ];
+    if luck.chance(4) {
+        release.shown.breaking = vec![BreakingFact { what: luck.pick(&facts).clone(), at: world.now }];
+    }
+    if luck.chance(4) {
+        let cluster = luck.pick(&world.scenario.clusters).name.clone();
+        release.shown.missing_values = vec![MissingValue { cluster, option: "host".to_string() }];
+    }
+    let before = world.releases[plugin].values().rfind(|older| older.version < release.version);
+    if let Some(before) = before.filter(|before| luck.chance(4) && !before.retagged) {
+        release.shown.digest = before.shown.digest.clone();
+        release.first_digest = before.first_digest.clone();
+    }
+}
+
+/// In calm times the values that releases require are set.
+pub fn set_missing_values(world: &mut World) {
+    if world.scenario.mode == Mode::Answered {
+        let releases = world.releases.values_mut().flat_map(|releases| releases.values_mut());
+        releases.for_each(|release| release.shown.missing_values.clear());
     }
 }
 
@@ -168,6 +215,27 @@ fn review(world: &mut World, spot: &Spot, what: Opinion) {
             let verdict = *luck.pick(&[ReviewVerdict::Approved, ReviewVerdict::Approved, ReviewVerdict::Commented]);
             pull.review(now, luck.name(&[STRANGER, OTHER_BOT, BOT, WRITER]), verdict);
         }
+    }
+}
+
+/// On the open pull request, or on the last one that was merged: the next slice may go.
+pub fn resume(world: &mut World, spot: &Spot) {
+    let now = world.now;
+    let open = world.open_pull(spot).map(|pull| pull.number);
+    let last = world.pulls.iter().rfind(|pull| pull.spot == *spot).map(|pull| pull.number);
+    if let Some(number) = open.or(last) {
+        world.pull_mut(number).unwrap().command(now, WRITER, CommandKind::Resume);
+    }
+}
+
+/// Somebody says that the release of the newest pull request has failed.
+fn say_failed(world: &mut World, spot: &Spot, allowed: bool) {
+    let now = world.now;
+    let number = world.pulls.iter().rfind(|pull| pull.spot == *spot).map(|pull| pull.number);
+    if let Some(number) = number {
+        let by = if allowed { OWNERS[0] } else { STRANGER };
+        let what = CommandKind::Fail { why: "it breaks billing".to_string() };
+        world.pull_mut(number).unwrap().command(now, by, what);
     }
 }
 
@@ -244,10 +312,8 @@ pub fn answer_at_once(world: &mut World, number: u64) {
     pull.review(now, OWNERS[1], ReviewVerdict::Approved);
     let version = pull.version.to_string().parse().unwrap();
     pull.command(now, WRITER, CommandKind::Acknowledge { version });
-    let (spot, version) = (pull.spot.clone(), pull.version.clone());
     world.note(format!("both owners approve #{number}"));
-    let (from, tier) = (world.lowest_of(&spot, &world.moved_by(number)), world.tier(&spot).clone());
-    if who_merges(&tier, from.as_ref(), &version) == Merge::Manual {
+    if world.rule_of(number) == Merge::Manual {
         merge_by_hand(world, number);
     }
 }
@@ -255,6 +321,8 @@ pub fn answer_at_once(world: &mut World, number: u64) {
 /// At the beginning of the calm: what people left half done is brought to an end.
 pub fn settle_open_business(world: &mut World) {
     let now = world.now;
+    let spots: Vec<Spot> = world.base.keys().cloned().collect();
+    spots.iter().for_each(|spot| world.resume_later(spot));
     let open: Vec<u64> = world.pulls.iter().filter(|pull| pull.is_open()).map(|pull| pull.number).collect();
     for number in open {
         let pull = world.pull_mut(number).unwrap();
@@ -285,14 +353,48 @@ pub fn who_merges(tier: &Tier, from: Option<&Version>, to: &Version) -> Merge {
     }
 }
 
+/// Who merges the way back from a failed release.
+pub fn takes_back(tier: &Tier) -> Merge {
+    match tier.on_failure {
+        OnFailure::RollBack { merge } => merge,
+        OnFailure::Hold | OnFailure::Stall => Merge::Manual,
+    }
+}
+
 impl World {
+    /// The failed release that a pull request takes back, if it is a rollback.
+    pub fn purpose(&self, number: u64) -> Option<decide::Version> {
+        let pull = self.pulls.iter().find(|pull| pull.number == number)?;
+        match &self.written.get(pull.bot_heads.last()?)?.part.purpose {
+            Purpose::RollBack { of } => Some(of.clone()),
+            Purpose::Promotion | Purpose::CatchUp | Purpose::Early => None,
+        }
+    }
+
+    /// Whether the file pins a cluster for a plugin at this moment.
+    pub fn is_pinned(&self, plugin: &PluginName, cluster: &ClusterName) -> bool {
+        let policy = self.policy.plugins.iter().find(|known| known.name == *plugin).unwrap();
+        policy.pins.iter().any(|pin| holds(pin, cluster, self.ours()))
+    }
+
+    /// Who merges a pull request, by the policy.
+    pub fn rule_of(&self, number: u64) -> Merge {
+        let Some(pull) = self.pulls.iter().find(|pull| pull.number == number) else { return Merge::Manual };
+        let tier = self.tier(&pull.spot);
+        match self.purpose(number) {
+            Some(_) => takes_back(tier),
+            None => who_merges(tier, self.lowest_of(&pull.spot, &pull.members).as_ref(), &pull.bot_version),
+        }
+    }
+
     /// Versions that the policy takes: inside the constraint of these worlds (`<3.0.0`), no pre-release.
     pub fn accepted(&self, plugin: &PluginName) -> Vec<Version> {
         let policy = self.policy.plugins.iter().find(|known| known.name == *plugin).unwrap();
         let bound = if policy.constraint.is_some() { 3 } else { u64::MAX };
+        let pre = policy.prereleases;
         let releases = self.releases[plugin].values().filter(|release| !release.yanked);
         let versions = releases.map(|release| &release.version);
-        versions.filter(|version| version.pre.is_empty() && version.major < bound).cloned().collect()
+        versions.filter(|version| (pre || version.pre.is_empty()) && version.major < bound).cloned().collect()
     }
 
     pub fn tier(&self, spot: &Spot) -> &Tier {
@@ -304,4 +406,10 @@ impl World {
     pub fn lasts(&self, until: Option<Timestamp>) -> bool {
         until.is_some_and(|until| self.now < until)
     }
+}
+
+/// Whether a pin of these worlds, which names one cluster, holds it at an instant.
+pub fn holds(pin: &decide::model::Pin, cluster: &ClusterName, now: Timestamp) -> bool {
+    pin.until.is_none_or(|until| now < until)
+        && pin.select.match_labels.get("name").is_some_and(|name| name == cluster.as_str())
 }

@@ -321,12 +321,23 @@ impl World {
         pull.remember(now);
         pull.closed = Some(Closed { at: now, by: by.to_string(), merged: Some(commit) });
         let (spot, version, members) = (pull.spot.clone(), pull.version.clone(), pull.members.clone());
+        if self.is_calm() && self.scenario.mode == Mode::Answered {
+            self.resume_later(&spot);
+        }
         self.note(format!("#{number} is merged by {by}: {} {version} on {}", spot.0, spot.1));
         let moves = |place: &crate::world::Place| place.cluster.as_ref().is_none_or(|name| members.contains(name));
         let after = |place| if moves(place) { version.clone() } else { place.version.clone() };
         let versions: Vec<Version> = self.base[&spot].iter().map(after).collect();
         self.commit(&spot, &versions, by == BOT);
         self.tally.count("deed", if by == BOT { "BotMerges" } else { "PersonMerges" });
+    }
+
+    /// Where a tier may wait for a word between its slices, somebody gives it in the hours to come.
+    pub fn resume_later(&mut self, spot: &Spot) {
+        for hours in [3, 9, 27] {
+            let due = Due::Resume { spot: spot.clone() };
+            self.schedule(self.now + SignedDuration::from_hours(hours), due);
+        }
     }
 
     pub fn close(&mut self, number: u64, by: &str) {

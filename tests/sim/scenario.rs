@@ -133,6 +133,31 @@ pub enum Happening {
         tier: Option<TierName>,
         hours: u64,
     },
+    /// `/coldframe fail` on the newest pull request of a tier.
+    Fail {
+        plugin: PluginName,
+        tier: TierName,
+        allowed: bool,
+    },
+    /// The file names a release as a hotfix, with a soak of its own in minutes.
+    Hotfix {
+        plugin: PluginName,
+        version: String,
+        soak: Option<u64>,
+        through: bool,
+    },
+    /// The file keeps a cluster on what it runs.
+    Pin {
+        plugin: PluginName,
+        cluster: ClusterName,
+        hours: u64,
+    },
+    /// Somebody writes a range where the bot writes versions, for a while.
+    Range {
+        plugin: PluginName,
+        tier: TierName,
+        hours: u64,
+    },
     EditPolicy {
         tier: TierName,
         edit: Edit,
@@ -233,6 +258,10 @@ pub enum Edit {
     MoreApprovals,
     FewerApprovals,
     WindowsOff,
+    RollBackOn,
+    RollBackOff,
+    StallOn,
+    LongerAnnounce,
 }
 
 /// What a cluster says that proves nothing about the present release.

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
 
+use decide::Reason;
+
 /// Counts by kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(BTreeMap<&'static str, BTreeMap<String, u64>>);
@@ -34,6 +36,21 @@ impl Tally {
         let mut name = Name(String::new());
         let _ = write!(name, "{what:?}"); // stops after the name
         self.count(kind, &name.0);
+    }
+
+    /// Counts a reason, and what it rests on.
+    pub fn reason(&mut self, why: &Reason) {
+        self.variant("reason", why);
+        match why {
+            Reason::ForceBlocked { by: why }
+            | Reason::HotfixThroughWindows { closed: why, .. }
+            | Reason::ReleaseHeld { why, .. }
+            | Reason::HealthLost { why }
+            | Reason::Stalled { why }
+            | Reason::RollsBack { why, .. }
+            | Reason::NoRollBack { why } => self.reason(why),
+            _ => {}
+        }
     }
 
     pub fn add(&mut self, other: &Self) {

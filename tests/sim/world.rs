@@ -52,6 +52,8 @@ pub struct World {
     pub unreadable: Option<(Timestamp, Unreadable)>,
     pub no_registry: Option<Timestamp>,
     pub no_inventory: Option<Timestamp>,
+    /// Files that hold a range instead of a version, until then.
+    pub ranges: BTreeMap<Spot, Timestamp>,
     pub commits: u64,
     pub diary: Vec<(Timestamp, String)>,
     /// Whether the diary is kept; it costs time.
@@ -71,6 +73,10 @@ pub struct Published {
     pub first_digest: Digest,
     pub retagged: bool,
     pub yanked: bool,
+    pub published: Timestamp,
+    /// When the checks of its commit end, and whether they are green then.
+    pub checked: Timestamp,
+    pub green: bool,
     pub quality: Quality,
 }
 
@@ -124,6 +130,15 @@ pub enum Due {
         why: String,
     },
     MendPolicy,
+    /// What keeps a tier that follows releases by itself up to date writes this release.
+    Follow {
+        plugin: PluginName,
+        version: Version,
+    },
+    /// Somebody lets the next slice go on.
+    Resume {
+        spot: Spot,
+    },
     EndOverlap {
         tier: TierName,
     },
@@ -159,6 +174,7 @@ impl World {
             unreadable: None,
             no_registry: None,
             no_inventory: None,
+            ranges: BTreeMap::new(),
             commits: 0,
             diary: Vec::new(),
             diarist: true,
@@ -168,7 +184,7 @@ impl World {
             scenario,
         };
         for plugin in world.policy.plugins.clone() {
-            let old = Published::new(&plugin.name, first.clone(), Quality::Good, false);
+            let old = Published::new(&plugin.name, first.clone(), Quality::Good, false, world.now);
             world.releases.insert(plugin.name.clone(), BTreeMap::from([(first.clone(), old)]));
             for tier in &plugin.tiers {
                 let members = world.members(&tier.name);
@@ -265,11 +281,6 @@ impl World {
         self.base[spot].iter().map(|place| place.version.clone()).min()
     }
 
-    /// What the bot's own commit on a pull request holds.
-    pub fn bot_version(&self, number: u64) -> Version {
-        let pull = self.pulls.iter().find(|pull| pull.number == number);
-        pull.map_or(Version::new(0, 0, 0), |pull| pull.bot_version.clone())
-    }
 
     pub fn tier_of(&self, cluster: &ClusterName) -> Option<TierName> {
         let known = self.inventory.iter().find(|known| known.name == *cluster)?;
@@ -339,6 +350,8 @@ impl World {
                 self.note("the freeze ends");
             }
             Due::MendPolicy => self.policy_broken = false,
+            Due::Follow { plugin, version } => self.follow(&plugin, &version),
+            Due::Resume { spot } => crate::people::resume(self, &spot),
             Due::EndOverlap { tier } => crate::edits::overlap(self, &tier, false),
             Due::Confirm { allowed } => crate::people::give_up_the_lost(self, allowed),
         }
@@ -355,7 +368,26 @@ impl World {
 
     /// A release appears at the source, unless it is there.
     pub fn publish(&mut self, plugin: &PluginName, release: Published) {
-        self.releases.get_mut(plugin).unwrap().entry(release.version.clone()).or_insert(release);
+        let version = release.version.clone();
+        self.releases.get_mut(plugin).unwrap().entry(version.clone()).or_insert(release);
+        let follows = self.policy.plugins.iter().any(|known| known.name == *plugin && known.tiers[0].follows);
+        if follows && self.accepted(plugin).contains(&version) {
+            let later = self.now + self.luck(&["follow", plugin.as_str(), &version.to_string()]).minutes(1, 90);
+            self.schedule(later, Due::Follow { plugin: plugin.clone(), version });
+        }
+    }
+
+    /// The first tier takes a release by itself, unless it has a newer one.
+    fn follow(&mut self, plugin: &PluginName, version: &Version) {
+        let policy = self.policy.plugins.iter().find(|known| known.name == *plugin);
+        let Some(tier) = policy.and_then(|policy| policy.tiers.first()).filter(|tier| tier.follows) else { return };
+        let spot = (plugin.clone(), tier.name.clone());
+        if self.release(plugin, version).is_some_and(|release| !release.yanked) {
+            let newer = |place: &Place| place.version.clone().max(version.clone());
+            let versions: Vec<Version> = self.base[&spot].iter().map(newer).collect();
+            self.note(format!("{} of {plugin} follows to {version}", spot.1));
+            self.commit(&spot, &versions, false);
+        }
     }
 
     pub fn release(&self, plugin: &PluginName, version: &Version) -> Option<&Published> {
@@ -403,6 +435,8 @@ impl World {
         self.policy_commit += 1;
         self.vanished.clear();
         self.lies.clear();
+        self.ranges.clear();
+        crate::people::set_missing_values(self);
         self.note("calm begins");
         crate::edits::settle(self);
         crate::fleet::heal(self);
@@ -416,14 +450,14 @@ impl World {
             let newest = all.max().cloned().unwrap_or(Version::new(1, 0, 0));
             let last = Version::new(newest.major, newest.minor, newest.patch + 1);
             self.note(format!("{} {last} is published, the last one", plugin.name));
-            let release = Published::new(&plugin.name, last, Quality::Good, false);
+            let release = Published::new(&plugin.name, last, Quality::Good, false, self.now);
             self.publish(&plugin.name, release);
         }
     }
 }
 
 impl Published {
-    pub fn new(plugin: &PluginName, version: Version, quality: Quality, marked_breaking: bool) -> Self {
+    pub fn new(plugin: &PluginName, version: Version, quality: Quality, marked_breaking: bool, at: Timestamp) -> Self {
         let digest = format!("sha256:{:064x}", Rng::fate(1, &[plugin.as_str(), &version.to_string()]).next());
         let shown = Release {
             version: version.to_string().parse().unwrap(),
@@ -434,6 +468,6 @@ impl Published {
             missing_values: Vec::new(),
         };
         let first_digest = shown.digest.clone().unwrap();
-        Self { version, shown, first_digest, retagged: false, yanked: false, quality }
+        Self { version, shown, first_digest, retagged: false, yanked: false, published: at, checked: at, green: true, quality }
     }
 }

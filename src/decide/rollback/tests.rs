@@ -358,3 +358,16 @@ fn a_stalled_tier_waits_until_all_are_healthy_and_then_soaks_anew() {
     bronze(&mut world).on_failure = OnFailure::Hold;
     assert!(matches!(told(&crate::plan(&world, noon())).state, WaveState::Failed { .. }));
 }
+
+/// A way back that has soaked finishes nothing for the tiers above: what came back had finished before, or
+/// was on some clusters only.
+#[test]
+fn what_came_back_finishes_no_tier() {
+    let mut world = ready();
+    let finished = |world: &Snapshot| crate::conveyor::tests::doings(world).iter().any(|doing| doing.starts_with("merge"));
+    assert!(finished(&world));
+    let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+    let below = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();
+    below.part.purpose = Purpose::RollBack { of: version("1.2.0") };
+    assert!(!finished(&world));
+}

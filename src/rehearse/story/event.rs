@@ -10,11 +10,12 @@ use super::header::{NameList, listed, version};
 use super::when;
 use super::words::{Cursor, Word};
 use super::{ClusterEvent, Event, Marks, PullAct, Subject, around};
+use crate::observe::command;
 use crate::policy::Problem;
 use crate::policy::nearest::nearest;
 use crate::rehearse::fleet::Condition;
 
-const PERSON: &str = "people can: approves, requests changes to, closes, merges, holds, resumes, fails, drafts, readies, pushes to, \
+const PERSON: &str = "people can: approves, requests changes to, closes, merges, holds, resumes, fails, comments on, drafts, readies, pushes to, \
      rebuilds, acknowledges, commits, freezes, lifts the freeze";
 const CLUSTER: &str = "clusters can: degrades on, fails on, suspends, mends, breaks on, hangs on, vanishes, returns, takes, lacks, has, \
      pulls other content of, joins, leaves";
@@ -128,6 +129,16 @@ fn person(cursor: &mut Cursor<'_>, names: &NameList, who: Person) -> Result<Even
             let (plugin, tier) = spot(cursor, names)?;
             let why = cursor.why()?;
             Ok(Event::AtPull { who, plugin, tier, act: PullAct::Fail { why } })
+        }
+        "comments" => {
+            let form = "`kim comments on cert-manager on gold: freeze tier for 2d audit`";
+            cursor.must("on", form)?;
+            let (plugin, tier) = spot(cursor, names)?;
+            let said = format!("/coldframe {}", cursor.why()?);
+            match command::parse(&said) {
+                Some(what) => Ok(Event::AtPull { who, plugin, tier, act: PullAct::Comment { what } }),
+                None => Err(verb.wrong(&format!("`{said}`, and that is no command"), form)),
+            }
         }
         "drafts" | "readies" => {
             let draft = verb.text == "drafts";

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use decide::selector::Labels;
-use decide::snapshot::{CheckState, Cluster};
+use decide::snapshot::{CheckState, Cluster, CommandKind};
 use decide::{ClusterName, Person, PluginName, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -188,10 +188,20 @@ pub(crate) enum PullAct {
     Close,
     Merge,
     Push,
-    Hold { why: String },
+    Hold {
+        why: String,
+    },
     Resume,
-    Fail { why: String },
-    Draft { draft: bool },
+    Fail {
+        why: String,
+    },
+    /// A command, word for word.
+    Comment {
+        what: CommandKind,
+    },
+    Draft {
+        draft: bool,
+    },
     Rebuild,
 }
 

@@ -156,6 +156,7 @@ fn every_event_makes_a_difference() {
         ("kim pushes to app on gold", "expect app on gold says somebody pushed"),
         ("kim commits app 1.0.0 to qa", "expect qa failed app 1.0.1"),
         ("kim freezes gold: audit", "expect app on gold says frozen by kim: audit"),
+        ("kim comments on app on gold: freeze plugin audit", "expect app on gold says frozen by kim with a command"),
         ("kim freezes everything", "expect app on gold says frozen by kim"),
         ("republish app 1.0.1", "expect app on gold is withdrawn"),
         ("gold-2 takes 30m", "maria approves app on gold\n+15m expect gold-2 runs app 1.0.0"),

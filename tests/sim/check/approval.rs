@@ -1,19 +1,25 @@
 //! S7: whose yes lets an ordinary merge through.
 
 use decide::model::{Each, Merge};
-use decide::snapshot::{Pull, Read, ReviewVerdict};
+use decide::snapshot::{Pull, Read, ReviewVerdict, Snapshot};
 use semver::Version;
 
 use super::Watch;
-use crate::people::who_merges;
 use crate::pulls::{BOT, OWNERS, PullRequest};
 use crate::world::{Spot, World};
 
 impl Watch {
     /// S7: an ordinary merge has the approvals that the policy asks for, for this very head.
-    pub(super) fn approved(&mut self, world: &mut World, seen: &Pull, spot: &Spot, version: &Version) {
+    pub(super) fn approved(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        seen: &Pull,
+        spot: &Spot,
+        version: &Version,
+    ) {
         let tier = world.tier(spot).clone();
-        let rule = who_merges(&tier, world.lowest_of(spot, &world.moved_by(seen.number.0)).as_ref(), version);
+        let rule = world.rule_of(seen.number.0);
         if rule == Merge::Manual {
             self.fails(world, format!("S7 merges {}, which the policy leaves to a person", seen.number));
         }
@@ -24,20 +30,33 @@ impl Watch {
             return;
         }
         let mut yes = yeses(world, seen);
+        yes.extend(covered(world, shown, spot, version));
         if tier.approvals.each == Each::Tier {
             // A later slice rests on the approvals of those that are merged: same step, same release.
             let merged = |pull: &&PullRequest| pull.closed.as_ref().is_some_and(|end| end.merged.is_some());
             let earlier = world.pulls.iter().filter(|pull| pull.spot == *spot && pull.bot_version == *version);
             yes.extend(earlier.filter(merged).flat_map(|pull| yeses(world, &pull.shown(world))).collect::<Vec<_>>());
-            yes.sort_unstable();
-            yes.dedup();
         }
+        yes.sort_unstable();
+        yes.dedup();
         let yes: Vec<&str> = yes.iter().map(String::as_str).collect();
         let owner = !tier.approvals.code_owners || yes.iter().any(|by| OWNERS.contains(by));
         if !owner || yes.len() < tier.approvals.at_least as usize {
             self.fails(world, format!("S7 merges {} with the approvals of {yes:?} only", seen.number));
         }
     }
+}
+
+/// People who approved the same release on a tier below whose approvals the file lets count here.
+fn covered(world: &World, shown: &Snapshot, spot: &Spot, version: &Version) -> Vec<String> {
+    let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+    let below = policy.tiers.iter().take_while(|tier| tier.name != spot.1);
+    let covering: Vec<_> = below.filter(|tier| tier.approvals.covers.contains(&spot.1)).map(|tier| &tier.name).collect();
+    let merged = |pull: &&PullRequest| pull.closed.as_ref().is_some_and(|end| end.merged.is_some());
+    let given = world.pulls.iter().filter(|pull| {
+        pull.spot.0 == spot.0 && covering.contains(&&pull.spot.1) && pull.bot_version == *version
+    });
+    given.filter(merged).map(|pull| pull.shown(world)).filter(|pull| objectors(pull).is_empty()).flat_map(|pull| yeses(world, &pull)).collect()
 }
 
 /// People whose approval counts for the head that the bot wrote.

@@ -55,7 +55,8 @@ impl Watch {
                         ));
                     }
                 }
-                if wave.finished.is_some() && !kept.met.contains(&(spot, plain(&wave.version))) {
+                let back = matches!(wave.part.purpose, decide::ledger::Purpose::RollBack { .. });
+                if wave.finished.is_some() && !back && !kept.met.contains_key(&(spot, plain(&wave.version))) {
                     untrue.push(format!("S1 {plugin} {} counts as finished on {tier} without its soak", wave.version));
                 }
             }

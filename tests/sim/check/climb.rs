@@ -1,10 +1,10 @@
 //! Which release may be where: S1, S2, S10, S12, S20, and that a failed release stays where it is.
 
 use decide::ClusterName;
-use decide::snapshot::{PullState, Snapshot};
+use decide::snapshot::{CheckState, PullState, Snapshot};
 use semver::Version;
 
-use super::{Kept, Watch, plain, shown_base, shown_base_of};
+use super::{Kept, Watch, keys, plain, shown_base, shown_base_of};
 use crate::pulls::{BOT, PullRequest};
 use crate::world::{Spot, World};
 
@@ -14,14 +14,14 @@ impl Watch {
         &mut self,
         world: &mut World,
         kept: &Kept,
+        shown: &Snapshot,
         spot: &Spot,
         version: &Version,
         does: &str,
     ) {
-        let Some(below) = world.rung(&spot.1).checked_sub(1) else { return };
-        let below = (spot.0.clone(), world.scenario.tiers()[below].name.clone());
+        let Some(below) = keys::below(world, shown, spot) else { return };
         let key = (below, version.clone());
-        if !kept.met.contains(&key) {
+        if !kept.met.contains_key(&key) {
             let below = &key.0.1;
             let what = format!("S1 {does} {} {version} on {}, which has not soaked on {below}", spot.0, spot.1);
             self.fails(world, what);
@@ -42,9 +42,8 @@ impl Watch {
 
     /// S2: no tier is ahead of the tier below by the bot's doing, as far as it was shown.
     pub(super) fn not_ahead(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
-        let Some(below) = world.rung(&spot.1).checked_sub(1) else { return };
-        let below = (spot.0.clone(), world.scenario.tiers()[below].name.clone());
-        let there = shown_base(shown, &below).unwrap_or_default();
+        let Some(below) = keys::below(world, shown, spot) else { return };
+        let there = shown_base(world, shown, &below).unwrap_or_default();
         if there.is_empty() && shown.clusters.known().is_some() {
             return; // its clusters are gone, and their files
         }
@@ -66,6 +65,8 @@ impl Watch {
                 && pull.bot_version == *version
                 && world.rung(&pull.spot.1) <= rung
                 && closed_by_a_person(world, pull)
+                // Closing a way back says no to that, not to the version it holds.
+                && world.purpose(pull.number).is_none()
                 && seen_closed(pull.number)
                 // Whose release it was is known from the head or from the ledger; without both, from nothing.
                 && (pull.ours || world.losses == 0)
@@ -88,7 +89,7 @@ impl Watch {
         version: &Version,
         members: &[ClusterName],
     ) {
-        if shown_base_of(shown, spot, members).into_iter().flatten().any(|there| there > *version) {
+        if shown_base_of(world, shown, spot, members).into_iter().flatten().any(|there| there > *version) {
             self.fails(world, format!("S12 takes {} on {} back to {version}", spot.0, spot.1));
         }
     }
@@ -112,9 +113,39 @@ impl Watch {
     }
 
     /// Policy, section 2: inside the constraint, no pre-release unless asked for.
-    pub(super) fn is_accepted(&mut self, world: &mut World, spot: &Spot, version: &Version) {
+    pub(super) fn is_accepted(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+        self.may_take_the_step(world, shown, spot, version);
         if !world.accepted(&spot.0).contains(version) && world.release(&spot.0, version).is_some_and(|r| !r.yanked) {
             self.fails(world, format!("P2 takes {} {version} to {}, which the policy refuses", spot.0, spot.1));
+        }
+    }
+
+    /// Policy, section 2: no blocked edge, green checks, and content that is not there already.
+    fn may_take_the_step(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        let running = shown_base(world, shown, spot).unwrap_or_default();
+        let older = |there: &&Version| *there < version;
+        let blocked = policy.blocks.iter().any(|block| {
+            // Blocks of these worlds name one version, and come from below 1.3.0 where they name a start.
+            let to = block.to.as_str().trim_start_matches('=') == version.to_string();
+            let start = |there: &Version| block.from.is_none() || *there < Version::new(1, 3, 0);
+            let here = block.above.as_ref().is_none_or(|above| world.rung(&spot.1) > world.rung(above));
+            to && here && running.iter().filter(older).any(start)
+        });
+        let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
+        let release = listed.into_iter().find(|release| plain(&release.version) == *version);
+        let state = |name: &String| {
+            let checks = release.and_then(|release| release.checks.known());
+            checks.into_iter().flatten().find(|check| check.name == *name).map(|check| check.state)
+        };
+        let red = policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
+        let digest = |version: &Version| world.release(&spot.0, version).map(|release| release.first_digest.clone());
+        let newer = running.iter().max().is_some_and(|highest| highest < version);
+        let same = newer && running.iter().all(|there| digest(there) == digest(version));
+        for (wrong, why) in [(blocked, "is blocked"), (red, "has checks that are not green"), (same, "is there")] {
+            if wrong {
+                self.fails(world, format!("P2 takes {} {version} to {}, which {why}", spot.0, spot.1));
+            }
         }
     }
 

@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::approval::objectors;
 use super::merge::held;
 use super::{Kept, Watch, out_of_reach};
-use crate::people::who_merges;
 use crate::world::{Spot, World};
 
 impl Watch {
@@ -103,9 +102,7 @@ impl Watch {
             (None, _) => missing.push("the policy has no force here".to_string()),
             (_, None) => missing.push("there is no such pull request".to_string()),
         }
-        let from = world.lowest_of(spot, &world.moved_by(seen.number.0));
-        let to = world.pulls.iter().find(|pull| pull.number == seen.number.0).map(|pull| pull.bot_version.clone());
-        if to.is_some_and(|to| who_merges(&tier, from.as_ref(), &to) == Merge::Manual) {
+        if world.rule_of(seen.number.0) == Merge::Manual {
             missing.push("the policy leaves this merge to a person".to_string());
         }
         if held(seen) || seen.draft {

@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::{Kept, Watch, plain, shown_base, shown_base_of};
-use crate::people::who_merges;
 use crate::world::{Spot, World};
 
 impl Watch {
@@ -22,14 +21,13 @@ impl Watch {
         forced: bool,
     ) {
         let facts = &shown.plugins[&spot.0];
-        let from = world.lowest_of(spot, &world.moved_by(seen.number.0));
         let owners = world.tier(spot).approvals.code_owners
-            && who_merges(world.tier(spot), from.as_ref(), &world.bot_version(seen.number.0)) == Merge::Approved
+            && world.rule_of(seen.number.0) == Merge::Approved
             && !forced;
         let unread = [
             ("the inventory", shown.clusters.known().is_none()),
             ("the releases", facts.releases.known().is_none()),
-            ("the base branch", shown_base(shown, spot).is_none()),
+            ("the base branch", shown_base(world, shown, spot).is_none()),
             ("the required checks", seen.checks.known().is_none()),
             ("whether it merges", seen.mergeable != Mergeable::Yes),
             ("the code owners", owners && seen.owned.known().is_none()),
@@ -40,11 +38,21 @@ impl Watch {
     }
 
     /// S9: no merge of the bot outside a window or inside a freeze; and none that is held.
-    pub(super) fn in_the_open(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot) {
+    pub(super) fn in_the_open(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        spot: &Spot,
+        (version, forced): (&Version, bool),
+    ) {
         let now = world.ours();
         let plugin = shown.policy.plugins.iter().find(|plugin| plugin.name == spot.0).unwrap();
         let tier = plugin.tiers.iter().find(|tier| tier.name == spot.1).unwrap();
-        let windows = [&shown.policy.windows, &plugin.windows, &tier.windows];
+        let through = plugin.hotfixes.iter().any(|hotfix| plain(&hotfix.version) == *version && hotfix.through_windows);
+        let own = [&shown.policy.windows, &plugin.windows, &tier.windows];
+        // A hotfix may be let through the file's windows, not through the operator's.
+        let own = own.into_iter().filter(|_| !through || forced);
+        let windows: Vec<_> = own.chain([&shown.policy.operator_windows]).collect();
         if let Some(closed) = windows.into_iter().flatten().find(|windows| !is_open(windows, now)) {
             self.fails(world, format!("S9 merges {} on {} outside {closed:?}", spot.0, spot.1));
         }
@@ -74,21 +82,33 @@ impl Watch {
         version: &Version,
         members: &[ClusterName],
     ) {
-        let from = shown_base_of(shown, spot, members).into_iter().flatten().min();
-        let by_number = from
-            .as_ref()
-            .is_some_and(|from| from.major != version.major || (from.major == 0 && from.minor != version.minor));
-        let passed = |known: &Version| from.as_ref().is_some_and(|from| known > from) && known <= version;
-        let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
-        let marked = listed.filter(|release| release.marked_breaking).any(|release| passed(&plain(&release.version)));
+        let from = shown_base_of(world, shown, spot, members).into_iter().flatten().min();
+        let marked = from.as_ref().is_some_and(|from| self.breaks(world, shown, spot, from, version));
         let acknowledged =
             world.pulls.iter().filter(|pull| pull.spot.0 == spot.0).flat_map(|pull| &pull.commands).any(|command| {
                 let names_it =
                     matches!(&command.what, CommandKind::Acknowledge { version: named } if plain(named) == *version);
                 names_it && command.allowed == Read::Known(true)
             });
-        if (by_number || marked) && !acknowledged {
+        if marked && !acknowledged {
             self.fails(world, format!("S8 merges the breaking {} {version} on {} unacknowledged", spot.0, spot.1));
+        }
+    }
+
+    /// A release whose required values a cluster lacks does not come to that cluster.
+    pub(super) fn values_are_set(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        spot: &Spot,
+        version: &Version,
+        members: &[ClusterName],
+    ) {
+        let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
+        let of_release = listed.filter(|release| plain(&release.version) == *version);
+        let missing = of_release.flat_map(|release| &release.missing_values);
+        if let Some(missing) = missing.into_iter().find(|missing| members.contains(&missing.cluster)) {
+            self.fails(world, format!("S8 merges {} {version} on {} without {missing}", spot.0, spot.1));
         }
     }
 
@@ -143,6 +163,30 @@ pub(super) fn held(seen: &Pull) -> bool {
     held
 }
 
+/// Whether a cron window is open: its schedule, which in these worlds names one minute of a day and perhaps
+/// weekdays, fired less than its length ago.
+fn fired_lately(cron: &decide::window::Cron, zone: &jiff::tz::TimeZone, at: Timestamp) -> bool {
+    let fields: Vec<&str> = cron.cron.as_str().split(' ').collect();
+    let number = |text: &str| text.parse::<i8>().unwrap();
+    let on = |day: jiff::civil::Weekday| match fields[4].split_once('-') {
+        _ if fields[4] == "*" => true,
+        Some((from, to)) => (number(from)..=number(to)).contains(&day.to_sunday_zero_offset()),
+        None => number(fields[4]) == day.to_sunday_zero_offset(),
+    };
+    let today = at.to_zoned(zone.clone()).date();
+    (0..=2).any(|back| {
+        let date = today - jiff::Span::new().days(back);
+        let named = date.at(number(fields[1]), number(fields[0]), 0, 0);
+        // In a gap no clock shows it; in an overlap the first time counts.
+        let fired = match zone.to_ambiguous_timestamp(named).offset() {
+            jiff::tz::AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(named),
+            jiff::tz::AmbiguousOffset::Fold { before, .. } => before.to_timestamp(named),
+            jiff::tz::AmbiguousOffset::Gap { .. } => return false,
+        };
+        on(date.weekday()) && fired.is_ok_and(|fired| fired <= at && at < fired + cron.lasts)
+    })
+}
+
 /// Whether a merge may happen at an instant, by the local time at that instant.
 fn is_open(windows: &Windows, at: Timestamp) -> bool {
     let open_at = |at: Timestamp| {
@@ -156,7 +200,8 @@ fn is_open(windows: &Windows, at: Timestamp) -> bool {
             let late = on(today) && minute >= range.from && (wraps || minute < range.to);
             late || (wraps && on(yesterday) && minute < range.to)
         });
-        !closed && (windows.open.is_empty() || inside)
+        let free = windows.open.is_empty() && windows.cron.is_empty();
+        !closed && (free || inside || windows.cron.iter().any(|cron| fired_lately(cron, &windows.zone, at)))
     };
     open_at(at) && open_at(at + windows.room)
 }

@@ -2,9 +2,11 @@
 //! meant; what counts is what the world was, what the bot was shown, and what it then did.
 
 mod approval;
+mod back;
 mod books;
 mod climb;
 mod force;
+mod keys;
 mod merge;
 mod open;
 mod rest;
@@ -13,7 +15,7 @@ mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::ledger::{Ledger, Part};
+use decide::ledger::{Change, Ledger, Part, Purpose};
 use decide::plan::{Action, Plan};
 use decide::snapshot::{LedgerState, Pull, PullState, Snapshot};
 use decide::{ClusterName, Version as Shown};
@@ -52,11 +54,15 @@ pub struct Watch {
 pub struct Kept {
     soaks: BTreeMap<Spot, soak::Clock>,
     /// Releases that met the soak of a tier.
-    met: BTreeSet<(Spot, Version)>,
+    met: BTreeMap<(Spot, Version), Timestamp>,
     /// Members as they were when the wave began.
     members: BTreeMap<(Spot, Version), Vec<ClusterName>>,
     /// Releases that failed on a tier, as the bot was shown.
     failed: BTreeMap<(Spot, Version), Timestamp>,
+    /// Releases with whose health something was wrong on a tier at some look, or of which somebody said so.
+    doubts: BTreeSet<(Spot, Version)>,
+    /// Versions that came back to a tier by a rollback.
+    backs: BTreeSet<(Spot, Version)>,
     /// From when a grace period counts on a pull request.
     grace: BTreeMap<(Spot, u64), Timestamp>,
 }
@@ -128,6 +134,7 @@ impl Watch {
         for plugin in &snapshot.policy.plugins {
             for tier in &plugin.tiers {
                 let spot = (plugin.name.clone(), tier.name.clone());
+                self.doubts(world, kept, (snapshot, looked), &spot, tier);
                 self.soaks_on(world, kept, (snapshot, looked), &spot, tier);
                 self.grace_runs(world, kept, snapshot, &spot, tier);
             }
@@ -150,27 +157,36 @@ impl Watch {
         let seen = seen.clone();
         self.writes_once_more(world, &spot, &version);
         self.is_in_the_books(world, &spot, &version, &seen, head);
-        self.climbs_in_order(world, kept, &spot, &version, "merges");
-        self.respects_no(world, shown, &spot, &version);
-        self.leaves_failed_alone(world, kept, &spot, &version);
-        self.keeps_digest(world, shown, &spot, &version);
-        self.is_accepted(world, &spot, &version);
-        self.is_published(world, shown, &spot, &version);
-        self.not_ahead(world, shown, &spot, &version);
         let (part, members) = match world.written.get(head.as_str()) {
             Some(commit) => (commit.part.clone(), commit.members.clone()),
             None => (Part::default(), Vec::new()),
         };
+        let back = matches!(part.purpose, Purpose::RollBack { .. });
+        if !back {
+            self.climbs_in_order(world, kept, shown, &spot, &version, "merges");
+            self.not_ahead(world, shown, &spot, &version);
+            self.no_downgrade(world, shown, &spot, &version, &members);
+            self.breaking_is_acknowledged(world, shown, &spot, &version, &members);
+            self.values_are_set(world, shown, &spot, &version, &members);
+        }
+        self.leaves_pinned(world, shown, &spot, &version, &members);
+        self.announced_long_ago(world, shown, &seen, &spot);
+        self.respects_no(world, shown, &spot, &version);
+        self.leaves_failed_alone(world, kept, &spot, &version);
+        self.keeps_digest(world, shown, &spot, &version);
+        self.is_accepted(world, shown, &spot, &version);
+        self.is_published(world, shown, &spot, &version);
         self.earlier_slices_are_healthy(world, shown, &spot, &version, &part, "merges");
-        self.no_downgrade(world, shown, &spot, &version, &members);
         self.knows_everything(world, shown, &seen, &spot, forced.is_some());
-        self.in_the_open(world, shown, &spot);
-        self.breaking_is_acknowledged(world, shown, &spot, &version, &members);
+        self.in_the_open(world, shown, &spot, (&version, forced.is_some()));
         self.within_the_hour(world, kept, &spot, &version, pull.0);
         match forced {
-            None => self.approved(world, &seen, &spot, &version),
+            None => self.approved(world, shown, &seen, &spot, &version),
             Some(evidence) => {
                 self.forced += 1;
+                if back {
+                    self.fails(world, format!("S8 forces {pull} of {} on {}, a way back", spot.0, spot.1));
+                }
                 self.may_be_forced(world, kept, shown, &seen, &spot, evidence);
             }
         }
@@ -185,7 +201,9 @@ impl Watch {
         // So does one whose clock a lost ledger forgot: it began anew, with a later deadline to tell of.
         let policy = world.policy.plugins.iter().find(|policy| policy.name == *plugin);
         let force = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier)?.force.as_ref());
-        let anew = force.filter(|_| world.losses > 0).map_or(since, |force| *deadline - force.after);
+        // And one that a hotfix has moved: people were told of another release.
+        let hotfix = keys::is_hotfix(shown, &(plugin.clone(), tier.clone()), &plain(version));
+        let anew = force.filter(|_| world.losses > 0 || hotfix).map_or(since, |force| *deadline - force.after);
         let clock = since.max(anew);
         let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
         let twice = seen.is_some_and(sent);
@@ -225,10 +243,20 @@ impl Watch {
     }
 
     fn count(&mut self, plan: &Plan) {
-        plan.actions.iter().for_each(|action| self.tally.variant("action", action));
+        for action in &plan.actions {
+            self.tally.variant("action", action);
+            if let Action::Close { why, .. } = action {
+                self.tally.reason(why);
+            }
+        }
         for record in &plan.entries {
             if let decide::ledger::Entry::Wave { change, .. } = &record.entry {
                 self.tally.variant("change", change);
+                match change {
+                    Change::Failed(failed) | Change::Stalled(failed) => self.tally.reason(&failed.why),
+                    Change::Withdrawn(withdrawn) => self.tally.reason(&withdrawn.why),
+                    _ => {}
+                }
             }
         }
         // Reasons are many; those of idle looks are counted at every fifth.
@@ -237,10 +265,10 @@ impl Watch {
         }
         for wave in &plan.waves {
             self.tally.variant("state", &wave.state);
-            wave.findings.iter().for_each(|finding| self.tally.variant("reason", &finding.because));
+            wave.findings.iter().for_each(|finding| self.tally.reason(&finding.because));
         }
         if let Some(alarm) = &plan.alarm {
-            self.tally.variant("reason", &alarm.why);
+            self.tally.reason(&alarm.why);
         }
     }
 }
@@ -255,20 +283,39 @@ fn pull_of<'a>(shown: &'a Snapshot, plugin: &decide::PluginName, number: u64) ->
 }
 
 /// The versions that the bot was shown on the base branch of a tier.
-fn shown_base(shown: &Snapshot, spot: &Spot) -> Option<Vec<Version>> {
-    Some(shown_places(shown, spot)?.into_iter().map(|(_, version)| version).collect())
+fn shown_base(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Version>> {
+    Some(shown_places(world, shown, spot)?.into_iter().map(|(_, version)| version).collect())
 }
 
 /// The same of some of its clusters; a file of the whole tier is everybody's.
-fn shown_base_of(shown: &Snapshot, spot: &Spot, members: &[ClusterName]) -> Option<Vec<Version>> {
-    let places = shown_places(shown, spot)?.into_iter();
+fn shown_base_of(
+    world: &World,
+    shown: &Snapshot,
+    spot: &Spot,
+    members: &[ClusterName],
+) -> Option<Vec<Version>> {
+    let places = shown_places(world, shown, spot)?.into_iter();
     let of = places.filter(|(cluster, _)| cluster.as_ref().is_none_or(|name| members.contains(name)));
     Some(of.map(|(_, version)| version).collect())
 }
 
-fn shown_places(shown: &Snapshot, spot: &Spot) -> Option<Vec<(Option<ClusterName>, Version)>> {
+/// Those of pinned clusters are none of the bot's.
+fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<(Option<ClusterName>, Version)>> {
+    let now = world.ours();
+    if world.tier(spot).follows {
+        // What runs there is what the clusters say.
+        let readings = &shown.plugins[&spot.0].readings;
+        let says = |name: ClusterName| {
+            let running = readings.get(&name)?.first()?.running.as_ref().map(plain)?;
+            Some((Some(name), running))
+        };
+        return soak::selected(world, shown, spot).into_iter().map(says).collect();
+    }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
-    places.iter().map(|place| Some((place.cluster.clone(), place.version.known().map(plain)?))).collect()
+    let free = |place: &&decide::snapshot::Place| {
+        place.cluster.as_ref().is_none_or(|name| !keys::is_pinned(shown, &spot.0, name, now))
+    };
+    places.iter().filter(free).map(|place| Some((place.cluster.clone(), place.version.known().map(plain)?))).collect()
 }
 
 /// Time between two instants in which the bot knew that the hub was out of reach.

@@ -6,7 +6,7 @@ use decide::plan::Proposal;
 use decide::snapshot::{PullState, Snapshot};
 use semver::Version;
 
-use super::{Kept, Watch, plain, slices, soak};
+use super::{Kept, Watch, back, plain, slices, soak};
 use crate::world::{Spot, World};
 
 /// The bot may take a pull request back and open another one later, but not again and again.
@@ -25,12 +25,19 @@ impl Watch {
         let spot = (proposal.plugin.clone(), proposal.tier.clone());
         let version = plain(&proposal.to);
         self.writes_once_more(world, &spot, &version);
-        self.climbs_in_order(world, kept, &spot, &version, "opens");
+        let back = back::of(proposal);
+        match &back {
+            Some(of) => self.may_go_back(world, kept, shown, proposal, of),
+            None => self.climbs_in_order(world, kept, shown, &spot, &version, "opens"),
+        }
+        self.may_begin(world, kept, shown, proposal, moved.is_some());
         self.respects_no(world, shown, &spot, &version);
         self.leaves_failed_alone(world, kept, &spot, &version);
         self.keeps_digest(world, shown, &spot, &version);
-        self.is_accepted(world, &spot, &version);
-        self.no_downgrade(world, shown, &spot, &version, &proposal.members);
+        self.is_accepted(world, shown, &spot, &version);
+        if back.is_none() {
+            self.no_downgrade(world, shown, &spot, &version, &proposal.members);
+        }
         if !anew(world, &version, proposal, moved) {
             self.earlier_slices_are_healthy(world, shown, &spot, &version, &proposal.part, "opens");
         }
@@ -59,7 +66,14 @@ impl Watch {
         if !goes_on {
             self.is_published(world, shown, &spot, &key.1);
         }
-        let selected = soak::selected(shown, &spot);
+        let selected = soak::selected(world, shown, &spot);
+        if back::of(proposal).is_some() {
+            if !proposal.members.iter().all(|name| selected.contains(name)) && proposal.written.is_none() {
+                let what = format!("S4 {} {} on {} takes back {:?}", spot.0, key.1, spot.1, proposal.members);
+                self.fails(world, what);
+            }
+            return;
+        }
         if proposal.part.purpose == Purpose::CatchUp {
             // Who came late, and nobody who moved with the others.
             let known = kept.members.get(&key).cloned().unwrap_or_default();
@@ -73,6 +87,7 @@ impl Watch {
         let later = proposal.part.slice > 0;
         // A climb of which everybody has left begins anew with those who are there.
         let fixed = kept.members.get(&key).filter(|all| (goes_on || later) && !all.is_empty()).cloned();
+        let selected_now = selected.clone();
         let all = fixed.unwrap_or(selected);
         let slice = proposal.part.partition.get(proposal.part.slice as usize);
         let of_slice = |name: &&ClusterName| slice.is_none_or(|slice| slice.contains(name));
@@ -84,7 +99,10 @@ impl Watch {
         }
         wanted.sort();
         proposed.sort();
-        if proposed != wanted {
+        // After a lost ledger the climb may begin anew, with those who are there now.
+        let mut anew: Vec<ClusterName> = selected_now.iter().filter(of_slice).cloned().collect();
+        anew.sort();
+        if proposed != wanted && (world.losses == 0 || proposed != anew) {
             let what = format!("S4 {} {} on {} is for {:?}, not {wanted:?}", spot.0, key.1, spot.1, proposal.members);
             self.fails(world, what);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use decide::Reason;
+use decide::model::{Empty, Next, Step, Strategy};
 use decide::plan::{Plan, WaveState};
 use jiff::SignedDuration;
 
@@ -45,7 +46,12 @@ impl Watch {
             let newest = world.accepted(&plugin.name).into_iter().max();
             for tier in &plugin.tiers {
                 let spot = (plugin.name.clone(), tier.name.clone());
-                if world.base[&spot].iter().all(|place| Some(&place.version) == newest.as_ref()) {
+                let pinned = |place: &crate::world::Place| {
+                    place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name))
+                };
+                let mut free = world.base[&spot].iter().filter(|place| !pinned(place));
+                let passed = tier.empty == Empty::Pass && world.members(&tier.name).is_empty();
+                if passed || free.all(|place| Some(&place.version) == newest.as_ref()) {
                     continue;
                 }
                 let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
@@ -77,7 +83,17 @@ impl Watch {
             let grace = tier.force.as_ref().map_or(SignedDuration::ZERO, |force| {
                 force.notice.iter().fold(force.after, |sum, before| sum + *before)
             });
-            grace + tier.soak.min + tier.health.progress_deadline * 2 + tier.health.max_age * 4
+            let pauses = match &tier.strategy {
+                Strategy::Canary { steps } => steps.iter().map(paused).fold(SignedDuration::ZERO, |sum, pause| sum + pause),
+                _ => SignedDuration::ZERO,
+            };
+            grace
+                + tier.soak.max.unwrap_or(tier.soak.min)
+                + tier.health.progress_deadline * 2
+                + tier.health.max_age * 4
+                + tier.announce
+                + tier.watch
+                + pauses
         };
         // Slices come one after the other; each may wait for a window, and who came late for another one.
         let of_tier = |plugin: &decide::model::PluginPolicy, tier: &decide::model::Tier| {
@@ -89,6 +105,19 @@ impl Watch {
             .plugins
             .iter()
             .map(|plugin| plugin.tiers.iter().fold(SignedDuration::ZERO, |sum, tier| sum + of_tier(plugin, tier)));
-        tiers.max().unwrap_or_default() * 3 + SignedDuration::from_hours(48)
+        // Where none is skipped, all that are out may have to climb.
+        let every = world.policy.plugins.iter().filter(|plugin| plugin.next == Next::Every);
+        let climbs = 3 + every.map(|plugin| world.releases[&plugin.name].len()).max().unwrap_or(0) as i32;
+        let cooldown = world.policy.plugins.iter().map(|plugin| plugin.cooldown).max().unwrap_or_default();
+        tiers.max().unwrap_or_default() * climbs + SignedDuration::from_hours(48) + cooldown
+    }
+}
+
+/// How long a step of a canary may wait at most: a word is given within a day.
+fn paused(step: &Step) -> SignedDuration {
+    match step {
+        Step::Pause(Some(pause)) => *pause,
+        Step::Pause(None) => SignedDuration::from_hours(30),
+        Step::SetWeight(_) | Step::Verify { .. } => SignedDuration::ZERO,
     }
 }

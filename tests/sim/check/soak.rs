@@ -2,12 +2,12 @@
 //! by look. An upper bound of what the bot may count.
 
 use decide::ClusterName;
-use decide::model::Tier;
-use decide::snapshot::{Health, Reading, Snapshot};
+use decide::model::{OnFailure, Tier};
+use decide::snapshot::{CommandKind, Health, PullState, Read, Reading, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Kept, Watch, shown_base, shown_places};
+use super::{Kept, Watch, keys, plain, shown_base, shown_places};
 use crate::world::{Spot, World};
 
 /// How far the release on the base branch of a tier has come.
@@ -46,13 +46,21 @@ impl Watch {
         spot: &Spot,
         tier: &Tier,
     ) {
-        let Some(version) = standing(kept, shown, spot) else { return };
+        let Some(version) = standing(world, kept, shown, spot) else { return };
         let key = (spot.clone(), version.clone());
         let Some(members) = kept.members.get(&key) else { return };
         let rule = &tier.health;
         let look = looked_at(world, (shown, now), spot, members, &version, tier);
-        if look.given_up > rule.max_failures && !kept.met.contains(&key) {
+        // Who came late is judged apart.
+        let alone = !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
+        let watched = kept.met.get(&key).is_none_or(|met| alone && now < *met + tier.watch);
+        if look.given_up > rule.max_failures && watched && tier.on_failure != OnFailure::Stall {
             kept.failed.entry(key.clone()).or_insert(now);
+        }
+        let landed = world.landed(spot, &version, members);
+        let overdue = tier.soak.max.zip(landed).is_some_and(|(max, landed)| now + keys::slack(world) >= landed + max);
+        if overdue && look.ill <= rule.max_failures {
+            kept.met.entry(key.clone()).or_insert(now);
         }
         let tolerated = look.unknown.min(rule.max_unknown) + (look.members - look.healthy).min(rule.max_failures);
         let together = look.healthy > 0 && look.healthy + tolerated >= look.members;
@@ -68,10 +76,73 @@ impl Watch {
             (Some(clock), _, _) => Clock { paused: true, ..clock },
             (None, _, _) => return,
         };
-        if together && next.total >= tier.soak.min {
-            kept.met.insert(key);
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        let hotfix = policy.hotfixes.iter().find(|hotfix| plain(&hotfix.version) == version);
+        let asked = hotfix.and_then(|hotfix| hotfix.soak).map_or(tier.soak.min, |soak| soak.min(tier.soak.min));
+        if together && next.total >= asked {
+            kept.met.entry(key).or_insert(now);
         }
         kept.soaks.insert(spot.clone(), next);
+    }
+
+    /// Whatever is wrong with a version on some cluster of a tier, whoever moved it there: only that may bring
+    /// back what ran before.
+    pub(super) fn doubts(
+        &mut self,
+        world: &World,
+        kept: &mut Kept,
+        (shown, now): (&Snapshot, Timestamp),
+        spot: &Spot,
+        tier: &Tier,
+    ) {
+        let readings = &shown.plugins[&spot.0].readings;
+        for place in &world.base[spot] {
+            let members = place.cluster.clone().map_or_else(|| world.members(&spot.1), |cluster| vec![cluster]);
+            let late = now + keys::slack(world) >= place.since + tier.health.progress_deadline;
+            let well = |member: &ClusterName| {
+                let reading = readings.get(member).and_then(|all| all.first());
+                reading.is_some_and(|reading| match reading.health {
+                    Health::Healthy => same_content(world, spot, &place.version, reading) && !late,
+                    Health::Degraded | Health::Failed => false,
+                    _ => !late,
+                })
+            };
+            let fine = |member: &ClusterName| {
+                let reading = readings.get(member).and_then(|all| all.first());
+                reading.is_some_and(|reading| {
+                    reading.health == Health::Healthy
+                        && reading.running.as_ref().map(plain).as_ref() == Some(&place.version)
+                        && same_content(world, spot, &place.version, reading)
+                        && reading.observed_at + tier.health.max_age >= now
+                })
+            };
+            if !members.iter().all(|member| well(member) || fine(member)) {
+                kept.doubts.insert((spot.clone(), place.version.clone()));
+            }
+            // Somebody took it off a cluster.
+            if !place.by_bot && place.since > world.scenario.start {
+                let above = world.base[spot].iter().map(|other| other.version.clone());
+                kept.doubts.extend(above.filter(|other| *other > place.version).map(|other| (spot.clone(), other)));
+            }
+        }
+        // Somebody who may says so.
+        let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten().filter(|pull| pull.tier == spot.1);
+        for pull in pulls {
+            let Some(truth) = world.pulls.iter().find(|known| known.number == pull.number.0) else { continue };
+            let said = pull.commands.iter().any(|command| {
+                matches!(command.what, CommandKind::Fail { .. })
+                    && command.allowed == Read::Known(true)
+                    && command.at >= truth.bot_wrote_at
+            });
+            let counts = matches!(pull.state, PullState::Open | PullState::Merged { .. });
+            if said && counts && truth.bot_heads.last().is_some_and(|head| *head == pull.head.as_str()) {
+                let key = (spot.clone(), truth.bot_version.clone());
+                kept.doubts.insert(key.clone());
+                if world.losses == 0 && world.purpose(truth.number).is_none() {
+                    kept.failed.entry(key).or_insert(now);
+                }
+            }
+        }
     }
 
     /// The members of a wave are fixed when it begins: what the bot finds on the base branch begins at
@@ -82,14 +153,14 @@ impl Watch {
         }
         for spot in world.base.keys() {
             // Who leaves the tier counts no more, and comes back as somebody new.
-            let here = selected(shown, spot);
+            let here = selected(world, shown, spot);
             if shown.clusters.known().is_some_and(|clusters| !clusters.is_empty()) {
                 let of_tier = kept.members.iter_mut().filter(|((there, _), _)| there == spot);
                 of_tier.for_each(|(_, members)| members.retain(|name| here.contains(name)));
             }
-            if let Some(version) = shown_base(shown, spot).and_then(uniform) {
+            if let Some(version) = shown_base(world, shown, spot).and_then(uniform) {
                 let key = (spot.clone(), version);
-                kept.members.entry(key).or_insert_with(|| selected(shown, spot));
+                kept.members.entry(key).or_insert_with(|| selected(world, shown, spot));
             }
         }
     }
@@ -169,15 +240,18 @@ fn same_content(world: &World, spot: &Spot, version: &Version, reading: &Reading
     reading.digest.is_none() || reading.digest.as_ref() == first
 }
 
-/// The clusters that a tier selects in the inventory that was shown.
-pub(super) fn selected(shown: &Snapshot, spot: &Spot) -> Vec<ClusterName> {
+/// The clusters that a tier selects in the inventory that was shown, pinned ones left out.
+pub(super) fn selected(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<ClusterName> {
     let clusters = shown.clusters.known().into_iter().flatten();
-    clusters.filter(|cluster| cluster.labels["tier"] == spot.1.as_str()).map(|cluster| cluster.name.clone()).collect()
+    let free = |cluster: &&decide::snapshot::Cluster| {
+        cluster.labels["tier"] == spot.1.as_str() && !keys::is_pinned(shown, &spot.0, &cluster.name, world.ours())
+    };
+    clusters.filter(free).map(|cluster| cluster.name.clone()).collect()
 }
 
 /// The newest version that stands on the files of all clusters of its climb, whoever came since.
-fn standing(kept: &Kept, shown: &Snapshot, spot: &Spot) -> Option<Version> {
-    let places = shown_places(shown, spot)?;
+fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> Option<Version> {
+    let places = shown_places(world, shown, spot)?;
     let stands = |version: &&Version| {
         let Some(members) = kept.members.get(&(spot.clone(), (*version).clone())) else { return false };
         let own = |at: &Option<ClusterName>| at.as_ref().is_none_or(|name| members.contains(name));

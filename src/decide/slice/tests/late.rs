@@ -1,6 +1,7 @@
 //! Clusters that join, leave or are pinned while releases climb, and tiers without any.
 
 use super::*;
+use crate::model::Next;
 use crate::snapshot::SentNotice;
 
 /// All of bronze has finished 1.1.0, in one wave; qa runs it too.
@@ -195,4 +196,33 @@ fn a_climb_whose_last_cluster_leaves_soaks_and_finishes() {
     holds(&mut world, "bronze-1", "1.0.0");
     holds(&mut world, "bronze-2", "1.0.0");
     assert!(matches!(state(&look(&mut world, 4)), WaveState::Failed { .. }));
+}
+
+/// Under `restart` a newer release on the first tier ends a climb that has begun to move here.
+#[test]
+fn a_climb_that_was_given_up_moves_no_further() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+    let landed = Landed { at: ago(20), commit: None, by: None };
+    let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+    crate::conveyor::tests::on_qa(&mut world, "1.2.0", found);
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("qa", "1.2.0")]);
+    for (next, opens) in [(Next::NewestFinished, true), (Next::Restart, false)] {
+        world.policy.plugins[0].next = next;
+        assert_eq!(opened(&crate::plan(&world, noon())).is_some(), opens, "{next:?}");
+    }
+}
+
+/// What follows releases by itself catches up by itself.
+#[test]
+fn who_joins_a_tier_that_follows_gets_no_pull_request() {
+    let mut world = finished();
+    join(&mut world, "bronze-4", "1.0.0");
+    world.policy.plugins[0].tiers.remove(0);
+    bronze(&mut world).follows = true;
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+    bronze(&mut world).follows = false;
+    assert!(opened(&crate::plan(&world, noon())).is_some());
 }

@@ -84,7 +84,7 @@ impl Stage {
 
     fn at_pull(&mut self, who: &Person, plugin: &PluginName, tier: &TierName, act: PullAct) -> Result<(), Impossible> {
         // These may be said when it is merged, too: about what has landed, and between two slices.
-        let after_merge = matches!(act, PullAct::Fail { .. } | PullAct::Resume);
+        let after_merge = matches!(act, PullAct::Fail { .. } | PullAct::Resume | PullAct::Comment { .. });
         let open = self.world.hub.open_pull(plugin, tier);
         let last = || self.world.hub.last_pull(plugin, tier).filter(|_| after_merge);
         let Some(number) = open.or_else(last) else { return Err(self.nothing_open(plugin, tier)) };
@@ -95,6 +95,7 @@ impl Stage {
             PullAct::Close => hub::close(world, number, who),
             PullAct::Push => hub::push(world, number),
             PullAct::Hold { why } => hub::command(world, number, who, CommandKind::Hold { why }),
+            PullAct::Comment { what } => hub::command(world, number, who, what),
             PullAct::Resume => hub::command(world, number, who, CommandKind::Resume),
             PullAct::Fail { why } => hub::command(world, number, who, CommandKind::Fail { why }),
             PullAct::Draft { draft } => hub::draft(world, number, draft),

@@ -1,0 +1,203 @@
+//! P3: what the rarer keys ask of an opening or a merge: pins (S5), `after`, `cooldown`, `next: every`, pauses,
+//! announcements, tiers that follow by themselves.
+
+use decide::{ClusterName, PluginName};
+use decide::ledger::Purpose;
+use decide::model::{Empty, Next};
+use decide::plan::Proposal;
+use decide::snapshot::{CommandKind, Pull, Read, Snapshot};
+use jiff::{SignedDuration, Timestamp};
+use semver::Version;
+
+use super::{Kept, Watch, plain, shown_base};
+use crate::world::{Spot, World};
+
+impl Watch {
+    /// What has to hold before a pull request is opened or gets another release.
+    pub(super) fn may_begin(
+        &mut self,
+        world: &mut World,
+        kept: &Kept,
+        shown: &Snapshot,
+        proposal: &Proposal,
+        moved: bool,
+    ) {
+        let spot = (proposal.plugin.clone(), proposal.tier.clone());
+        let version = plain(&proposal.to);
+        if world.tier(&spot).follows {
+            self.fails(world, format!("P3 opens {} {version} on {}, which follows by itself", spot.0, spot.1));
+        }
+        self.leaves_pinned(world, shown, &spot, &version, &proposal.members);
+        if moved || proposal.written.is_some() {
+            return;
+        }
+        self.comes_after(world, kept, shown, &spot, &version);
+        if proposal.part.slice > 0 {
+            self.paused(world, &spot, &version, proposal);
+        } else if proposal.part.purpose == Purpose::Promotion && world.rung(&spot.1) == 0 {
+            self.cooled(world, shown, &spot, &version);
+            self.skips_none(world, kept, shown, &spot, &version);
+        }
+    }
+
+    /// S5: pinned clusters are none of the bot's.
+    pub(super) fn leaves_pinned(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        spot: &Spot,
+        version: &Version,
+        members: &[ClusterName],
+    ) {
+        if let Some(pinned) = members.iter().find(|name| is_pinned(shown, &spot.0, name, world.ours())) {
+            self.fails(world, format!("S5 moves {pinned} to {} {version} on {}, though it is pinned", spot.0, spot.1));
+        }
+    }
+
+    /// `after`: the plugins before it are done on this tier, and run what is asked.
+    fn comes_after(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, spot: &Spot, version: &Version) {
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        let mut missing = Vec::new();
+        for after in &policy.after {
+            let there = (after.plugin.clone(), spot.1.clone());
+            let mut versions = shown_base(world, shown, &there).unwrap_or_default();
+            versions.dedup();
+            let one = versions.first().cloned();
+            if versions.len() > 1 {
+                missing.push(format!("{} is under way", after.plugin));
+            }
+            // The only versions that are asked for in these worlds.
+            let enough = |running: &Version| *running >= Version::new(1, 0, 1);
+            if after.version.is_some() && !versions.iter().all(enough) {
+                missing.push(format!("{} runs {one:?}", after.plugin));
+            }
+            if let Some(one) = one.filter(|_| world.losses == 0) {
+                let by_bot = world.base[&there].iter().any(|place| place.by_bot && place.version == one);
+                if by_bot && !kept.met.contains_key(&(there, one.clone())) {
+                    missing.push(format!("{} {one} has not finished", after.plugin));
+                }
+            }
+        }
+        for what in missing {
+            self.fails(world, format!("P3 opens {} {version} on {}, though {what}", spot.0, spot.1));
+        }
+    }
+
+    /// `cooldown`: so long after the first release that is taken together with this one came out, at least.
+    fn cooled(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        let (cooldown, hotfix) = (policy.cooldown, is_hotfix(shown, spot, version));
+        let begun = self.opened.keys().any(|(there, known, _)| there == spot && known >= version);
+        let running = shown_base(world, shown, spot).unwrap_or_default().into_iter().max();
+        if cooldown.is_zero() || hotfix || begun || running.is_none() || world.losses > 0 {
+            return;
+        }
+        let newer = world.releases[&spot.0].values().filter(|release| Some(&release.version) > running.as_ref());
+        let first = newer.filter(|release| release.version <= *version || !release.yanked).map(|r| r.published).min();
+        if first.is_some_and(|first| world.now < first + cooldown - slack(world)) {
+            self.fails(world, format!("P3 opens {} {version} on {} within the cooldown", spot.0, spot.1));
+        }
+    }
+
+    /// `next: every`: no release that nothing is wrong with is passed over.
+    fn skips_none(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, spot: &Spot, version: &Version) {
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        if policy.next != Next::Every || is_hotfix(shown, spot, version) || world.losses > 0 {
+            return;
+        }
+        let Some(running) = shown_base(world, shown, spot).unwrap_or_default().into_iter().max() else { return };
+        let tried = |known: &Version| self.opened.keys().any(|(there, opened, _)| there.0 == spot.0 && opened == known);
+        let clean = |known: &Version| {
+            let release = &world.releases[&spot.0][known];
+            let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
+            let checked = policy.checks.is_empty() || (release.green && world.now >= release.checked);
+            listed.into_iter().any(|release| plain(&release.version) == *known)
+                && !release.retagged
+                && checked
+                && !tried(known)
+                && policy.blocks.is_empty()
+                && !world.releases[&spot.0].values().any(|other| {
+                    other.version < *known && other.first_digest == release.first_digest
+                })
+        };
+        let failed = kept.failed.keys().any(|(there, _)| there == spot);
+        let accepted = world.accepted(&spot.0);
+        let between = accepted.into_iter().filter(|known| *known > running && known < version);
+        let skipped = between.filter(clean).min();
+        if let Some(skipped) = skipped.filter(|_| !failed) {
+            self.fails(world, format!("P3 opens {} {version} on {} and skips {skipped}", spot.0, spot.1));
+        }
+    }
+
+    /// Pauses between slices: the time has passed, or somebody has said the word.
+    fn paused(&mut self, world: &mut World, spot: &Spot, version: &Version, proposal: &Proposal) {
+        let part = &proposal.part;
+        let earlier: Vec<ClusterName> = part.partition.iter().take(part.slice as usize).flatten().cloned().collect();
+        let moved = world.places_of(spot, &earlier).filter(|place| place.version == *version && place.by_bot);
+        let Some(since) = moved.map(|place| place.since).max() else { return };
+        let pauses = part.pauses.get(part.slice as usize).into_iter().flatten();
+        let (mut length, mut asked) = (SignedDuration::ZERO, false);
+        for pause in pauses {
+            match pause {
+                Some(pause) => length += *pause,
+                None => asked = true,
+            }
+        }
+        let says = |pull: &crate::pulls::PullRequest| {
+            pull.commands.iter().any(|command| {
+                command.what == CommandKind::Resume
+                    && command.allowed == Read::Known(true)
+                    && command.at + slack(world) >= since
+            })
+        };
+        let said = world.pulls.iter().filter(|pull| pull.spot == *spot).any(says);
+        if (asked && !said) || world.now + slack(world) < since + length {
+            self.fails(world, format!("P3 opens {} {version} on {} before its pause is over", spot.0, spot.1));
+        }
+    }
+
+    /// `announce`: nothing is merged sooner after people were told.
+    pub(super) fn announced_long_ago(&mut self, world: &mut World, shown: &Snapshot, seen: &Pull, spot: &Spot) {
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        let announce = policy.tiers.iter().find(|tier| tier.name == spot.1).unwrap().announce;
+        if !announce.is_zero() && world.now + slack(world) < seen.opened_at + announce {
+            self.fails(world, format!("P3 merges {} of {} on {} too soon after it was announced", seen.number, spot.0, spot.1));
+        }
+    }
+}
+
+/// How far our clock may be off now, or may have been.
+pub(super) fn slack(world: &World) -> SignedDuration {
+    let skews = world.scenario.happenings.iter().any(|(at, what)| {
+        matches!(what, crate::scenario::Happening::Skew { minutes, .. }
+            if *at <= world.now && world.now <= *at + SignedDuration::from_mins(*minutes as i64) + SignedDuration::from_hours(48))
+    });
+    SignedDuration::from_secs(if skews { 7_200 } else { 1 })
+}
+
+/// Whether the file that was shown names a release as a hotfix.
+pub(super) fn is_hotfix(shown: &Snapshot, spot: &Spot, version: &Version) -> bool {
+    let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0);
+    policy.is_some_and(|policy| policy.hotfixes.iter().any(|hotfix| plain(&hotfix.version) == *version))
+}
+
+/// The tier below that releases have to finish: one without clusters is passed where the file says so.
+pub(super) fn below(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Spot> {
+    let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0)?;
+    let clusters = shown.clusters.known();
+    let mut rung = world.rung(&spot.1);
+    loop {
+        rung = rung.checked_sub(1)?;
+        let tier = &policy.tiers[rung];
+        let nobody = clusters.is_some_and(|all| !all.iter().any(|cluster| tier.select.matches(&cluster.labels)));
+        if tier.empty == Empty::Error || !nobody {
+            return Some((spot.0.clone(), tier.name.clone()));
+        }
+    }
+}
+
+/// Whether the file that was shown pins a cluster for a plugin.
+pub(super) fn is_pinned(shown: &Snapshot, plugin: &PluginName, cluster: &ClusterName, now: Timestamp) -> bool {
+    let policy = shown.policy.plugins.iter().find(|known| known.name == *plugin);
+    policy.is_some_and(|policy| policy.pins.iter().any(|pin| crate::people::holds(pin, cluster, now)))
+}
