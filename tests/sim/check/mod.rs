@@ -288,12 +288,7 @@ fn shown_base(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Versio
 }
 
 /// The same of some of its clusters; a file of the whole tier is everybody's.
-fn shown_base_of(
-    world: &World,
-    shown: &Snapshot,
-    spot: &Spot,
-    members: &[ClusterName],
-) -> Option<Vec<Version>> {
+fn shown_base_of(world: &World, shown: &Snapshot, spot: &Spot, members: &[ClusterName]) -> Option<Vec<Version>> {
     let places = shown_places(world, shown, spot)?.into_iter();
     let of = places.filter(|(cluster, _)| cluster.as_ref().is_none_or(|name| members.contains(name)));
     Some(of.map(|(_, version)| version).collect())
@@ -306,7 +301,7 @@ fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<(Opt
         // What runs there is what the clusters say.
         let readings = &shown.plugins[&spot.0].readings;
         let says = |name: ClusterName| {
-            let running = readings.get(&name)?.first()?.running.as_ref().map(plain)?;
+            let running = readings.of(&name).first()?.fact.running.as_ref().map(plain)?;
             Some((Some(name), running))
         };
         return soak::selected(world, shown, spot).into_iter().map(says).collect();

@@ -52,7 +52,8 @@ impl Watch {
         let rule = &tier.health;
         let look = looked_at(world, (shown, now), spot, members, &version, tier);
         // Who came late is judged apart.
-        let alone = !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
+        let alone =
+            !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
         let watched = kept.met.get(&key).is_none_or(|met| alone && now < *met + tier.watch);
         if look.given_up > rule.max_failures && watched && tier.on_failure != OnFailure::Stall {
             kept.failed.entry(key.clone()).or_insert(now);
@@ -100,19 +101,19 @@ impl Watch {
             let members = place.cluster.clone().map_or_else(|| world.members(&spot.1), |cluster| vec![cluster]);
             let late = now + keys::slack(world) >= place.since + tier.health.progress_deadline;
             let well = |member: &ClusterName| {
-                let reading = readings.get(member).and_then(|all| all.first());
+                let reading = readings.of(member).first().map(decide::readings::Row::reading);
                 reading.is_some_and(|reading| match reading.health {
-                    Health::Healthy => same_content(world, spot, &place.version, reading) && !late,
+                    Health::Healthy => same_content(world, spot, &place.version, &reading) && !late,
                     Health::Degraded | Health::Failed => false,
                     _ => !late,
                 })
             };
             let fine = |member: &ClusterName| {
-                let reading = readings.get(member).and_then(|all| all.first());
+                let reading = readings.of(member).first().map(decide::readings::Row::reading);
                 reading.is_some_and(|reading| {
                     reading.health == Health::Healthy
                         && reading.running.as_ref().map(plain).as_ref() == Some(&place.version)
-                        && same_content(world, spot, &place.version, reading)
+                        && same_content(world, spot, &place.version, &reading)
                         && reading.observed_at + tier.health.max_age >= now
                 })
             };
