@@ -233,6 +233,10 @@ impl PartialOrd for Version {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
+        // Most versions that are compared are spelled alike.
+        if Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text {
+            return Ordering::Equal;
+        }
         self.0.number.cmp_precedence(&other.0.number)
     }
 }

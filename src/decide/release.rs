@@ -82,10 +82,15 @@ fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
 pub(crate) fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
     let base = desk.base(&tier.name);
     let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
-    let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
-    let mut running: Vec<&Version> = places.filter_map(|place| place.version.known()).collect();
-    running.dedup(); // neighbours mostly hold the same
-    let mut running: Vec<Version> = running.into_iter().cloned().chain(ends).collect();
+    let mut running: Vec<Version> = match desk.everywhere(&tier.name) {
+        Some(version) if desk.policy.pins.is_empty() => [version].into_iter().chain(ends).collect(),
+        Some(_) | None => {
+            let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
+            let mut held: Vec<&Version> = places.filter_map(|place| place.version.known()).collect();
+            held.dedup(); // neighbours mostly hold the same
+            held.into_iter().cloned().chain(ends).collect()
+        }
+    };
     running.sort();
     running.dedup();
     running

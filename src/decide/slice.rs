@@ -74,6 +74,9 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
         return None;
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    if desk.everywhere(&tier.name).as_ref() == Some(&version) {
+        return None;
+    }
     let behind = |place: &&Place| place.version.known().is_some_and(|there| *there < version);
     let places = desk.places(&tier.name).into_iter().filter(behind);
     let behind: Vec<ClusterName> = places.filter_map(|place| place.cluster.clone()).collect();

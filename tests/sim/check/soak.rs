@@ -101,19 +101,19 @@ impl Watch {
             let members = place.cluster.clone().map_or_else(|| world.members(&spot.1), |cluster| vec![cluster]);
             let late = now + keys::slack(world) >= place.since + tier.health.progress_deadline;
             let well = |member: &ClusterName| {
-                let reading = readings.of(member).first().map(|row| row.reading());
-                reading.as_ref().is_some_and(|reading| match reading.health {
-                    Health::Healthy => same_content(world, spot, &place.version, reading) && !late,
+                let reading = readings.of(member).first().map(decide::readings::Row::reading);
+                reading.is_some_and(|reading| match reading.health {
+                    Health::Healthy => same_content(world, spot, &place.version, &reading) && !late,
                     Health::Degraded | Health::Failed => false,
                     _ => !late,
                 })
             };
             let fine = |member: &ClusterName| {
-                let reading = readings.of(member).first().map(|row| row.reading());
-                reading.as_ref().is_some_and(|reading| {
+                let reading = readings.of(member).first().map(decide::readings::Row::reading);
+                reading.is_some_and(|reading| {
                     reading.health == Health::Healthy
                         && reading.running.as_ref().map(plain).as_ref() == Some(&place.version)
-                        && same_content(world, spot, &place.version, reading)
+                        && same_content(world, spot, &place.version, &reading)
                         && reading.observed_at + tier.health.max_age >= now
                 })
             };

@@ -1,0 +1,99 @@
+//! What all plugins share while one plan is made, and what each of them takes of it.
+
+use alloc::vec::Vec;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::gate::after::Pages;
+use crate::ledger::{Frozen, PluginLedger};
+use crate::snapshot::{PullState, Snapshot};
+use crate::{PluginName, TierName};
+
+/// What all plugins share while one plan is made: caps that one of them may use up.
+pub(crate) struct Shared {
+    /// Pull requests of the bot that are open, or will be by this plan.
+    pub open_pulls: u32,
+    /// Clusters that the bot's merges changed, with the time of each landing; as much later as the
+    /// clocks differ, since landings have the hub's time.
+    pub changed: Vec<(Timestamp, u32)>,
+    /// Tiers on which this plan opens a pull request.
+    pub opening: Vec<(PluginName, TierName)>,
+    /// Pages of plugins that this plan has decided and others wait for.
+    pub pages: Pages,
+    /// What people have frozen by commands.
+    pub freezes: Vec<Frozen>,
+}
+
+/// Over which time the cap of changed clusters counts.
+pub(crate) const CAP_SPAN: SignedDuration = SignedDuration::from_hours(1);
+
+impl Shared {
+    pub(crate) fn count(snapshot: &Snapshot, now: Timestamp) -> Self {
+        let open_pulls = snapshot
+            .plugins
+            .values()
+            .filter_map(|facts| facts.pulls.known())
+            .flatten()
+            .filter(|pull| pull.state == PullState::Open)
+            .count();
+        let changed = snapshot
+            .ledger
+            .plugins
+            .values()
+            .flat_map(|page| page.tiers.values().flatten())
+            .filter_map(|wave| {
+                let at = wave.landed.as_ref().map_or(wave.merging.as_ref()?.at, |landed| landed.at);
+                let at = at + snapshot.hub.skew.abs();
+                wave.merging.as_ref()?;
+                (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
+            })
+            .collect();
+        let open_pulls = u32::try_from(open_pulls).unwrap_or(u32::MAX);
+        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
+    }
+
+    /// How far it was used up before a plugin is decided.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { open_pulls: self.open_pulls, changed: self.changed.len(), opening: self.opening.len() }
+    }
+
+    /// What a plugin took since then.
+    pub(crate) fn since(&self, mark: &Mark, plugin: &PluginName) -> Taken {
+        Taken {
+            open_pulls: self.open_pulls - mark.open_pulls,
+            changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
+            opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
+            page: self.pages.get(plugin).cloned(),
+        }
+    }
+
+    /// Takes what a plugin took when it was decided.
+    pub(crate) fn take(&mut self, plugin: &PluginName, taken: &Taken) {
+        self.open_pulls = self.open_pulls.saturating_add(taken.open_pulls);
+        self.changed.extend_from_slice(&taken.changed);
+        self.opening.extend_from_slice(&taken.opening);
+        self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
+    }
+
+    /// Clusters changed within the span before `now`.
+    pub(crate) fn changed_lately(&self) -> u32 {
+        self.changed.iter().fold(0, |sum, (_, clusters)| sum.saturating_add(*clusters))
+    }
+}
+
+/// How far what all share was used up at one moment.
+pub(crate) struct Mark {
+    open_pulls: u32,
+    changed: usize,
+    opening: usize,
+}
+
+/// What one plugin took of what all share.
+#[derive(Default)]
+pub(crate) struct Taken {
+    open_pulls: u32,
+    changed: Vec<(Timestamp, u32)>,
+    opening: Vec<(PluginName, TierName)>,
+    /// Its page, where another plugin waits for it.
+    page: Option<PluginLedger>,
+}
