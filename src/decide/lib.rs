@@ -25,6 +25,7 @@ mod hotfix;
 pub mod ids;
 mod landing;
 pub mod ledger;
+mod leftover;
 mod member;
 pub mod model;
 pub mod plan;

@@ -10,7 +10,7 @@ use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, conveyor, cooldown, hotfix, release, report, rollback, settle};
+use crate::{Reason, Version, conveyor, cooldown, hotfix, leftover, release, report, rollback, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -132,9 +132,9 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     findings.push(gate::health::of_earlier_slices(desk, tier, wave));
     let passes = findings.iter().all(|finding| finding.verdict.lets_through()) && wave.converged.is_some();
     let leftover = desk.open_pull(&tier.name);
-    if let Some(pull) = leftover.filter(|pull| is_known(desk, tier, pull)) {
+    if let Some(pull) = leftover.filter(|pull| leftover::is_known(desk, tier, pull)) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
-        tidy_up(desk, rung, pull);
+        leftover::tidy_up(desk, rung, pull);
         report::landed(desk, rung, wave);
     } else if passes {
         desk_alarms(desk, &findings);
@@ -148,12 +148,6 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         desk_alarms(desk, &findings);
         report::between(desk, rung, wave, findings);
     }
-}
-
-/// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
-fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
-    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
 }
 
 /// Writes an open pull request anew, with this content.
@@ -275,17 +269,8 @@ fn withdraw(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>, 
         return;
     }
     desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() }));
-    close(desk, rung, pull, why);
+    leftover::close(desk, rung, pull, why);
     report::withdrawn(desk, rung, &wave.version);
-}
-
-fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: Reason) {
-    if let Some(pull) = pull.filter(|pull| pull.state == PullState::Open) {
-        let plugin = desk.plugin().clone();
-        let tier = desk.policy.tiers[rung].name.clone();
-        desk.act(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why });
-        desk.look_again();
-    }
 }
 
 /// A tier without a wave: take the next release, if there is one.
@@ -297,9 +282,9 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         return;
     }
     if let Some(pull) = leftover
-        && moot(desk, rung, pull)
+        && leftover::moot(desk, rung, pull)
     {
-        tidy_up(desk, rung, pull);
+        leftover::tidy_up(desk, rung, pull);
         report::idle(desk, rung);
         return;
     }
@@ -314,7 +299,7 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
                 beside_the_turn(desk, rung, version, portion);
                 return;
             }
-            (Some(pull), _) => tidy_up(desk, rung, pull),
+            (Some(pull), _) => leftover::tidy_up(desk, rung, pull),
             (None, None) => {}
         }
         match slice::early_wave(desk, tier).cloned() {
@@ -369,38 +354,6 @@ fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal
         Some(_) | None => {}
     }
     desk.look_again();
-}
-
-/// Whether somebody put the release of an open pull request on the base branch past it, or a slice of
-/// it failed: what comes then has a pull request of its own.
-fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
-    let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
-    waves
-        .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
-        .any(|wave| wave.landed.is_some() || (wave.part.slice > 0 && wave.failed.is_some()))
-}
-
-/// A pull request of ours that is open though its wave is over: the closing was cut off. One that
-/// no wave knows waits until a release is ready for this tier.
-fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
-    let tier = &desk.policy.tiers[rung];
-    let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
-        if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
-            let (version, tier) = (wave.version.clone(), tier.name.clone());
-            return Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() });
-        }
-        match (&wave.withdrawn, &wave.superseded, &wave.landed) {
-            (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
-            (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
-            // Somebody put the release on the base branch past its pull request.
-            (None, None, Some(_)) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
-            (None, None, None) => None,
-        }
-    });
-    if let Some(why) = why {
-        close(desk, rung, Some(pull), why);
-    }
 }
 
 /// Moves the open pull request to `version`, or writes it anew.

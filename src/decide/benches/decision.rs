@@ -1,8 +1,6 @@
-//! What one decision costs over the fleet that design goals name: 200 plugins, 2,000 clusters, four
-//! tiers, so 400,000 readings, each of which is judged. Beside it a plain scan over the same readings:
-//! the bound that no decision can beat. The last lines give the ratio, the memory of a reading, what a
-//! decision costs after one changed reading, and the whole decision over a fleet with a file for each
-//! cluster, soaking and at rest.
+//! What one decision costs over the fleet that design goals name: 200 plugins, 2,000 clusters, four tiers,
+//! so 400,000 readings, each of which is judged; beside it a plain scan over them, which no decision beats.
+//! The last lines: ratio, memory, one changed reading, and fleets with a file per cluster.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 use std::collections::BTreeMap;

@@ -1,0 +1,56 @@
+//! Pull requests of ours that are open though their wave is over, or that no wave knows, and how they
+//! are closed. What takes their place is decided in `tiers`.
+
+use crate::Reason;
+use crate::desk::Desk;
+use crate::model::Tier;
+use crate::plan::Action;
+use crate::snapshot::{Pull, PullState};
+
+/// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
+pub(crate) fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
+    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
+}
+
+/// Whether somebody put the release of an open pull request on the base branch past it, or a slice of
+/// it failed: what comes then has a pull request of its own.
+pub(crate) fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
+    let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
+    waves
+        .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
+        .any(|wave| wave.landed.is_some() || (wave.part.slice > 0 && wave.failed.is_some()))
+}
+
+/// A pull request of ours that is open though its wave is over: the closing was cut off. One that
+/// no wave knows waits until a release is ready for this tier.
+pub(crate) fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
+    let tier = &desk.policy.tiers[rung];
+    let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
+        if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
+            let (version, tier) = (wave.version.clone(), tier.name.clone());
+            return Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() });
+        }
+        match (&wave.withdrawn, &wave.superseded, &wave.landed) {
+            (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
+            (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
+            // Somebody put the release on the base branch past its pull request.
+            (None, None, Some(_)) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
+            (None, None, None) => None,
+        }
+    });
+    if let Some(why) = why {
+        close(desk, rung, Some(pull), why);
+    }
+}
+
+/// Closes a pull request that is still open, with the reason.
+pub(crate) fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: Reason) {
+    if let Some(pull) = pull.filter(|pull| pull.state == PullState::Open) {
+        let plugin = desk.plugin().clone();
+        let tier = desk.policy.tiers[rung].name.clone();
+        desk.act(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why });
+        desk.look_again();
+    }
+}
