@@ -107,7 +107,12 @@ impl Question {
                 [row] if order.plainly_healthy(row) => Ok(row.since_stamp()),
                 rows => match judge(self, order.order, cluster, rows, now) {
                     MemberState::Healthy { since } => Ok(Stamp::maybe(since)),
-                    other => Err(other),
+                    other @ (MemberState::NotAsked
+                    | MemberState::Progressing(_)
+                    | MemberState::Suspended(_)
+                    | MemberState::Unknown(_)
+                    | MemberState::Degraded(_)
+                    | MemberState::Failed(_)) => Err(other),
                 },
             };
             match state {
