@@ -1,8 +1,8 @@
 //! People edit the policy file while releases climb, in both directions.
 
-use decide::{PluginName, TierName};
 use decide::model::{Empty, Force, Hotfix, Merge, MergeRule, OnFailure, Tier};
 use decide::selector::{Expression, Operator};
+use decide::{PluginName, TierName};
 use jiff::SignedDuration;
 
 use crate::scenario::Edit;

@@ -157,7 +157,9 @@ fn mends(world: &World, cluster: &ClusterName, plugin: &PluginName) -> bool {
     let policy = world.policy.plugins.iter().find(|known| known.name == *plugin);
     let tier = world.tier_of(cluster);
     let tier = policy.and_then(|policy| policy.tiers.iter().find(|known| Some(&known.name) == tier.as_ref()));
-    world.is_calm() && world.scenario.mode == Mode::Answered && tier.is_some_and(|tier| tier.on_failure == OnFailure::Stall)
+    world.is_calm()
+        && world.scenario.mode == Mode::Answered
+        && tier.is_some_and(|tier| tier.on_failure == OnFailure::Stall)
 }
 
 /// Disturbances end; what a bad release broke stays broken.

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use decide::constraint::Constraint;
-use decide::model::{
-    After, Block, Empty, Merge, Next, OnFailure, Pin, PluginPolicy, Promote, Step, Strategy, Tier,
-};
+use decide::model::{After, Block, Empty, Merge, Next, OnFailure, Pin, PluginPolicy, Promote, Step, Strategy, Tier};
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
 use decide::window::{ClosedDays, Cron, Range, Windows};
@@ -227,7 +225,8 @@ fn constraint(text: &str) -> Constraint {
 fn stocktaking(rng: &mut Rng) -> Windows {
     let from = rng.range(1, 20) as i8;
     let date = |day| jiff::civil::date(2026, 3, day);
-    let closed = ClosedDays { from: date(from), to: date(from + rng.range(0, 4) as i8), why: "stocktaking".to_string() };
+    let closed =
+        ClosedDays { from: date(from), to: date(from + rng.range(0, 4) as i8), why: "stocktaking".to_string() };
     Windows { closed: vec![closed], ..Windows::always(zone(rng)) }
 }
 

@@ -1,8 +1,8 @@
 //! What people do: they release, review, hold, close, push, merge by hand, and edit the policy.
 
+use decide::ledger::Purpose;
 use decide::model::{Freeze, Hotfix, Merge, OnFailure, Tier};
 use decide::snapshot::{Breaking, BreakingFact, CommandKind, MissingValue, ReviewVerdict};
-use decide::ledger::Purpose;
 use decide::{ClusterName, Digest, Person, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;

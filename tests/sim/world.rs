@@ -281,7 +281,6 @@ impl World {
         self.base[spot].iter().map(|place| place.version.clone()).min()
     }
 
-
     pub fn tier_of(&self, cluster: &ClusterName) -> Option<TierName> {
         let known = self.inventory.iter().find(|known| known.name == *cluster)?;
         Some(TierName::new(known.labels["tier"].clone()))
@@ -468,6 +467,16 @@ impl Published {
             missing_values: Vec::new(),
         };
         let first_digest = shown.digest.clone().unwrap();
-        Self { version, shown, first_digest, retagged: false, yanked: false, published: at, checked: at, green: true, quality }
+        Self {
+            version,
+            shown,
+            first_digest,
+            retagged: false,
+            yanked: false,
+            published: at,
+            checked: at,
+            green: true,
+            quality,
+        }
     }
 }

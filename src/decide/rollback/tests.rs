@@ -364,7 +364,8 @@ fn a_stalled_tier_waits_until_all_are_healthy_and_then_soaks_anew() {
 #[test]
 fn what_came_back_finishes_no_tier() {
     let mut world = ready();
-    let finished = |world: &Snapshot| crate::conveyor::tests::doings(world).iter().any(|doing| doing.starts_with("merge"));
+    let finished =
+        |world: &Snapshot| crate::conveyor::tests::doings(world).iter().any(|doing| doing.starts_with("merge"));
     assert!(finished(&world));
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
     let below = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();

@@ -51,12 +51,19 @@ impl Watch {
 fn covered(world: &World, shown: &Snapshot, spot: &Spot, version: &Version) -> Vec<String> {
     let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
     let below = policy.tiers.iter().take_while(|tier| tier.name != spot.1);
-    let covering: Vec<_> = below.filter(|tier| tier.approvals.covers.contains(&spot.1)).map(|tier| &tier.name).collect();
+    let covering: Vec<_> =
+        below.filter(|tier| tier.approvals.covers.contains(&spot.1)).map(|tier| &tier.name).collect();
     let merged = |pull: &&PullRequest| pull.closed.as_ref().is_some_and(|end| end.merged.is_some());
-    let given = world.pulls.iter().filter(|pull| {
-        pull.spot.0 == spot.0 && covering.contains(&&pull.spot.1) && pull.bot_version == *version
-    });
-    given.filter(merged).map(|pull| pull.shown(world)).filter(|pull| objectors(pull).is_empty()).flat_map(|pull| yeses(world, &pull)).collect()
+    let given = world
+        .pulls
+        .iter()
+        .filter(|pull| pull.spot.0 == spot.0 && covering.contains(&&pull.spot.1) && pull.bot_version == *version);
+    given
+        .filter(merged)
+        .map(|pull| pull.shown(world))
+        .filter(|pull| objectors(pull).is_empty())
+        .flat_map(|pull| yeses(world, &pull))
+        .collect()
 }
 
 /// People whose approval counts for the head that the bot wrote.

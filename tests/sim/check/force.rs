@@ -23,7 +23,8 @@ fn asked(world: &World, shown: &Snapshot, pull: &PullRequest, tier: &Tier) -> Op
     let ended: Option<Vec<Timestamp>> = pull.members.iter().map(ended).collect();
     let Some(by) = ended.filter(|_| late).and_then(|ended| ended.into_iter().max()) else { return tier.force.clone() };
     let days = |days: i64| SignedDuration::from_hours(24 * days);
-    let own = tier.force.clone().unwrap_or(Force { after: SignedDuration::MAX, notice: vec![days(14), days(3), days(1)] });
+    let own =
+        tier.force.clone().unwrap_or(Force { after: SignedDuration::MAX, notice: vec![days(14), days(3), days(1)] });
     let left = by.duration_since(pull.opened_at).max(SignedDuration::ZERO);
     Some(Force { after: own.after.min(left), ..own })
 }

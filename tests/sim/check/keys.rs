@@ -1,11 +1,11 @@
 //! P3: what the rarer keys ask of an opening or a merge: pins (S5), `after`, `cooldown`, `next: every`, pauses,
 //! announcements, tiers that follow by themselves.
 
-use decide::{ClusterName, PluginName};
 use decide::ledger::Purpose;
 use decide::model::{Empty, Next};
 use decide::plan::Proposal;
 use decide::snapshot::{CommandKind, Pull, Read, Snapshot};
+use decide::{ClusterName, PluginName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -116,9 +116,9 @@ impl Watch {
                 && checked
                 && !tried(known)
                 && policy.blocks.is_empty()
-                && !world.releases[&spot.0].values().any(|other| {
-                    other.version < *known && other.first_digest == release.first_digest
-                })
+                && !world.releases[&spot.0]
+                    .values()
+                    .any(|other| other.version < *known && other.first_digest == release.first_digest)
         };
         let failed = kept.failed.keys().any(|(there, _)| there == spot);
         let accepted = world.accepted(&spot.0);
@@ -161,7 +161,10 @@ impl Watch {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
         let announce = policy.tiers.iter().find(|tier| tier.name == spot.1).unwrap().announce;
         if !announce.is_zero() && world.now + slack(world) < seen.opened_at + announce {
-            self.fails(world, format!("P3 merges {} of {} on {} too soon after it was announced", seen.number, spot.0, spot.1));
+            self.fails(
+                world,
+                format!("P3 merges {} of {} on {} too soon after it was announced", seen.number, spot.0, spot.1),
+            );
         }
     }
 }

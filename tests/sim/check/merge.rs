@@ -21,9 +21,8 @@ impl Watch {
         forced: bool,
     ) {
         let facts = &shown.plugins[&spot.0];
-        let owners = world.tier(spot).approvals.code_owners
-            && world.rule_of(seen.number.0) == Merge::Approved
-            && !forced;
+        let owners =
+            world.tier(spot).approvals.code_owners && world.rule_of(seen.number.0) == Merge::Approved && !forced;
         let unread = [
             ("the inventory", shown.clusters.known().is_none()),
             ("the releases", facts.releases.known().is_none()),

@@ -291,12 +291,7 @@ fn shown_base(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Versio
 }
 
 /// The same of some of its clusters; a file of the whole tier is everybody's.
-fn shown_base_of(
-    world: &World,
-    shown: &Snapshot,
-    spot: &Spot,
-    members: &[ClusterName],
-) -> Option<Vec<Version>> {
+fn shown_base_of(world: &World, shown: &Snapshot, spot: &Spot, members: &[ClusterName]) -> Option<Vec<Version>> {
     let places = shown_places(world, shown, spot)?.into_iter();
     let of = places.filter(|(cluster, _)| cluster.as_ref().is_none_or(|name| members.contains(name)));
     Some(of.map(|(_, version)| version).collect())

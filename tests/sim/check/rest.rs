@@ -84,7 +84,9 @@ impl Watch {
                 force.notice.iter().fold(force.after, |sum, before| sum + *before)
             });
             let pauses = match &tier.strategy {
-                Strategy::Canary { steps } => steps.iter().map(paused).fold(SignedDuration::ZERO, |sum, pause| sum + pause),
+                Strategy::Canary { steps } => {
+                    steps.iter().map(paused).fold(SignedDuration::ZERO, |sum, pause| sum + pause)
+                }
                 _ => SignedDuration::ZERO,
             };
             grace

@@ -52,7 +52,8 @@ impl Watch {
         let rule = &tier.health;
         let look = looked_at(world, (shown, now), spot, members, &version, tier);
         // Who came late is judged apart.
-        let alone = !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
+        let alone =
+            !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
         let watched = kept.met.get(&key).is_none_or(|met| alone && now < *met + tier.watch);
         if look.given_up > rule.max_failures && watched && tier.on_failure != OnFailure::Stall {
             kept.failed.entry(key.clone()).or_insert(now);
