@@ -57,7 +57,8 @@ fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
     }
     let Base::Uniform(running) = base else { return };
     let standing = desk.page.wave(&tier.name, &running);
-    if standing.is_some_and(|wave| wave.landed.is_some() && !wave.is_over()) {
+    let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
+    if standing.is_some_and(|wave| wave.landed.is_some() && !wave.is_over() && somebody(wave)) {
         desk.look_again();
     }
 }

@@ -71,7 +71,7 @@ impl World {
         let asked = policy.map_or(&[][..], |policy| policy.checks.as_slice());
         let there = self.releases[plugin].values().filter(|release| !release.yanked);
         let unread = self.cannot_read(Unreadable::Checks);
-        let shown = |release: &crate::world::Published| {
+        let shown = |release: &crate::releases::Published| {
             let checks = match unread {
                 true => Read::Unread("the checks do not answer".to_string()),
                 false => Read::Known(asked.iter().map(|name| release.check(name, self.now)).collect()),
@@ -196,7 +196,7 @@ fn silence(at: Timestamp) -> Reading {
     }
 }
 
-impl crate::world::Published {
+impl crate::releases::Published {
     /// How a check of the releasing commit stands.
     fn check(&self, name: &str, now: Timestamp) -> RequiredCheck {
         let state = match (now >= self.checked, self.green) {

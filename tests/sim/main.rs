@@ -14,6 +14,7 @@ mod look;
 mod people;
 mod planted;
 mod pulls;
+mod releases;
 mod rng;
 mod run;
 mod scenario;

@@ -9,8 +9,9 @@ use semver::Version;
 
 use crate::fleet::{self, Condition};
 use crate::pulls::{BOT, OTHER_BOT, OWNERS, STRANGER, WRITER};
+use crate::releases::Published;
 use crate::scenario::{Happening, Mode, Opinion};
-use crate::world::{Absence, Due, Published, Spot, World};
+use crate::world::{Absence, Due, Spot, World};
 
 fn minutes(minutes: u64) -> SignedDuration {
     SignedDuration::from_mins(minutes as i64)

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use decide::model::Policy;
-use decide::snapshot::{Cluster, Release};
-use decide::{ClusterName, Digest, PluginName, TierName};
+use decide::snapshot::Cluster;
+use decide::{ClusterName, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -13,6 +13,7 @@ use crate::branch::Branch;
 use crate::fleet::Running;
 use crate::hand::Written;
 use crate::pulls::PullRequest;
+use crate::releases::Published;
 use crate::rng::Rng;
 use crate::scenario::{Happening, Lie, Mode, Quality, Scenario, Unreadable};
 use crate::tally::Tally;
@@ -61,23 +62,6 @@ pub struct World {
     pub tally: Tally,
     queue: BTreeMap<(Timestamp, u64), Due>,
     queued: u64,
-}
-
-/// One release at the source.
-#[derive(Clone, Debug)]
-pub struct Published {
-    pub version: Version,
-    /// As the source shows it.
-    pub shown: Release,
-    /// What was published first under this version.
-    pub first_digest: Digest,
-    pub retagged: bool,
-    pub yanked: bool,
-    pub published: Timestamp,
-    /// When the checks of its commit end, and whether they are green then.
-    pub checked: Timestamp,
-    pub green: bool,
-    pub quality: Quality,
 }
 
 /// One file of the base branch.
@@ -451,32 +435,6 @@ impl World {
             self.note(format!("{} {last} is published, the last one", plugin.name));
             let release = Published::new(&plugin.name, last, Quality::Good, false, self.now);
             self.publish(&plugin.name, release);
-        }
-    }
-}
-
-impl Published {
-    pub fn new(plugin: &PluginName, version: Version, quality: Quality, marked_breaking: bool, at: Timestamp) -> Self {
-        let digest = format!("sha256:{:064x}", Rng::fate(1, &[plugin.as_str(), &version.to_string()]).next());
-        let shown = Release {
-            version: version.to_string().parse().unwrap(),
-            digest: Some(Digest::new(digest)),
-            marked_breaking,
-            checks: decide::snapshot::Read::Known(Vec::new()),
-            breaking: Vec::new(),
-            missing_values: Vec::new(),
-        };
-        let first_digest = shown.digest.clone().unwrap();
-        Self {
-            version,
-            shown,
-            first_digest,
-            retagged: false,
-            yanked: false,
-            published: at,
-            checked: at,
-            green: true,
-            quality,
         }
     }
 }

@@ -31,10 +31,14 @@ pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) ->
 /// The latest of what was announced, start and period without the hub's outages, and each notice
 /// with its distance. It never moves earlier.
 pub(crate) fn deadline(grace: &Grace, force: &Force, ledger: &Ledger, now: Timestamp) -> Timestamp {
-    let out = ledger.outages.iter().fold(SignedDuration::ZERO, |sum, outage| {
-        let (from, to) = (outage.from.max(grace.since), outage.to.min(now));
-        if to > from { sum + to.duration_since(from) } else { sum }
-    });
+    // Two processes may have noted the same outage: no time counts twice.
+    let mut outages: Vec<_> = ledger.outages.iter().map(|outage| (outage.from, outage.to.min(now))).collect();
+    outages.sort();
+    let (mut out, mut counted) = (SignedDuration::ZERO, grace.since);
+    for (from, to) in outages {
+        out += to.duration_since(from.max(counted)).max(SignedDuration::ZERO);
+        counted = counted.max(to);
+    }
     let told = grace.notices.iter().map(|notice| notice.at + notice.before);
     told.chain([grace.deadline, grace.since + force.after + out]).max().unwrap_or(grace.deadline)
 }
@@ -376,6 +380,20 @@ mod tests {
         let report = crate::plan(&world, noon());
         let wave = report.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
         assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));
+    }
+
+    #[test]
+    fn an_outage_that_two_processes_noted_counts_once() {
+        let grace = Grace { since: ago(60), deadline: ago(60), notices: Vec::new() };
+        let force = Force { after: SignedDuration::from_mins(60), notice: Vec::new() };
+        let of = |spans: &[(i64, i64)]| {
+            let outages = spans.iter().map(|(from, to)| Outage { from: ago(*from), to: ago(*to) }).collect();
+            deadline(&grace, &force, &Ledger { outages, ..Ledger::default() }, noon())
+        };
+        let later = |minutes| noon() + SignedDuration::from_mins(minutes);
+        assert_eq!(of(&[(40, 20), (35, 15)]), later(25));
+        assert_eq!(of(&[(35, 15), (40, 20), (38, 30)]), later(25));
+        assert_eq!(of(&[(40, 35), (20, 10), (90, 55)]), later(20));
     }
 
     #[test]

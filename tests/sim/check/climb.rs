@@ -153,7 +153,9 @@ impl Watch {
         let digest = |version: &Version| world.release(&spot.0, version).map(|release| release.first_digest.clone());
         let newer = running.iter().max().is_some_and(|highest| highest < version);
         let retagged = world.release(&spot.0, version).is_some_and(|release| release.retagged);
-        let same = newer && !retagged && running.iter().all(|there| digest(there) == digest(version));
+        // Beside a pinned cluster with other content it is not all the same.
+        let pinned = !policy.pins.is_empty();
+        let same = newer && !retagged && !pinned && running.iter().all(|there| digest(there) == digest(version));
         for (wrong, why) in [(blocked, "is blocked"), (red, "has checks that are not green"), (same, "is there")] {
             if wrong {
                 self.fails(world, format!("P2 takes {} {version} to {}, which {why}", spot.0, spot.1));

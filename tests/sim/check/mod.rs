@@ -139,7 +139,10 @@ impl Watch {
                 self.grace_runs(world, kept, snapshot, &spot, tier);
             }
         }
-        self.deadlines_stand(world, ledger);
+        // What was not pushed when somebody else was first, nobody was told.
+        if let Some(pushed) = world.branch.tip().map(|push| push.ledger.clone()) {
+            self.deadlines_stand(world, &pushed);
+        }
         self.books_are_true(world, kept, ledger);
     }
 

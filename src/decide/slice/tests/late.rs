@@ -246,3 +246,20 @@ fn a_merged_slice_whose_cluster_has_left_has_not_failed() {
     }
     assert!(!failed(&world));
 }
+
+/// A tier that nobody is on any more, and whose file still holds a version, keeps nobody awake.
+#[test]
+fn a_tier_without_clusters_rings_no_bell() {
+    let mut world = ready();
+    world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap().clear();
+    let landed = Landed { at: ago(900), commit: None, by: None };
+    old(&mut world, Change::Found { members: vec!["bronze-1".into()], digest: None, landed });
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    bronze(&mut world).empty = crate::model::Empty::Pass;
+    assert!(crate::plan(&world, noon()).alarm.is_some(), "it soaks");
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() == "qa-1"),
+        Read::Unread(_) => unreachable!(),
+    }
+    assert_eq!(crate::plan(&world, noon()).alarm, None);
+}
