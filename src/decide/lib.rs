@@ -14,6 +14,7 @@ pub mod constraint;
 mod conveyor;
 mod cooldown;
 mod cut;
+mod dates;
 mod desk;
 mod expiry;
 mod follow;
