@@ -15,6 +15,7 @@ pub mod constraint;
 mod conveyor;
 mod cooldown;
 mod cut;
+mod dates;
 mod desk;
 mod expiry;
 mod fleet;

@@ -10,11 +10,11 @@ use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Mergeable, Pull, PullState};
-use crate::{Reason, Version, conveyor, cooldown, hotfix, leftover, release, report, rollback, settle};
+use crate::{Reason, Version, conveyor, cooldown, dates, hotfix, leftover, release, report, rollback, settle};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
-    wake_at_dates(desk);
+    dates::wake(desk);
     for rung in 0..desk.policy.tiers.len() {
         let tier = &desk.policy.tiers[rung];
         let troubles = gate::preconditions(desk, tier);
@@ -32,17 +32,6 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
             free_tier(desk, rung);
         }
         watch_what_runs(desk, tier);
-    }
-}
-
-/// Dates of the file at which something begins or ends without a bell: pins, clusters ahead of their tier,
-/// versions that expire.
-fn wake_at_dates(desk: &mut Desk<'_>) {
-    let policy = desk.policy;
-    let pins = policy.pins.iter().filter_map(|pin| pin.until);
-    let early = policy.tiers.iter().flat_map(|tier| &tier.early).filter_map(|early| early.until);
-    for at in pins.chain(early).chain(policy.expires.iter().map(|expiry| expiry.at)) {
-        desk.wake(at, Reason::LookAgain);
     }
 }
 
