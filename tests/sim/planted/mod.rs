@@ -11,7 +11,7 @@ use crate::{Planner, draw, first_of};
 
 /// Worlds within which each bug has to be found; by a quick look, and by a thorough one.
 #[cfg(test)]
-pub const QUICK: u64 = 8;
+pub const QUICK: u64 = 4;
 #[cfg(not(test))]
 pub const BUDGET: u64 = 4_000;
 
