@@ -25,6 +25,11 @@ export function same(seen, wanted, what) {
   if (a !== b) throw new Error(`${what}: seen ${a}, wanted ${b}`);
 }
 
+/** Closes a page or a browser, and waits no longer than ten seconds: Chromium sometimes never answers. */
+export async function shut(what) {
+  await Promise.race([what.close(), new Promise((done) => setTimeout(done, 10_000))]);
+}
+
 /** A browser in a profile of its own. The first start on a machine may hang on a cold disk: asked again. */
 async function launched(options, tries = 3) {
   for (let left = tries; ; left -= 1) {
@@ -83,8 +88,10 @@ export async function browse(walk, options = {}) {
     await page.screenshot({ path: join(folder, "failure.png"), fullPage: true }).catch(() => {});
     throw new Error(`on ${page.url()} (see failure.png): ${error.message}; complaints: ${JSON.stringify(complained())}`, { cause: error });
   } finally {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true });
+    await shut(context);
+    rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
+    // A browser that did not go keeps this process no longer; Playwright takes it along.
+    setTimeout(() => process.exit(), 3_000).unref();
   }
 }
 
