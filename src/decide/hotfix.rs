@@ -74,7 +74,6 @@ mod tests {
     use crate::WaveState;
     use crate::conveyor::tests::{doings, finished_above, on_qa, publish, soaking};
     use crate::ledger::{Change, Grace, Soaked};
-    use crate::model::Freeze;
     use crate::snapshot::{SentNotice, Snapshot};
     use crate::testing::*;
     use crate::window::{Range, Windows};
@@ -230,14 +229,7 @@ mod tests {
         assert!(matches!(finding.verdict, Verdict::Waived { .. }));
         assert_eq!(finding.because.to_string(), "a hotfix (CVE-2026-1), though the window of the tier is closed");
         let mut frozen = world(through);
-        frozen.policy.freezes.push(Freeze {
-            why: "audit".into(),
-            by: None,
-            tiers: Vec::new(),
-            plugins: Vec::new(),
-            select: None,
-            until: None,
-        });
+        freeze_all(&mut frozen);
         assert!(!merges(&crate::plan(&frozen, noon())));
         // Force waives approvals and nothing else: it waits for the window.
         let mut over = unapproved();

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ledger::{Announced, Change, Head, Landed, Seen};
-use crate::model::{Force, Merge, MergeRule, Policy, Soak, Tier};
+use crate::model::{Force, Freeze, Merge, MergeRule, Policy, Soak, Tier};
 use crate::plan::{Action, Finding, Gate, Plan, Verdict};
 use crate::selector::Selector;
 use crate::snapshot::{
@@ -232,6 +232,11 @@ pub(crate) fn edit(world: &mut Snapshot, change: impl FnOnce(&mut Pull)) {
         Read::Known(pulls) => change(&mut pulls[0]),
         Read::Unread(_) => unreachable!(),
     }
+}
+
+/// Freezes everything, without an end.
+pub(crate) fn freeze_all(world: &mut Snapshot) {
+    world.policy.freezes.push(Freeze { why: "audit".into(), ..Freeze::default() });
 }
 
 pub(crate) fn bronze(world: &mut Snapshot) -> &mut Tier {

@@ -69,14 +69,7 @@ fn what_has_expired_is_left_without_approval() {
             "a freeze",
             |w| {
                 expire(w, "<1.1", 1);
-                w.policy.freezes.push(crate::model::Freeze {
-                    why: "audit".into(),
-                    by: None,
-                    tiers: Vec::new(),
-                    plugins: Vec::new(),
-                    select: None,
-                    until: None,
-                });
+                freeze_all(w);
             },
             false,
         ),

@@ -197,17 +197,6 @@ mod tests {
         assert!(matches!(says(&over(), Gate::Approvals).verdict, Verdict::Waived { .. }));
     }
 
-    fn freeze() -> crate::model::Freeze {
-        crate::model::Freeze {
-            why: "audit".into(),
-            by: None,
-            tiers: Vec::new(),
-            plugins: Vec::new(),
-            select: None,
-            until: None,
-        }
-    }
-
     /// 1.1.0 on qa.
     fn below(world: &mut Snapshot) -> &mut Wave {
         let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
@@ -304,7 +293,7 @@ mod tests {
                     });
                 }
             }),
-            ("a freeze", |w| w.policy.freezes.push(freeze())),
+            ("a freeze", freeze_all),
             ("the tier below has not finished it", |w| below(w).finished = None),
             ("the tier below found it wanting afterwards", |w| {
                 below(w).failed = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
