@@ -450,7 +450,7 @@ fn ledger() -> Ledger {
     ledger
 }
 
-fn snapshot() -> Snapshot {
+pub(crate) fn snapshot() -> Snapshot {
     let policy = policy();
     let facts = |plugin: &PluginPolicy| {
         let facts = PluginFacts {

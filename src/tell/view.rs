@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use decide::ledger::Wave;
 use decide::model::Freeze;
-use decide::{ClusterName, Plan, PluginName, PullNumber, Snapshot, TierName, Version};
+use decide::{ClusterName, Entry, Ledger, Plan, PluginName, PullNumber, Snapshot, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -102,7 +102,7 @@ pub struct View {
     pub plan: Plan,
     /// The newest wave of each version on each tier as the ledger has it, for timelines.
     pub history: BTreeMap<(PluginName, TierName), Vec<Wave>>,
-    /// Freezes of the policy file.
+    /// Freezes of the policy file, and those that people set by commands.
     pub freezes: Vec<Freeze>,
     /// When the facts were read.
     pub looked: Timestamp,
@@ -122,9 +122,9 @@ impl View {
         Self {
             name: name.to_string(),
             links: Links::of(repo, snapshot),
-            plan,
             history: history.collect(),
-            freezes: snapshot.policy.freezes.clone(),
+            freezes: freezes(snapshot, &plan, looked),
+            plan,
             looked,
             trouble: snapshot.policy_problem.as_ref().map(|why| format!("the newest policy file has errors: {why}")),
             done: None,
@@ -140,5 +140,63 @@ impl View {
     /// What the ledger says of a version on a tier.
     pub(crate) fn wave(&self, plugin: &PluginName, tier: &TierName, version: &Version) -> Option<&Wave> {
         self.history.get(&(plugin.clone(), tier.clone()))?.iter().rev().find(|wave| wave.version == *version)
+    }
+}
+
+/// What stops merges: the freezes of the file, and those by command that hold when this look ends.
+fn freezes(snapshot: &Snapshot, plan: &Plan, now: Timestamp) -> Vec<Freeze> {
+    let mut ledger = Ledger { freezes: snapshot.ledger.freezes.clone(), ..Ledger::default() };
+    for record in &plan.entries {
+        if let Entry::Frozen(_) | Entry::Thawed(_) = &record.entry {
+            ledger.apply(&record.entry);
+        }
+    }
+    let commanded = ledger.freezes.into_iter().filter(|frozen| frozen.holds(now)).map(|frozen| Freeze {
+        why: frozen.why,
+        by: Some(frozen.by),
+        tiers: frozen.tier.into_iter().collect(),
+        plugins: frozen.plugin.into_iter().collect(),
+        select: None,
+        until: frozen.until,
+    });
+    snapshot.policy.freezes.iter().cloned().chain(commanded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use decide::ledger::{Frozen, Lifted};
+    use decide::plan::{Record, Urgency};
+
+    use super::*;
+    use crate::tell::fixture;
+
+    #[test]
+    fn a_freeze_by_command_is_shown_while_it_holds() {
+        let now = fixture::now();
+        let frozen = Frozen {
+            plugin: None,
+            tier: Some("gold".into()),
+            by: "noor".into(),
+            at: now,
+            why: "incident 42".to_string(),
+            until: None,
+            pull: PullNumber(7),
+            lifted: None,
+        };
+        let shown = |frozen: Frozen| {
+            let mut snapshot = fixture::snapshot();
+            snapshot.policy.freezes.clear();
+            // Set at this very look, then remembered.
+            let record = Record { entry: Entry::Frozen(frozen.clone()), urgency: Urgency::Transition };
+            let fresh = freezes(&snapshot, &Plan { entries: vec![record], ..Plan::default() }, now);
+            snapshot.ledger.freezes.push(frozen);
+            assert_eq!(freezes(&snapshot, &Plan::default(), now), fresh);
+            fresh
+        };
+        let [freeze] = &shown(frozen.clone())[..] else { panic!("one freeze") };
+        assert_eq!((freeze.why.as_str(), freeze.tiers.len(), freeze.plugins.len()), ("incident 42", 1, 0));
+        assert_eq!(shown(Frozen { until: Some(now), ..frozen.clone() }), []);
+        assert_eq!(shown(Frozen { lifted: Some(Lifted { by: "kim".into(), at: now }), ..frozen }), []);
     }
 }
