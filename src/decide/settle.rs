@@ -48,7 +48,8 @@ fn first_sights(desk: &mut Desk<'_>) {
 fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(pulls) = desk.pulls(&tier.name) else { return };
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    let Some(pull) = own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls)) else { return };
+    let own = own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls));
+    let Some(pull) = own.or_else(|| unclaimed(desk, tier, &wave)) else { return };
     if wave.pull.is_none() {
         let announced = Announced { number: pull.number, at: pull.opened_at };
         desk.record(&tier.name, &wave.version, Change::Announced(announced));
@@ -96,6 +97,15 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
     }
     let by_us = |pull: &Pull| matches!(&pull.state, PullState::Closed { by, .. } if by.as_ref() == Some(&desk.snapshot.hub.bot));
     pulls.iter().rfind(|pull| pull.number == number && !by_us(pull)).copied()
+}
+
+/// The open pull request of the tier, where the wave knows none and no other wave says it is its own. What
+/// its head was and when it was opened by whose clock, a ledger that was rolled back may not tell.
+fn unclaimed<'a>(desk: &Desk<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull> {
+    let pull = desk.open_pull(&tier.name).filter(|_| wave.pull.is_none())?;
+    let claims = |wave: &Wave| wave.pull.as_ref().is_some_and(|known| known.number == pull.number);
+    let claimed = desk.page.tiers.get(&tier.name).into_iter().flatten().any(claims);
+    (!claimed).then_some(pull)
 }
 
 /// Clusters that a climb had for members and that the tier has no more, or only pinned.

@@ -29,7 +29,12 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
     let start = start + rng.minutes(0, 21 * 24 * 60);
     let calm = start + SignedDuration::from_hours(24 * days as i64);
     let rungs = rng.range(3, 4) as usize;
-    let max_age = SignedDuration::from_mins(*rng.pick(&[5, 20, 60, 60, 120]));
+    let max_age = match *rng.pick(&[5, 20, 60, 60, 120]) {
+        // Where a look is due every few minutes, a world takes as long as ten others.
+        5 if !Rng::fate(seed, &["every few minutes"]).chance(10) => 40,
+        minutes => minutes,
+    };
+    let max_age = SignedDuration::from_mins(max_age);
     let windows = rng.chance(30).then(|| windows(&mut rng, true));
     let mut tiers: Vec<Tier> = TIERS[4 - rungs..]
         .iter()

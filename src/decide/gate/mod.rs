@@ -127,7 +127,8 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     troubles
 }
 
-fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+/// A cluster that this tier selects and another one, too, with both.
+pub(crate) fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
     if !desk.fleet.overlap(desk.at) {
         return None;
     }
@@ -149,7 +150,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
         after::opening(desk, &desk.policy.tiers[rung]),
         release::members(desk, rung),
         slice::finding(desk, &desk.policy.tiers[rung]),
-        limits::opening(desk),
+        limits::opening(desk, &desk.policy.tiers[rung]),
     ]
 }
 
