@@ -113,7 +113,7 @@ mod tests {
             found.into_iter().map(|(name, at)| (name.to_string(), at)).collect::<Vec<_>>()
         };
         assert_eq!(asked(&[]), []);
-        assert_eq!(asked(&[landed.clone()]), [("smoke.yml".to_string(), at(5))]);
+        assert_eq!(asked(std::slice::from_ref(&landed)), [("smoke.yml".to_string(), at(5))]);
         assert_eq!(asked(&[landed, Change::Finished(at(9))]), []);
     }
 }

@@ -166,7 +166,8 @@ fn a_workflow_is_dispatched_once_and_the_next_slice_waits_for_it() {
 
 #[test]
 fn a_run_that_fails_or_takes_too_long_fails_the_wave() {
-    let worlds: [(&str, fn(&mut Snapshot), &str); 3] = [
+    type World = (&'static str, fn(&mut Snapshot), &'static str);
+    let worlds: [World; 3] = [
         (
             "red",
             |w| {
