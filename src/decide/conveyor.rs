@@ -200,6 +200,7 @@ pub(crate) mod tests {
             Action::Merge { tier, version, .. } => format!("merge {version} on {tier}"),
             Action::Close { tier, why, .. } => format!("close {tier}: {why}"),
             Action::Notice { tier, .. } => format!("notice on {tier}"),
+            Action::Dispatch { tier, workflow, .. } => format!("dispatch {workflow} for {tier}"),
         };
         plan.actions.iter().map(doing).collect()
     }

@@ -138,6 +138,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
+            None if wave.part.slice > 0 && wave.withdrawn.is_some() => taken_back(desk, tier, &wave),
             Some(_) | None => {}
         }
     }
@@ -151,6 +152,10 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
+        afterwards::fail(desk, tier, wave, why);
+        return;
+    }
+    if let Some(why) = gate::verify::settle(desk, tier, wave) {
         afterwards::fail(desk, tier, wave, why);
         return;
     }
@@ -207,6 +212,14 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
         let healthy_for = SignedDuration::ZERO;
         let soaked = Soaked { healthy_for, until: desk.now, paused: true, ailing, begun: None };
         desk.record_progress(&tier.name, &wave.version, Change::Soaked(soaked));
+    }
+}
+
+/// Before a slice that was taken back comes again, what is to come of the one before it may be verified.
+fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
+    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back().cloned();
+    if let Some(why) = earlier.and_then(|earlier| gate::verify::settle(desk, tier, &earlier)) {
+        afterwards::fail(desk, tier, wave, why);
     }
 }
 

@@ -134,9 +134,11 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
             None => open(desk, rung, wave.version.clone(), next),
         }
     } else {
+        let dispatch = gate::verify::dispatch(desk, tier, wave, &next, &findings).filter(|_| leftover.is_none());
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
         desk_alarms(desk, &findings);
         report::between(desk, rung, wave, findings);
+        dispatch.into_iter().for_each(|action| desk.act(action));
     }
 }
 

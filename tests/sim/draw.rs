@@ -135,7 +135,14 @@ fn in_slices(seed: u64, plugin: &mut PluginPolicy) {
             let max_update = *rng.pick(&[MaxUpdate::Count(1), MaxUpdate::Count(2), MaxUpdate::Percent(50)]);
             tier.strategy = if rng.chance(30) {
                 let pause = Step::Pause(Some(rng.minutes(5, 300)));
-                Strategy::Canary { steps: vec![Step::SetWeight(20), pause, Step::SetWeight(60)] }
+                let mut steps = vec![Step::SetWeight(20), pause, Step::SetWeight(60)];
+                let mut fate = Rng::fate(seed, &["verify", plugin.name.as_str(), tier.name.as_str()]);
+                if fate.chance(50) {
+                    let timeout = fate.minutes(60, 180);
+                    steps
+                        .insert(fate.range(1, 3) as usize, Step::Verify { workflow: "smoke.yml".to_string(), timeout });
+                }
+                Strategy::Canary { steps }
             } else {
                 Strategy::RollingUpdate { max_update }
             };

@@ -17,6 +17,7 @@ mod pulls;
 mod releases;
 mod rng;
 mod run;
+mod runs;
 mod scenario;
 mod shrink;
 mod tally;

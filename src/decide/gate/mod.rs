@@ -17,6 +17,7 @@ pub(crate) mod limits;
 pub(crate) mod pause;
 pub(crate) mod release;
 pub(crate) mod tier_below;
+pub(crate) mod verify;
 pub(crate) mod window;
 
 use alloc::string::ToString;

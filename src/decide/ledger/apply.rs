@@ -67,6 +67,10 @@ impl PluginLedger {
                 waves.push(Wave { heads, left, ..Wave::begun(version.clone(), members.as_slice().into(), head.at) });
                 waves.last_mut()
             }
+            (Change::Verified { id, .. }, Some(_)) => {
+                let dispatched = |wave: &&mut Wave| wave.verifications.iter().any(|known| known.id == *id);
+                waves.iter_mut().rev().filter(|wave| wave.version == *version).find(dispatched)
+            }
             (_, Some(index)) => waves.get_mut(index),
             (_, None) => None,
         };
@@ -120,6 +124,15 @@ impl Wave {
                 self.landed = Some(landed.clone());
             }
             Change::Converged(at) => self.converged = Some(*at),
+            Change::Dispatching(verification) => {
+                if !self.verifications.iter().any(|known| known.id == verification.id) {
+                    self.verifications.push(verification.clone());
+                }
+            }
+            Change::Verified { id, at } => {
+                let known = self.verifications.iter_mut().find(|known| known.id == *id);
+                known.into_iter().for_each(|known| known.passed = known.passed.or(Some(*at)));
+            }
             Change::Soaked(soaked) => self.soak = Some(*soaked),
             Change::LetThrough(through) => self.let_through = Some(through.clone()),
             Change::Finished(at) => self.finished = Some(*at),

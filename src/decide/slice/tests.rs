@@ -24,6 +24,7 @@ use crate::{Action, Entry, PullNumber, Sha};
 mod early;
 mod failure;
 mod late;
+mod verify;
 
 const CLUSTERS: [&str; 3] = ["bronze-1", "bronze-2", "bronze-3"];
 

@@ -279,7 +279,7 @@ impl Watch {
 }
 
 /// A version without the planner's type.
-fn plain(version: &Shown) -> Version {
+pub fn plain(version: &Shown) -> Version {
     version.as_str().trim_start_matches('v').parse().unwrap()
 }
 
