@@ -174,7 +174,8 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
-    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back) {
+    let apart = slice::apart(desk, tier).is_some();
+    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back && !apart) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, rung, pull, newer, None);
@@ -191,7 +192,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
-    } else if standing.rewrite && pull.state == PullState::Open {
+    } else if standing.rewrite && pull.state == PullState::Open && !apart {
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
         let proposal = again(desk, rung, wave, standing.stale && !standing.outgrown);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });

@@ -129,3 +129,26 @@ fn who_was_ahead_does_not_keep_the_others_back() {
     let turn = opened(&crate::plan(&world, noon())).expect("the tier's turn");
     assert_eq!((turn.to, turn.part.purpose), (version("1.2.0"), Purpose::Promotion));
 }
+
+/// Under `restart` a newer release on the first tier takes the place of what they would get.
+#[test]
+fn nobody_gets_ahead_what_was_abandoned() {
+    let opens = |next: crate::model::Next, newest: &str| {
+        let mut world = ahead();
+        world.policy.plugins[0].next = next;
+        let landed = Landed { at: ago(5), commit: None, by: None };
+        let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+        let entry = Entry::Wave { plugin: "app".into(), tier: "qa".into(), version: version(newest), change: found };
+        world.ledger.apply(&entry);
+        match (&mut facts(&mut world).base, place("qa", newest)) {
+            (Read::Known(base), (tier, places)) => drop(base.insert(tier, places)),
+            (Read::Unread(_), _) => unreachable!(),
+        }
+        let versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
+        facts(&mut world).releases = Read::Known(versions.iter().map(|text| release(text)).collect());
+        opened(&crate::plan(&world, noon())).map(|early| early.to.to_string())
+    };
+    use crate::model::Next::{NewestFinished, Restart};
+    assert_eq!(opens(NewestFinished, "1.3.0").as_deref(), Some("1.2.0"));
+    assert_eq!(opens(Restart, "1.3.0"), None);
+}
