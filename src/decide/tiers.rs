@@ -244,14 +244,20 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
         return Some(Reason::Superseded { by });
     }
     let tier = desk.policy.tiers.get(rung)?;
-    let nobody = desk.still(tier, &wave.own()).is_empty();
-    nobody.then(|| Reason::NoMembers { tier: tier.name.clone() })
+    if desk.still(tier, &wave.own()).is_empty() {
+        return Some(Reason::NoMembers { tier: tier.name.clone() });
+    }
+    // Who is ahead no more waits for the tier's turn, and does not keep it from others.
+    let early = wave.part.purpose == Purpose::Early;
+    let finding = early.then(|| gate::tier_below::of_early(desk, rung, &wave.own(), &wave.version))?;
+    (!finding.verdict.lets_through()).then_some(finding.because)
 }
 
-/// Takes an open wave back. A branch that somebody edited is theirs and stays.
+/// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as it is open.
 fn withdraw(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>, why: Reason) {
     let tier = &desk.policy.tiers[rung];
-    let ours = pull.is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
+    let open = |pull: &&Pull| pull.state == PullState::Open;
+    let ours = pull.filter(open).is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
     if !ours {
         let findings = pull.map(|pull| gate::findings(desk, rung, wave, pull, &Standing::of(desk, rung, wave, pull)));
         if let (Some(pull), Some(findings)) = (pull, findings) {

@@ -152,3 +152,29 @@ fn nobody_gets_ahead_what_was_abandoned() {
     assert_eq!(opens(NewestFinished, "1.3.0").as_deref(), Some("1.2.0"));
     assert_eq!(opens(Restart, "1.3.0"), None);
 }
+
+/// An open pull request of clusters that are ahead no more keeps the tier's turn from nobody.
+#[test]
+fn past_its_end_what_is_open_is_taken_back() {
+    let closes = |until: Option<Timestamp>, finished: bool| {
+        let mut world = ahead();
+        let early = opened(&crate::plan(&world, noon())).unwrap();
+        let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+        let Proposal { from, digest, part, members, .. } = early;
+        write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
+        let shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
+        facts(&mut world).pulls = Read::Known(vec![Pull { version: Some(version("1.2.0")), ..shown }]);
+        bronzes(&mut world).early[0].until = until;
+        if finished {
+            finish_staging(&mut world);
+        }
+        let plan = crate::plan(&world, noon());
+        plan.actions.into_iter().find_map(|action| match action {
+            Action::Close { why, .. } => Some(why.to_string()),
+            _ => None,
+        })
+    };
+    assert_eq!(closes(None, false), None);
+    assert_eq!(closes(Some(noon()), false).as_deref(), Some("1.2.0 has not finished staging"));
+    assert_eq!(closes(Some(noon()), true), None);
+}
