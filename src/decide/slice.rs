@@ -116,10 +116,12 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     (!members.is_empty()).then_some((version, Portion { part, members }))
 }
 
-/// The newest wave of clusters ahead of their tier that is on the base branch and not over.
+/// The newest wave of clusters ahead of their tier that is on the base branch and not over. Once the others get
+/// the same release, it is their wave that is judged, and this one waits for nothing any more.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
-    let mut waves = desk.page.tiers.get(&tier.name)?.iter().rev();
-    waves.find(|wave| wave.part.purpose == Purpose::Early && wave.landed.is_some() && !wave.is_over())
+    let waves = desk.page.present(&tier.name).into_iter().rev();
+    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early;
+    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over())
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those

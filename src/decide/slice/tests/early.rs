@@ -178,3 +178,27 @@ fn past_its_end_what_is_open_is_taken_back() {
     assert_eq!(closes(Some(noon()), false).as_deref(), Some("1.2.0 has not finished staging"));
     assert_eq!(closes(Some(noon()), true), None);
 }
+
+/// The others have got the same release in their turn, while it still soaked on who is ahead.
+#[test]
+fn it_comes_to_rest_when_the_tier_has_finished() {
+    let mut world = ahead_landed();
+    assert!(crate::plan(&world, noon()).alarm.is_some(), "it soaks");
+    finish_staging(&mut world);
+    let turn = opened(&crate::plan(&world, noon())).unwrap();
+    let head = Head { commit: Sha::new("8".repeat(40)), at: ago(15) };
+    let Proposal { from, digest, part, members, .. } = turn;
+    for name in &members {
+        holds(&mut world, name.as_str(), "1.2.0");
+    }
+    for change in [
+        Change::Intent { from, digest, part, members, head },
+        Change::Landed(Landed { at: ago(15), commit: None, by: None }),
+        Change::Finished(ago(1)),
+    ] {
+        write(&mut world, "1.2.0", change);
+    }
+    let plan = crate::plan(&world, noon());
+    let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(matches!(shown.state, WaveState::Finished { .. }), "{:?}", shown.state);
+}
