@@ -190,6 +190,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
     ];
+    findings.extend(slice::apart(desk, tier));
     announced(desk, tier, wave, &mut findings);
     findings
 }
