@@ -110,10 +110,15 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
 
 /// The newer release for which a wave is abandoned under `restart`.
 pub(crate) fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
+    if hotfix::is_one(desk.policy, wave) { None } else { outdated(desk, &wave.version) }
+}
+
+/// The newer release that takes the place of one under `restart`, wherever it climbs.
+pub(crate) fn outdated(desk: &Desk<'_>, version: &Version) -> Option<Version> {
     match desk.policy.next {
         Next::NewestFinished | Next::Every => None,
-        Next::Restart if hotfix::is_one(desk.policy, wave) => None,
-        Next::Restart => target(desk).filter(|target| *target > wave.version && cooling(desk, 0, target).is_none()),
+        Next::Restart if hotfix::entry(desk.policy, version).is_some() => None,
+        Next::Restart => target(desk).filter(|target| target > version && cooling(desk, 0, target).is_none()),
     }
 }
 

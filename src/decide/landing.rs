@@ -48,7 +48,7 @@ fn departures(desk: &mut Desk<'_>, tier: &Tier) {
         }
         match slice::astray(desk, tier, &wave) {
             // We did: a rollback of ours has landed.
-            Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to)) => {}
+            Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to, &wave.version)) => {}
             Some(Astray::Back(_)) => {
                 let why = Reason::Reverted { version: wave.version.clone() };
                 desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
@@ -90,14 +90,17 @@ fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
     }
 }
 
-/// A version on the base branch that nobody recorded counts as landed now (house rule 3).
+/// A version on the base branch that nobody recorded counts as landed now (house rule 3). From here on it is
+/// spelled as its release is: whoever says that it runs may have added metadata, or left out the `v`.
 fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     // Members are fixed now: not while it is open whose some of them are.
     if gate::in_two_tiers(desk, tier).is_some() {
         return;
     }
     let Some(members) = desk.selected(tier) else { return };
-    let digest = desk.page.seen(running).and_then(|seen| seen.digest.clone());
+    let seen = desk.page.seen(running);
+    let digest = seen.and_then(|seen| seen.digest.clone());
+    let version = seen.map_or_else(|| running.clone(), |seen| seen.version.clone());
     let landed = Landed { at: desk.now, commit: None, by: None };
-    desk.record(&tier.name, running, Change::Found { members: members.to_vec(), digest, landed });
+    desk.record(&tier.name, &version, Change::Found { members: members.to_vec(), digest, landed });
 }

@@ -172,7 +172,8 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
-    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back) {
+    let apart = slice::apart(desk, tier).is_some();
+    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back && !apart) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, rung, pull, newer, None);
@@ -189,7 +190,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
-    } else if standing.rewrite && pull.state == PullState::Open {
+    } else if standing.rewrite && pull.state == PullState::Open && !apart {
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
         let proposal = again(desk, rung, wave, standing.stale && !standing.outgrown);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
@@ -256,8 +257,13 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
         return Some(Reason::Superseded { by });
     }
     let tier = desk.policy.tiers.get(rung)?;
-    let nobody = desk.still(tier, &wave.own()).is_empty();
-    nobody.then(|| Reason::NoMembers { tier: tier.name.clone() })
+    if desk.still(tier, &wave.own()).is_empty() {
+        return Some(Reason::NoMembers { tier: tier.name.clone() });
+    }
+    // Who is ahead no more waits for the tier's turn, and does not keep it from others.
+    let early = wave.part.purpose == Purpose::Early;
+    let finding = early.then(|| gate::tier_below::of_early(desk, rung, &wave.own(), &wave.version))?;
+    (!finding.verdict.lets_through()).then_some(finding.because)
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request

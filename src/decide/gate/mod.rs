@@ -199,6 +199,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
     if let Some(finding) = expiry::finding(desk, tier, wave) {
         findings.insert(2, finding);
     }
+    findings.extend(slice::apart(desk, tier));
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));
     }
