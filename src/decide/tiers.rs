@@ -134,9 +134,11 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
             None => open(desk, rung, wave.version.clone(), next),
         }
     } else {
+        let dispatch = gate::verify::dispatch(desk, tier, wave, &next, &findings).filter(|_| leftover.is_none());
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
         desk_alarms(desk, &findings);
         report::between(desk, rung, wave, findings);
+        dispatch.into_iter().for_each(|action| desk.act(action));
     }
 }
 
@@ -148,7 +150,7 @@ fn rewrite(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, port
 }
 
 fn open(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
-    desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+    desk.shared.openings.open();
     let proposal = proposal(desk, rung, version, portion, None);
     desk.act(Action::Open(proposal));
     desk.look_again();
@@ -166,11 +168,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     }
     let Some(pull) = pull else {
-        // The intent is written and the hub shows nothing: finish the opening that was cut off.
-        let proposal = again(desk, rung, wave, true);
-        report::opening(desk, rung, wave);
-        desk.act(Action::Open(proposal));
-        desk.look_again();
+        finish(desk, rung, wave);
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
@@ -198,6 +196,21 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }
+}
+
+/// The intent is written and the hub shows nothing: finishes the opening that was cut off, as soon as the
+/// cap of open ones has room for it.
+fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+    let room = gate::limits::finishing(desk);
+    if room.verdict.lets_through() {
+        let proposal = again(desk, rung, wave, true);
+        desk.shared.openings.finish();
+        report::opening(desk, rung, wave);
+        desk.act(Action::Open(proposal));
+    } else {
+        report::waiting(desk, rung, &wave.version, alloc::vec![room]);
+    }
+    desk.look_again();
 }
 
 fn merge(
@@ -253,11 +266,12 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     (!finding.verdict.lets_through()).then_some(finding.because)
 }
 
-/// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as it is open.
+/// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request
+/// is open.
 fn withdraw(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>, why: Reason) {
     let tier = &desk.policy.tiers[rung];
-    let open = |pull: &&Pull| pull.state == PullState::Open;
-    let ours = pull.filter(open).is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
+    let open = pull.filter(|pull| pull.state == PullState::Open);
+    let ours = open.is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
     if !ours {
         let findings = pull.map(|pull| gate::findings(desk, rung, wave, pull, &Standing::of(desk, rung, wave, pull)));
         if let (Some(pull), Some(findings)) = (pull, findings) {
@@ -345,7 +359,7 @@ fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal
     match leftover {
         Some(pull) if may => desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal }),
         None if may => {
-            desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+            desk.shared.openings.open();
             desk.act(Action::Open(proposal));
         }
         Some(_) | None => {}

@@ -3,6 +3,7 @@
 // A test may start processes and ask the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
+mod checks;
 mod freeze;
 mod ledger;
 mod settings;
@@ -10,3 +11,4 @@ mod slices;
 mod story;
 mod stubborn;
 mod support;
+mod verify;

@@ -16,6 +16,7 @@ use crate::pulls::PullRequest;
 use crate::rarely::{Later, Undigested};
 use crate::releases::Published;
 use crate::rng::Rng;
+use crate::runs::Run;
 use crate::scenario::{Happening, Lie, Quality, Scenario, Unreadable};
 use crate::tally::Tally;
 
@@ -38,6 +39,7 @@ pub struct World {
     pub releases: BTreeMap<PluginName, BTreeMap<Version, Published>>,
     pub base: BTreeMap<Spot, Vec<Place>>,
     pub pulls: Vec<PullRequest>,
+    pub runs: Vec<Run>,
     pub running: BTreeMap<(ClusterName, PluginName), Running>,
     pub vanished: BTreeMap<ClusterName, Absence>,
     pub lies: BTreeMap<ClusterName, (Timestamp, Lie)>,
@@ -154,6 +156,7 @@ impl World {
             releases: BTreeMap::new(),
             base: BTreeMap::new(),
             pulls: Vec::new(),
+            runs: Vec::new(),
             running: BTreeMap::new(),
             vanished: BTreeMap::new(),
             lies: BTreeMap::new(),

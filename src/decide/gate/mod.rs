@@ -17,6 +17,7 @@ pub(crate) mod limits;
 pub(crate) mod pause;
 pub(crate) mod release;
 pub(crate) mod tier_below;
+pub(crate) mod verify;
 pub(crate) mod window;
 
 use alloc::string::ToString;
@@ -127,7 +128,8 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     troubles
 }
 
-fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+/// A cluster that this tier selects and another one, too, with both.
+pub(crate) fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
     if !desk.fleet.overlap(desk.at) {
         return None;
     }
@@ -149,7 +151,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
         after::opening(desk, &desk.policy.tiers[rung]),
         release::members(desk, rung),
         slice::finding(desk, &desk.policy.tiers[rung]),
-        limits::opening(desk),
+        limits::opening(desk, &desk.policy.tiers[rung]),
     ]
 }
 

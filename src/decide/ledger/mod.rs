@@ -15,7 +15,7 @@ use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, 
 
 pub use wave::{
     Announced, Failed, ForceEvidence, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked,
-    Superseded, Wave, Withdrawn,
+    Superseded, Verification, Verify, Wait, Wave, Withdrawn,
 };
 
 /// The whole ledger of a repository.
@@ -268,6 +268,15 @@ pub enum Change {
     Landed(Landed),
     /// All members were healthy on it for the first time.
     Converged(Timestamp),
+    /// A workflow is about to be dispatched that verifies what has moved.
+    Dispatching(Verification),
+    /// It succeeded.
+    Verified {
+        /// Which.
+        id: String,
+        /// When that was seen.
+        at: Timestamp,
+    },
     /// The soak moved.
     Soaked(Soaked),
     /// The longest soak is over: what is missing or slow is not waited for.

@@ -52,6 +52,9 @@ pub struct Wave {
     /// When all members were first healthy on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Timestamp>,
+    /// Workflows that were dispatched to verify what has moved, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verifications: Vec<Verification>,
     /// How far the soak has come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soaked>,
@@ -95,6 +98,7 @@ impl Wave {
             merging: None,
             landed: None,
             converged: None,
+            verifications: Vec::new(),
             soak: None,
             finished: None,
             let_through: None,
@@ -186,9 +190,9 @@ pub struct Part {
     /// The clusters of every slice, fixed when the first one is opened; empty = one slice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition: Vec<Clusters>,
-    /// The pauses before each slice, in order; none = until somebody resumes. Empty = no pauses at all.
+    /// What is waited for before each slice, in order. Empty = nothing at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pauses: Vec<Vec<Option<SignedDuration>>>,
+    pub pauses: Vec<Vec<Wait>>,
     /// Failed members that were tolerated when the first slice was opened; none = as the tier says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
@@ -218,6 +222,43 @@ impl Part {
         let before: usize = sizes.iter().take(self.slice as usize).sum();
         Some((before + 1, before + size, sizes.iter().sum()))
     }
+}
+
+/// What is waited for before a slice, beside the health of those that have moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Wait {
+    /// A workflow of the hub has to succeed.
+    Verify(Verify),
+    /// A time; none = until somebody resumes.
+    Pause(Option<SignedDuration>),
+}
+
+/// A workflow that verifies what has moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Its file.
+    pub workflow: String,
+    /// How long it may take.
+    pub timeout: SignedDuration,
+}
+
+/// A workflow that the bot dispatched, or was about to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verification {
+    /// What its run is found by; no other one has it.
+    pub id: String,
+    /// Before which slice, from 0.
+    pub slice: u32,
+    /// Which of the waits before that slice, from 0.
+    pub step: u32,
+    /// When it was about to be dispatched.
+    pub at: Timestamp,
+    /// When its success was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Timestamp>,
 }
 
 /// What a wave is for.

@@ -25,6 +25,7 @@ mod early;
 mod failure;
 mod late;
 mod shared;
+mod verify;
 
 const CLUSTERS: [&str; 3] = ["bronze-1", "bronze-2", "bronze-3"];
 

@@ -29,6 +29,17 @@ pub struct Found {
     pub home: Option<String>,
     /// The author marked it as breaking.
     pub marked_breaking: bool,
+    /// What it says of the commit that it was made from.
+    pub origin: Origin,
+}
+
+/// What a chart says of the commit that it was made from: untrusted text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Addresses of repositories, the one that it names for this purpose first.
+    pub sources: Vec<String>,
+    /// The revision in it.
+    pub revision: Option<String>,
 }
 
 /// A future that a trait object returns.

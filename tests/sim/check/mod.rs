@@ -51,6 +51,8 @@ pub struct Watch {
     opening_now: u32,
     busy_plans: u32,
     losses: u32,
+    /// The push of which the deadlines are kept.
+    read: Option<u64>,
     /// Merges asked for without the missing approvals.
     pub forced: u32,
     looks: u64,
@@ -155,10 +157,7 @@ impl Watch {
                 self.grace_runs(world, kept, snapshot, &spot, tier);
             }
         }
-        // What was not pushed when somebody else was first, nobody was told.
-        if let Some(pushed) = world.branch.tip().map(|push| push.ledger.clone()) {
-            self.deadlines_stand(world, &pushed);
-        }
+        self.deadlines_stand(world);
         self.books_are_true(world, kept, ledger);
     }
 
@@ -238,8 +237,10 @@ impl Watch {
         let begun = |there: &crate::pulls::PullRequest| if since == Timestamp::MAX { there.opened_at } else { since };
         let asked =
             pull_there.and_then(|there| expiry::asked(world, shown, (&there, begun(&there)), world.tier(&spot)));
-        // And one that a hotfix has moved: people were told of another release.
-        let hotfix = keys::is_hotfix(shown, &spot, &plain(version));
+        // And one that a hotfix has moved, whatever came after it: people were told of another release.
+        let truth = world.pulls.iter().find(|known| known.number == pull.0);
+        let held = truth.into_iter().flat_map(|known| &known.bot_heads).filter_map(|head| world.written.get(head));
+        let hotfix = held.map(|commit| &commit.version).any(|held| keys::is_hotfix(shown, &spot, held));
         let anew = match own {
             _ if world.losses == 0 && !hotfix => since,
             own if own != asked => Timestamp::MAX, // the date of an expiry does not say when the clock began
@@ -352,11 +353,10 @@ fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>
             let running = readings.of(&name).first()?.fact.running.as_ref().map(plain)?;
             Some((Some(name), running))
         };
-        let here = match shown.clusters.known() {
-            Some(_) => soak::selected(world, shown, spot),
-            None => world.members(&spot.1),
-        };
-        return here.into_iter().map(says).collect();
+        // Whom it has is known from the look before, where the inventory does not answer.
+        let known = shown.clusters.known().is_some();
+        let members = if known { soak::selected(world, shown, spot) } else { world.members(&spot.1) };
+        return members.into_iter().map(says).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {
