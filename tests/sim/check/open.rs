@@ -36,6 +36,8 @@ impl Watch {
         let back = back::of(proposal);
         match &back {
             Some(of) => self.may_go_back(world, kept, shown, proposal, of),
+            // Written once more on the present base it was opened long ago; a merge asks again.
+            None if anew(world, &version, proposal, moved) => {}
             None => {
                 let whose = (&proposal.part.purpose, proposal.members.as_slice());
                 self.in_their_turn(world, (kept, shown), (&spot, &version), whose, "opens");
