@@ -48,6 +48,7 @@ pub(crate) fn read(snapshot: &Snapshot) -> Freezes {
                 | CommandKind::Resume
                 | CommandKind::Fail { .. }
                 | CommandKind::Acknowledge { .. }
+                | CommandKind::Hotfix(_)
                 | CommandKind::Rebuild { .. },
                 _,
             ) => {}

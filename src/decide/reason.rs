@@ -145,6 +145,8 @@ pub enum Reason {
     Cooling { cooldown: SignedDuration },
     Follows,
     HotfixThroughWindows { why: String, closed: Box<Reason> },
+    HotfixByCommand { by: Person, why: String },
+    HotfixVoid { by: Person, version: Version, why: Box<Reason> },
     // plugins before it
     AfterNobody,
     AfterDone,
@@ -360,6 +362,10 @@ impl fmt::Display for Reason {
             }
             Self::Follows => "the tier follows releases by itself, and the bot opens nothing there".to_string(),
             Self::HotfixThroughWindows { why, closed } => format!("a hotfix ({why}), though {closed}"),
+            Self::HotfixByCommand { by, why } => format!("a hotfix, as {by} said with a command: {why}"),
+            Self::HotfixVoid { by, version, why } => {
+                format!("{by} names {version} a hotfix with a command, which changes nothing: {why}")
+            }
             Self::AfterNobody => "no plugin goes before this one".to_string(),
             Self::AfterDone => "the plugins that go before this one have finished here".to_string(),
             Self::AfterUnfinished { plugin, tier } => format!("{plugin} goes first and has not finished on {tier}"),

@@ -53,6 +53,15 @@ impl fmt::Display for Entry {
                 }
                 Ok(())
             }
+            Self::Hotfix { plugin, said } => {
+                write!(f, "{plugin} {}: made a hotfix by {}", said.hotfix.version, said.by)?;
+                if f.alternate() {
+                    let soak = said.hotfix.soak.map(|soak| format!(", with a soak of {}", spell(soak)));
+                    let through = if said.hotfix.through_windows { ", through windows" } else { "" };
+                    write!(f, " on {} at {:.0}{}{through}", said.pull, said.at, soak.unwrap_or_default())?;
+                }
+                Ok(())
+            }
             Self::Rebuilt(rebuild) => {
                 write!(f, "lost ledger commit {} given up by {}", rebuild.cited.short(), rebuild.by)?;
                 if f.alternate() {
@@ -236,6 +245,7 @@ pub fn weight(entry: &Entry) -> u8 {
     match entry {
         Entry::Rebuilt(_) => 100,
         Entry::Frozen(_) | Entry::Thawed(_) => 97,
+        Entry::Hotfix { .. } => 93,
         Entry::Wave { change, .. } => match change {
             Change::Rejected(_) => 95,
             Change::Failed(_) | Change::Stalled(_) => 90,
@@ -272,7 +282,8 @@ pub fn replaces(later: &Entry, earlier: &Entry) -> bool {
         | Entry::Outage(_)
         | Entry::Rebuilt(_)
         | Entry::Frozen(_)
-        | Entry::Thawed(_) => None,
+        | Entry::Thawed(_)
+        | Entry::Hotfix { .. } => None,
     };
     let same = |(plugin, tier, version): (_, _, Version)| soak(earlier) == Some((plugin, tier, version));
     soak(later).is_some_and(same)

@@ -20,6 +20,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         LedgerState::Lost { .. } | LedgerState::Unread(_) => return,
     }
     first_sights(desk);
+    hotfix::settle(desk);
     for tier in &desk.policy.tiers {
         announced_and_closed(desk, tier);
         leavers(desk, tier);
@@ -137,7 +138,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// all members, when the last of them have moved.
 fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let version = &wave.version;
-    let rules = hotfix::rules(desk.policy, tier, version);
+    let rules = hotfix::rules(desk, tier, version);
     let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
@@ -238,7 +239,7 @@ fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (T
     }
     let known_before =
         desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
-    let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, wave);
+    let anew = hotfix::restarts_clock(desk, &tier.name, wave);
     let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
     // Seen much later than the look after its opening, force may have been switched on meanwhile.
     let now = desk.hub_now();

@@ -214,10 +214,15 @@ async fn planned_pulls(
     let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
     for pull in page {
         let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
-        let spots = base.spots.get(&(plugin.clone(), tier.clone())).map_or(&[][..], Vec::as_slice);
-        let mut files: Vec<String> = spots.iter().map(|spot| spot.file.clone()).collect();
-        files.dedup();
-        planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &files, &around, recall).await);
+        let of_plugin = base.spots.iter().filter(|((name, _), _)| *name == plugin);
+        let files = |of_tier: Option<&TierName>| {
+            let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
+            let mut files: Vec<String> = spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect();
+            files.dedup();
+            files
+        };
+        let paths = pulls::Paths { own: files(Some(&tier)), all: files(None) };
+        planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &paths, &around, recall).await);
     }
     planned
 }

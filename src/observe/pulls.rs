@@ -32,27 +32,29 @@ pub fn subject(branch: &str) -> Option<(PluginName, TierName)> {
     (!tier.contains('/')).then(|| (PluginName::from(plugin), TierName::from(tier)))
 }
 
-/// One pull request as the planner sees it. `files` are the paths that it may change.
-pub async fn planned(
-    page: &HubPull,
-    tier: TierName,
-    files: &[String],
-    around: &Around<'_>,
-    recall: &mut Recall,
-) -> Pull {
+/// Paths that hold the versions of a plugin.
+pub struct Paths {
+    /// Those that the pull request may change.
+    pub own: Vec<String>,
+    /// Those of every tier.
+    pub all: Vec<String>,
+}
+
+/// One pull request as the planner sees it.
+pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Around<'_>, recall: &mut Recall) -> Pull {
     let open = page.state == HubState::Open;
     let (reviews, unread_reviews) = match &page.reviews {
         Read::Known(_) => (reviews(page, around, recall).await, None),
         Read::Unread(why) => (Vec::new(), Some(format!("its reviews could not be read: {why}"))),
     };
-    let (commands, unread_comments) = commands(page, files, around, recall).await;
+    let (commands, unread_comments) = commands(page, paths, around, recall).await;
     let unread = unread_reviews.or(unread_comments);
     let checks = match unread.filter(|_| open) {
         // A hold or an objection may be hidden in what was not read.
         Some(why) => Read::Unread(why),
         None => checks(page, around.required),
     };
-    let owned = if open { owned(files, around, recall).await } else { Read::Known(Vec::new()) };
+    let owned = if open { owned(&paths.own, around, recall).await } else { Read::Known(Vec::new()) };
     Pull {
         number: page.number,
         tier,
@@ -123,7 +125,7 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
 /// Commands in comments, and what of the comments could not be read.
 async fn commands(
     page: &HubPull,
-    files: &[String],
+    paths: &Paths,
     around: &Around<'_>,
     recall: &mut Recall,
 ) -> (Vec<Command>, Option<String>) {
@@ -138,6 +140,7 @@ async fn commands(
         let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. });
         let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
         let Some(what) = said else { continue };
+        let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
         let allowed = allowed(&by.login, command::right(&what, around.people), files, around, recall).await;
         commands.push(Command { by: by.login.clone(), at: comment.at, what, allowed });
     }

@@ -98,9 +98,15 @@ fn lengths(durations: &[SignedDuration]) -> Value {
     list(durations, |duration| length(*duration))
 }
 
-fn people(People { hold, acknowledge, fail, freeze, rebuild }: People) -> Value {
-    let rights =
-        [("hold", hold), ("acknowledge", acknowledge), ("fail", fail), ("freeze", freeze), ("rebuild", rebuild)];
+fn people(People { hold, acknowledge, fail, freeze, hotfix, rebuild }: People) -> Value {
+    let rights = [
+        ("hold", hold),
+        ("acknowledge", acknowledge),
+        ("fail", fail),
+        ("freeze", freeze),
+        ("hotfix", hotfix),
+        ("rebuild", rebuild),
+    ];
     map(rights.map(|(command, right)| (command, plain(&right))))
 }
 

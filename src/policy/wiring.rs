@@ -178,6 +178,8 @@ pub struct People {
     pub fail: Right,
     /// `freeze` and `unfreeze`.
     pub freeze: Right,
+    /// `hotfix`.
+    pub hotfix: Right,
     /// `rebuild`.
     pub rebuild: Right,
 }
@@ -189,6 +191,7 @@ impl Default for People {
             acknowledge: Right::Write,
             fail: Right::Write,
             freeze: Right::Write,
+            hotfix: Right::CodeOwners,
             rebuild: Right::Write,
         }
     }

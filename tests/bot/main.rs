@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
 mod freeze;
+mod hotfix;
 mod ledger;
 mod settings;
 mod slices;

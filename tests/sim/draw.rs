@@ -86,6 +86,7 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
     crate::keys::draw(&mut scenario);
     scenario.happenings = crate::trouble::happenings(&scenario, &mut rng);
     crate::keys::draw_late(&mut scenario);
+    crate::words::draw(&mut scenario);
     scenario.cuts = crate::trouble::cuts(&mut rng);
     scenario
 }

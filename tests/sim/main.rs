@@ -22,6 +22,7 @@ mod shrink;
 mod tally;
 mod trace;
 mod trouble;
+mod words;
 mod world;
 
 use std::ops::Range;

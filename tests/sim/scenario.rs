@@ -232,6 +232,15 @@ pub enum Happening {
     },
     /// A webhook: look now, for no reason that it names.
     Ring,
+    /// `/coldframe hotfix` on the newest pull request of a tier.
+    SayHotfix {
+        plugin: PluginName,
+        tier: TierName,
+        version: String,
+        soak: Option<u64>,
+        through: bool,
+        allowed: bool,
+    },
 }
 
 /// What a reviewer does.

@@ -32,6 +32,7 @@ fn holder(pull: &Pull) -> Option<(Person, alloc::string::String)> {
                 CommandKind::Acknowledge { .. }
                 | CommandKind::Rebuild { .. }
                 | CommandKind::Freeze { .. }
+                | CommandKind::Hotfix(_)
                 | CommandKind::Unfreeze,
                 _,
             ) => {}

@@ -29,7 +29,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version, expiry, rollback, slice};
+use crate::{ClusterName, Reason, TierName, Version, expiry, hotfix, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -197,6 +197,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
     if let Some(finding) = expiry::finding(desk, tier, wave) {
         findings.insert(2, finding);
     }
+    findings.splice(2..2, hotfix::findings(desk, wave, pull));
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));
     }

@@ -19,6 +19,12 @@ impl Ledger {
             Entry::Wave { plugin, tier, version, change } => {
                 self.plugins.entry(plugin.clone()).or_default().apply(tier, version, change);
             }
+            Entry::Hotfix { plugin, said } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                if !page.hotfixes.contains(said) {
+                    page.hotfixes.push(said.clone());
+                }
+            }
             Entry::Outage(outage) => {
                 if !self.outages.contains(outage) {
                     self.outages.push(*outage);

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
 pub use wave::{
@@ -46,6 +47,9 @@ pub struct PluginLedger {
     /// Waves of each tier, oldest first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tiers: BTreeMap<TierName, Vec<Wave>>,
+    /// Releases that people made hotfixes by commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hotfixes: Vec<Hotfixed>,
 }
 
 impl PluginLedger {
@@ -192,6 +196,20 @@ pub struct Thawed {
     pub lifted: Lifted,
 }
 
+/// A release that a person made a hotfix by a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hotfixed {
+    /// As an entry of `hotfixes` in the policy file would say it.
+    pub hotfix: Hotfix,
+    /// Who.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// On which pull request they said so.
+    pub pull: PullNumber,
+}
+
 /// One thing to remember. An entry is written before the effect it speaks of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -222,6 +240,13 @@ pub enum Entry {
     Frozen(Frozen),
     /// A person lifted such a freeze.
     Thawed(Thawed),
+    /// A person made a release a hotfix by a command.
+    Hotfix {
+        /// The plugin.
+        plugin: PluginName,
+        /// What was said.
+        said: Hotfixed,
+    },
 }
 
 /// What may change in a wave.

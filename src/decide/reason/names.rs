@@ -35,6 +35,7 @@ impl Reason {
 
     fn rests_on(&self) -> Option<&Self> {
         if let Self::HotfixThroughWindows { closed: why, .. }
+        | Self::HotfixVoid { why, .. }
         | Self::ReleaseHeld { why, .. }
         | Self::HealthLost { why }
         | Self::Stalled { why }

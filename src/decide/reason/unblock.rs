@@ -93,6 +93,7 @@ impl Reason {
             Self::WaveAboveLimit { .. } => {
                 "whoever edits the limits, or lets the tier move in smaller slices".to_string()
             }
+            Self::HotfixVoid { why, .. } => return why.unblock(),
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
             Self::HealthLost { why } | Self::Stalled { why } => return why.unblock(),
             Self::NoRollBack { .. } => "whoever runs these clusters, or a newer release".to_string(),
@@ -124,6 +125,7 @@ impl Reason {
             | Self::EmptyTierPassed { .. }
             | Self::AheadOfTier { .. }
             | Self::HotfixThroughWindows { .. }
+            | Self::HotfixByCommand { .. }
             | Self::AfterNobody
             | Self::Follows
             | Self::AfterDone

@@ -159,6 +159,13 @@ fn every_entry_has_a_sentence() {
         pull: PullNumber(7),
         lifted: None,
     };
+    let hotfix = crate::model::Hotfix {
+        version: version("1.15.1"),
+        why: "Fixes #1".to_string(),
+        soak: Some(hour),
+        through_windows: true,
+    };
+    let said = crate::ledger::Hotfixed { hotfix, by: "noor".into(), at, pull: PullNumber(7) };
     let other_cases = [
         (
             Entry::Seen { plugin: "cert-manager".into(), seen },
@@ -179,6 +186,11 @@ fn every_entry_has_a_sentence() {
             Entry::Frozen(Frozen { tier: None, until: None, ..frozen }),
             "everything frozen by noor",
             " on #7 at 2026-11-21T09:12:00Z",
+        ),
+        (
+            Entry::Hotfix { plugin: "cert-manager".into(), said },
+            "cert-manager 1.15.1: made a hotfix by noor",
+            " on #7 at 2026-11-21T09:12:00Z, with a soak of 1 h, through windows",
         ),
         (
             Entry::Thawed(Thawed {

@@ -205,7 +205,7 @@ impl Watch {
         let policy = world.policy.plugins.iter().find(|policy| policy.name == *plugin);
         let force = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier)?.force.as_ref());
         // And one that a hotfix has moved: people were told of another release.
-        let hotfix = keys::is_hotfix(shown, &(plugin.clone(), tier.clone()), &plain(version));
+        let hotfix = keys::is_hotfix(world, &(plugin.clone(), tier.clone()), &plain(version));
         let anew = force.filter(|_| world.losses > 0 || hotfix).map_or(since, |force| *deadline - force.after);
         let clock = since.max(anew);
         let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
@@ -277,7 +277,7 @@ impl Watch {
 }
 
 /// A version without the planner's type.
-fn plain(version: &Shown) -> Version {
+pub fn plain(version: &Shown) -> Version {
     version.as_str().trim_start_matches('v').parse().unwrap()
 }
 

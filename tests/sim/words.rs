@@ -1,0 +1,64 @@
+//! What people say in comments that hurries a release: drawn with a luck of its own, so that a world without
+//! these words stays what it was; and what counts of them, by the world's own memory.
+
+use decide::PluginName;
+use decide::model::Hotfix;
+use decide::snapshot::{CommandKind, Read};
+use jiff::SignedDuration;
+use semver::Version;
+
+use crate::pulls::{OWNERS, STRANGER};
+use crate::rng::Rng;
+use crate::scenario::{Happening, Scenario};
+use crate::world::{Spot, World};
+
+/// Adds what is said to what happens; once the releases are drawn.
+pub fn draw(scenario: &mut Scenario) {
+    let mut rng = Rng::fate(scenario.seed, &["words"]);
+    if rng.chance(40) {
+        return; // as ever
+    }
+    let published = scenario.happenings.iter().filter(|(_, what)| matches!(what, Happening::Publish { .. }));
+    let published: Vec<_> = published.cloned().collect();
+    if published.is_empty() {
+        return;
+    }
+    let mut said = Vec::new();
+    for _ in 0..rng.range(0, 3) {
+        let (at, Happening::Publish { plugin, version, .. }) = rng.pick(&published) else { continue };
+        let (plugin, tier) = (plugin.clone(), rng.pick(scenario.tiers()).name.clone());
+        let (soak, through) = (rng.chance(60).then(|| rng.range(0, 60)), rng.chance(50));
+        // Some are said before the release is there, and some of one that never will be.
+        let version = if rng.chance(10) { "7.7.7".to_string() } else { version.clone() };
+        let what = Happening::SayHotfix { plugin, tier, version, soak, through, allowed: rng.chance(80) };
+        said.push((*at + rng.minutes(0, 8 * 60) - SignedDuration::from_mins(60), what));
+    }
+    scenario.happenings.extend(said);
+    scenario.happenings.retain(|(at, _)| *at < scenario.calm);
+    scenario.happenings.sort_by_key(|(at, _)| *at);
+}
+
+/// Somebody names a release a hotfix, on the newest pull request of a tier.
+pub fn say_hotfix(world: &mut World, spot: &Spot, hotfix: Hotfix, allowed: bool) {
+    say(world, spot, CommandKind::Hotfix(hotfix), allowed);
+}
+
+fn say(world: &mut World, spot: &Spot, what: CommandKind, allowed: bool) {
+    let now = world.now;
+    let by = if allowed { OWNERS[0] } else { STRANGER };
+    if let Some(pull) = world.pulls.iter_mut().rfind(|pull| pull.spot == *spot) {
+        pull.command(now, by, what);
+    }
+}
+
+/// What makes a release a hotfix at this moment: the file, and what somebody who may has said.
+pub fn hotfixes(world: &World, plugin: &PluginName, version: &Version) -> Vec<Hotfix> {
+    let said = world.pulls.iter().filter(|pull| pull.spot.0 == *plugin).flat_map(|pull| &pull.commands);
+    let said = said.filter(|command| command.allowed == Read::Known(true)).filter_map(|command| match &command.what {
+        CommandKind::Hotfix(hotfix) => Some(hotfix),
+        _ => None,
+    });
+    let filed = world.policy.plugins.iter().filter(|policy| policy.name == *plugin).flat_map(|policy| &policy.hotfixes);
+    let all = filed.chain(said);
+    all.filter(|hotfix| crate::check::plain(&hotfix.version) == *version).cloned().collect()
+}
