@@ -49,6 +49,7 @@ pub(crate) fn read(snapshot: &Snapshot) -> Freezes {
                 | CommandKind::Fail { .. }
                 | CommandKind::Acknowledge { .. }
                 | CommandKind::Hotfix(_)
+                | CommandKind::Force { .. }
                 | CommandKind::Rebuild { .. },
                 _,
             ) => {}

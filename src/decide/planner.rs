@@ -201,6 +201,7 @@ fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
         | CommandKind::Resume
         | CommandKind::Freeze { .. }
         | CommandKind::Hotfix(_)
+        | CommandKind::Force { .. }
         | CommandKind::Unfreeze
         | CommandKind::Acknowledge { .. } => false,
     }

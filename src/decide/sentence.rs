@@ -93,6 +93,7 @@ impl Change {
                 format!("{}about to be proposed {place}", portion(part))
             }
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
+            Self::Shown(head) => format!("its pull request holds {}", head.commit.short()),
             Self::Grace(grace) => {
                 format!("merges without the missing approvals after {:.0}, unless somebody says no", grace.deadline)
             }
@@ -131,6 +132,7 @@ impl Change {
                 )
             }
             Self::Announced(announced) => format!(" since {:.0}", announced.at),
+            Self::Shown(head) => format!(" since {:.0}", head.at),
             Self::Grace(grace) => format!("; counted from {:.0}, {}", grace.since, notices(grace.notices.len())),
             Self::GraceEnded => "; the policy has none for it".to_string(),
             Self::Merging(merging) => {
@@ -200,13 +202,13 @@ fn since(landed: &Landed) -> String {
 }
 
 fn evidence(forced: &ForceEvidence) -> String {
-    format!(
-        "; the deadline {:.0} passed, {}; waived: {}; policy {}",
-        forced.deadline,
-        notices(forced.notices.len()),
-        forced.waived,
-        forced.policy.short()
-    )
+    let told = notices(forced.notices.len());
+    let why = match (&forced.said, forced.deadline) {
+        (Some(said), _) => format!("{} said so at {:.0}", said.by, said.at),
+        (None, Some(deadline)) => format!("the deadline {deadline:.0} passed, {told}"),
+        (None, None) => told,
+    };
+    format!("; {why}; waived: {}; policy {}", forced.waived, forced.policy.short())
 }
 
 /// The reason in its one wording, but without what clusters said: a commit message carries no text
@@ -229,6 +231,7 @@ fn hush(why: &mut Reason) {
         }
     } else if let Reason::ReleaseHeld { why: inner, .. }
     | Reason::ForceBlocked { by: inner }
+    | Reason::ForceWaits { why: inner, .. }
     | Reason::HealthLost { why: inner }
     | Reason::Stalled { why: inner }
     | Reason::RollsBack { why: inner, .. }
@@ -259,6 +262,7 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Intent { .. } => 60,
             Change::Grace(_) => 55,
             Change::Announced(_) => 50,
+            Change::Shown(_) => 48,
             Change::Withdrawn(_) => 88,
             Change::Superseded(_) => 45,
             Change::Converged(_) => 40,

@@ -54,6 +54,9 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
         let announced = Announced { number: pull.number, at: pull.opened_at };
         desk.record(&tier.name, &wave.version, Change::Announced(announced));
     }
+    if let Some(shown) = gate::said::shown_late(desk, tier, &wave, pull) {
+        desk.record(&tier.name, &wave.version, Change::Shown(shown));
+    }
     if let PullState::Closed { at, by } = &pull.state
         && !wave.is_over()
         && wave.landed.is_none()

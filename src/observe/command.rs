@@ -24,6 +24,7 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
         "fail" => Some(CommandKind::Fail { why: rest.chars().take(LONGEST_REASON).collect() }),
         "freeze" => freeze(rest),
         "unfreeze" => Some(CommandKind::Unfreeze),
+        "force" => reason(rest).map(|why| CommandKind::Force { why }),
         "hotfix" => hotfix(rest),
         "resume" => Some(CommandKind::Resume),
         "acknowledge" => Some(CommandKind::Acknowledge { version: rest.parse().ok()? }),
@@ -75,8 +76,13 @@ fn hotfix(rest: &str) -> Option<CommandKind> {
             _ => break,
         };
     }
-    let why: String = rest.trim().chars().take(LONGEST_REASON).collect();
-    (!why.is_empty()).then(|| CommandKind::Hotfix(Hotfix { version, why, soak, through_windows }))
+    reason(rest).map(|why| CommandKind::Hotfix(Hotfix { version, why, soak, through_windows }))
+}
+
+/// Why, where it has to be said.
+fn reason(text: &str) -> Option<String> {
+    let why: String = text.trim().chars().take(LONGEST_REASON).collect();
+    (!why.is_empty()).then_some(why)
 }
 
 /// The first word, and what follows it.
@@ -91,6 +97,7 @@ pub fn right(command: &CommandKind, people: &People) -> Right {
         CommandKind::Hold { .. } | CommandKind::Resume => people.hold,
         CommandKind::Fail { .. } => people.fail,
         CommandKind::Freeze { .. } | CommandKind::Unfreeze => people.freeze,
+        CommandKind::Force { .. } => people.force,
         CommandKind::Hotfix(_) => people.hotfix,
         CommandKind::Acknowledge { .. } => people.acknowledge,
         CommandKind::Rebuild { .. } => people.rebuild,
@@ -105,6 +112,7 @@ pub fn is_for_every_tier(command: &CommandKind) -> bool {
         CommandKind::Hold { .. }
         | CommandKind::Resume
         | CommandKind::Fail { .. }
+        | CommandKind::Force { .. }
         | CommandKind::Freeze { .. }
         | CommandKind::Unfreeze
         | CommandKind::Acknowledge { .. }
@@ -154,6 +162,8 @@ mod tests {
             ("/coldframe hotfix 1.2.3", None),
             ("/coldframe hotfix 1.2.3 soak 30m", None),
             ("/coldframe hotfix a hole", None),
+            ("/coldframe force an outage", Some(CommandKind::Force { why: "an outage".into() })),
+            ("/coldframe force", None),
             ("/coldframe unfreeze", Some(CommandKind::Unfreeze)),
             ("/coldframe resume", Some(CommandKind::Resume)),
             ("/coldframe resume please", Some(CommandKind::Resume)),

@@ -98,12 +98,13 @@ fn lengths(durations: &[SignedDuration]) -> Value {
     list(durations, |duration| length(*duration))
 }
 
-fn people(People { hold, acknowledge, fail, freeze, hotfix, rebuild }: People) -> Value {
+fn people(People { hold, acknowledge, fail, freeze, force, hotfix, rebuild }: People) -> Value {
     let rights = [
         ("hold", hold),
         ("acknowledge", acknowledge),
         ("fail", fail),
         ("freeze", freeze),
+        ("force", force),
         ("hotfix", hotfix),
         ("rebuild", rebuild),
     ];

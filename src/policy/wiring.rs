@@ -178,6 +178,8 @@ pub struct People {
     pub fail: Right,
     /// `freeze` and `unfreeze`.
     pub freeze: Right,
+    /// `force`.
+    pub force: Right,
     /// `hotfix`.
     pub hotfix: Right,
     /// `rebuild`.
@@ -191,6 +193,7 @@ impl Default for People {
             acknowledge: Right::Write,
             fail: Right::Write,
             freeze: Right::Write,
+            force: Right::CodeOwners,
             hotfix: Right::CodeOwners,
             rebuild: Right::Write,
         }

@@ -66,6 +66,7 @@ fn what(change: &Change) -> String {
         Change::Intent { head, .. } => format!("about to push {}", head.commit.short()),
         Change::Announced(announced) => format!("{} is open since {}", announced.number, announced.at),
         Change::Grace(grace) => format!("grace until {}, {} notices sent", grace.deadline, grace.notices.len()),
+        Change::Shown(head) => format!("{} is shown since {}", head.commit.short(), head.at),
         Change::GraceEnded => "no grace any more".to_string(),
         Change::Merging(merging) => format!("about to merge {}", merging.head.short()),
         Change::Left { clusters } => format!("{} clusters left", clusters.len()),

@@ -115,6 +115,7 @@ pub fn befall(world: &mut World, happening: Happening) {
             world.schedule(until(hours * 60), Due::Confirm { allowed: true });
         }
         Happening::Ring => {}
+        Happening::SayForce { plugin, tier, allowed } => crate::words::say_force(world, &(plugin, tier), allowed),
         Happening::SayHotfix { plugin, tier, version, soak, through, allowed } => {
             let (version, soak) = (version.parse().unwrap(), soak.map(minutes));
             let hotfix = Hotfix { version, why: "a hole".to_string(), soak, through_windows: through };

@@ -241,6 +241,12 @@ pub enum Happening {
         through: bool,
         allowed: bool,
     },
+    /// `/coldframe force` on the newest pull request of a tier.
+    SayForce {
+        plugin: PluginName,
+        tier: TierName,
+        allowed: bool,
+    },
 }
 
 /// What a reviewer does.

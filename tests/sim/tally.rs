@@ -45,6 +45,7 @@ impl Tally {
             Reason::ForceBlocked { by: why }
             | Reason::HotfixThroughWindows { closed: why, .. }
             | Reason::HotfixVoid { why, .. }
+            | Reason::ForceWaits { why, .. }
             | Reason::ReleaseHeld { why, .. }
             | Reason::HealthLost { why }
             | Reason::Stalled { why }

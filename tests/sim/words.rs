@@ -2,12 +2,13 @@
 //! these words stays what it was; and what counts of them, by the world's own memory.
 
 use decide::PluginName;
+use decide::ledger::ForceEvidence;
 use decide::model::Hotfix;
-use decide::snapshot::{CommandKind, Read};
+use decide::snapshot::{Command, CommandKind, Read};
 use jiff::SignedDuration;
 use semver::Version;
 
-use crate::pulls::{OWNERS, STRANGER};
+use crate::pulls::{OWNERS, PullRequest, STRANGER};
 use crate::rng::Rng;
 use crate::scenario::{Happening, Scenario};
 use crate::world::{Spot, World};
@@ -33,6 +34,12 @@ pub fn draw(scenario: &mut Scenario) {
         let what = Happening::SayHotfix { plugin, tier, version, soak, through, allowed: rng.chance(80) };
         said.push((*at + rng.minutes(0, 8 * 60) - SignedDuration::from_mins(60), what));
     }
+    let span = scenario.calm.duration_since(scenario.start).as_secs() as u64;
+    for _ in 0..rng.range(0, 8) {
+        let (plugin, tier) = (rng.pick(&scenario.policy.plugins).name.clone(), rng.pick(scenario.tiers()).name.clone());
+        let at = scenario.start + SignedDuration::from_secs(rng.range(0, span) as i64);
+        said.push((at, Happening::SayForce { plugin, tier, allowed: rng.chance(75) }));
+    }
     scenario.happenings.extend(said);
     scenario.happenings.retain(|(at, _)| *at < scenario.calm);
     scenario.happenings.sort_by_key(|(at, _)| *at);
@@ -41,6 +48,23 @@ pub fn draw(scenario: &mut Scenario) {
 /// Somebody names a release a hotfix, on the newest pull request of a tier.
 pub fn say_hotfix(world: &mut World, spot: &Spot, hotfix: Hotfix, allowed: bool) {
     say(world, spot, CommandKind::Hotfix(hotfix), allowed);
+}
+
+/// Somebody wants the newest pull request of a tier merged now.
+pub fn say_force(world: &mut World, spot: &Spot, allowed: bool) {
+    say(world, spot, CommandKind::Force { why: "an outage".to_string() }, allowed);
+}
+
+/// Whether somebody who may said of this very head that it shall merge now, as the evidence has it.
+pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool {
+    let Some(said) = evidence.said.as_ref().filter(|_| evidence.deadline.is_none()) else { return false };
+    let by_who_may = |command: &Command| {
+        command.by == said.by && command.allowed == Read::Known(true) && !command.by.as_str().ends_with("[bot]")
+    };
+    let says = |command: &&Command| matches!(command.what, CommandKind::Force { .. }) && command.at == said.at;
+    pull.commands.iter().filter(says).any(by_who_may)
+        && pull.bot_heads.iter().any(|ours| ours == head)
+        && pull.at(said.at).is_some_and(|then| then.head == head)
 }
 
 fn say(world: &mut World, spot: &Spot, what: CommandKind, allowed: bool) {

@@ -33,6 +33,7 @@ fn holder(pull: &Pull) -> Option<(Person, alloc::string::String)> {
                 | CommandKind::Rebuild { .. }
                 | CommandKind::Freeze { .. }
                 | CommandKind::Hotfix(_)
+                | CommandKind::Force { .. }
                 | CommandKind::Unfreeze,
                 _,
             ) => {}

@@ -16,6 +16,7 @@ pub(crate) mod ledger;
 pub(crate) mod limits;
 pub(crate) mod pause;
 pub(crate) mod release;
+pub(crate) mod said;
 pub(crate) mod tier_below;
 pub(crate) mod window;
 

@@ -104,6 +104,7 @@ impl Wave {
                 }
             }
             Change::Announced(announced) => self.pull = Some(announced.clone()),
+            Change::Shown(head) => self.shown = Some(head.clone()),
             Change::Grace(grace) => {
                 // The deadline never moves earlier, whatever is written.
                 let announced = self.grace.as_ref().map_or(grace.deadline, |before| before.deadline);

@@ -15,7 +15,7 @@ use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
 pub use wave::{
-    Announced, Failed, ForceEvidence, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked,
+    Announced, Failed, ForceEvidence, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Said, Soaked,
     Superseded, Wave, Withdrawn,
 };
 
@@ -278,6 +278,8 @@ pub enum Change {
     },
     /// The pull request was seen at the hub.
     Announced(Announced),
+    /// The hub shows its commit on a pull request that was there before it.
+    Shown(Head),
     /// The grace period began, or its deadline moved later.
     Grace(Grace),
     /// The file has no grace period for it any more.

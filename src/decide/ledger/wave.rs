@@ -40,6 +40,10 @@ pub struct Wave {
     /// The pull request, once it was seen at the hub, and when the hub says it was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<Announced>,
+    /// Its commit, once the hub showed it on a pull request that had been there before it; and when that
+    /// was, by the hub's clock. What was said before was said of another commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Head>,
     /// The grace period, while the file has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Grace>,
@@ -91,6 +95,7 @@ impl Wave {
             begun: at,
             heads: Vec::new(),
             pull: None,
+            shown: None,
             grace: None,
             merging: None,
             landed: None,
@@ -288,8 +293,12 @@ pub struct Merging {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForceEvidence {
-    /// The deadline that passed.
-    pub deadline: Timestamp,
+    /// The deadline that passed; none where somebody said so instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// Who said that it shall not wait for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
     /// Notices that went out.
     pub notices: Vec<crate::snapshot::SentNotice>,
     /// The gates that held, one sentence each.
@@ -298,6 +307,18 @@ pub struct ForceEvidence {
     pub waived: String,
     /// The policy at that moment.
     pub policy: Sha,
+}
+
+/// A person's word that a pull request shall merge without the missing approvals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// Who.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// Why.
+    pub why: String,
 }
 
 /// Proof that the version is on the base branch.

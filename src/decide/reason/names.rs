@@ -41,6 +41,7 @@ impl Reason {
         | Self::Stalled { why }
         | Self::RollsBack { why, .. }
         | Self::NoRollBack { why }
+        | Self::ForceWaits { why, .. }
         | Self::ForceBlocked { by: why } = self
         {
             return Some(why);

@@ -76,7 +76,9 @@ impl Reason {
             Self::Rejected { .. } => "a newer release".to_string(),
             Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
             Self::GraceRunning { .. } | Self::NoticeDue { .. } => "time".to_string(),
-            Self::ForceBlocked { by } => return by.unblock(),
+            Self::ForceBlocked { by: why } | Self::ForceWaits { why, .. } => return why.unblock(),
+            Self::ForceVoid { by, .. } => format!("{by}, by saying `/coldframe force` again; or an approval"),
+            Self::NeverForced => "an approval".to_string(),
             Self::LedgerOpen { .. } => {
                 "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
             }
@@ -138,6 +140,7 @@ impl Reason {
             | Self::Superseded { .. }
             | Self::GraceOff
             | Self::GraceOver { .. }
+            | Self::ForceSaid { .. }
             | Self::LedgerIntact
             | Self::WithinLimits
             | Self::LookAgain => return None,

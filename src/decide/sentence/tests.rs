@@ -39,7 +39,8 @@ fn every_entry_has_a_sentence() {
     };
     let why = Reason::MembersFailed { members: vec![trouble.clone()], tolerated: 0 };
     let forced = ForceEvidence {
-        deadline: at,
+        deadline: Some(at),
+        said: None,
         notices: vec![],
         held: vec![],
         waived: "1 approval".to_string(),
@@ -97,6 +98,7 @@ fn every_entry_has_a_sentence() {
             "merges without the missing approvals after 2026-11-21T09:12:00Z, unless somebody says no",
             "; counted from 2026-11-21T09:12:00Z, no notice sent yet",
         ),
+        (Change::Shown(Head { commit: commit(), at }), "its pull request holds abcdef0", " since 2026-11-21T09:12:00Z"),
         (Change::GraceEnded, "no grace period any more", "; the policy has none for it"),
         (merging(None), "about to be merged", " at 2026-11-21T09:12:00Z, head abcdef0"),
         (

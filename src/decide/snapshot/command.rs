@@ -54,6 +54,11 @@ pub enum CommandKind {
     /// `/coldframe hotfix <version> [soak 30m] [through windows] <why>`: this release may pass a climbing
     /// one.
     Hotfix(Hotfix),
+    /// `/coldframe force <why>`: it shall merge now, without the missing approvals.
+    Force {
+        /// Why.
+        why: String,
+    },
     /// `/coldframe acknowledge <version>`: the migration notes were read.
     Acknowledge {
         /// Of this version.

@@ -87,12 +87,14 @@ record! {
         optional fail "fail": Word<Right>,
         /// `freeze` and `unfreeze`. Default `write`: who sees trouble must be able to stop everything at once.
         optional freeze "freeze": Word<Right>,
+        /// `force`: this release is merged on this tier without the missing approvals. Default `codeOwners`, of every path that the pull request changes: who could give most of what is missing.
+        optional force "force": Word<Right>,
         /// `hotfix`: a release may pass a climbing one. Default `codeOwners`, of every path that the plugin's tiers write: a hotfix hurries on each of them and may pass windows, so the word is theirs who answer for all of these paths.
         optional hotfix "hotfix": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }
-    later ["force"]
+    later []
 }
 
 record! {

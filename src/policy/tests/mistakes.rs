@@ -52,7 +52,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
-    ("people: {force: codeOwners}", "1:10: `people`: `force` is not supported"),
+    (
+        "people: {force: anybody}",
+        "1:17: `force` of `people`: `anybody` is not known (write one of `write`, `codeOwners`, `admin`)",
+    ),
     // strategies
     (
         "tiers: [{name: gold, strategy: canary}]",

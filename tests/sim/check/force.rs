@@ -93,7 +93,13 @@ impl Watch {
         let now = world.now;
         let tier = world.tier(spot).clone();
         let truth = world.pulls.iter().find(|pull| pull.number == seen.number.0).cloned();
-        match (truth.as_ref().and_then(|pull| asked(world, shown, pull, &tier)), truth) {
+        let force = truth.as_ref().and_then(|pull| asked(world, shown, pull, &tier));
+        match (force, truth) {
+            (_, Some(pull)) if evidence.said.is_some() => {
+                if !crate::words::forces(&pull, evidence, seen.head.as_str()) {
+                    missing.push(format!("nobody who may said so of this head: {:?}", evidence.said));
+                }
+            }
             (Some(force), Some(pull)) => {
                 let since = kept.grace.get(&(spot.clone(), pull.number)).copied();
                 let since = since.filter(|since| *since != Timestamp::MAX).unwrap_or(pull.opened_at);
@@ -101,8 +107,8 @@ impl Watch {
                 if now < clock {
                     missing.push(format!("the deadline is {clock}"));
                 }
-                if evidence.deadline > world.ours() {
-                    missing.push(format!("its own evidence names the deadline {}", evidence.deadline));
+                if evidence.deadline.is_none_or(|deadline| deadline > world.ours()) {
+                    missing.push(format!("its own evidence names the deadline {:?}", evidence.deadline));
                 }
                 if let Some(announced) = self.announced(spot, pull.number).filter(|announced| now < *announced) {
                     missing.push(format!("the deadline was announced as {announced}"));

@@ -157,6 +157,7 @@ pub(super) fn held(seen: &Pull) -> bool {
             | CommandKind::Rebuild { .. }
             | CommandKind::Freeze { .. }
             | CommandKind::Hotfix(_)
+            | CommandKind::Force { .. }
             | CommandKind::Unfreeze => {}
         }
     }
