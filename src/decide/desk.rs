@@ -154,11 +154,12 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn record_entry(&mut self, entry: Entry) {
-        if let Entry::Seen { seen, .. } = &entry {
-            self.page.releases.push(seen.clone());
-        }
-        if let Entry::Hotfix { said, .. } = &entry {
-            self.page.hotfixes.push(said.clone());
+        match &entry {
+            Entry::Seen { seen, .. } => self.page.releases.push(seen.clone()),
+            Entry::Hotfix { said, .. } => self.page.hotfixes.push(said.clone()),
+            Entry::Labelled { labelled, .. } => self.page.labelled.push(labelled.clone()),
+            Entry::Unlabelled { pull, .. } => self.page.labelled.retain(|known| known.pull != *pull),
+            Entry::Wave { .. } | Entry::Outage(_) | Entry::Rebuilt(_) | Entry::Frozen(_) | Entry::Thawed(_) => {}
         }
         self.done.entries.push(Record { entry, urgency: Urgency::Transition });
     }

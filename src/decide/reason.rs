@@ -64,6 +64,7 @@ pub enum Reason {
     HeadEdited { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
+    OtherBase { base: String },
     Conflict,
     MergeabilityUnknown,
     ChecksGreen,
@@ -89,6 +90,8 @@ pub enum Reason {
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
     EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    BlockedByChart { from: Option<Version>, to: Version, why: String },
+    BlockedByLabel { tier: TierName, version: Version, pull: PullNumber },
     Deprecated { version: Version, versions: String },
     Expires { version: Version, at: Timestamp, why: String },
     TooManyLive { version: Version, most: u32 },
@@ -217,6 +220,7 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
+            Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
             Self::ChecksGreen => "every required check is green".to_string(),
@@ -261,6 +265,13 @@ impl fmt::Display for Reason {
                 let from = from.as_ref().map_or("a first install".to_string(), ToString::to_string);
                 let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
                 format!("the step from {from} to {to} is blocked: {why}{fixed}")
+            }
+            Self::BlockedByChart { from: Some(from), to, why } => {
+                format!("its chart blocks the step from {from} to {to}: {why}")
+            }
+            Self::BlockedByChart { from: None, to, why } => format!("its chart blocks a first install of {to}: {why}"),
+            Self::BlockedByLabel { tier, version, pull } => {
+                format!("{version} goes no further than {tier} while {pull} has the label `coldframe/block`")
             }
             Self::Deprecated { version, versions } => format!("{version} is deprecated (`{versions}`)"),
             Self::Expires { version, at, why } if why.is_empty() => {

@@ -8,7 +8,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Landed, Part, Purpose};
+use crate::ledger::{Change, Entry, ForceEvidence, Labelled, Landed, Part, Purpose};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -62,6 +62,11 @@ impl fmt::Display for Entry {
                 }
                 Ok(())
             }
+            Self::Labelled { plugin, labelled: Labelled { pull, tier, version, at } } => {
+                write!(f, "{plugin} {version}: kept from the tiers above {tier} by a label")?;
+                if f.alternate() { write!(f, " on {pull}, seen at {at:.0}") } else { Ok(()) }
+            }
+            Self::Unlabelled { plugin, pull } => write!(f, "{plugin}: the label is off {pull}"),
             Self::Rebuilt(rebuild) => {
                 write!(f, "lost ledger commit {} given up by {}", rebuild.cited.short(), rebuild.by)?;
                 if f.alternate() {
@@ -248,7 +253,7 @@ pub fn weight(entry: &Entry) -> u8 {
     match entry {
         Entry::Rebuilt(_) => 100,
         Entry::Frozen(_) | Entry::Thawed(_) => 97,
-        Entry::Hotfix { .. } => 93,
+        Entry::Hotfix { .. } | Entry::Labelled { .. } | Entry::Unlabelled { .. } => 93,
         Entry::Wave { change, .. } => match change {
             Change::Rejected(_) => 95,
             Change::Failed(_) | Change::Stalled(_) => 90,
@@ -287,7 +292,9 @@ pub fn replaces(later: &Entry, earlier: &Entry) -> bool {
         | Entry::Rebuilt(_)
         | Entry::Frozen(_)
         | Entry::Thawed(_)
-        | Entry::Hotfix { .. } => None,
+        | Entry::Hotfix { .. }
+        | Entry::Labelled { .. }
+        | Entry::Unlabelled { .. } => None,
     };
     let same = |(plugin, tier, version): (_, _, Version)| soak(earlier) == Some((plugin, tier, version));
     soak(later).is_some_and(same)

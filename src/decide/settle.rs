@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, afterwards, expiry, gate, hotfix, landing, member, rollback, slice, soak};
+use crate::{Reason, afterwards, blocks, expiry, gate, hotfix, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -21,6 +21,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
     }
     first_sights(desk);
     hotfix::settle(desk);
+    blocks::settle(desk);
     for tier in &desk.policy.tiers {
         announced_and_closed(desk, tier);
         leavers(desk, tier);

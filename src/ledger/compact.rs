@@ -13,6 +13,8 @@ const OUTAGES: usize = 500;
 const REBUILDS: usize = 500;
 /// Hotfixes by commands of one plugin.
 const HOTFIXES: usize = 100;
+/// Labels on pull requests of one plugin.
+const LABELLED: usize = 500;
 /// Freezes that were lifted; one that holds is never forgotten.
 const LIFTED: usize = 200;
 
@@ -24,6 +26,8 @@ pub(super) fn page(page: &mut PluginLedger) {
     // By the time of the command: one that is seen again though it was dropped is dropped again.
     page.hotfixes.sort_by_key(|said| said.at);
     keep_last(&mut page.hotfixes, HOTFIXES);
+    page.labelled.sort_by_key(|labelled| labelled.pull);
+    keep_last(&mut page.labelled, LABELLED);
 }
 
 /// Shortens what is kept of the whole repository.

@@ -12,13 +12,18 @@ use crate::hub::{BRANCH_PREFIX, CHECK, CodeOwners, HubComment, HubPull, HubState
 use crate::policy::wiring::{People, Right};
 use crate::tell;
 
+/// The label that keeps a release from the tiers above.
+const BLOCK: &str = "coldframe/block";
+
 /// What the reading of one pull request needs beside the page.
 pub struct Around<'a> {
     /// The hub, for rights and teams.
     pub hub: &'a RepoHub,
     /// Who may give which command.
     pub people: &'a People,
-    /// The code owners' file of the base branch.
+    /// The base branch of its tier.
+    pub branch: &'a str,
+    /// The code owners' file of that branch.
     pub owners: &'a Read<Option<String>>,
     /// The checks that branch rules require.
     pub required: &'a Read<Vec<RequiredContext>>,
@@ -58,6 +63,7 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
     Pull {
         number: page.number,
         tier,
+        misplaced: (page.base != around.branch).then(|| page.base.clone()),
         version: trailers(page).version,
         state: state(&page.state),
         head: page.head.clone(),
@@ -70,6 +76,10 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
         checks,
         commands,
         notices: notices(page, around.hub.bot()),
+        labelled: match &page.labels {
+            Read::Known(labels) => Read::Known(labels.iter().any(|label| label == BLOCK)),
+            Read::Unread(why) => Read::Unread(why.clone()),
+        },
     }
 }
 

@@ -73,6 +73,7 @@ fn release(found: &Found) -> Release {
         marked_breaking: found.marked_breaking,
         checks: Read::Unread("the commit that released it is not known".to_string()),
         breaking: Vec::new(),
+        blocks: found.blocks.clone(),
         missing_values: Vec::new(),
     }
 }

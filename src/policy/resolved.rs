@@ -179,6 +179,7 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     let Tier {
         name,
         select,
+        branch,
         merge,
         follows,
         approvals,
@@ -197,6 +198,9 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "name", name.as_str());
     put(&mut out, "select", plain(select));
+    if let Some(branch) = branch {
+        put(&mut out, "branch", branch.as_str());
+    }
     put(&mut out, "merge", if *follows { Value::from("none") } else { merge_of(*merge) });
     put(&mut out, "approvals", approvals_of(approvals));
     put_or_default(&mut out, shape, "announce", length(*announce), announce.is_zero());

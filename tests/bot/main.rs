@@ -3,6 +3,9 @@
 // A test may start processes and ask the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
+mod blocks;
+mod branches;
+mod force;
 mod freeze;
 mod hotfix;
 mod ledger;

@@ -6,21 +6,7 @@ use coldframe::demo::story::fleet::{TIERS, manifest_path};
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 const OWNER: &str = "maria";
-const OTHER: &str = "vera";
 const PLUGIN: &str = "cert-manager";
-
-/// Gives a tier one more key, before any bot runs.
-fn give(stage: &Stage, tier: &str, key: &str) {
-    let github = stage.world.github();
-    let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
-    let select = format!("    select: {{matchLabels: {{tier: {tier}}}}}\n");
-    assert!(text.contains(&select), "{text}");
-    let text = text.replace(&select, &format!("{select}    {key}\n"));
-    github.push_file(REPOSITORY, "rule", OTHER, "coldframe.yaml", &text, "Another rule").unwrap();
-    let number = github.open_pull(REPOSITORY, OTHER, "rule", "main", "Another rule", "").unwrap();
-    github.approve(REPOSITORY, number, OWNER).unwrap();
-    github.merge_as(REPOSITORY, number, OTHER).unwrap();
-}
 
 /// Pull requests of the plugin on a tier, oldest first.
 fn pulls(stage: &Stage, tier: &str) -> Vec<PullView> {
@@ -40,7 +26,7 @@ fn runs(stage: &Stage, tier: &str, cluster: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tier_moves_cluster_by_cluster_and_each_waits_for_the_last() {
     let stage = Stage::set().await;
-    give(&stage, "qa", "strategy: {rollingUpdate: {maxUpdate: 1}}");
+    stage.give("qa", "strategy: {rollingUpdate: {maxUpdate: 1}}");
     stage.world.clusters().stick("qa-1", PLUGIN).unwrap();
     let _bot = stage.serve();
     let first = stage.until("the first slice is merged", |stage| pulls(stage, "qa").into_iter().find(is_merged)).await;
@@ -61,7 +47,7 @@ async fn a_tier_moves_cluster_by_cluster_and_each_waits_for_the_last() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_tier_gets_back_what_ran_there() {
     let stage = Stage::set().await;
-    give(&stage, "bronze", "onFailure: {rollBack: {merge: automatic}}");
+    stage.give("bronze", "onFailure: {rollBack: {merge: automatic}}");
     stage.world.clusters().break_version("bronze-us", PLUGIN, "1.15.0").unwrap();
     let _bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;

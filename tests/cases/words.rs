@@ -55,7 +55,11 @@ fn entry(entry: &Entry) -> String {
         Entry::Seen { plugin, seen } => format!("{plugin} {} was first seen at {}", seen.version, seen.first_seen),
         Entry::Wave { plugin, tier, version, change } => format!("{plugin} {version} on {tier}: {}", what(change)),
         Entry::Outage(outage) => format!("the hub was silent from {} to {}", outage.from, outage.to),
-        Entry::Frozen(_) | Entry::Thawed(_) | Entry::Hotfix { .. } => entry.to_string(),
+        Entry::Frozen(_)
+        | Entry::Thawed(_)
+        | Entry::Hotfix { .. }
+        | Entry::Labelled { .. }
+        | Entry::Unlabelled { .. } => entry.to_string(),
         Entry::Rebuilt(rebuild) => format!("{} gave up ledger commit {}", rebuild.by, rebuild.cited),
     }
 }

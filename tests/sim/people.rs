@@ -28,6 +28,7 @@ pub fn befall(world: &mut World, happening: Happening) {
         Happening::Publish { plugin, version, quality, marked_breaking } => {
             let mut release = Published::new(&plugin, version.parse().unwrap(), quality, marked_breaking, world.now);
             peculiar(world, &plugin, &mut release);
+            crate::words::annotate(world, &plugin, &mut release);
             world.publish(&plugin, release);
         }
         Happening::Retag { plugin, version } => retag(world, &plugin, &version),
@@ -115,6 +116,7 @@ pub fn befall(world: &mut World, happening: Happening) {
             world.schedule(until(hours * 60), Due::Confirm { allowed: true });
         }
         Happening::Ring => {}
+        Happening::Label { plugin, tier, on } => crate::words::label(world, &(plugin, tier), on),
         Happening::SayForce { plugin, tier, allowed } => crate::words::say_force(world, &(plugin, tier), allowed),
         Happening::SayHotfix { plugin, tier, version, soak, through, allowed } => {
             let (version, soak) = (version.parse().unwrap(), soak.map(minutes));

@@ -241,6 +241,12 @@ pub enum Happening {
         through: bool,
         allowed: bool,
     },
+    /// The label that blocks comes to the newest pull request of a tier, or goes from all of them.
+    Label {
+        plugin: PluginName,
+        tier: TierName,
+        on: bool,
+    },
     /// `/coldframe force` on the newest pull request of a tier.
     SayForce {
         plugin: PluginName,

@@ -4,11 +4,12 @@
 use decide::PluginName;
 use decide::ledger::ForceEvidence;
 use decide::model::Hotfix;
-use decide::snapshot::{Command, CommandKind, Read};
+use decide::snapshot::{ChartBlock, Command, CommandKind, Pull, Read, Snapshot};
 use jiff::SignedDuration;
 use semver::Version;
 
 use crate::pulls::{OWNERS, PullRequest, STRANGER};
+use crate::releases::Published;
 use crate::rng::Rng;
 use crate::scenario::{Happening, Scenario};
 use crate::world::{Spot, World};
@@ -40,6 +41,14 @@ pub fn draw(scenario: &mut Scenario) {
         let at = scenario.start + SignedDuration::from_secs(rng.range(0, span) as i64);
         said.push((at, Happening::SayForce { plugin, tier, allowed: rng.chance(75) }));
     }
+    for _ in 0..rng.range(0, 4) {
+        let (plugin, tier) = (rng.pick(&scenario.policy.plugins).name.clone(), rng.pick(scenario.tiers()).name.clone());
+        let at = scenario.start + SignedDuration::from_secs(rng.range(0, span) as i64);
+        said.push((at, Happening::Label { plugin: plugin.clone(), tier: tier.clone(), on: true }));
+        if rng.chance(60) {
+            said.push((at + rng.minutes(30, 5 * 24 * 60), Happening::Label { plugin, tier, on: false }));
+        }
+    }
     scenario.happenings.extend(said);
     scenario.happenings.retain(|(at, _)| *at < scenario.calm);
     scenario.happenings.sort_by_key(|(at, _)| *at);
@@ -65,6 +74,33 @@ pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool 
     pull.commands.iter().filter(says).any(by_who_may)
         && pull.bot_heads.iter().any(|ours| ours == head)
         && pull.at(said.at).is_some_and(|then| then.head == head)
+}
+
+/// Somebody puts the label that blocks on the newest pull request of a tier, or takes it off all of them.
+pub fn label(world: &mut World, spot: &Spot, on: bool) {
+    let now = world.now;
+    let of_tier = world.pulls.iter_mut().filter(|pull| pull.spot == *spot).rev();
+    for pull in of_tier.take(if on { 1 } else { usize::MAX }).filter(|pull| pull.labelled != on) {
+        pull.remember(now);
+        pull.labelled = on;
+    }
+}
+
+/// Some authors block steps to a release of theirs.
+pub fn annotate(world: &World, plugin: &PluginName, release: &mut Published) {
+    let mut luck = world.luck(&["annotated", plugin.as_str(), &release.version.to_string()]);
+    if luck.chance(3) {
+        let from = luck.chance(50).then(|| "<1.3.0".parse().unwrap());
+        release.shown.blocks = vec![ChartBlock { from, why: "a migration".to_string() }];
+    }
+}
+
+/// Whether a label keeps a release from this tier, as the bot was shown.
+pub fn is_labelled(world: &World, shown: &Snapshot, spot: &Spot, version: &Version) -> bool {
+    let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();
+    let below = pulls.filter(|pull| world.rung(&pull.tier) < world.rung(&spot.1));
+    let holds = |pull: &Pull| pull.version.as_ref().is_some_and(|held| crate::check::plain(held) == *version);
+    below.into_iter().any(|pull| pull.labelled == Read::Known(true) && holds(pull))
 }
 
 fn say(world: &mut World, spot: &Spot, what: CommandKind, allowed: bool) {

@@ -122,6 +122,9 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
         Some(Read::Unread(why)) => troubles.push(Finding::unread(Gate::Release, "the list of pull requests", why)),
         None => troubles.push(Finding::unread(Gate::Release, "the plugin", "it was not looked at")),
     }
+    if let Some(base) = desk.open_pull(&tier.name).and_then(|pull| pull.misplaced.clone()) {
+        troubles.push(Finding::fail(Gate::Head, Reason::OtherBase { base }));
+    }
     if let Some((cluster, tiers)) = in_two_tiers(desk, tier) {
         troubles.push(Finding::fail(Gate::Release, Reason::ClusterInTwoTiers { cluster, tiers }));
     }

@@ -25,6 +25,16 @@ impl Ledger {
                     page.hotfixes.push(said.clone());
                 }
             }
+            Entry::Labelled { plugin, labelled } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                if !page.labelled.iter().any(|known| known.pull == labelled.pull && known.version == labelled.version) {
+                    page.labelled.push(labelled.clone());
+                }
+            }
+            Entry::Unlabelled { plugin, pull } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                page.labelled.retain(|known| known.pull != *pull);
+            }
             Entry::Outage(outage) => {
                 if !self.outages.contains(outage) {
                     self.outages.push(*outage);

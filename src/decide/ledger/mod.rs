@@ -50,6 +50,9 @@ pub struct PluginLedger {
     /// Releases that people made hotfixes by commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hotfixes: Vec<Hotfixed>,
+    /// Pull requests with the label that keeps their release from the tiers above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labelled: Vec<Labelled>,
 }
 
 impl PluginLedger {
@@ -210,6 +213,20 @@ pub struct Hotfixed {
     pub pull: PullNumber,
 }
 
+/// A pull request whose label keeps its release from the tiers above.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labelled {
+    /// Which one.
+    pub pull: PullNumber,
+    /// Of which tier.
+    pub tier: TierName,
+    /// Of which release.
+    pub version: Version,
+    /// When we saw the label.
+    pub at: Timestamp,
+}
+
 /// One thing to remember. An entry is written before the effect it speaks of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -246,6 +263,20 @@ pub enum Entry {
         plugin: PluginName,
         /// What was said.
         said: Hotfixed,
+    },
+    /// A pull request has the label that keeps its release from the tiers above.
+    Labelled {
+        /// The plugin.
+        plugin: PluginName,
+        /// Which one.
+        labelled: Labelled,
+    },
+    /// It has it no more.
+    Unlabelled {
+        /// The plugin.
+        plugin: PluginName,
+        /// Which one.
+        pull: PullNumber,
     },
 }
 

@@ -36,6 +36,7 @@ impl Reason {
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
             Self::HeadStale { .. } => "the bot, at its next look".to_string(),
             Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
+            Self::OtherBase { .. } => "the bot, by closing it; whoever pushed to it, by closing it".to_string(),
             Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
@@ -54,6 +55,8 @@ impl Reason {
             Self::EdgeBlocked { fixed_in: None, .. } => {
                 "a version it leaves out, or whoever edits the blocks".to_string()
             }
+            Self::BlockedByChart { .. } => "a version that its author leaves out, or a newer release".to_string(),
+            Self::BlockedByLabel { pull, .. } => format!("whoever takes the label off {pull}, or a newer release"),
             Self::Deprecated { .. } => "a newer release, or whoever edits `deprecated` in the policy file".to_string(),
             Self::Expires { .. } => "a newer release, or whoever edits `expires` in the policy file".to_string(),
             Self::TooManyLive { .. } => "the merge of a newer release on the tiers that run it".to_string(),

@@ -168,6 +168,7 @@ fn every_entry_has_a_sentence() {
         through_windows: true,
     };
     let said = crate::ledger::Hotfixed { hotfix, by: "noor".into(), at, pull: PullNumber(7) };
+    let labelled = crate::ledger::Labelled { pull: PullNumber(7), tier: "gold".into(), version: version("1.15.1"), at };
     let other_cases = [
         (
             Entry::Seen { plugin: "cert-manager".into(), seen },
@@ -188,6 +189,16 @@ fn every_entry_has_a_sentence() {
             Entry::Frozen(Frozen { tier: None, until: None, ..frozen }),
             "everything frozen by noor",
             " on #7 at 2026-11-21T09:12:00Z",
+        ),
+        (
+            Entry::Labelled { plugin: "cert-manager".into(), labelled },
+            "cert-manager 1.15.1: kept from the tiers above gold by a label",
+            " on #7, seen at 2026-11-21T09:12:00Z",
+        ),
+        (
+            Entry::Unlabelled { plugin: "cert-manager".into(), pull: PullNumber(7) },
+            "cert-manager: the label is off #7",
+            "",
         ),
         (
             Entry::Hotfix { plugin: "cert-manager".into(), said },

@@ -156,6 +156,13 @@ impl Watch {
         // Beside a pinned cluster with other content it is not all the same.
         let pinned = !policy.pins.is_empty();
         let same = newer && !retagged && !pinned && running.iter().all(|there| digest(there) == digest(version));
+        let of_author = release.into_iter().flat_map(|release| &release.blocks);
+        let start = |there: &Version, from: bool| !from || *there < Version::new(1, 3, 0);
+        let annotated = of_author
+            .into_iter()
+            .any(|block| running.iter().filter(older).any(|there| start(there, block.from.is_some())));
+        let labelled = crate::words::is_labelled(world, shown, spot, version);
+        let blocked = blocked || annotated || labelled;
         for (wrong, why) in [(blocked, "is blocked"), (red, "has checks that are not green"), (same, "is there")] {
             if wrong {
                 self.fails(world, format!("P2 takes {} {version} to {}, which {why}", spot.0, spot.1));
