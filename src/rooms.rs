@@ -16,6 +16,7 @@ use crate::ledger::Branch;
 use crate::observe::chart::{Found, Source};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
+use crate::observe::released::Checked;
 use crate::policy::wiring::Chart;
 use crate::policy::{Loaded, Setting};
 
@@ -65,6 +66,8 @@ pub struct SourceMemory {
     pub asked: Option<Timestamp>,
     /// What it said, or why it said nothing.
     pub said: Result<BTreeMap<Version, Found>, String>,
+    /// What the hub said of the commits that released those versions.
+    pub checked: Checked,
 }
 
 impl Rooms {

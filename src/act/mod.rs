@@ -6,6 +6,7 @@ mod merge;
 mod permit;
 mod promote;
 mod publish;
+mod verify;
 
 use std::fmt;
 
@@ -91,6 +92,7 @@ async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: 
             rooms.hub.close_pull(*pull).await?;
             Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))
         }
+        Action::Dispatch { .. } => verify::dispatch(rooms, action, now).await,
         Action::Notice { plugin, tier, pull, before, deadline, .. } => {
             let wave = plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == *tier);
             match wave {

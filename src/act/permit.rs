@@ -82,6 +82,10 @@ impl Permit {
 fn pull_of(action: &Action) -> Option<PullNumber> {
     match action {
         Action::Merge { pull, .. } => Some(*pull),
-        Action::Open(_) | Action::Update { .. } | Action::Close { .. } | Action::Notice { .. } => None,
+        Action::Open(_)
+        | Action::Update { .. }
+        | Action::Close { .. }
+        | Action::Notice { .. }
+        | Action::Dispatch { .. } => None,
     }
 }

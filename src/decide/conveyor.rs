@@ -68,10 +68,15 @@ fn only_early(desk: &Desk<'_>, tier: &Tier, version: &Version) -> bool {
         && waves.all(|wave| wave.part.purpose == Purpose::Early)
 }
 
-/// What a release has to be newer than: what runs, what failed here, what a person refused here.
+/// What a release has to be newer than: what runs, what failed here, what a person refused here. Where
+/// none is skipped, a refused hotfix takes those that it had passed with it no more than itself.
 fn floor(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
     let running = desk.base(&tier.name).highest().cloned();
-    [running, failed_here(desk, tier), refused_here(desk, tier)].into_iter().flatten().max()
+    let refused = match desk.policy.next {
+        Next::Every => None,
+        Next::NewestFinished | Next::Restart => refused_here(desk, tier),
+    };
+    [running, failed_here(desk, tier), refused].into_iter().flatten().max()
 }
 
 fn failed_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
@@ -105,16 +110,26 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
 
 /// The newer release for which a wave is abandoned under `restart`.
 pub(crate) fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
+    if hotfix::is_one(desk, wave) { None } else { outdated(desk, &wave.version) }
+}
+
+/// The newer release that takes the place of one under `restart`, wherever it climbs.
+pub(crate) fn outdated(desk: &Desk<'_>, version: &Version) -> Option<Version> {
     match desk.policy.next {
         Next::NewestFinished | Next::Every => None,
-        Next::Restart if hotfix::is_one(desk, wave) => None,
-        Next::Restart => target(desk).filter(|target| *target > wave.version && cooling(desk, 0, target).is_none()),
+        Next::Restart if hotfix::entry(desk, version).is_some() => None,
+        Next::Restart => target(desk).filter(|target| target > version && cooling(desk, 0, target).is_none()),
     }
 }
 
 /// Why an open wave is given up for a newer release under `restart`. On the first tier the pull
-/// request moves instead, unless people were already told when this release would be merged.
+/// request moves instead, unless people were already told when this release would be merged. Who came
+/// late or is ahead takes no climb's place: that pull request moves when the newer one is ready for it.
 pub(crate) fn given_up(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>) -> Option<Reason> {
+    match wave.part.purpose {
+        Purpose::Promotion | Purpose::RollBack { .. } => {}
+        Purpose::CatchUp | Purpose::Early => return None,
+    }
     let by = abandoned_for(desk, wave)?;
     let merged = pull.is_some_and(|pull| pull.state != PullState::Open);
     let held = pull.is_some_and(|pull| hold::finding(pull).verdict != Verdict::Pass);
@@ -190,6 +205,7 @@ pub(crate) mod tests {
             Action::Merge { tier, version, .. } => format!("merge {version} on {tier}"),
             Action::Close { tier, why, .. } => format!("close {tier}: {why}"),
             Action::Notice { tier, .. } => format!("notice on {tier}"),
+            Action::Dispatch { tier, workflow, .. } => format!("dispatch {workflow} for {tier}"),
         };
         plan.actions.iter().map(doing).collect()
     }
@@ -224,7 +240,36 @@ pub(crate) mod tests {
     #[test]
     fn next_says_which_release_a_tier_takes() {
         type Case = (&'static str, fn(&mut Snapshot), [&'static [&'static str]; 3]);
-        let cases: [Case; 6] = [
+        let cases: [Case; 8] = [
+            (
+                "a refused release above two that are ready: where none is skipped, they come all the same",
+                |w| {
+                    publish(w, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]);
+                    let no = crate::ledger::Rejected { at: ago(1), by: None, pull: crate::PullNumber(9) };
+                    let head = crate::ledger::Head { commit: "cc".into(), at: ago(20) };
+                    let (part, members) = (crate::ledger::Part::default(), Vec::new());
+                    on_qa(w, "1.3.0", Change::Intent { from: None, digest: None, part, members, head });
+                    on_qa(w, "1.3.0", Change::Rejected(no));
+                },
+                [
+                    &["merge 1.1.0 on bronze"],
+                    &["open 1.2.0 on qa", "merge 1.1.0 on bronze"],
+                    &["merge 1.1.0 on bronze"],
+                ],
+            ),
+            (
+                "refused below, and not listed any more either",
+                |w| {
+                    publish(w, &["1.0.0"]);
+                    let no = crate::ledger::Rejected { at: ago(1), by: None, pull: crate::PullNumber(9) };
+                    on_qa(w, "1.1.0", Change::Rejected(no));
+                },
+                [
+                    &["close bronze: #9 was closed, which says no to this release"],
+                    &["close bronze: #9 was closed, which says no to this release"],
+                    &["close bronze: #9 was closed, which says no to this release"],
+                ],
+            ),
             (
                 "two new releases at the first tier, an approved pull request above",
                 |w| publish(w, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]),

@@ -4,8 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use jiff::SignedDuration;
-
+use crate::ledger::{Verify, Wait};
 use crate::model::{Promote, Step, Strategy, Tier};
 use crate::{ClusterName, Clusters};
 
@@ -14,8 +13,8 @@ use crate::{ClusterName, Clusters};
 pub(crate) struct Cut {
     /// The clusters of each.
     pub slices: Vec<Clusters>,
-    /// The pauses before each, in order; none = until somebody resumes.
-    pub pauses: Vec<Vec<Option<SignedDuration>>>,
+    /// What is waited for before each, in order.
+    pub pauses: Vec<Vec<Wait>>,
 }
 
 /// Cuts members, which come in their order, by the tier's strategy. `is_preview` says of a cluster
@@ -54,9 +53,10 @@ fn by_weight(steps: &[Step], members: &[ClusterName]) -> Cut {
                     moved = target;
                 }
             }
-            Step::Pause(length) => pauses.push(*length),
-            // The file refuses it as yet; a person has to look, as with a pause without an end.
-            Step::Verify { .. } => pauses.push(None),
+            Step::Pause(length) => pauses.push(Wait::Pause(*length)),
+            Step::Verify { workflow, timeout } => {
+                pauses.push(Wait::Verify(Verify { workflow: workflow.clone(), timeout: *timeout }));
+            }
         }
     }
     cut
@@ -78,7 +78,7 @@ fn preview_first(promote: Promote, members: &[ClusterName], is_preview: impl Fn(
     }
     let pause = match promote {
         Promote::Automatic => Vec::new(),
-        Promote::Manual => vec![None],
+        Promote::Manual => vec![Wait::Pause(None)],
     };
     Cut { slices: vec![preview.into(), rest.into()], pauses: vec![Vec::new(), pause] }
 }
@@ -89,6 +89,7 @@ mod tests {
     use super::*;
     use crate::model::MaxUpdate;
     use crate::selector::Selector;
+    use jiff::SignedDuration;
 
     fn sizes(strategy: Strategy, members: usize) -> (Vec<usize>, Vec<usize>) {
         let tier = Tier { strategy, ..Tier::new("gold".into(), Selector::default()) };

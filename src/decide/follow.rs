@@ -96,6 +96,18 @@ mod tests {
         assert!(report(&world).blocker().unwrap().because.to_string().contains("holds the range `^1`"));
     }
 
+    /// Controllers add metadata of their own; what is promoted is spelled as its release is.
+    #[test]
+    fn it_is_spelled_as_its_release() {
+        let mut world = follows();
+        qa(&mut world, vec![healthy("1.2.0+0f1ca7e")]);
+        let said = crate::plan(&world, noon()).entries.into_iter().find_map(|record| match record.entry {
+            crate::Entry::Wave { tier, version, .. } if tier.as_str() == "qa" => Some(version.to_string()),
+            _ => None,
+        });
+        assert_eq!(said.as_deref(), Some("1.2.0"));
+    }
+
     #[test]
     fn what_is_not_known_or_not_settled_promotes_nothing() {
         for (name, readings) in [

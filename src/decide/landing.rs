@@ -9,7 +9,7 @@ use crate::model::Tier;
 use crate::settle::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
-use crate::{Reason, Version, rollback};
+use crate::{Reason, Version, gate, rollback};
 
 /// Settles what the base branch says about one tier.
 pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
@@ -90,10 +90,17 @@ fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
     }
 }
 
-/// A version on the base branch that nobody recorded counts as landed now (house rule 3).
+/// A version on the base branch that nobody recorded counts as landed now (house rule 3). From here on it is
+/// spelled as its release is: whoever says that it runs may have added metadata, or left out the `v`.
 fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
+    // Members are fixed now: not while it is open whose some of them are.
+    if gate::in_two_tiers(desk, tier).is_some() {
+        return;
+    }
     let Some(members) = desk.selected(tier) else { return };
-    let digest = desk.page.seen(running).and_then(|seen| seen.digest.clone());
+    let seen = desk.page.seen(running);
+    let digest = seen.and_then(|seen| seen.digest.clone());
+    let version = seen.map_or_else(|| running.clone(), |seen| seen.version.clone());
     let landed = Landed { at: desk.now, commit: None, by: None };
-    desk.record(&tier.name, running, Change::Found { members: members.to_vec(), digest, landed });
+    desk.record(&tier.name, &version, Change::Found { members: members.to_vec(), digest, landed });
 }

@@ -3,6 +3,7 @@
 
 mod gate;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use gate::Gate;
 
-use crate::ledger::{Entry, ForceEvidence, Head, Part};
+use crate::ledger::{Entry, ForceEvidence, Head, Part, Verification};
 use crate::reason::MemberTrouble;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 
@@ -136,6 +137,22 @@ pub enum Action {
         before: SignedDuration,
         /// The deadline that it announces.
         deadline: Timestamp,
+    },
+    /// Dispatch a workflow that verifies what has moved; the intent comes first, and one intent is
+    /// dispatched once.
+    Dispatch {
+        /// The plugin.
+        plugin: PluginName,
+        /// The tier.
+        tier: TierName,
+        /// The version.
+        version: Version,
+        /// The workflow's file.
+        workflow: String,
+        /// What is remembered of it.
+        verification: Verification,
+        /// The clusters that have moved.
+        clusters: Vec<ClusterName>,
     },
 }
 

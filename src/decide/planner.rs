@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Shared, Taken};
+use crate::desk::{Decided, Desk, Openings, Shared, Taken};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
@@ -51,7 +51,7 @@ struct Part {
 /// What a plugin sees of what all share; nothing of a cap that the policy does not set.
 #[derive(Default, PartialEq)]
 struct Seen {
-    open_pulls: Option<u32>,
+    openings: Option<Openings>,
     changed: Option<Vec<(Timestamp, u32)>>,
     freezes: Vec<Frozen>,
 }
@@ -59,7 +59,7 @@ struct Seen {
 impl Seen {
     fn of(shared: &Shared, limits: &Limits) -> Self {
         Self {
-            open_pulls: limits.open_pulls.map(|_| shared.open_pulls),
+            openings: limits.open_pulls.map(|_| shared.openings),
             changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
             freezes: shared.freezes.clone(),
         }

@@ -59,6 +59,9 @@ pub enum Reason {
     Draft,
     BetweenSlices { pause: SignedDuration },
     NeedsResume,
+    Verifying { workflow: String },
+    VerifyFailed { workflow: String },
+    VerifyTimedOut { workflow: String, timeout: SignedDuration },
     // head and checks
     HeadOurs,
     HeadEdited { head: Sha },
@@ -210,6 +213,11 @@ impl fmt::Display for Reason {
             Self::Draft => "the pull request is a draft, which counts as a hold".to_string(),
             Self::BetweenSlices { pause } => format!("pauses for {} before the next slice", spell(*pause)),
             Self::NeedsResume => "the next slice waits until somebody lets it go on".to_string(),
+            Self::Verifying { workflow } => format!("{workflow} verifies what has moved"),
+            Self::VerifyFailed { workflow } => format!("{workflow} found what has moved wanting"),
+            Self::VerifyTimedOut { workflow, timeout } => {
+                format!("{workflow} has not ended within {}", spell(*timeout))
+            }
             Self::HeadOurs => "the branch holds what the bot wrote".to_string(),
             Self::HeadEdited { head } => {
                 format!("somebody pushed {} to the branch; the bot keeps its hands off", head.short())

@@ -11,9 +11,14 @@ use crate::model::{Empty, Tier};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
 use crate::{Digest, Reason, Version, blocks, expiry, rollback};
 
-/// Why a version must not climb (further) on this tier; none when it may.
+/// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
+/// what may pass: a release that a person refused stays refused while the source does not list it.
 pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    unaccepted(desk, rung, version).or_else(|| held(desk, version)).or_else(|| rejected(desk, rung, version))
+    let why = unaccepted(desk, rung, version);
+    if why.as_ref().is_some_and(is_final) {
+        return why;
+    }
+    held(desk, version).or_else(|| rejected(desk, rung, version)).or(why)
 }
 
 /// Whether a stop is for good: what could not be read, is not listed at this look or has checks that

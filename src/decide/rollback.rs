@@ -13,7 +13,7 @@ use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{Merge, OnFailure, Tier};
 use crate::plan::{Finding, Gate, Proposal, Verdict};
 use crate::snapshot::Pull;
-use crate::{PullNumber, Reason, TierName, Version, release, slice};
+use crate::{PullNumber, Reason, TierName, Version, conveyor, release, slice};
 
 /// The release that a wave takes back; none for any other wave.
 pub(crate) fn of(wave: &Wave) -> Option<&Version> {
@@ -53,7 +53,13 @@ fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
         OnFailure::RollBack { .. } | OnFailure::Hold | OnFailure::Stall => return None,
     }
     let base = desk.base(&tier.name);
-    let wave = desk.page.wave(&tier.name, base.highest()?).filter(|wave| wave.failed.is_some())?;
+    let wave = desk.page.wave(&tier.name, base.highest()?)?;
+    // What was taken back once, by us or by somebody, and runs again, a person has put there.
+    let taken_back = matches!(wave.failed.as_ref()?.why, Reason::Reverted { .. });
+    let landed = |known: &Wave| of(known) == Some(&wave.version) && known.landed.is_some();
+    if taken_back || desk.page.tiers.get(&tier.name)?.iter().any(landed) {
+        return None;
+    }
     let whole = wave.part.partition.is_empty();
     let here = match base {
         Base::Uniform(_) => wave.landed.is_some() || !whole,
@@ -61,7 +67,10 @@ fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
         Base::Mixed { .. } => !whole,
         Base::Unread(_) | Base::Empty => false,
     };
-    (here && !slice::moved(desk, tier, wave).is_empty()).then_some(wave)
+    // Who joined with it was not moved by the wave, and who has it back already needs nothing.
+    let moved = slice::moved(desk, tier, wave);
+    let runs = !moved.is_empty() && desk.spread(&tier.name, &moved).highest.as_ref() == base.highest();
+    (here && runs).then_some(wave)
 }
 
 /// What ran before on all clusters that have moved with a failed wave; none where it is not known, or
@@ -148,6 +157,8 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Re
     }
     match obstacle(desk, rung, desk.page.wave(&tier.name, of)?) {
         Some(why) if release::is_final(&why) => Some(why),
+        // It will hardly come back to the source: a newer release need not wait for that.
+        Some(why @ Reason::Yanked { .. }) => conveyor::candidate(desk, rung).map(|_| why),
         Some(_) | None => None,
     }
 }
@@ -159,7 +170,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize) -> Vec<Finding> {
         gate(desk, rung),
         release_gate::members(desk, rung),
         slice::finding(desk, &desk.policy.tiers[rung]),
-        limits::opening(desk),
+        limits::opening(desk, &desk.policy.tiers[rung]),
     ]
 }
 
@@ -179,6 +190,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         head::finding(wave, pull, standing),
         limits::merging(desk, wave),
     ];
+    findings.extend(slice::apart(desk, tier));
     announced(desk, tier, wave, &mut findings);
     findings
 }
@@ -188,6 +200,8 @@ fn gate(desk: &Desk<'_>, rung: usize) -> Finding {
     let failed = desk.policy.tiers.get(rung).and_then(|tier| failed_here(desk, tier));
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
     match (obstacle(desk, rung, failed), &failed.failed) {
+        // Whether it comes back to the source is no question of minutes.
+        (Some(why @ Reason::Yanked { .. }), _) => Finding::wait(Gate::Release, why),
         (Some(why), _) if !release::is_final(&why) => Finding::new(Gate::Release, Verdict::Unknown, why),
         (Some(why), _) => Finding::fail(Gate::Release, why),
         (None, Some(verdict)) => {
@@ -203,6 +217,7 @@ pub(crate) fn held(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
     let because = |why: Reason| Reason::NoRollBack { why: Box::new(why) };
     match due(desk, rung)? {
         Ok(_) => None,
+        Err(why @ Reason::Yanked { .. }) => Some(Finding::wait(Gate::Release, because(why))),
         Err(why) if !release::is_final(&why) => Some(Finding::new(Gate::Release, Verdict::Unknown, because(why))),
         Err(why) => Some(Finding::wait(Gate::Release, because(why))),
     }

@@ -108,6 +108,8 @@ impl Change {
             Self::Left { clusters: gone } => format!("{} left the tier", clusters(gone.len())),
             Self::Landed(_) => "landed".to_string(),
             Self::Converged(_) => "every cluster is healthy on it".to_string(),
+            Self::Dispatching(_) => "about to be verified by a workflow".to_string(),
+            Self::Verified { .. } => "verified by a workflow".to_string(),
             Self::Soaked(soaked) => format!("healthy for {}", spell(soaked.healthy_for)),
             Self::LetThrough(_) => "let through though not all were healthy for the whole soak".to_string(),
             Self::Finished(_) => "finished".to_string(),
@@ -149,6 +151,8 @@ impl Change {
             }
             Self::Landed(landed) => format!(" {}", since(landed)),
             Self::Converged(at) | Self::Finished(at) | Self::Resumed(at) => format!(" at {at:.0}"),
+            Self::Dispatching(verification) => format!(" at {:.0}, run {}", verification.at, verification.id),
+            Self::Verified { id, at } => format!(" at {at:.0}, run {id}"),
             Self::Soaked(soaked) => {
                 let still = if soaked.paused { ", standing still there" } else { "" };
                 format!(", observed until {:.0}{still}", soaked.until)
@@ -270,7 +274,8 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Shown(_) => 48,
             Change::Withdrawn(_) => 88,
             Change::Superseded(_) => 45,
-            Change::Converged(_) => 40,
+            Change::Verified { .. } => 42,
+            Change::Converged(_) | Change::Dispatching(_) => 40,
             Change::Left { .. } => 38,
             Change::GraceEnded => 35,
             Change::Soaked(_) => 10,

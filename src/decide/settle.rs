@@ -50,7 +50,8 @@ fn first_sights(desk: &mut Desk<'_>) {
 fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(pulls) = desk.pulls(&tier.name) else { return };
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    let Some(pull) = own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls)) else { return };
+    let own = own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls));
+    let Some(pull) = own.or_else(|| unclaimed(desk, tier, &wave)) else { return };
     if wave.pull.is_none() {
         let announced = Announced { number: pull.number, at: pull.opened_at };
         desk.record(&tier.name, &wave.version, Change::Announced(announced));
@@ -103,6 +104,15 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
     pulls.iter().rfind(|pull| pull.number == number && !by_us(pull)).copied()
 }
 
+/// The open pull request of the tier, where the wave knows none and no other wave says it is its own. What
+/// its head was and when it was opened by whose clock, a ledger that was rolled back may not tell.
+fn unclaimed<'a>(desk: &Desk<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull> {
+    let pull = desk.open_pull(&tier.name).filter(|_| wave.pull.is_none())?;
+    let claims = |wave: &Wave| wave.pull.as_ref().is_some_and(|known| known.number == pull.number);
+    let claimed = desk.page.tiers.get(&tier.name).into_iter().flatten().any(claims);
+    (!claimed).then_some(pull)
+}
+
 /// Clusters that a climb had for members and that the tier has no more, or only pinned.
 fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
     let running = desk.base(&tier.name).highest().cloned();
@@ -133,6 +143,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
+            None if wave.part.slice > 0 && wave.withdrawn.is_some() => taken_back(desk, tier, &wave),
             Some(_) | None => {}
         }
     }
@@ -146,6 +157,10 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
+        afterwards::fail(desk, tier, wave, why);
+        return;
+    }
+    if let Some(why) = gate::verify::settle(desk, tier, wave) {
         afterwards::fail(desk, tier, wave, why);
         return;
     }
@@ -202,6 +217,14 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
         let healthy_for = SignedDuration::ZERO;
         let soaked = Soaked { healthy_for, until: desk.now, paused: true, ailing, begun: None };
         desk.record_progress(&tier.name, &wave.version, Change::Soaked(soaked));
+    }
+}
+
+/// Before a slice that was taken back comes again, what is to come of the one before it may be verified.
+fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
+    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back().cloned();
+    if let Some(why) = earlier.and_then(|earlier| gate::verify::settle(desk, tier, &earlier)) {
+        afterwards::fail(desk, tier, wave, why);
     }
 }
 

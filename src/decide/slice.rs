@@ -10,7 +10,7 @@ use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::Place;
-use crate::{ClusterName, Clusters, Reason, Version, cut, follow, release};
+use crate::{ClusterName, Clusters, Reason, Version, conveyor, cut, follow, release};
 
 /// What shall move next: which part of the climb, and its clusters.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,8 @@ pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
 pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
     let tier = desk.policy.tiers.get(rung).filter(|tier| !tier.follows)?;
     let version = release::finished(desk, rung).into_iter().max()?;
-    if desk.base(&tier.name).highest() != Some(&version) || release::stopped(desk, rung, &version).is_some() {
+    let taken = || release::stopped(desk, rung, &version).is_none() && conveyor::outdated(desk, &version).is_none();
+    if desk.base(&tier.name).highest() != Some(&version) || !taken() {
         return None;
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
@@ -102,6 +103,10 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     }
     let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
     let version = release::finished(desk, 0).into_iter().filter(accepted).max()?;
+    // What a newer release has taken the place of would be taken back at once.
+    if conveyor::outdated(desk, &version).is_some() {
+        return None;
+    }
     let behind = |name: &&ClusterName| {
         let there = desk.spread(&tier.name, core::slice::from_ref(*name)).lowest;
         there.is_some_and(|there| there < version)
@@ -111,10 +116,12 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     (!members.is_empty()).then_some((version, Portion { part, members }))
 }
 
-/// The newest wave of clusters ahead of their tier that is on the base branch and not over.
+/// The newest wave of clusters ahead of their tier that is on the base branch and not over. Once the others get
+/// the same release, it is their wave that is judged, and this one waits for nothing any more.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
-    let mut waves = desk.page.tiers.get(&tier.name)?.iter().rev();
-    waves.find(|wave| wave.part.purpose == Purpose::Early && wave.landed.is_some() && !wave.is_over())
+    let waves = desk.page.present(&tier.name).into_iter().rev();
+    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early;
+    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over())
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those
@@ -217,16 +224,28 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
 
 /// Clusters that move one after the other, or not at all, each need a place of their own.
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
-    let shared = desk.places(&tier.name).iter().any(|place| place.cluster.is_none());
-    let apart = match tier.strategy {
-        Strategy::AllAtOnce | Strategy::Delegated => !desk.policy.pins.is_empty() || !tier.early.is_empty(),
+    let in_turn = match tier.strategy {
+        Strategy::AllAtOnce | Strategy::Delegated => false,
         Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => true,
     };
-    if shared && apart {
-        Finding::fail(Gate::Release, Reason::PlacesShared { tier: tier.name.clone() })
-    } else {
-        Finding::pass(Gate::Release, Reason::Accepted)
-    }
+    let shared = in_turn && shares(desk, tier);
+    let pass = || Finding::pass(Gate::Release, Reason::Accepted);
+    if shared { shared_finding(tier) } else { apart(desk, tier).unwrap_or_else(pass) }
+}
+
+/// What is open already may not be written either where a pinned cluster, or one ahead of its tier, has no
+/// place of its own.
+pub(crate) fn apart(desk: &Desk<'_>, tier: &Tier) -> Option<Finding> {
+    let some = || !desk.pinned_of(tier).is_empty() || !desk.ahead(tier).is_empty();
+    (shares(desk, tier) && some()).then(|| shared_finding(tier))
+}
+
+fn shares(desk: &Desk<'_>, tier: &Tier) -> bool {
+    desk.places(&tier.name).iter().any(|place| place.cluster.is_none())
+}
+
+fn shared_finding(tier: &Tier) -> Finding {
+    Finding::fail(Gate::Release, Reason::PlacesShared { tier: tier.name.clone() })
 }
 
 /// The oldest version on the places of these clusters: what a portion starts from.

@@ -141,6 +141,21 @@ pub struct PluginFacts {
     /// Answers of the clusters, one per signal.
     #[serde(default)]
     pub readings: Readings,
+    /// Runs that the bot dispatched of the workflows by which a climb under way is verified.
+    #[serde(default = "unasked", skip_serializing_if = "is_unread")]
+    pub runs: Read<Vec<WorkflowRun>>,
+}
+
+/// One run of a workflow at the hub, dispatched by the bot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkflowRun {
+    /// The workflow's file.
+    pub workflow: String,
+    /// Its title; one of its words is what it is found by.
+    pub title: String,
+    /// Whether it succeeded.
+    pub state: CheckState,
 }
 
 /// One version at the source.
@@ -180,8 +195,8 @@ pub struct ChartBlock {
     pub why: String,
 }
 
-/// Checks of a releasing commit that nobody asked about.
-fn unasked() -> Read<Vec<RequiredCheck>> {
+/// What nobody asked about.
+fn unasked<T>() -> Read<Vec<T>> {
     Read::Unread("nobody asked for them".into())
 }
 

@@ -143,6 +143,7 @@ pub(crate) fn ready() -> Snapshot {
                 readings: [("qa-1".into(), vec![healthy("1.1.0")]), ("bronze-1".into(), vec![healthy("1.0.0")])]
                     .into_iter()
                     .collect(),
+                runs: Read::Known(Vec::new()),
             },
         )]),
     }

@@ -135,9 +135,11 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
             None => open(desk, rung, wave.version.clone(), next),
         }
     } else {
+        let dispatch = gate::verify::dispatch(desk, tier, wave, &next, &findings).filter(|_| leftover.is_none());
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
         desk_alarms(desk, &findings);
         report::between(desk, rung, wave, findings);
+        dispatch.into_iter().for_each(|action| desk.act(action));
     }
 }
 
@@ -149,7 +151,7 @@ fn rewrite(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, port
 }
 
 fn open(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
-    desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+    desk.shared.openings.open();
     let proposal = proposal(desk, rung, version, portion, None);
     desk.act(Action::Open(proposal));
     desk.look_again();
@@ -167,15 +169,12 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         return;
     }
     let Some(pull) = pull else {
-        // The intent is written and the hub shows nothing: finish the opening that was cut off.
-        let proposal = again(desk, rung, wave, true);
-        report::opening(desk, rung, wave);
-        desk.act(Action::Open(proposal));
-        desk.look_again();
+        finish(desk, rung, wave);
         return;
     };
     let standing = Standing::of(desk, rung, wave, pull);
-    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back) {
+    let apart = slice::apart(desk, tier).is_some();
+    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back && !apart) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, rung, pull, newer, None);
@@ -192,12 +191,27 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
-    } else if standing.rewrite && pull.state == PullState::Open {
+    } else if standing.rewrite && pull.state == PullState::Open && !apart {
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
         let proposal = again(desk, rung, wave, standing.stale && !standing.outgrown);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }
+}
+
+/// The intent is written and the hub shows nothing: finishes the opening that was cut off, as soon as the
+/// cap of open ones has room for it.
+fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+    let room = gate::limits::finishing(desk);
+    if room.verdict.lets_through() {
+        let proposal = again(desk, rung, wave, true);
+        desk.shared.openings.finish();
+        report::opening(desk, rung, wave);
+        desk.act(Action::Open(proposal));
+    } else {
+        report::waiting(desk, rung, &wave.version, alloc::vec![room]);
+    }
+    desk.look_again();
 }
 
 fn merge(
@@ -244,14 +258,21 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
         return Some(Reason::Superseded { by });
     }
     let tier = desk.policy.tiers.get(rung)?;
-    let nobody = desk.still(tier, &wave.own()).is_empty();
-    nobody.then(|| Reason::NoMembers { tier: tier.name.clone() })
+    if desk.still(tier, &wave.own()).is_empty() {
+        return Some(Reason::NoMembers { tier: tier.name.clone() });
+    }
+    // Who is ahead no more waits for the tier's turn, and does not keep it from others.
+    let early = wave.part.purpose == Purpose::Early;
+    let finding = early.then(|| gate::tier_below::of_early(desk, rung, &wave.own(), &wave.version))?;
+    (!finding.verdict.lets_through()).then_some(finding.because)
 }
 
-/// Takes an open wave back. A branch that somebody edited is theirs and stays.
+/// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request
+/// is open.
 fn withdraw(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>, why: Reason) {
     let tier = &desk.policy.tiers[rung];
-    let ours = pull.is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
+    let open = pull.filter(|pull| pull.state == PullState::Open);
+    let ours = open.is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
     if !ours {
         let findings = pull.map(|pull| gate::findings(desk, rung, wave, pull, &Standing::of(desk, rung, wave, pull)));
         if let (Some(pull), Some(findings)) = (pull, findings) {
@@ -339,7 +360,7 @@ fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal
     match leftover {
         Some(pull) if may => desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal }),
         None if may => {
-            desk.shared.open_pulls = desk.shared.open_pulls.saturating_add(1);
+            desk.shared.openings.open();
             desk.act(Action::Open(proposal));
         }
         Some(_) | None => {}

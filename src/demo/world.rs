@@ -227,6 +227,7 @@ fn furnish(github: &GitHub, charts: &Charts) -> anyhow::Result<(AppSettings, App
     let app = github.add_app(
         APP,
         &[
+            ("actions", Write),
             ("administration", Read),
             ("checks", Write),
             ("contents", Write),

@@ -45,6 +45,7 @@ pub(crate) const ORDINARY: &[Permission] = &[
     ("checks", "write"),
     ("statuses", "read"),
     ("members", "read"),
+    ("actions", "write"),
 ];
 /// What the bypassing identity needs: it merges, nothing else.
 pub(crate) const BYPASS: &[Permission] = &[("metadata", "read"), ("contents", "write"), ("pull_requests", "write")];

@@ -9,6 +9,7 @@ mod check;
 mod check_wire;
 mod client;
 pub mod code_owners;
+mod commits;
 mod error;
 mod graphql;
 mod line;
@@ -19,6 +20,7 @@ mod pull_wire;
 mod pulls;
 mod rules;
 mod wire;
+mod workflows;
 mod write;
 
 use std::fmt;
@@ -39,6 +41,7 @@ pub use merge::MergeAnswer;
 pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;
+pub use workflows::Inputs;
 pub use write::Opened;
 
 use access::{Account, BYPASS, ORDINARY};

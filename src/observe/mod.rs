@@ -10,7 +10,9 @@ pub mod net;
 mod pulls;
 mod readings;
 pub mod recall;
+pub mod released;
 mod releases;
+mod runs;
 pub mod signal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Snapshot};
 use decide::{PluginLedger, PluginName, PullNumber, Sha, TierName, Version};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use self::base::Base;
 pub use self::base::Spot;
@@ -62,6 +64,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let loaded = std::sync::Arc::clone(&base.loaded);
     let clusters = base.clusters.known().cloned().unwrap_or_default();
     let mut readings = readings::ask(&loaded, &clusters, &rooms.clusters, now).await;
+    let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
     let mut plugins = BTreeMap::new();
     let mut notes = releases::Notes::new();
@@ -71,13 +74,11 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
             notes.insert((plugin.name.clone(), version.clone()), found.clone());
         }
         let facts = PluginFacts {
-            releases: memory.map_or_else(
-                || Read::Unread("it was not asked yet".to_string()),
-                |memory| releases::planned(&memory.said),
-            ),
+            releases: memory.map_or_else(|| Read::Unread("it was not asked yet".to_string()), releases::planned),
             base: Read::Known(places(&base, &plugin.name)),
             pulls: Read::Known(pulls.remove(&plugin.name).unwrap_or_default()),
             readings: readings.remove(&plugin.name).unwrap_or_default(),
+            runs: runs.remove(&plugin.name).unwrap_or(Read::Unread("nobody asked about them".to_string())),
         };
         plugins.insert(plugin.name.clone(), facts);
     }
@@ -219,13 +220,36 @@ async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> Le
 async fn ask_sources(rooms: &mut Rooms, base: &Base, now: Timestamp) {
     let loaded: &Loaded = &base.loaded;
     let mut known = std::mem::take(&mut rooms.memory.sources);
-    let asks = loaded.wiring.plugins.iter().map(|(plugin, wiring)| {
-        let lowest = lowest(base, plugin).into_iter().chain(before(rooms.ledger.as_ref(), base, plugin)).min();
-        let (memory, net) = (known.remove(plugin), std::sync::Arc::clone(&rooms.net));
-        async move { (plugin.clone(), releases::ask(memory, wiring, &net, lowest.as_ref(), now).await) }
+    let first = rooms.look_again * 2;
+    let asks = loaded.policy.plugins.iter().filter_map(|policy| {
+        let plugin = &policy.name;
+        let wiring = loaded.wiring.plugins.get(plugin)?;
+        let (running, ledger) = (lowest(base, plugin), rooms.ledger.as_ref());
+        let oldest = running.clone().into_iter().chain(before(ledger, base, plugin)).min();
+        let under_way = under_way(ledger, plugin);
+        let last = SignedDuration::try_from(wiring.poll).unwrap_or(first);
+        let (memory, net, hub) = (known.remove(plugin), std::sync::Arc::clone(&rooms.net), rooms.hub.clone());
+        Some(async move {
+            let mut memory = releases::ask(memory, wiring, &net, oldest.as_ref(), now).await;
+            if let Ok(found) = &memory.said {
+                let checked = std::mem::take(&mut memory.checked);
+                let which = (running.as_ref(), &under_way);
+                let pace = released::Pace { first, last };
+                memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
+            }
+            (plugin.clone(), memory)
+        })
     });
     let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
     rooms.memory.sources = answers.into_iter().collect();
+}
+
+/// Versions that a tier is busy with, and what they came from: they need not be newer than what runs.
+fn under_way(ledger: Option<&Branch>, plugin: &PluginName) -> BTreeSet<Version> {
+    let page = ledger.and_then(|branch| branch.ledger().plugins.get(plugin));
+    let last = page.into_iter().flat_map(|page| page.tiers.values()).filter_map(|waves| waves.last());
+    let busy = last.filter(|wave| wave.finished.is_none() || wave.failed.is_some());
+    busy.flat_map(|wave| std::iter::once(wave.version.clone()).chain(wave.from.clone())).collect()
 }
 
 /// The oldest version that ran before what runs now: a rollback has to prove that it still exists.

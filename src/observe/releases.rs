@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::chart::{self, Found, Source, SourceError};
 use super::net::Net;
+use super::released::Checked;
 use crate::policy::wiring::PluginWiring;
 use crate::rooms::SourceMemory;
 
@@ -41,9 +42,9 @@ pub async fn ask(
 }
 
 /// The releases as the planner sees them.
-pub fn planned(said: &Result<BTreeMap<Version, Found>, String>) -> Read<Vec<Release>> {
-    match said {
-        Ok(found) => Read::Known(found.values().map(release).collect()),
+pub fn planned(memory: &SourceMemory) -> Read<Vec<Release>> {
+    match &memory.said {
+        Ok(found) => Read::Known(found.values().map(|found| release(found, &memory.checked)).collect()),
         Err(why) => Read::Unread(why.clone()),
     }
 }
@@ -66,12 +67,12 @@ async fn look(source: &dyn Source, lowest: Option<&Version>) -> Result<BTreeMap<
     Ok(found)
 }
 
-fn release(found: &Found) -> Release {
+fn release(found: &Found, checked: &Checked) -> Release {
     Release {
         version: found.version.clone(),
         digest: found.digest.clone(),
         marked_breaking: found.marked_breaking,
-        checks: Read::Unread("the commit that released it is not known".to_string()),
+        checks: checked.of(&found.version),
         breaking: Vec::new(),
         blocks: found.blocks.clone(),
         missing_values: Vec::new(),
@@ -83,5 +84,5 @@ fn fresh(wiring: &PluginWiring, net: &Net) -> SourceMemory {
         Ok(source) => (Some(Arc::from(source)), Err("it was not asked yet".to_string())),
         Err(error) => (None, Err(error.to_string())),
     };
-    SourceMemory { chart: wiring.chart.clone(), source, asked: None, said }
+    SourceMemory { chart: wiring.chart.clone(), source, asked: None, said, checked: Checked::default() }
 }

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::path;
 use super::problem::quoted;
 use super::read::FromNode;
 use super::report::Report;
@@ -29,6 +30,18 @@ scalar!(
     /// The name of a chart in a repository.
     ChartName(String), "the name of a chart", chart_name,
     {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,250}$"}
+);
+
+scalar!(
+    /// A repository at the hub.
+    HubRepository(String), "a repository of the hub such as `acme/charts`", hub_repository,
+    {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$", "examples": ["acme/charts"]}
+);
+scalar!(
+    /// The name of a tag, with a place for the version.
+    TagPattern(String), "a tag such as `v{version}`", tag_pattern,
+    {"type": "string", "maxLength": 200, "examples": ["v{version}", "{plugin}-{version}"],
+     "description": "`{version}` stands for the version without a leading `v`, `{plugin}` for the name of the plugin."}
 );
 
 /// An OCI repository: `oci://registry.example/charts/loki`; `oci+http://` for loopback only.
@@ -112,4 +125,34 @@ fn chart_name(text: &str) -> Result<String, Refusal> {
         return Ok(text.to_string());
     }
     Err(Refusal::new(format!("{} is not the name of a chart", quoted(text))).help("letters, digits, `-`, `_` and `.`"))
+}
+
+/// A repository of the hub by owner and name: the hub itself is the operator's.
+fn hub_repository(text: &str) -> Result<String, Refusal> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let named = |part: &str| (1..=100).contains(&part.len()) && part.bytes().all(good) && !matches!(part, "." | "..");
+    match text.split_once('/') {
+        Some((owner, name)) if named(owner) && named(name) => Ok(text.to_string()),
+        _ => Err(Refusal::new(format!("{} is not `owner/name`", quoted(text)))
+            .help("write it like `acme/charts`; it is a repository of the hub that this file lies on")),
+    }
+}
+
+/// A tag of each version. What git refuses in the name of a tag is refused here.
+fn tag_pattern(text: &str) -> Result<String, Refusal> {
+    path::placeholders(text, &["version", "plugin"])?;
+    if !text.contains("{version}") {
+        let why = format!("{} names one tag for all versions", quoted(text));
+        return Err(Refusal::new(why).help("put `{version}` in it, such as `v{version}`"));
+    }
+    let plain = text.replace("{version}", "1.0.0").replace("{plugin}", "x");
+    let good = |c: char| c.is_ascii_graphic() && !"~^:?*[\\".contains(c);
+    let part =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock");
+    if plain.len() > 200 || plain.contains("..") || !plain.chars().all(good) || !plain.split('/').all(part) {
+        return Err(
+            Refusal::new(format!("{} cannot be the name of a tag", quoted(text))).help("write it like `v{version}`")
+        );
+    }
+    Ok(text.to_string())
 }

@@ -130,6 +130,11 @@ scalar!(
     {"type": "string", "maxLength": 253, "description": "A name in the cluster. `{cluster}` and `{tier}` stand for their names."}
 );
 scalar!(
+    /// The file of a workflow.
+    Workflow(String), "a file such as `smoke.yml`", workflow,
+    {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,100}\\.ya?ml$", "examples": ["smoke.yml"]}
+);
+scalar!(
     /// A kind of Kubernetes.
     Kind(String), "a kind such as `HelmRelease`", kind,
     {"type": "string", "pattern": "^[A-Z][A-Za-z0-9]{0,62}$"}
@@ -332,6 +337,16 @@ fn object(text: &str) -> Result<String, Refusal> {
             .help("lower-case letters, digits, hyphens and dots; `{cluster}` and `{tier}` stand for their names"));
     }
     Ok(text.to_string())
+}
+
+fn workflow(text: &str) -> Result<String, Refusal> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let named = text.strip_suffix(".yml").or_else(|| text.strip_suffix(".yaml"));
+    if named.is_some_and(|name| !name.is_empty()) && text.len() <= 100 && text.bytes().all(good) {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not the file of a workflow", quoted(text)))
+        .help("write its name in `.github/workflows` alone, such as `smoke.yml`"))
 }
 
 fn kind(text: &str) -> Result<String, Refusal> {

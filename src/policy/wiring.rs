@@ -51,6 +51,18 @@ pub struct PluginWiring {
     pub write: Vec<Write>,
     /// The questions to each cluster; all must agree.
     pub signals: Vec<SignalSpec>,
+    /// Where the commit that released a version is found.
+    pub released: Released,
+}
+
+/// Where the commit that released a version is found, as far as the file says so; the rest the chart
+/// says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// `owner/name` at the hub.
+    pub from: Option<String>,
+    /// Its tag, with `{version}` and `{plugin}`.
+    pub tag: Option<String>,
 }
 
 /// Where the releases of a chart are.

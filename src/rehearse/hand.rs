@@ -6,8 +6,8 @@ use decide::plan::{Plan, Proposal};
 use decide::snapshot::{PullState, SentNotice};
 use decide::{Action, Entry, Sha, Version};
 
-use super::hub;
 use super::world::{Noted, Spot, World};
+use super::{hub, workflows};
 
 /// Carries a plan out. Whether the hub answered.
 pub(super) fn carry_out(world: &mut World, plan: &Plan) -> bool {
@@ -58,6 +58,12 @@ fn act(world: &mut World, action: &Action) -> bool {
             }
             hub::close(world, pull.0, &hub::bot());
             world.note(Noted::Closed { pull: pull.0, why: why.to_string() });
+            true
+        }
+        Action::Dispatch { plugin, tier, version, workflow, verification, .. } => {
+            let intent = Change::Dispatching(verification.clone());
+            remember(world, &(plugin.clone(), tier.clone()), version, intent);
+            workflows::dispatch(world, plugin, workflow, &verification.id);
             true
         }
         Action::Notice { plugin, tier, version, pull, before, deadline } => {

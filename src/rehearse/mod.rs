@@ -10,6 +10,7 @@ mod rights;
 mod setup;
 pub mod story;
 mod trouble;
+mod workflows;
 mod world;
 
 pub use history::{History, Replay};

@@ -13,6 +13,7 @@ use super::fleet::{self, Fleet};
 use super::hand;
 use super::hub::{self, Hub};
 use super::trouble;
+use super::workflows::{self, Workflows};
 use crate::policy::Loaded;
 use crate::policy::wiring::People;
 use crate::tell::reasons::{self, Occasion};
@@ -36,6 +37,7 @@ pub(crate) struct World {
     pub snapshot: Snapshot,
     pub fleet: Fleet,
     pub hub: Hub,
+    pub workflows: Workflows,
     /// What happened, for whoever tells or counts it.
     pub diary: Vec<Note>,
     /// Plugins that have one file per cluster.
@@ -84,6 +86,8 @@ pub(crate) enum Due {
     Rollout { cluster: ClusterName, plugin: PluginName, asked: u64, to: Version, arrives: bool },
     /// Somebody approves a head that is still there.
     Approve { pull: u64, head: Sha, who: Person },
+    /// A run of a workflow has taken its time.
+    Run { id: String },
     /// Nothing but a reason to look.
     Look,
 }
@@ -111,6 +115,7 @@ impl World {
             },
             fleet: Fleet::new(clusters, rollout),
             hub: Hub::default(),
+            workflows: Workflows::default(),
             diary: Vec::new(),
             per_cluster: BTreeSet::new(),
             queue: BTreeMap::new(),
@@ -205,6 +210,7 @@ impl World {
             base: Read::Known(BTreeMap::new()),
             pulls: Read::Known(Vec::new()),
             readings: decide::Readings::default(),
+            runs: Read::Known(Vec::new()),
         })
     }
 
@@ -264,6 +270,7 @@ impl World {
                     self.stir();
                 }
                 Due::Approve { pull, head, who } => hub::approve_head(self, pull, &head, &who),
+                Due::Run { id } => workflows::end(self, &id),
                 Due::Look => {}
             }
         }
@@ -311,9 +318,10 @@ impl World {
         for plugin in plugins {
             let base = if silent { Read::Unread(unread()) } else { Read::Known(hub::base(self, &plugin)) };
             let pulls = if silent { Read::Unread(unread()) } else { Read::Known(hub::pulls(self, &plugin)) };
+            let runs = if silent { Read::Unread(unread()) } else { workflows::shown(self, &plugin) };
             let readings = fleet::readings(self, &plugin);
             let facts = self.facts(&plugin);
-            (facts.base, facts.pulls, facts.readings) = (base, pulls, readings);
+            (facts.base, facts.pulls, facts.readings, facts.runs) = (base, pulls, readings, runs);
         }
     }
 }

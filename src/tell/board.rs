@@ -273,6 +273,10 @@ pub fn action(action: &Action) -> String {
         Action::Notice { plugin, tier, version, pull, before, .. } => {
             format!("say on {pull} that {plugin} {version} → {tier} is merged by force in {}", spell(*before))
         }
+        Action::Dispatch { plugin, tier, version, workflow, clusters, .. } => {
+            let moved = words::count(clusters.len(), "cluster");
+            format!("dispatch {workflow}, which verifies {plugin} {version} on {moved} of {tier}")
+        }
     };
     inert::line(&text)
 }

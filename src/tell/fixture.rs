@@ -462,6 +462,7 @@ pub(crate) fn snapshot() -> Snapshot {
             base: Read::Known(base(plugin.name.as_str())),
             pulls: Read::Known(Vec::new()),
             readings: decide::Readings::default(),
+            runs: Read::Known(Vec::new()),
         };
         (plugin.name.clone(), facts)
     };

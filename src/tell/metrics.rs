@@ -94,6 +94,7 @@ impl Metrics {
             Action::Merge { forced: Some(_), .. } => "force_merge",
             Action::Close { .. } => "close",
             Action::Notice { .. } => "notice",
+            Action::Dispatch { .. } => "dispatch",
         };
         self.actions.add(&[kind, outcome.as_str()]);
     }

@@ -184,7 +184,10 @@ impl Page {
         let names: Vec<String> = wave.members.clusters().iter().map(ToString::to_string).collect();
         let version = wave.version.as_ref().map_or_else(String::new, Version::to_string);
         let open = words::before_landing(&wave.state);
-        let waits = words::holding(wave).filter(|finding| open && finding.gate < Gate::Health);
+        // Of a release that has landed it is the next slice that waits.
+        let between = |gate: Gate| words::landed(wave) && matches!(gate, Gate::Hold | Gate::Verification);
+        let waits =
+            words::holding(wave).filter(|finding| (open && finding.gate < Gate::Health) || between(finding.gate));
         let mut waits: Vec<&Finding> = waits.collect();
         if let Some(first) = words::first(wave) {
             waits.sort_by_key(|finding| *finding != first); // stable: the rest in the order of the gates

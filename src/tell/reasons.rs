@@ -69,6 +69,8 @@ pub fn occasions(plan: &Plan) -> BTreeSet<Occasion> {
                 | Change::Left { .. }
                 | Change::Landed(_)
                 | Change::Converged(_)
+                | Change::Dispatching(_)
+                | Change::Verified { .. }
                 | Change::Soaked(_)
                 | Change::LetThrough(_)
                 | Change::Finished(_)
@@ -175,6 +177,7 @@ fn gate_is_about(gate: Gate) -> &'static str {
         Gate::Breaking => "Steps that may break, and values that a release requires.",
         Gate::Rejection => "A person who closed the pull request.",
         Gate::Hold => "Holds, drafts, and pauses between slices.",
+        Gate::Verification => "Workflows that verify what has moved before the next slice does.",
         Gate::Freeze => "Stops of every merge in scope. Nothing passes them.",
         Gate::Window => "The windows of the operator, the file, the tier and the plugin.",
         Gate::Announce => "How long people have to be told before a merge; only where the policy asks for it.",

@@ -156,6 +156,7 @@ pub(crate) fn stop(wave: &WaveReport) -> Option<&Finding> {
             | Gate::TierBelow
             | Gate::After
             | Gate::Breaking
+            | Gate::Verification
             | Gate::Window
             | Gate::Announce
             | Gate::Approvals

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod branches;
+mod checks;
 mod force;
 mod freeze;
 mod hotfix;
@@ -14,3 +15,4 @@ mod slices;
 mod story;
 mod stubborn;
 mod support;
+mod verify;

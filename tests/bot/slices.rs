@@ -5,18 +5,38 @@ use coldframe::demo::story::fleet::{TIERS, manifest_path};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
-const OWNER: &str = "maria";
-const PLUGIN: &str = "cert-manager";
+pub const OWNER: &str = "maria";
+pub const OTHER: &str = "vera";
+pub const PLUGIN: &str = "cert-manager";
+
+/// Gives a tier one more key, before any bot runs.
+pub fn give(stage: &Stage, tier: &str, key: &str) {
+    file(stage, |text| {
+        let select = format!("    select: {{matchLabels: {{tier: {tier}}}}}\n");
+        assert!(text.contains(&select), "{text}");
+        text.replace(&select, &format!("{select}    {key}\n"))
+    });
+}
+
+/// Puts another policy file in the place of the one that is there.
+pub fn file(stage: &Stage, change: impl FnOnce(&str) -> String) {
+    let github = stage.world.github();
+    let text = change(&github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap());
+    github.push_file(REPOSITORY, "rule", OTHER, "coldframe.yaml", &text, "Another rule").unwrap();
+    let number = github.open_pull(REPOSITORY, OTHER, "rule", "main", "Another rule", "").unwrap();
+    github.approve(REPOSITORY, number, OWNER).unwrap();
+    github.merge_as(REPOSITORY, number, OTHER).unwrap();
+}
 
 /// Pull requests of the plugin on a tier, oldest first.
-fn pulls(stage: &Stage, tier: &str) -> Vec<PullView> {
+pub fn pulls(stage: &Stage, tier: &str) -> Vec<PullView> {
     let branch = format!("coldframe/{PLUGIN}/{tier}");
     let mut pulls: Vec<PullView> = stage.pulls().into_iter().filter(|pull| pull.head == branch).collect();
     pulls.sort_by_key(|pull| pull.number);
     pulls
 }
 
-fn runs(stage: &Stage, tier: &str, cluster: &str) -> String {
+pub fn runs(stage: &Stage, tier: &str, cluster: &str) -> String {
     let path = manifest_path(tier, cluster, PLUGIN);
     let text = stage.world.github().file(REPOSITORY, "main", &path).unwrap().unwrap();
     let line = text.lines().find(|line| line.trim_start().starts_with("version: ")).unwrap();

@@ -82,6 +82,8 @@ fn what(change: &Change) -> String {
         }
         Change::Finished(at) => format!("finished at {at}"),
         Change::Stalled(stalled) => format!("stalled: {}", stalled.why),
+        Change::Dispatching(one) => format!("{} is about to be dispatched", one.id),
+        Change::Verified { id, .. } => format!("{id} has succeeded"),
         Change::Resumed(at) => format!("resumed at {at}"),
         Change::Failed(failed) => format!("failed: {}", failed.why),
         Change::Rejected(rejected) => format!("rejected by the closing of {}", rejected.pull),
@@ -99,6 +101,9 @@ fn action(action: &Action) -> String {
             format!("merge {pull} at {} as {via:?}{how}", head.short())
         }
         Action::Close { pull, why, .. } => format!("close {pull}: {why}"),
+        Action::Dispatch { workflow, verification, clusters, .. } => {
+            format!("dispatch {workflow} as {} for {} clusters", verification.id, clusters.len())
+        }
         Action::Notice { pull, deadline, .. } => format!("tell people on {pull} that it merges at {deadline}"),
     }
 }

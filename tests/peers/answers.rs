@@ -153,6 +153,14 @@ async fn checks(town: &mut Town, head: &str) {
     for list in ["check-runs", "status", "statuses"] {
         town.reads("bot", &format!("~/commits/{head}/{list}")).await;
     }
+    let smoke = "~/actions/workflows/smoke.yml";
+    let dispatch = json!({"ref": "main", "inputs": {"id": "app-qa-1"}});
+    town.does("bot", "POST", &format!("{smoke}/dispatches"), dispatch).await;
+    let run = town.hub.runs(REPO).unwrap().remove(0).id;
+    town.reads("bot", &format!("{smoke}/runs?event=workflow_dispatch")).await;
+    town.hub.end_run(REPO, run, Some("success")).unwrap();
+    let runs = town.reads("bot", &format!("{smoke}/runs?actor=coldframe%5Bbot%5D&per_page=100")).await;
+    assert_eq!(runs["workflow_runs"][0]["display_title"], "Smoke app-qa-1");
 }
 
 async fn pulls(town: &mut Town, head: &str) {
@@ -207,6 +215,9 @@ async fn refusals(town: &mut Town) {
         ("bot", "POST", "~/pulls", json!({"head": "feature/two", "base": "main"}), 422),
         ("bot", "POST", "~/git/refs", json!({"ref": "refs/heads/feature/two", "sha": "0".repeat(40)}), 422),
         ("bot", "PUT", "~/pulls/1/merge", json!({}), 405),
+        ("bot", "POST", "~/actions/workflows/absent.yml/dispatches", json!({"ref": "main"}), 404),
+        ("bot", "POST", "~/actions/workflows/smoke.yml/dispatches", json!({"ref": "main", "inputs": {"x": "y"}}), 422),
+        ("bot", "GET", "~/actions/workflows/absent.yml/runs", Value::Null, 404),
         ("bob", "POST", "~/check-runs", json!({"name": "c", "head_sha": "0".repeat(40)}), 403),
     ] {
         let (found, answer) = town.asks(who, method, path, body).await;

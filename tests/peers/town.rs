@@ -35,6 +35,10 @@ impl Town {
         let files = [
             ("README.md", "# Config\n"),
             (".github/CODEOWNERS", "/clusters/silver/ @acme/platform\n/elsewhere/ @nobody-here\n"),
+            (
+                ".github/workflows/smoke.yml",
+                "run-name: Smoke ${{ inputs.id }}\non: {workflow_dispatch: {inputs: {id: {}}}}\n",
+            ),
             ("clusters/qa/app.yaml", "version: 1.0.0\n"),
             ("clusters/silver/app.yaml", "version: 1.0.0\n"),
         ];
@@ -43,7 +47,8 @@ impl Town {
         for (who, role) in [("acme/platform", Role::Write), ("bob", Role::Write), ("carol", Role::Admin)] {
             hub.set_permission(REPO, who, role).unwrap();
         }
-        let write = ["contents", "pull_requests", "issues", "checks", "statuses"].map(|name| (name, Access::Write));
+        let write =
+            ["actions", "contents", "pull_requests", "issues", "checks", "statuses"].map(|name| (name, Access::Write));
         let read = ["members", "metadata"].map(|name| (name, Access::Read));
         let bot = hub.add_app("coldframe", &[&write[..], &read[..]].concat()).unwrap();
         hub.install_app(bot.id, REPO).unwrap();

@@ -29,7 +29,12 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
     let start = start + rng.minutes(0, 21 * 24 * 60);
     let calm = start + SignedDuration::from_hours(24 * days as i64);
     let rungs = rng.range(3, 4) as usize;
-    let max_age = SignedDuration::from_mins(*rng.pick(&[5, 20, 60, 60, 120]));
+    let max_age = match *rng.pick(&[5, 20, 60, 60, 120]) {
+        // Where a look is due every few minutes, a world takes as long as ten others.
+        5 if !Rng::fate(seed, &["every few minutes"]).chance(10) => 40,
+        minutes => minutes,
+    };
+    let max_age = SignedDuration::from_mins(max_age);
     let windows = rng.chance(30).then(|| windows(&mut rng, true));
     let mut tiers: Vec<Tier> = TIERS[4 - rungs..]
         .iter()
@@ -131,7 +136,14 @@ fn in_slices(seed: u64, plugin: &mut PluginPolicy) {
             let max_update = *rng.pick(&[MaxUpdate::Count(1), MaxUpdate::Count(2), MaxUpdate::Percent(50)]);
             tier.strategy = if rng.chance(30) {
                 let pause = Step::Pause(Some(rng.minutes(5, 300)));
-                Strategy::Canary { steps: vec![Step::SetWeight(20), pause, Step::SetWeight(60)] }
+                let mut steps = vec![Step::SetWeight(20), pause, Step::SetWeight(60)];
+                let mut fate = Rng::fate(seed, &["verify", plugin.name.as_str(), tier.name.as_str()]);
+                if fate.chance(50) {
+                    let timeout = fate.minutes(60, 180);
+                    steps
+                        .insert(fate.range(1, 3) as usize, Step::Verify { workflow: "smoke.yml".to_string(), timeout });
+                }
+                Strategy::Canary { steps }
             } else {
                 Strategy::RollingUpdate { max_update }
             };

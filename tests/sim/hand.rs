@@ -240,6 +240,13 @@ impl Process {
                 world.close(pull.0, BOT);
                 Ok(Ok(()))
             }
+            Action::Dispatch { plugin, tier, version, verification, .. } => {
+                let spot = (plugin.clone(), tier.clone());
+                self.change(world, &spot, version, Change::Dispatching(verification.clone()))?;
+                steps.one()?;
+                watch.dispatches(world, action);
+                Ok(Ok(()))
+            }
             Action::Notice { pull, before, .. } => {
                 watch.tells(world, &self.kept, snapshot, action);
                 let now = world.now;

@@ -63,6 +63,7 @@ impl World {
             base: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_base(plugin)) },
             pulls: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_pulls(plugin)) },
             readings: self.readings(plugin),
+            runs: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_runs(plugin)) },
         }
     }
 

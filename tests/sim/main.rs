@@ -17,6 +17,7 @@ mod pulls;
 mod releases;
 mod rng;
 mod run;
+mod runs;
 mod scenario;
 mod shrink;
 mod tally;
@@ -154,8 +155,27 @@ mod tests {
         );
     }
 
-    /// Worlds that once broke something: what soaked under a tier that waits for a cap rang no bell.
-    const ONCE_BROKEN: [u64; 1] = [1_795_279_113_051];
+    /// Worlds that once broke something. The first: what soaked under a tier that waits for a cap rang no bell.
+    /// Then openings that were cut off and counted twice or not at all, climbs that began anew in the books of an
+    /// old one, rollbacks of what a person had put back, openings that were given up and opened again.
+    const ONCE_BROKEN: [u64; 16] = [
+        1_795_279_113_051,
+        41_022,
+        41_096,
+        41_106,
+        41_305,
+        41_306,
+        41_317,
+        41_340,
+        41_358,
+        50_059,
+        60_109,
+        60_119,
+        60_157,
+        61_065,
+        61_152,
+        63_300,
+    ];
 
     #[test]
     fn what_was_broken_once_stays_mended() {

@@ -35,6 +35,9 @@ pub fn plan(world: &mut World, plan: &Plan) {
                 format!("  merges {pull} ({version}) as {via:?}{}", if forced.is_some() { ", forced" } else { "" })
             }
             Action::Close { pull, why, .. } => format!("  closes {pull}: {why}"),
+            Action::Dispatch { workflow, verification, .. } => {
+                format!("  dispatches {workflow} as {}", verification.id)
+            }
             Action::Notice { pull, before, deadline, .. } => {
                 format!("  gives notice on {pull}, {before:#} before {deadline}")
             }

@@ -15,6 +15,7 @@ use crate::hand::Written;
 use crate::pulls::PullRequest;
 use crate::releases::Published;
 use crate::rng::Rng;
+use crate::runs::Run;
 use crate::scenario::{Happening, Lie, Mode, Quality, Scenario, Unreadable};
 use crate::tally::Tally;
 
@@ -37,6 +38,7 @@ pub struct World {
     pub releases: BTreeMap<PluginName, BTreeMap<Version, Published>>,
     pub base: BTreeMap<Spot, Vec<Place>>,
     pub pulls: Vec<PullRequest>,
+    pub runs: Vec<Run>,
     pub running: BTreeMap<(ClusterName, PluginName), Running>,
     pub vanished: BTreeMap<ClusterName, Absence>,
     pub lies: BTreeMap<ClusterName, (Timestamp, Lie)>,
@@ -147,6 +149,7 @@ impl World {
             releases: BTreeMap::new(),
             base: BTreeMap::new(),
             pulls: Vec::new(),
+            runs: Vec::new(),
             running: BTreeMap::new(),
             vanished: BTreeMap::new(),
             lies: BTreeMap::new(),

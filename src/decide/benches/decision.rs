@@ -113,6 +113,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
                 base: Read::Known(TIERS.iter().map(|(tier, _)| (TierName::from(*tier), vec![place(tier)])).collect()),
                 pulls: Read::Known(Vec::new()),
                 readings: Readings::default(),
+                runs: Read::Known(Vec::new()),
             },
         );
         policies.push(PluginPolicy::new(plugin, tiers.clone()));

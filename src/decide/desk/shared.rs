@@ -6,13 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::gate::after::Pages;
 use crate::ledger::{Frozen, PluginLedger};
-use crate::snapshot::{PullState, Snapshot};
+use crate::model::PluginPolicy;
+use crate::snapshot::{Pull, PullState, Snapshot};
 use crate::{PluginName, TierName};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
-    /// Pull requests of the bot that are open, or will be by this plan.
-    pub open_pulls: u32,
+    /// Pull requests of the bot.
+    pub openings: Openings,
     /// Clusters that the bot's merges changed, with the time of each landing; as much later as the
     /// clocks differ, since landings have the hub's time.
     pub changed: Vec<(Timestamp, u32)>,
@@ -22,6 +23,28 @@ pub(crate) struct Shared {
     pub pages: Pages,
     /// What people have frozen by commands.
     pub freezes: Vec<Frozen>,
+}
+
+/// How many pull requests of the bot there are, for the cap of open ones.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(crate) struct Openings {
+    /// Open, or about to be by this plan.
+    pub open: u32,
+    /// Cut off between the intent and the pull request: a place is kept for each.
+    pub unfinished: u32,
+}
+
+impl Openings {
+    /// One more.
+    pub(crate) fn open(&mut self) {
+        self.open = self.open.saturating_add(1);
+    }
+
+    /// One that was cut off.
+    pub(crate) fn finish(&mut self) {
+        self.unfinished = self.unfinished.saturating_sub(1);
+        self.open();
+    }
 }
 
 /// Over which time the cap of changed clusters counts.
@@ -48,19 +71,21 @@ impl Shared {
                 (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })
             .collect();
-        let open_pulls = u32::try_from(open_pulls).unwrap_or(u32::MAX);
-        Self { open_pulls, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let openings = Openings { open: number(open_pulls), unfinished: number(unfinished(snapshot)) };
+        Self { openings, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
     }
 
     /// How far it was used up before a plugin is decided.
     pub(crate) fn mark(&self) -> Mark {
-        Mark { open_pulls: self.open_pulls, changed: self.changed.len(), opening: self.opening.len() }
+        Mark { openings: self.openings, changed: self.changed.len(), opening: self.opening.len() }
     }
 
     /// What a plugin took since then.
     pub(crate) fn since(&self, mark: &Mark, plugin: &PluginName) -> Taken {
         Taken {
-            open_pulls: self.open_pulls - mark.open_pulls,
+            opened: self.openings.open - mark.openings.open,
+            finished: mark.openings.unfinished - self.openings.unfinished,
             changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
             opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
             page: self.pages.get(plugin).cloned(),
@@ -69,7 +94,8 @@ impl Shared {
 
     /// Takes what a plugin took when it was decided.
     pub(crate) fn take(&mut self, plugin: &PluginName, taken: &Taken) {
-        self.open_pulls = self.open_pulls.saturating_add(taken.open_pulls);
+        self.openings.open = self.openings.open.saturating_add(taken.opened);
+        self.openings.unfinished = self.openings.unfinished.saturating_sub(taken.finished);
         self.changed.extend_from_slice(&taken.changed);
         self.opening.extend_from_slice(&taken.opening);
         self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
@@ -81,9 +107,25 @@ impl Shared {
     }
 }
 
+/// Openings that were cut off between the intent and the pull request.
+fn unfinished(snapshot: &Snapshot) -> usize {
+    let cut_off = |policy: &PluginPolicy, tier: &TierName| {
+        let page = snapshot.ledger.plugins.get(&policy.name);
+        let wave = page.and_then(|page| page.climbing(tier)).filter(|wave| wave.pull.is_none())?;
+        let pulls = snapshot.plugins.get(&policy.name)?.pulls.known()?;
+        let shown = |pull: &Pull| {
+            let written = wave.head().is_some_and(|head| head.commit == pull.head);
+            pull.tier == *tier && (pull.state == PullState::Open || written)
+        };
+        (!pulls.iter().any(shown)).then_some(())
+    };
+    let policies = snapshot.policy.plugins.iter();
+    policies.flat_map(|policy| policy.tiers.iter().filter_map(move |tier| cut_off(policy, &tier.name))).count()
+}
+
 /// How far what all share was used up at one moment.
 pub(crate) struct Mark {
-    open_pulls: u32,
+    openings: Openings,
     changed: usize,
     opening: usize,
 }
@@ -91,7 +133,8 @@ pub(crate) struct Mark {
 /// What one plugin took of what all share.
 #[derive(Default)]
 pub(crate) struct Taken {
-    open_pulls: u32,
+    opened: u32,
+    finished: u32,
     changed: Vec<(Timestamp, u32)>,
     opening: Vec<(PluginName, TierName)>,
     /// Its page, where another plugin waits for it.

@@ -3,12 +3,26 @@
 use crate::Reason;
 use crate::desk::{CAP_SPAN, Desk};
 use crate::ledger::Wave;
+use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 
-/// Whether one more pull request may be opened.
-pub(crate) fn opening(desk: &Desk<'_>) -> Finding {
+/// Whether one more pull request may be opened. One that is open on the tier already is written anew.
+pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
+    let there = desk.shared.openings;
+    match desk.open_pull(&tier.name) {
+        Some(_) => Finding::pass(Gate::Limits, Reason::WithinLimits),
+        None => beside(desk, there.open.saturating_add(there.unfinished)),
+    }
+}
+
+/// Whether an opening that was cut off may be finished now.
+pub(crate) fn finishing(desk: &Desk<'_>) -> Finding {
+    beside(desk, desk.shared.openings.open)
+}
+
+fn beside(desk: &Desk<'_>, open: u32) -> Finding {
     match desk.snapshot.policy.limits.open_pulls {
-        Some(limit) if desk.shared.open_pulls >= limit => Finding::wait(Gate::Limits, Reason::OpenPullLimit { limit }),
+        Some(limit) if open >= limit => Finding::wait(Gate::Limits, Reason::OpenPullLimit { limit }),
         Some(_) | None => Finding::pass(Gate::Limits, Reason::WithinLimits),
     }
 }
@@ -54,6 +68,35 @@ mod tests {
         let plan = crate::plan(&world, noon());
         assert!(plan.actions.is_empty(), "the cap keeps it: {:?}", plan.actions);
         assert_eq!(plan.alarm.map(|alarm| alarm.at), Some(noon() + world.look_again), "1.0.0 soaks on bronze");
+    }
+
+    #[test]
+    fn an_opening_that_was_cut_off_keeps_its_place() {
+        let mut world = ready();
+        wave(&mut world).pull = None;
+        facts(&mut world).pulls = Read::Known(vec![]);
+        facts(&mut world).releases = Read::Known(["1.0.0", "1.1.0", "1.2.0"].map(release).into());
+        let opened = |world: &Snapshot| crate::conveyor::tests::doings(world);
+        assert_eq!(opened(&world), ["open 1.2.0 on qa", "open 1.1.0 on bronze"], "no cap");
+        for (limit, expected) in [(2, 2), (1, 1), (0, 0)] {
+            world.policy.limits.open_pulls = Some(limit);
+            let opened = opened(&world);
+            assert_eq!(opened.len(), expected, "a cap of {limit}: {opened:?}");
+            assert!(limit != 1 || opened == ["open 1.1.0 on bronze"], "what was begun first: {opened:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_open_on_the_tier_takes_no_second_place() {
+        let mut world = ready();
+        // 1.1.0 failed while its pull request was open: the next release is written into that.
+        let why = crate::Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
+        wave(&mut world).failed = Some(crate::ledger::Failed { at: ago(1), why });
+        crate::conveyor::tests::finished_above(&mut world);
+        for limit in [None, Some(1)] {
+            world.policy.limits.open_pulls = limit;
+            assert_eq!(crate::conveyor::tests::doings(&world), ["move bronze to 1.2.0"], "{limit:?}");
+        }
     }
 
     fn changed(world: &mut Snapshot, minutes: i64, clusters: usize) {

@@ -18,6 +18,7 @@ pub(crate) mod pause;
 pub(crate) mod release;
 pub(crate) mod said;
 pub(crate) mod tier_below;
+pub(crate) mod verify;
 pub(crate) mod window;
 
 use alloc::string::ToString;
@@ -131,7 +132,8 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     troubles
 }
 
-fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+/// A cluster that this tier selects and another one, too, with both.
+pub(crate) fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
     if !desk.fleet.overlap(desk.at) {
         return None;
     }
@@ -153,7 +155,7 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) ->
         after::opening(desk, &desk.policy.tiers[rung]),
         release::members(desk, rung),
         slice::finding(desk, &desk.policy.tiers[rung]),
-        limits::opening(desk),
+        limits::opening(desk, &desk.policy.tiers[rung]),
     ]
 }
 
@@ -202,6 +204,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         findings.insert(2, finding);
     }
     findings.splice(2..2, hotfix::findings(desk, wave, pull));
+    findings.extend(slice::apart(desk, tier));
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));
     }

@@ -1,37 +1,66 @@
-//! The pauses between slices: a time after all that have moved were healthy, or until a person says
-//! `/coldframe resume` on a pull request of this tier.
+//! What is waited for between slices: a time after all that have moved were healthy, a person who says
+//! `/coldframe resume` on a pull request of this tier, or a workflow, which is in `verify`.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::verify;
 use crate::Reason;
 use crate::desk::Desk;
-use crate::ledger::Wave;
+use crate::ledger::{Verify, Wait, Wave};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::slice::Portion;
 use crate::snapshot::{Command, CommandKind, Read};
 
-/// Whether the pauses between a landed slice and the portion after it are over, one after the other.
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Finding {
-    let Some(mut at) = wave.converged else { return Finding::pass(Gate::Hold, Reason::NotHeld) };
-    let (from, to) = (wave.part.slice as usize + 1, next.part.slice as usize);
-    let between = next.part.pauses.iter().take(to + 1).skip(from);
-    for pause in between.flatten() {
-        match pause {
-            Some(length) => {
-                at += *length;
-                if desk.now < at {
-                    let because = Reason::BetweenSlices { pause: *length };
-                    return Finding::new(Gate::Hold, Verdict::Wait { until: Some(at) }, because);
+/// What a landed slice still waits for before the portion after it.
+pub(crate) enum Open {
+    /// A time is to pass.
+    Time { until: Timestamp, pause: SignedDuration },
+    /// Somebody is to say that it goes on.
+    Resume,
+    /// A workflow is to succeed: before which slice, which of the waits there, and which workflow.
+    Verify { slice: u32, step: u32, verify: Verify },
+}
+
+/// The first of the waits between a landed slice and the portion after it that is not over; they come
+/// one after the other. None when all are, and before all that have moved are healthy.
+pub(crate) fn open(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Option<Open> {
+    let mut at = wave.converged?;
+    let (from, to) = (wave.part.slice + 1, next.part.slice);
+    for slice in from..=to {
+        let waits = next.part.pauses.get(slice as usize).into_iter().flatten();
+        for (step, wait) in (0..).zip(waits) {
+            match wait {
+                Wait::Pause(Some(pause)) => {
+                    at += *pause;
+                    if desk.now < at {
+                        return Some(Open::Time { until: at, pause: *pause });
+                    }
                 }
+                Wait::Pause(None) => match resumed(desk, tier, at) {
+                    Some(said) => at = said,
+                    None => return Some(Open::Resume),
+                },
+                Wait::Verify(verify) => match verify::passed(desk, tier, wave, (slice, step)) {
+                    Some(passed) => at = at.max(passed),
+                    None => return Some(Open::Verify { slice, step, verify: verify.clone() }),
+                },
             }
-            None => match resumed(desk, tier, at) {
-                Some(said) => at = said,
-                None => return Finding::wait(Gate::Hold, Reason::NeedsResume),
-            },
         }
     }
-    Finding::pass(Gate::Hold, Reason::NotHeld)
+    None
+}
+
+/// Whether everything between a landed slice and the portion after it is over.
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Finding {
+    match open(desk, tier, wave, next) {
+        None => Finding::pass(Gate::Hold, Reason::NotHeld),
+        Some(Open::Time { until, pause }) => {
+            Finding::new(Gate::Hold, Verdict::Wait { until: Some(until) }, Reason::BetweenSlices { pause })
+        }
+        Some(Open::Resume) => Finding::wait(Gate::Hold, Reason::NeedsResume),
+        Some(Open::Verify { slice, step, verify }) => verify::finding(desk, tier, wave, (slice, step), &verify),
+    }
 }
 
 /// When somebody who may first said that it goes on, not before `since`. The hub's times have whole

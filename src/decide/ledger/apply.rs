@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Change, Entry, Frozen, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Thawed, Wave};
 use crate::clusters::Finder;
-use crate::{TierName, Version};
+use crate::{ClusterName, TierName, Version};
 
 impl Ledger {
     /// Writes an entry into it. Applying the same entry twice changes nothing more.
@@ -74,7 +74,7 @@ impl PluginLedger {
                 waves.push(Wave::begun(version.clone(), members.as_slice().into(), *at));
                 waves.last_mut()
             }
-            (Change::Intent { part, members, head, .. }, Some(index)) if waves[index].begins_anew(part) => {
+            (Change::Intent { part, members, head, .. }, Some(index)) if waves[index].begins_anew(part, members) => {
                 // What was pushed for it before is still ours when it turns up on the branch.
                 let again = waves[index].is_shelved() && waves[index].part.is_like(part);
                 let goes_on = part.slice > 0 && waves[index].part.partition == part.partition;
@@ -82,6 +82,10 @@ impl PluginLedger {
                 let heads = if again { waves.remove(index).heads } else { Vec::new() };
                 waves.push(Wave { heads, left, ..Wave::begun(version.clone(), members.as_slice().into(), head.at) });
                 waves.last_mut()
+            }
+            (Change::Verified { id, .. }, Some(_)) => {
+                let dispatched = |wave: &&mut Wave| wave.verifications.iter().any(|known| known.id == *id);
+                waves.iter_mut().rev().filter(|wave| wave.version == *version).find(dispatched)
             }
             (_, Some(index)) => waves.get_mut(index),
             (_, None) => None,
@@ -93,9 +97,13 @@ impl PluginLedger {
 }
 
 impl Wave {
-    /// Whether the intent to move this part begins a wave of its own beside this one.
-    fn begins_anew(&self, part: &Part) -> bool {
-        self.is_shelved() || !self.part.is_like(part) || (self.landed.is_some() && part.purpose != Purpose::Promotion)
+    /// Whether the intent to move this part with these clusters begins a wave of its own beside this one.
+    fn begins_anew(&self, part: &Part, members: &[ClusterName]) -> bool {
+        // Everybody who had moved has left since: the climb begins anew with those who are there.
+        let others = || !self.moved().iter().any(|name| members.contains(name));
+        self.is_shelved()
+            || !self.part.is_like(part)
+            || (self.landed.is_some() && (part.purpose != Purpose::Promotion || others()))
     }
 
     fn apply(&mut self, change: &Change) {
@@ -133,6 +141,15 @@ impl Wave {
                 self.landed = Some(landed.clone());
             }
             Change::Converged(at) => self.converged = Some(*at),
+            Change::Dispatching(verification) => {
+                if !self.verifications.iter().any(|known| known.id == verification.id) {
+                    self.verifications.push(verification.clone());
+                }
+            }
+            Change::Verified { id, at } => {
+                let known = self.verifications.iter_mut().find(|known| known.id == *id);
+                known.into_iter().for_each(|known| known.passed = known.passed.or(Some(*at)));
+            }
             Change::Soaked(soaked) => self.soak = Some(*soaked),
             Change::LetThrough(through) => self.let_through = Some(through.clone()),
             Change::Finished(at) => self.finished = Some(*at),
@@ -147,5 +164,42 @@ impl Wave {
             Change::Superseded(superseded) => self.superseded = Some(superseded.clone()),
             Change::Withdrawn(withdrawn) => self.withdrawn = Some(withdrawn.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::ledger::Entry;
+    use crate::testing::{ago, version};
+    use alloc::vec;
+
+    #[test]
+    fn a_climb_begins_anew_when_everybody_who_had_moved_has_left() {
+        let waves = |members: &str| {
+            let landed = Landed { at: ago(90), commit: None, by: None };
+            let intent = Change::Intent {
+                from: None,
+                digest: None,
+                part: Part::default(),
+                members: vec![members.into()],
+                head: Head { commit: "aa".into(), at: ago(1) },
+            };
+            let mut ledger = Ledger::default();
+            let changes = [
+                Change::Found { members: vec!["gone".into(), "here".into()], digest: None, landed },
+                Change::Left { clusters: vec!["gone".into()] },
+                intent,
+            ];
+            for change in changes {
+                let (plugin, tier) = ("app".into(), "qa".into());
+                ledger.apply(&Entry::Wave { plugin, tier, version: version("1.1.0"), change });
+            }
+            let waves = &ledger.plugins[&"app".into()].tiers[&"qa".into()];
+            waves.iter().map(|wave| wave.landed.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(waves("here"), [true], "the same climb");
+        assert_eq!(waves("new"), [true, false], "one that nobody of the first is in");
     }
 }

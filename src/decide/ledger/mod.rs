@@ -2,6 +2,7 @@
 //! data and how an entry changes it; the branch that keeps it is the bot's `ledger` room.
 
 mod apply;
+mod evidence;
 mod wave;
 
 use alloc::collections::BTreeMap;
@@ -14,9 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
+pub use evidence::{ForceEvidence, Said};
 pub use wave::{
-    Announced, Failed, ForceEvidence, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Said, Soaked,
-    Superseded, Wave, Withdrawn,
+    Announced, Failed, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked, Superseded,
+    Verification, Verify, Wait, Wave, Withdrawn,
 };
 
 /// The whole ledger of a repository.
@@ -326,6 +328,15 @@ pub enum Change {
     Landed(Landed),
     /// All members were healthy on it for the first time.
     Converged(Timestamp),
+    /// A workflow is about to be dispatched that verifies what has moved.
+    Dispatching(Verification),
+    /// It succeeded.
+    Verified {
+        /// Which.
+        id: String,
+        /// When that was seen.
+        at: Timestamp,
+    },
     /// The soak moved.
     Soaked(Soaked),
     /// The longest soak is over: what is missing or slow is not waited for.

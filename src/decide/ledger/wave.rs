@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::ForceEvidence;
 use crate::clusters::Finder;
 use crate::reason::MemberTrouble;
 use crate::{ClusterName, Clusters, Digest, Person, PullNumber, Reason, Sha, Version};
@@ -56,6 +57,9 @@ pub struct Wave {
     /// When all members were first healthy on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Timestamp>,
+    /// Workflows that were dispatched to verify what has moved, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verifications: Vec<Verification>,
     /// How far the soak has come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soaked>,
@@ -100,6 +104,7 @@ impl Wave {
             merging: None,
             landed: None,
             converged: None,
+            verifications: Vec::new(),
             soak: None,
             finished: None,
             let_through: None,
@@ -191,9 +196,9 @@ pub struct Part {
     /// The clusters of every slice, fixed when the first one is opened; empty = one slice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition: Vec<Clusters>,
-    /// The pauses before each slice, in order; none = until somebody resumes. Empty = no pauses at all.
+    /// What is waited for before each slice, in order. Empty = nothing at all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pauses: Vec<Vec<Option<SignedDuration>>>,
+    pub pauses: Vec<Vec<Wait>>,
     /// Failed members that were tolerated when the first slice was opened; none = as the tier says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u32>,
@@ -223,6 +228,43 @@ impl Part {
         let before: usize = sizes.iter().take(self.slice as usize).sum();
         Some((before + 1, before + size, sizes.iter().sum()))
     }
+}
+
+/// What is waited for before a slice, beside the health of those that have moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Wait {
+    /// A workflow of the hub has to succeed.
+    Verify(Verify),
+    /// A time; none = until somebody resumes.
+    Pause(Option<SignedDuration>),
+}
+
+/// A workflow that verifies what has moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Its file.
+    pub workflow: String,
+    /// How long it may take.
+    pub timeout: SignedDuration,
+}
+
+/// A workflow that the bot dispatched, or was about to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verification {
+    /// What its run is found by; no other one has it.
+    pub id: String,
+    /// Before which slice, from 0.
+    pub slice: u32,
+    /// Which of the waits before that slice, from 0.
+    pub step: u32,
+    /// When it was about to be dispatched.
+    pub at: Timestamp,
+    /// When its success was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<Timestamp>,
 }
 
 /// What a wave is for.
@@ -287,38 +329,6 @@ pub struct Merging {
     /// What allowed it without the missing approvals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced: Option<ForceEvidence>,
-}
-
-/// Why a merge without the missing approvals was allowed (policy, section 6).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ForceEvidence {
-    /// The deadline that passed; none where somebody said so instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<Timestamp>,
-    /// Who said that it shall not wait for one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Said>,
-    /// Notices that went out.
-    pub notices: Vec<crate::snapshot::SentNotice>,
-    /// The gates that held, one sentence each.
-    pub held: Vec<String>,
-    /// What was waived, one sentence.
-    pub waived: String,
-    /// The policy at that moment.
-    pub policy: Sha,
-}
-
-/// A person's word that a pull request shall merge without the missing approvals.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Said {
-    /// Who.
-    pub by: Person,
-    /// When, by the hub's clock.
-    pub at: Timestamp,
-    /// Why.
-    pub why: String,
 }
 
 /// Proof that the version is on the base branch.

@@ -23,6 +23,8 @@ pub enum Gate {
     Rejection,
     /// Nobody holds it.
     Hold,
+    /// A workflow has verified what has moved.
+    Verification,
     /// No freeze is in force.
     Freeze,
     /// The windows are open.
@@ -47,7 +49,7 @@ pub enum Gate {
 
 impl Gate {
     /// Every gate, in the order in which people read them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Ledger,
         Self::Release,
         Self::TierBelow,
@@ -55,6 +57,7 @@ impl Gate {
         Self::Breaking,
         Self::Rejection,
         Self::Hold,
+        Self::Verification,
         Self::Freeze,
         Self::Window,
         Self::Announce,
@@ -78,6 +81,7 @@ impl fmt::Display for Gate {
             Self::Breaking => "breaking change",
             Self::Rejection => "rejection",
             Self::Hold => "hold",
+            Self::Verification => "verification",
             Self::Freeze => "freeze",
             Self::Window => "window",
             Self::Announce => "announcement",

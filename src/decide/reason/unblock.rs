@@ -33,6 +33,10 @@ impl Reason {
             Self::Draft => "its author's team, by marking it ready for review".to_string(),
             Self::BetweenSlices { .. } => "time".to_string(),
             Self::NeedsResume => "anybody with write access: `/coldframe resume` on the last pull request".to_string(),
+            Self::Verifying { workflow } => format!("the run of {workflow}, by succeeding"),
+            Self::VerifyFailed { workflow } | Self::VerifyTimedOut { workflow, .. } => {
+                format!("a newer release; or where the file says `stall`, whoever runs {workflow} again")
+            }
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
             Self::HeadStale { .. } => "the bot, at its next look".to_string(),
             Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),

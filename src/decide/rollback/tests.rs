@@ -238,7 +238,27 @@ fn a_hotfix_does_not_move_it_and_a_release_that_is_not_listed_makes_it_wait() {
     facts(&mut world).releases = Read::Known(vec![release("1.1.0")]);
     let plan = crate::plan(&world, noon());
     assert!(plan.actions.is_empty(), "{:?}", plan.actions);
-    assert_eq!(says(&world, Gate::Release).verdict, Verdict::Unknown);
+    assert_eq!(says(&world, Gate::Release).verdict, Verdict::Wait { until: None });
+    // A newer one that is ready takes its place: the tier rolls forward.
+    newer_finished_below(&mut world);
+    facts(&mut world).releases = Read::Known(vec![release("1.1.0"), release("1.2.0")]);
+    let plan = crate::plan(&world, noon());
+    assert!(matches!(plan.actions[..], [Action::Close { pull: PullNumber(8), .. }]), "{:?}", plan.actions);
+}
+
+/// What was taken back once and runs again, a person has put there.
+#[test]
+fn what_a_person_brings_back_stays() {
+    let mut world = failing();
+    last(&mut world).failed = Some(Failed { at: ago(60), why: Reason::Reverted { version: version("1.1.0") } });
+    assert_eq!(opens(&world), None, "somebody had taken it off the base branch");
+    let mut world = failing();
+    let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
+    let landed = waves.last().unwrap().landed.clone();
+    let mut back = Wave { landed, ..Wave::begun(version("1.0.0"), Vec::new().into(), ago(50)) };
+    back.part.purpose = Purpose::RollBack { of: version("1.1.0") };
+    waves.insert(0, back);
+    assert_eq!(opens(&world), None, "we had taken it back");
 }
 
 /// A tier that follows releases by itself fails, and the bot opens nothing there.

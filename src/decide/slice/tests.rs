@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::ledger::{Announced, Change, Head, Landed};
@@ -24,6 +24,8 @@ use crate::{Action, Entry, PullNumber, Sha};
 mod early;
 mod failure;
 mod late;
+mod shared;
+mod verify;
 
 const CLUSTERS: [&str; 3] = ["bronze-1", "bronze-2", "bronze-3"];
 

@@ -36,7 +36,7 @@ pub(super) fn manifest(
     config: &[u8],
     archive: &[u8],
 ) -> anyhow::Result<Vec<u8>> {
-    let mut annotations = chart.annotations.clone();
+    let mut annotations: BTreeMap<String, String> = BTreeMap::new();
     annotations.extend(
         [
             ("created", created.to_string()),
@@ -48,6 +48,10 @@ pub(super) fn manifest(
         ]
         .map(|(key, value)| (format!("org.opencontainers.image.{key}"), value)),
     );
+    // The author's own go before them, but for name and version.
+    let fixed = ["org.opencontainers.image.title", "org.opencontainers.image.version"];
+    let own = chart.annotations.iter().filter(|(key, _)| !fixed.contains(&key.as_str()));
+    annotations.extend(own.map(|(key, value)| (key.clone(), value.clone())));
     Ok(serde_json::to_vec(&json!({
         "schemaVersion": 2,
         "mediaType": MANIFEST,

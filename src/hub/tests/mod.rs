@@ -5,6 +5,7 @@
 
 mod access;
 mod calls;
+mod commits;
 mod reads;
 mod writes;
 

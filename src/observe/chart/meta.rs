@@ -1,11 +1,13 @@
 //! What the author of a chart says about a version: notes, home, and whether it breaks. All of it
 //! is untrusted text, cut to a bounded length; who shows it makes it inert.
 
+use std::collections::BTreeMap;
+
 use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
 use serde_json::Value;
 
-use super::Found;
+use super::{Found, Origin};
 
 /// The longest notes that are kept, in bytes.
 const MAX_NOTES: usize = 32 * 1024;
@@ -24,13 +26,20 @@ const BLOCK: &str = "coldframe.dev/block";
 const MAX_BLOCKS: usize = 20;
 /// The longest reason of a block that is kept, in bytes.
 const MAX_WHY: usize = 300;
+/// The repository of the commit that something was made from, as the OCI names the annotation.
+const SOURCE: &str = "org.opencontainers.image.source";
+/// That commit.
+const REVISION: &str = "org.opencontainers.image.revision";
+/// So many addresses of repositories are kept.
+const MAX_SOURCES: usize = 8;
 
 /// Only what [`found`] looks at.
 pub(super) fn trimmed(mut chart: Value) -> Value {
     if let Some(map) = chart.as_object_mut() {
         map.retain(|key, _| matches!(key.as_str(), "annotations" | "home" | "sources"));
         if let Some(annotations) = map.get_mut("annotations").and_then(Value::as_object_mut) {
-            annotations.retain(|key, _| matches!(key.as_str(), CHANGES | BREAKING | BLOCK));
+            let known = [CHANGES, BREAKING, BLOCK, SOURCE, REVISION];
+            annotations.retain(|key, _| known.contains(&key.as_str()));
         }
     }
     chart
@@ -38,6 +47,17 @@ pub(super) fn trimmed(mut chart: Value) -> Value {
 
 /// One version from the metadata of its chart (`Chart.yaml`, an entry of `index.yaml`).
 pub(super) fn found(version: Version, digest: Option<Digest>, chart: &Value) -> Found {
+    let none = BTreeMap::new();
+    found_with(version, digest, chart, &none)
+}
+
+/// The same where the artefact around the chart has annotations of its own, which go before the chart's.
+pub(super) fn found_with(
+    version: Version,
+    digest: Option<Digest>,
+    chart: &Value,
+    around: &BTreeMap<String, String>,
+) -> Found {
     let annotation = |key: &str| chart.get("annotations").and_then(|annotations| annotations.get(key));
     let changes = annotation(CHANGES).and_then(Value::as_str).map(Changes::read);
     let marked = annotation(BREAKING).is_some_and(|mark| mark == true || mark == "true");
@@ -49,6 +69,22 @@ pub(super) fn found(version: Version, digest: Option<Digest>, chart: &Value) -> 
         blocks: annotation(BLOCK).map(blocks).unwrap_or_default(),
         notes: changes.map(|changes| changes.notes).filter(|notes| !notes.is_empty()),
         home: home.filter(|home| !home.is_empty() && home.len() <= MAX_HOME).map(ToString::to_string),
+        origin: origin(chart, around),
+    }
+}
+
+fn origin(chart: &Value, around: &BTreeMap<String, String>) -> Origin {
+    let annotation = |key: &str| {
+        let own = || chart.get("annotations").and_then(|annotations| annotations.get(key)).and_then(Value::as_str);
+        around.get(key).map(String::as_str).or_else(own)
+    };
+    let listed = chart.get("sources").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let home = chart.get("home").and_then(Value::as_str);
+    let good = |text: &&str| !text.is_empty() && text.len() <= MAX_HOME;
+    let sources = annotation(SOURCE).into_iter().chain(listed).chain(home).filter(good).take(MAX_SOURCES);
+    Origin {
+        sources: sources.map(ToString::to_string).collect(),
+        revision: annotation(REVISION).filter(good).map(ToString::to_string),
     }
 }
 
@@ -201,6 +237,23 @@ mod tests {
         assert_eq!(describe(&json!({"home": "https://a", "sources": ["https://b"]})).home.unwrap(), "https://a");
         assert_eq!(describe(&json!({"sources": ["https://b"]})).home.unwrap(), "https://b");
         assert_eq!(describe(&json!({"home": "x".repeat(2000)})).home, None);
+    }
+
+    #[test]
+    fn what_it_was_made_from() {
+        let chart = json!({
+            "home": "https://c",
+            "sources": ["https://a", "https://b"],
+            "annotations": {"org.opencontainers.image.source": "https://s", "org.opencontainers.image.revision": "abc"},
+        });
+        let found = describe(&chart).origin;
+        assert_eq!(found.sources, ["https://s", "https://a", "https://b", "https://c"]);
+        assert_eq!(found.revision.as_deref(), Some("abc"));
+        assert_eq!(describe(&trimmed(chart.clone())).origin, found, "it is kept of an index, too");
+        let around = BTreeMap::from([("org.opencontainers.image.revision".to_string(), "def".to_string())]);
+        let found = found_with("1.2.0".parse().unwrap(), None, &chart, &around);
+        assert_eq!(found.origin.revision.as_deref(), Some("def"), "the artefact's own word goes first");
+        assert_eq!(describe(&json!({"sources": [1], "home": ""})).origin, Origin::default());
     }
 
     #[test]

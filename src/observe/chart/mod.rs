@@ -32,6 +32,17 @@ pub struct Found {
     pub marked_breaking: bool,
     /// Steps to it that the author blocks, untrusted text.
     pub blocks: Vec<ChartBlock>,
+    /// What it says of the commit that it was made from.
+    pub origin: Origin,
+}
+
+/// What a chart says of the commit that it was made from: untrusted text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Addresses of repositories, the one that it names for this purpose first.
+    pub sources: Vec<String>,
+    /// The revision in it.
+    pub revision: Option<String>,
 }
 
 /// A future that a trait object returns.

@@ -123,7 +123,8 @@ impl Artifacts {
             let why = format!("its Chart.yaml says {written:?}");
             return Err(malformed(&url, "the chart of this version", &why));
         }
-        let found = meta::found(version.clone(), Some(digest.clone()), &chart);
+        let around = manifest.annotations.unwrap_or_default();
+        let found = meta::found_with(version.clone(), Some(digest.clone()), &chart, &around);
         let mut kept = self.kept.lock().await;
         if kept.len() >= MAX_KEPT {
             kept.clear();

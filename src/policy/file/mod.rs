@@ -19,12 +19,13 @@ pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
     BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
+    VerifyFile,
 };
 pub use tier::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, OverrideFile,
     RollBackFile, SelectFile, SoakFile, TierFile,
 };
-pub use versions::{AfterFile, BlockFile, ExpiryFile, HotfixFile, VersionsFile};
+pub use versions::{AfterFile, BlockFile, ChecksFile, ExpiryFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 
 record! {
@@ -155,6 +156,7 @@ pub const SHAPES: &[&Shape] = &[
     &CanaryFile::SHAPE,
     &StepFile::SHAPE,
     &PauseFile::SHAPE,
+    &VerifyFile::SHAPE,
     &BlueGreenFile::SHAPE,
     &PinFile::SHAPE,
     &PluginFile::SHAPE,
@@ -163,6 +165,7 @@ pub const SHAPES: &[&Shape] = &[
     &VersionsFile::SHAPE,
     &BlockFile::SHAPE,
     &ExpiryFile::SHAPE,
+    &ChecksFile::SHAPE,
     &EarlyFile::SHAPE,
     &HotfixFile::SHAPE,
     &AfterFile::SHAPE,

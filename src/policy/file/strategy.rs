@@ -5,7 +5,7 @@ use decide::model::{Each, Promote};
 use super::tier::SelectFile;
 use crate::policy::forms::{List, Word, Words as WordList};
 use crate::policy::read::record;
-use crate::policy::scalar::{Count, Exact, Flag, Share, Words};
+use crate::policy::scalar::{Count, Exact, Flag, Share, Words, Workflow};
 use crate::policy::when::{Length, Until};
 
 record! {
@@ -44,14 +44,27 @@ record! {
 }
 
 record! {
-    /// One step of a canary: a weight or a pause.
+    /// One step of a canary: a weight, a pause or a workflow.
     StepFile = "step" {
         /// The share of members on the new version, in percent: rounded up, at least one and at least one left, except at 0 and 100. Default none: the step is another one.
         optional set_weight "setWeight": Count<0>,
         /// A wait after all that have moved are healthy. Default none: the step is another one.
         optional pause "pause": PauseFile,
+        /// A workflow of this repository that has to succeed before the next weight. Default none: the step is another one.
+        optional verify "verify": VerifyFile,
     }
-    later ["verify"]
+    later []
+}
+
+record! {
+    /// A workflow that verifies what has moved.
+    VerifyFile = "verify" {
+        /// Its file in `.github/workflows`, such as `smoke.yml`. It is dispatched on the default branch, and the title of its run has to carry the input `id` (`run-name: Smoke ${{ inputs.id }}`), by which it is found.
+        required workflow "workflow": Workflow,
+        /// How long it may take. Default `30m`: what takes longer is no smoke test.
+        optional timeout "timeout": Length,
+    }
+    later []
 }
 
 record! {

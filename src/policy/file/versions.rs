@@ -1,7 +1,8 @@
 //! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
 //! plugins go before it.
 
-use crate::policy::forms::List;
+use crate::policy::address::{HubRepository, TagPattern};
+use crate::policy::forms::{Either, List};
 use crate::policy::read::record;
 use crate::policy::scalar::{Count, Exact, Flag, Helm, Name, Words};
 use crate::policy::when::{Length, Until};
@@ -21,8 +22,23 @@ record! {
         optional expires "expires": List<ExpiryFile>,
         /// So many versions may run at once on all tiers; who is on an older one must leave it within the grace period of the tier, or 30 days where it has none, after notices. Default any number.
         optional max_live "maxLive": Count<1>,
+        /// Check runs or commit statuses of the commit that released a version, by name: it is accepted once all of them are green there. Default none: that a release exists is its author's word that it is one.
+        optional checks "checks": Either<List<Words>, ChecksFile>,
     }
-    later ["checks"]
+    later []
+}
+
+record! {
+    /// Checks of the commit that released a version.
+    ChecksFile = "checks" {
+        /// Their names; each of them must be green.
+        required all "all": List<Words>,
+        /// The repository of this hub whose commit released it. Default the one that the chart names: its annotation `org.opencontainers.image.source`, else its `sources` or its `home`.
+        optional from "from": HubRepository,
+        /// The tag at that commit. Default the commit that the chart's annotation `org.opencontainers.image.revision` names, else the tag `v{version}`, `{version}`, or the name of the chart or the plugin and the version (`loki-{version}`), whichever is there.
+        optional tag "tag": TagPattern,
+    }
+    later []
 }
 
 record! {

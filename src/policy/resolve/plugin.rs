@@ -61,7 +61,9 @@ pub fn plugin(
         versions::cooldown(&file.value, &mut policy, report);
         versions::hotfixes(&file.value, &mut policy, report);
         policy.after = report.within_key("after", |report| after::after(&file.value, context, report));
-        Some((policy, PluginWiring { chart: chart?, poll, write, signals }))
+        let (checks, released) = versions::checks(file.value.versions.as_ref(), report);
+        policy.checks = checks;
+        Some((policy, PluginWiring { chart: chart?, poll, write, signals, released }))
     })
 }
 

@@ -3,16 +3,18 @@
 
 use decide::Tier;
 use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Context, tier};
 use crate::policy::file::{
-    BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StrategyFile,
+    BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StepFile, StrategyFile,
     StrategyWord, TierFile,
 };
 use crate::policy::forms::{Either, Word};
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
+use crate::policy::scalar::Count;
+use crate::policy::tree::Span;
 use crate::policy::when::{Instant, Until};
 use crate::policy::wiring::Write;
 
@@ -55,47 +57,77 @@ fn rolling(file: &RollingUpdateFile, report: &mut Report) -> Strategy {
     Strategy::RollingUpdate { max_update: given.map_or(MaxUpdate::All, |share| share.value.0) }
 }
 
+/// What a workflow may take unless the file says otherwise.
+const TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
+
 fn by_weight(file: &CanaryFile, report: &mut Report) -> Strategy {
     let mut steps = Vec::new();
     let mut heaviest = 0;
     for step in file.steps.iter().flat_map(|list| &list.value.items) {
-        match (&step.value.set_weight, &step.value.pause) {
-            (Some(weight), None) => {
-                let at = weight.at;
-                match u8::try_from(weight.value.0).ok().filter(|weight| *weight <= 100) {
-                    None => report.wrong(at, "a weight is a percentage, 0 to 100", None),
-                    Some(weight) if weight < heaviest => report.wrong(
-                        at,
-                        "taking members back by a lower weight is not supported by this version of Coldframe",
-                        Some("let the weights rise from step to step"),
-                    ),
-                    Some(weight) => {
-                        heaviest = weight;
-                        steps.push(Step::SetWeight(weight));
-                    }
+        let StepFile { set_weight, pause, verify, refused, strange } = &step.value;
+        let keys = [
+            set_weight.as_ref().map(|one| one.key),
+            pause.as_ref().map(|one| one.key),
+            verify.as_ref().map(|one| one.key),
+        ];
+        let mut given = keys.into_iter().flatten();
+        if let (Some(_), Some(second)) = (given.next(), given.next()) {
+            report.wrong(second, "a step is one thing", Some("begin a new step with `- `"));
+            continue;
+        }
+        match (set_weight, pause, verify) {
+            (Some(weight), ..) => {
+                if let Some(weight) = weight_of(weight, heaviest, report) {
+                    heaviest = weight;
+                    steps.push(Step::SetWeight(weight));
                 }
             }
-            (None, Some(pause)) if heaviest == 0 => {
-                report.wrong(pause.key, "nothing has moved before this pause", Some("begin with a `setWeight`"));
-            }
-            (None, Some(pause)) if heaviest == 100 => {
-                report.wrong(
-                    pause.key,
-                    "nothing follows this pause",
-                    Some("the tier's `soak` is what waits at the end"),
-                );
-            }
-            (None, Some(pause)) => {
+            (None, Some(pause), _) if waits(pause.key, "pause", heaviest, report) => {
                 steps.push(Step::Pause(pause.value.duration.as_ref().map(|duration| duration.value.0)));
             }
-            (Some(_), Some(pause)) => {
-                report.wrong(pause.key, "a step is one thing", Some("begin a new step with `- `"));
+            (None, None, Some(verify)) if waits(verify.key, "workflow", heaviest, report) => {
+                let timeout = verify.value.timeout.as_ref().map_or(TIMEOUT, |timeout| timeout.value.0);
+                if let Some(given) = verify.value.timeout.as_ref().filter(|_| timeout.is_zero()) {
+                    report.wrong(given.at, "nothing succeeds in no time", Some("write how long it may take, `30m`"));
+                }
+                let workflow = verify.value.workflow.as_ref().map(|file| file.value.0.clone());
+                steps.extend(workflow.map(|workflow| Step::Verify { workflow, timeout }));
             }
-            (None, None) if step.value.refused || step.value.strange => {}
-            (None, None) => report.wrong(step.at, "an empty step", Some("write `setWeight:` or `pause:`")),
+            (None, None, None) if !refused && !strange => {
+                report.wrong(step.at, "an empty step", Some("write `setWeight:`, `pause:` or `verify:`"));
+            }
+            (None, ..) => {}
         }
     }
     Strategy::Canary { steps }
+}
+
+fn weight_of(weight: &Spanned<Count<0>>, heaviest: u8, report: &mut Report) -> Option<u8> {
+    match u8::try_from(weight.value.0).ok().filter(|weight| *weight <= 100) {
+        None => report.wrong(weight.at, "a weight is a percentage, 0 to 100", None),
+        Some(lower) if lower < heaviest => report.wrong(
+            weight.at,
+            "taking members back by a lower weight is not supported by this version of Coldframe",
+            Some("let the weights rise from step to step"),
+        ),
+        Some(weight) => return Some(weight),
+    }
+    None
+}
+
+/// Whether a wait stands between two weights.
+fn waits(key: Span, what: &str, heaviest: u8, report: &mut Report) -> bool {
+    match heaviest {
+        0 => {
+            report.wrong(key, &format!("nothing has moved before this {what}"), Some("begin with a `setWeight`"));
+        }
+        100.. => {
+            let help = "the tier's `soak` is what waits at the end";
+            report.wrong(key, &format!("nothing follows this {what}"), Some(help));
+        }
+        _ => return true,
+    }
+    false
 }
 
 fn with_preview(file: &BlueGreenFile, report: &mut Report) -> Strategy {

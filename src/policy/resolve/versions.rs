@@ -5,10 +5,14 @@ use decide::model::{Block, Expiry, Hotfix, Next};
 use decide::{PluginPolicy, TierName, Version};
 
 use super::Context;
-use crate::policy::file::{BlockFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
+use crate::policy::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
+use crate::policy::forms::{Either, List};
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
+use crate::policy::scalar::Words;
+use crate::policy::tree::Span;
 use crate::policy::when::Instant;
+use crate::policy::wiring::Released;
 
 /// Fills in what `versions` of a plugin says.
 pub fn versions(
@@ -37,6 +41,39 @@ pub fn versions(
             report.within_key("expires", |report| expires.filter_map(|file| expiry(file, context, report)).collect());
         policy.max_live = file.max_live.as_ref().map(|most| most.value.0);
     });
+}
+
+/// The checks that a release needs, and where the commit is found that has them.
+pub fn checks(file: Option<&Spanned<VersionsFile>>, report: &mut Report) -> (Vec<String>, Released) {
+    let Some(given) = file.and_then(|file| file.value.checks.as_ref()) else {
+        return (Vec::new(), Released::default());
+    };
+    let mut names = |list: &List<Words>, at: Span| {
+        report.within_key("versions", |report| report.within_key("checks", |report| named(list, at, report)))
+    };
+    match &given.value {
+        Either::Short(list) => (names(list, given.at), Released::default()),
+        Either::Long(ChecksFile { all, from, tag, .. }) => {
+            let all = all.as_ref().map(|list| names(&list.value, list.at)).unwrap_or_default();
+            let from = from.as_ref().map(|from| from.value.0.clone());
+            (all, Released { from, tag: tag.as_ref().map(|tag| tag.value.0.clone()) })
+        }
+    }
+}
+
+fn named(list: &List<Words>, at: Span, report: &mut Report) -> Vec<String> {
+    if list.is_empty() {
+        report.wrong(at, "an empty list: no check is asked for", Some("name one, or take the key out"));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in &list.items {
+        if names.contains(&name.value.0) {
+            report.wrong(name.at, &format!("`{}` stands here twice", name.value.0), Some("keep one"));
+        } else {
+            names.push(name.value.0.clone());
+        }
+    }
+    names
 }
 
 fn block(file: &Spanned<BlockFile>, context: &Context, report: &mut Report) -> Option<Block> {

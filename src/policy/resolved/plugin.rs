@@ -7,16 +7,16 @@ use serde_yaml::{Mapping, Value};
 
 use super::{length, list, map, names, plain, put, put_or_default, tier_of, windows_of};
 use crate::policy::file::{OverrideFile, PluginFile, VersionsFile};
-use crate::policy::wiring::{Chart, PluginWiring, SignalSpec, Write};
+use crate::policy::wiring::{Chart, PluginWiring, Released, SignalSpec, Write};
 
 /// A plugin with what it has different on its rungs.
 pub(super) fn plugin_of(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -> Value {
-    let PluginWiring { chart, poll, write, signals } = wiring;
+    let PluginWiring { chart, poll, write, signals, released } = wiring;
     let mut out = Mapping::new();
     put(&mut out, "name", plugin.name.as_str());
     put(&mut out, "chart", chart_of(chart));
     put(&mut out, "poll", length(SignedDuration::try_from(*poll).unwrap_or(SignedDuration::MAX)));
-    let versions = versions(plugin);
+    let versions = versions(plugin, released);
     if !versions.is_empty() {
         put(&mut out, "versions", versions);
     }
@@ -48,7 +48,7 @@ fn overrides(tiers: &[&Tier]) -> Value {
     Value::Mapping(out)
 }
 
-fn versions(plugin: &PluginPolicy) -> Mapping {
+fn versions(plugin: &PluginPolicy, released: &Released) -> Mapping {
     let mut out = Mapping::new();
     if let Some(constraint) = &plugin.constraint {
         put(&mut out, "constraint", constraint.as_str());
@@ -59,7 +59,7 @@ fn versions(plugin: &PluginPolicy) -> Mapping {
         put(&mut out, "block", list(&plugin.blocks, block));
     }
     if !plugin.checks.is_empty() {
-        put(&mut out, "checks", names(&plugin.checks));
+        put(&mut out, "checks", checks(&plugin.checks, released));
     }
     if let Some(deprecated) = &plugin.deprecated {
         put(&mut out, "deprecated", deprecated.as_str());
@@ -71,6 +71,21 @@ fn versions(plugin: &PluginPolicy) -> Mapping {
         put(&mut out, "maxLive", most);
     }
     out
+}
+
+fn checks(all: &[String], Released { from, tag }: &Released) -> Value {
+    let all = names(all);
+    if from.is_none() && tag.is_none() {
+        return all;
+    }
+    let mut out = Mapping::new();
+    put(&mut out, "all", all);
+    for (key, given) in [("from", from), ("tag", tag)] {
+        if let Some(given) = given {
+            put(&mut out, key, given.as_str());
+        }
+    }
+    Value::Mapping(out)
 }
 
 fn block(Block { from, to, why, fixed_in, above }: &Block) -> Value {

@@ -95,7 +95,23 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{verify: {workflow: a.yml}}]}}}]",
-        "1:51: `steps` of `canary` of `strategy` of tier `gold`: `verify` is not supported by this version",
+        "1:51: `canary` of `strategy` of tier `gold`: nothing has moved before this workflow",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 100}, {verify: {workflow: a.yml}}]}}}]",
+        "1:69: `canary` of `strategy` of tier `gold`: nothing follows this workflow",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 10}, {verify: {workflow: .github/a.yml}}]}}}]",
+        "1:87: `workflow` of `verify` of `steps` of `canary` of `strategy` of tier `gold`: `.github/a.yml` is not the file",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 10}, {verify: {timeout: 0s, workflow: a.yml}}]}}}]",
+        "1:86: `canary` of `strategy` of tier `gold`: nothing succeeds in no time",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 10}, {verify: {}}]}}}]",
+        "1:76: `verify` of `steps` of `canary` of `strategy` of tier `gold` has no `workflow`",
     ),
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{pause: {}}]}}}]",
@@ -405,7 +421,7 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     (
         "versions",
         "^1.2",
-        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, `deprecated`, `expires`, `maxLive`, found a text",
+        "`versions` of plugin `loki`: expected a mapping of `constraint`, `prereleases`, `block`, `deprecated`, `expires`, `maxLive`, `checks`, found a text",
     ),
     ("version", "1.2.3", "unknown key `version` in plugin `loki` (did you mean `versions`?)"),
     (
@@ -413,7 +429,30 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
         "{constraint: '>= 1.2 <'}",
         "`constraint` of `versions` of plugin `loki`: `>= 1.2 <` is not a version constraint: `<`: a version was expected",
     ),
-    ("versions", "{checks: [e2e]}", "`versions` of plugin `loki`: `checks` is not supported by this version"),
+    ("versions", "{checks: e2e}", "`checks` of `versions` of plugin `loki`: expected a list (`[…]`, also for one)"),
+    ("versions", "{checks: []}", "`checks` of `versions` of plugin `loki`: an empty list: no check is asked for"),
+    ("versions", "{checks: [e2e, e2e]}", "`checks` of `versions` of plugin `loki`: `e2e` stands here twice"),
+    ("versions", "{checks: {from: acme/charts}}", "`checks` of `versions` of plugin `loki` has no `all`"),
+    (
+        "versions",
+        "{checks: {all: [e2e], from: 'https://github.com/acme/charts'}}",
+        "`from` of `checks` of `versions` of plugin `loki`: `https://github.com/acme/charts` is not `owner/name`",
+    ),
+    (
+        "versions",
+        "{checks: {all: [e2e], tag: latest}}",
+        "`tag` of `checks` of `versions` of plugin `loki`: `latest` names one tag for all versions",
+    ),
+    (
+        "versions",
+        "{checks: {all: [e2e], tag: 'v{versoin}'}}",
+        "`tag` of `checks` of `versions` of plugin `loki`: `{versoin}` stands for nothing (did you mean `{version}`?",
+    ),
+    (
+        "versions",
+        "{checks: {all: [e2e], tag: 'a..b{version}'}}",
+        "`tag` of `checks` of `versions` of plugin `loki`: `a..b{version}` cannot be the name of a tag",
+    ),
     ("versions", "{maxLive: 0}", "`maxLive` of `versions` of plugin `loki`: 0 is not in 1 to 1000000"),
     ("versions", "{deprecated: '<'}", "`deprecated` of `versions` of plugin `loki`: `<` is not a version constraint"),
     ("versions", "{expires: [{versions: <2}]}", "`expires` of `versions` of plugin `loki` has no `until`"),

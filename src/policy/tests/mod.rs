@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::forms::Words as _;
 use super::preset::Preset;
-use super::wiring::{Chart, Inventory, Right, SignalSpec, Write};
+use super::wiring::{Chart, Inventory, Released, Right, SignalSpec, Write};
 use super::*;
 
 mod limits;
@@ -70,6 +70,7 @@ plugins:
       prereleases: true
       block: [{from: "<1.15", to: 1.15.0, why: CRD migration, fixedIn: 1.15.1, above: qa}, {to: "1.16.x", why: withdrawn}]
       deprecated: "<1.12"
+      checks: {all: [e2e, Upgrade test], from: acme/charts, tag: "{plugin}-v{version}"}
       expires: [{versions: "<1.11", until: 2027-03-01, why: end of support}, {versions: 1.9.x, until: "2026-12-01T12:00:00Z"}]
       maxLive: 3
     write:
@@ -192,6 +193,9 @@ fn the_whole_format() {
     let loki = &wiring.plugins[&"loki".into()];
     assert_eq!(loki.chart, Chart::Http { repository: "https://charts.example/stable".into(), name: "loki".into() });
     assert_eq!(loki.poll.as_secs(), 900, "the default");
+    let (from, tag) = (Some("acme/charts".to_string()), Some("{plugin}-v{version}".to_string()));
+    assert_eq!((cert.released.clone(), loki.released.clone()), (Released { from, tag }, Released::default()));
+    assert_eq!(policy.plugins[0].checks, ["e2e", "Upgrade test"]);
     let write =
         Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
     assert_eq!(loki.write, [write]);

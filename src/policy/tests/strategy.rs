@@ -14,6 +14,8 @@ fn strategies() {
         |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
     let rolling = |max_update| Strategy::RollingUpdate { max_update };
     let hour = Some(SignedDuration::from_hours(1));
+    let smoke =
+        |minutes| Step::Verify { workflow: "smoke.yml".to_string(), timeout: SignedDuration::from_mins(minutes) };
     let selector = Selector { match_labels: [("t".to_string(), "p".to_string())].into(), match_expressions: vec![] };
     for (text, expected) in [
         ("allAtOnce", Strategy::AllAtOnce),
@@ -31,6 +33,14 @@ fn strategies() {
             Strategy::Canary {
                 steps: vec![Step::SetWeight(10), Step::Pause(hour), Step::SetWeight(50), Step::Pause(None)],
             },
+        ),
+        (
+            "{canary: {steps: [{setWeight: 10}, {verify: {workflow: smoke.yml, timeout: 1h}}]}}",
+            Strategy::Canary { steps: vec![Step::SetWeight(10), smoke(60)] },
+        ),
+        (
+            "{canary: {steps: [{setWeight: 10}, {verify: {workflow: smoke.yml}}]}}",
+            Strategy::Canary { steps: vec![Step::SetWeight(10), smoke(30)] },
         ),
         (
             "{blueGreen: {preview: {matchLabels: {t: p}}}}",

@@ -3,12 +3,13 @@
 use decide::snapshot::CheckState;
 use jiff::SignedDuration;
 
-use super::event::spot;
-use super::header::NameList;
+use super::event::{plugin, spot};
+use super::header::{NameList, version};
 use super::when;
 use super::words::Cursor;
 use super::{Event, LedgerEvent};
 use crate::policy::Problem;
+use crate::rehearse::workflows::Ending;
 
 const HUB: &str = "`hub falls silent`, `hub answers`, `hub asks for reviews` or `hub lets nobody bypass`";
 const LEDGER: &str = "`ledger is open`, `ledger is guarded` or `ledger loses its end`";
@@ -30,9 +31,11 @@ pub(super) fn hub(cursor: &mut Cursor<'_>) -> Result<Event, Problem> {
     Ok(event)
 }
 
-/// After `check`: `lint fails on cert-manager on gold`.
+/// After `check`: `lint fails on cert-manager on gold`, or `e2e passes for cert-manager 1.15.0`, which is
+/// one of the commit that released it.
 pub(super) fn check(cursor: &mut Cursor<'_>, names: &NameList) -> Result<Event, Problem> {
-    let form = "`check lint runs on cert-manager on gold`; likewise `passes` and `fails`";
+    let form =
+        "`check lint runs on cert-manager on gold`, or `check e2e passes for cert-manager 1.15.0`; likewise `fails`";
     let name = cursor.need("the name of a check", form)?.text.to_string();
     let verb = cursor.need("how it stands", form)?;
     let state = match verb.text {
@@ -41,10 +44,32 @@ pub(super) fn check(cursor: &mut Cursor<'_>, names: &NameList) -> Result<Event, 
         "fails" => CheckState::Failure,
         _ => return Err(verb.wrong("is nothing that a check does", form)),
     };
+    if cursor.peek().is_some_and(|word| word.text == "for") {
+        let _ = cursor.next();
+        let plugin = plugin(cursor, names)?;
+        let version = version(&cursor.need("a version", form)?)?;
+        cursor.end()?;
+        return Ok(Event::ReleaseCheck { name, state, plugin, version });
+    }
     cursor.must("on", form)?;
     let (plugin, tier) = spot(cursor, names)?;
     cursor.end()?;
     Ok(Event::Check { name, state, plugin, tier })
+}
+
+/// After `workflow`: `smoke.yml fails`.
+pub(super) fn workflow(cursor: &mut Cursor<'_>) -> Result<Event, Problem> {
+    let form = "`workflow smoke.yml fails`; likewise `passes` and `hangs`";
+    let file = cursor.need("the file of a workflow", form)?.text.to_string();
+    let verb = cursor.need("how its runs end", form)?;
+    let ending = match verb.text {
+        "passes" => Ending::Passes,
+        "fails" => Ending::Fails,
+        "hangs" => Ending::Hangs,
+        _ => return Err(verb.wrong("is nothing that a workflow does", form)),
+    };
+    cursor.end()?;
+    Ok(Event::Workflow { file, ending })
 }
 
 /// After `ledger`.

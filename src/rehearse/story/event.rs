@@ -21,8 +21,8 @@ const CLUSTER: &str = "clusters can: degrades on, fails on, suspends, mends, bre
      pulls other content of, joins, leaves";
 
 /// What a line may begin with beside a name.
-const BEGINNINGS: [&str; 10] =
-    ["release", "republish", "yank", "check", "hub", "ledger", "clock", "expect", "policy", "end"];
+const BEGINNINGS: [&str; 11] =
+    ["release", "republish", "yank", "check", "workflow", "hub", "ledger", "clock", "expect", "policy", "end"];
 
 /// Reads one.
 pub(super) fn event(cursor: &mut Cursor<'_>, names: &mut NameList) -> Result<Event, Problem> {
@@ -31,6 +31,7 @@ pub(super) fn event(cursor: &mut Cursor<'_>, names: &mut NameList) -> Result<Eve
         "release" | "republish" | "yank" => return release(cursor, names, who.text),
         "hub" => return around::hub(cursor),
         "check" => return around::check(cursor, names),
+        "workflow" => return around::workflow(cursor),
         "ledger" => return around::ledger(cursor),
         "clock" => return around::clock(cursor),
         _ => {}

@@ -150,6 +150,10 @@ pub(crate) enum Event {
     NobodyBypasses,
     /// A required check of the open pull request of a plugin on a tier.
     Check { name: String, state: CheckState, plugin: PluginName, tier: TierName },
+    /// A check of the commit that released a version.
+    ReleaseCheck { name: String, state: CheckState, plugin: PluginName, version: Version },
+    /// The runs of a workflow end like this.
+    Workflow { file: String, ending: crate::rehearse::workflows::Ending },
     /// The ledger branch.
     Ledger(LedgerEvent),
     /// The bot's clock runs ahead of the hub's by so much.

@@ -107,6 +107,7 @@ impl Teller {
         let what = self.what(&(plugin.clone(), tier.clone()), version);
         Some(match change {
             Change::Converged(_) => format!("{what}: {}", healthy(wave.members.len())),
+            Change::Verified { .. } => format!("{what} is verified"),
             Change::Finished(_) => format!("{what} has finished"),
             Change::Failed(failed) => format!("{what} has failed: {}", failed.why),
             Change::Stalled(failed) => format!("{what} stalls, nothing new starts: {}", failed.why),
@@ -129,6 +130,7 @@ impl Teller {
             | Change::GraceEnded
             | Change::Merging(_)
             | Change::Landed(_)
+            | Change::Dispatching(_)
             | Change::Soaked(_) => return None,
         })
     }

@@ -82,6 +82,21 @@ fn what_stops_it_stands_first() {
 }
 
 #[test]
+fn between_two_slices_the_last_pull_request_says_what_the_next_one_waits_for() {
+    let between = |because: Reason, gate: Gate| {
+        let mut wave = fixture::soaking();
+        let verdict = Verdict::Wait { until: Some(fixture::at("2026-11-21T09:14:00Z")) };
+        wave.findings.push(Finding { gate, verdict, because });
+        shown(&wave)
+    };
+    let verifying = Reason::Verifying { workflow: "smoke.yml".to_string() };
+    let text = between(verifying, Gate::Verification);
+    has(&text, &["**verification**: smoke.yml verifies what has moved, until **Sat 21 Nov 2026, 10:14 CET**"], &[]);
+    has(&between(Reason::NeedsResume, Gate::Hold), &["**hold**: the next slice waits", "`/coldframe resume`"], &[]);
+    has(&shown(&fixture::soaking()), &["**Merged.**"], &["Waiting for"]);
+}
+
+#[test]
 fn the_text_moves_only_with_the_world() {
     let mut later = fixture::soaking();
     let before = shown(&later);

@@ -1,6 +1,6 @@
 //! S8 and S17: everything that a merge without the missing approvals needs, and deadlines that stand.
 
-use decide::ledger::{ForceEvidence, Ledger, Purpose};
+use decide::ledger::{ForceEvidence, Purpose};
 use decide::model::{Force, Merge, Tier};
 use decide::snapshot::{CheckState, LedgerGuard, LedgerState, Mergeable, Pull, PullState, Snapshot};
 use jiff::{SignedDuration, Timestamp};
@@ -48,10 +48,13 @@ impl Watch {
         }
     }
 
-    /// S17: for one release, tier and pull request the deadline never moves earlier.
-    pub(super) fn deadlines_stand(&mut self, world: &mut World, ledger: &Ledger) {
+    /// S17: for one release, tier and pull request the deadline never moves earlier. What was not pushed
+    /// when somebody else was first, nobody was told.
+    pub(super) fn deadlines_stand(&mut self, world: &mut World) {
+        let Some(tip) = world.branch.tip().filter(|tip| self.read != Some(tip.id)) else { return };
+        self.read = Some(tip.id);
         let mut earlier = Vec::new();
-        for (plugin, page) in &ledger.plugins {
+        for (plugin, page) in &tip.ledger.plugins {
             for (tier, waves) in &page.tiers {
                 for wave in waves.iter().rev().take(2) {
                     let Some(pull) = &wave.pull else { continue };

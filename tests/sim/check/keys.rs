@@ -1,15 +1,16 @@
 //! P3: what the rarer keys ask of an opening or a merge: pins (S5), `after`, `cooldown`, `next: every`, pauses,
 //! announcements, tiers that follow by themselves.
 
-use decide::ledger::Purpose;
+use decide::ledger::{Purpose, Wait};
 use decide::model::{Empty, Next};
-use decide::plan::Proposal;
+use decide::plan::{Action, Proposal};
 use decide::snapshot::{CommandKind, Pull, Read, Snapshot};
 use decide::{ClusterName, PluginName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::{Kept, Watch, plain, shown_base};
+use crate::runs::Run;
 use crate::world::{Spot, World};
 
 impl Watch {
@@ -137,11 +138,20 @@ impl Watch {
         let Some(since) = moved.map(|place| place.since).max() else { return };
         let pauses = part.pauses.get(part.slice as usize).into_iter().flatten();
         let (mut length, mut asked) = (SignedDuration::ZERO, false);
+        let mut verified = true;
         for pause in pauses {
             match pause {
-                Some(pause) => length += *pause,
-                None => asked = true,
+                Wait::Pause(Some(pause)) => length += *pause,
+                Wait::Pause(None) => asked = true,
+                Wait::Verify(verify) => {
+                    let since = since - slack(world);
+                    let did = |run: &Run| run.verifies(spot, version, &verify.workflow, since, world.now);
+                    verified &= world.runs.iter().any(did);
+                }
             }
+        }
+        if !verified {
+            self.fails(world, format!("P3 opens {} {version} on {} before a workflow has verified it", spot.0, spot.1));
         }
         let says = |pull: &crate::pulls::PullRequest| {
             pull.commands.iter().any(|command| {
@@ -153,6 +163,14 @@ impl Watch {
         let said = world.pulls.iter().filter(|pull| pull.spot == *spot).any(says);
         if (asked && !said) || world.now + slack(world) < since + length {
             self.fails(world, format!("P3 opens {} {version} on {} before its pause is over", spot.0, spot.1));
+        }
+    }
+
+    /// S15: a workflow is dispatched once for each intent.
+    pub fn dispatches(&mut self, world: &mut World, action: &Action) {
+        let Action::Dispatch { workflow, verification, .. } = action else { return };
+        if world.dispatch(action) {
+            self.fails(world, format!("S15 dispatches {workflow} twice as {}", verification.id));
         }
     }
 

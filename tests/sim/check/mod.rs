@@ -44,6 +44,8 @@ pub struct Watch {
     opening_now: u32,
     busy_plans: u32,
     losses: u32,
+    /// The push of which the deadlines are kept.
+    read: Option<u64>,
     /// Merges asked for without the missing approvals.
     pub forced: u32,
     looks: u64,
@@ -139,10 +141,7 @@ impl Watch {
                 self.grace_runs(world, kept, snapshot, &spot, tier);
             }
         }
-        // What was not pushed when somebody else was first, nobody was told.
-        if let Some(pushed) = world.branch.tip().map(|push| push.ledger.clone()) {
-            self.deadlines_stand(world, &pushed);
-        }
+        self.deadlines_stand(world);
         self.books_are_true(world, kept, ledger);
     }
 
@@ -204,8 +203,11 @@ impl Watch {
         // So does one whose clock a lost ledger forgot: it began anew, with a later deadline to tell of.
         let policy = world.policy.plugins.iter().find(|policy| policy.name == *plugin);
         let force = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier)?.force.as_ref());
-        // And one that a hotfix has moved: people were told of another release.
-        let hotfix = keys::is_hotfix(world, &(plugin.clone(), tier.clone()), &plain(version));
+        // And one that a hotfix has moved, whatever came after it: people were told of another release.
+        let spot = (plugin.clone(), tier.clone());
+        let truth = world.pulls.iter().find(|known| known.number == pull.0);
+        let held = truth.into_iter().flat_map(|known| &known.bot_heads).filter_map(|head| world.written.get(head));
+        let hotfix = held.map(|commit| &commit.version).any(|held| keys::is_hotfix(world, &spot, held));
         let anew = force.filter(|_| world.losses > 0 || hotfix).map_or(since, |force| *deadline - force.after);
         let clock = since.max(anew);
         let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
@@ -307,7 +309,10 @@ fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<(Opt
             let running = readings.of(&name).first()?.fact.running.as_ref().map(plain)?;
             Some((Some(name), running))
         };
-        return soak::selected(world, shown, spot).into_iter().map(says).collect();
+        // Whom it has is known from the look before, where the inventory does not answer.
+        let known = shown.clusters.known().is_some();
+        let members = if known { soak::selected(world, shown, spot) } else { world.members(&spot.1) };
+        return members.into_iter().map(says).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {

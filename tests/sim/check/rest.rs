@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use decide::Reason;
 use decide::model::{Empty, Next, Step, Strategy};
 use decide::plan::{Plan, WaveState};
 use jiff::SignedDuration;
@@ -50,22 +49,21 @@ impl Watch {
                     place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name))
                 };
                 let mut free = world.base[&spot].iter().filter(|place| !pinned(place));
-                let passed = tier.empty == Empty::Pass && world.members(&tier.name).is_empty();
+                let members = world.members(&tier.name);
+                let passed = tier.empty == Empty::Pass && members.is_empty();
+                // Whoever pinned every cluster of a tier keeps all that is above it, too.
+                if !members.is_empty() && members.iter().all(|name| world.is_pinned(&spot.0, name)) {
+                    waiting.insert(plugin.name.clone());
+                }
                 if passed || free.all(|place| Some(&place.version) == newest.as_ref()) {
                     continue;
                 }
                 let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
                 let mut blockers = here().filter_map(|wave| wave.blocker());
                 let asked = blockers.any(|finding| finding.because.unblock().is_some());
-                // A tier that grew beyond the hourly cap of clusters waits for whoever edits the file.
-                let cap = world.policy.limits.clusters_per_hour;
-                let too_large = here().flat_map(|wave| &wave.findings).any(|finding| match finding.because {
-                    Reason::WaveAboveLimit { members, limit } => cap == Some(limit) && members > limit,
-                    _ => false,
-                });
                 // A tier waits for people, or for a tier below that does.
                 let silent = world.scenario.mode == Mode::Silent && asked;
-                if silent || too_large || waiting.contains(&plugin.name) {
+                if silent || waiting.contains(&plugin.name) {
                     waiting.insert(plugin.name.clone());
                     continue;
                 }

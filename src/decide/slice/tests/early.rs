@@ -129,3 +129,76 @@ fn who_was_ahead_does_not_keep_the_others_back() {
     let turn = opened(&crate::plan(&world, noon())).expect("the tier's turn");
     assert_eq!((turn.to, turn.part.purpose), (version("1.2.0"), Purpose::Promotion));
 }
+
+/// Under `restart` a newer release on the first tier takes the place of what they would get.
+#[test]
+fn nobody_gets_ahead_what_was_abandoned() {
+    let opens = |next: crate::model::Next, newest: &str| {
+        let mut world = ahead();
+        world.policy.plugins[0].next = next;
+        let landed = Landed { at: ago(5), commit: None, by: None };
+        let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+        let entry = Entry::Wave { plugin: "app".into(), tier: "qa".into(), version: version(newest), change: found };
+        world.ledger.apply(&entry);
+        match (&mut facts(&mut world).base, place("qa", newest)) {
+            (Read::Known(base), (tier, places)) => drop(base.insert(tier, places)),
+            (Read::Unread(_), _) => unreachable!(),
+        }
+        let versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
+        facts(&mut world).releases = Read::Known(versions.iter().map(|text| release(text)).collect());
+        opened(&crate::plan(&world, noon())).map(|early| early.to.to_string())
+    };
+    use crate::model::Next::{NewestFinished, Restart};
+    assert_eq!(opens(NewestFinished, "1.3.0").as_deref(), Some("1.2.0"));
+    assert_eq!(opens(Restart, "1.3.0"), None);
+}
+
+/// An open pull request of clusters that are ahead no more keeps the tier's turn from nobody.
+#[test]
+fn past_its_end_what_is_open_is_taken_back() {
+    let closes = |until: Option<Timestamp>, finished: bool| {
+        let mut world = ahead();
+        let early = opened(&crate::plan(&world, noon())).unwrap();
+        let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+        let Proposal { from, digest, part, members, .. } = early;
+        write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
+        let shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
+        facts(&mut world).pulls = Read::Known(vec![Pull { version: Some(version("1.2.0")), ..shown }]);
+        bronzes(&mut world).early[0].until = until;
+        if finished {
+            finish_staging(&mut world);
+        }
+        let plan = crate::plan(&world, noon());
+        plan.actions.into_iter().find_map(|action| match action {
+            Action::Close { why, .. } => Some(why.to_string()),
+            _ => None,
+        })
+    };
+    assert_eq!(closes(None, false), None);
+    assert_eq!(closes(Some(noon()), false).as_deref(), Some("1.2.0 has not finished staging"));
+    assert_eq!(closes(Some(noon()), true), None);
+}
+
+/// The others have got the same release in their turn, while it still soaked on who is ahead.
+#[test]
+fn it_comes_to_rest_when_the_tier_has_finished() {
+    let mut world = ahead_landed();
+    assert!(crate::plan(&world, noon()).alarm.is_some(), "it soaks");
+    finish_staging(&mut world);
+    let turn = opened(&crate::plan(&world, noon())).unwrap();
+    let head = Head { commit: Sha::new("8".repeat(40)), at: ago(15) };
+    let Proposal { from, digest, part, members, .. } = turn;
+    for name in &members {
+        holds(&mut world, name.as_str(), "1.2.0");
+    }
+    for change in [
+        Change::Intent { from, digest, part, members, head },
+        Change::Landed(Landed { at: ago(15), commit: None, by: None }),
+        Change::Finished(ago(1)),
+    ] {
+        write(&mut world, "1.2.0", change);
+    }
+    let plan = crate::plan(&world, noon());
+    let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(matches!(shown.state, WaveState::Finished { .. }), "{:?}", shown.state);
+}

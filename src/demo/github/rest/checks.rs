@@ -119,7 +119,8 @@ fn write(world: &mut World, call: &Call<'_>) -> Outcome {
     })
 }
 
-fn settle(world: &mut World, id: u64, check: CheckRun, action: &str) -> Result<(), Answer> {
+/// Puts a check run where the world keeps it, and tells those who listen.
+pub fn settle(world: &mut World, id: u64, check: CheckRun, action: &str) -> Result<(), Answer> {
     let login = world.apps.get(&check.app).map_or_else(String::new, |app| app.login());
     let word = check.conclusion.as_deref().unwrap_or(&check.status).to_owned();
     world.note(id, format!("check {} is {word} at {} by {login}", check.name, &check.head_sha[..7]));

@@ -13,10 +13,12 @@ mod refs;
 mod repos;
 mod reviews;
 mod rules;
+mod workflows;
 
 pub mod render;
 pub mod render_git;
 
+pub use checks::settle;
 pub use comments::issue;
 
 use std::collections::BTreeMap;
@@ -79,6 +81,7 @@ pub fn routes() -> Vec<Route> {
         objects::routes(),
         contents::routes(),
         rules::routes(),
+        workflows::routes(),
     ] {
         all.extend(part);
     }

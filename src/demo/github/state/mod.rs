@@ -4,6 +4,7 @@
 mod people;
 mod pull;
 mod repository;
+mod workflow;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::demo::clock::Clock;
 pub use people::{Access, Account, Actor, App, Hook, Kind, Role, Token};
 pub use pull::{CheckRun, Comment, Merged, Pull, Review, ReviewState, Status, Turn, Turned};
 pub use repository::{Protection, Repository, Rule, Ruleset};
+pub use workflow::WorkflowRun;
 
 /// Everything, behind one lock: each request sees and leaves a whole world.
 pub struct World {

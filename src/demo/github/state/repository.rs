@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::people::Role;
 use super::pull::{CheckRun, Comment, Pull, Status};
+use super::workflow::WorkflowRun;
 use crate::demo::github::git::Git;
 use crate::demo::github::standing::Compared;
 
@@ -47,6 +48,8 @@ pub struct Repository {
     pub checks: BTreeMap<u64, CheckRun>,
     /// Commit statuses, oldest first.
     pub statuses: Vec<Status>,
+    /// Runs of workflows, by id.
+    pub runs: BTreeMap<u64, WorkflowRun>,
     /// Merged trees by base and head commit; none = conflict.
     pub merges: BTreeMap<(String, String), Option<String>>,
     /// What a head changes against a base, by both commits.

@@ -9,6 +9,7 @@ mod hooks;
 mod merging;
 mod pages;
 mod rest;
+mod workflows;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -34,7 +35,8 @@ struct Town {
 
 const REPO: &str = "acme/config";
 
-const PERMISSIONS: [(&str, Access); 7] = [
+const PERMISSIONS: [(&str, Access); 8] = [
+    ("actions", Access::Write),
     ("contents", Access::Write),
     ("pull_requests", Access::Write),
     ("issues", Access::Write),

@@ -3,13 +3,15 @@
 
 use decide::ledger::Outage;
 use decide::model::Freeze;
-use decide::snapshot::{Breaking, BreakingFact, Cluster, CommandKind, LedgerState, Read, Release, ReviewVerdict};
+use decide::snapshot::{
+    Breaking, BreakingFact, Cluster, CommandKind, LedgerState, Read, Release, RequiredCheck, ReviewVerdict,
+};
 use decide::{ClusterName, Digest, Entry, Person, PluginName, TierName, Version};
 
 use super::Stage;
 use crate::rehearse::fleet::{self, Condition, Fate};
 use crate::rehearse::story::{ClusterEvent, Event, LedgerEvent, Marks, PullAct, Subject};
-use crate::rehearse::{hub, trouble};
+use crate::rehearse::{hub, trouble, workflows};
 
 /// What is wrong with a line, and what would help.
 type Impossible = (String, String);
@@ -72,6 +74,17 @@ impl Stage {
                 };
                 hub::check(&mut self.world, number, name, state);
             }
+            Event::ReleaseCheck { name, state, plugin, version } => {
+                let Some(release) = self.world.release_mut(&plugin, &version) else {
+                    return Err(never_released(&plugin, &version));
+                };
+                if let Read::Known(checks) = &mut release.checks {
+                    checks.retain(|check| check.name != name);
+                    checks.push(RequiredCheck { name, state });
+                }
+                self.world.stir();
+            }
+            Event::Workflow { file, ending } => workflows::turn(&mut self.world, &file, ending),
             Event::Ledger(LedgerEvent::Lost) => trouble::lose(&mut self.world),
             Event::Ledger(LedgerEvent::Open) => trouble::guard(&mut self.world, false),
             Event::Ledger(LedgerEvent::Guarded) => trouble::guard(&mut self.world, true),

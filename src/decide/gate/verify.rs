@@ -1,0 +1,154 @@
+//! Workflows that verify what has moved before the next slice does: when one is dispatched, and what its
+//! run says. What else is waited for between slices is in `pause`.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::pause::{self, Open};
+use crate::Reason;
+use crate::desk::Desk;
+use crate::ledger::{Change, Verification, Verify, Wave};
+use crate::model::{OnFailure, Tier};
+use crate::plan::{Action, Finding, Gate, Verdict};
+use crate::slice::{self, Portion};
+use crate::snapshot::{CheckState, Read};
+
+/// An intent of which the hub shows no run after this long was cut off before its effect.
+const LOST: SignedDuration = SignedDuration::from_mins(5);
+/// So often a workflow is dispatched for one step, when no run comes of it.
+const ATTEMPTS: usize = 3;
+
+/// How the runs of one step stand.
+enum Stand<'a> {
+    /// This is to be dispatched: nothing was yet, or what was has no run.
+    Due(Verification),
+    /// This was dispatched, and a lost ledger forgot it.
+    Found(Verification),
+    /// A run is on its way.
+    Running(&'a Verification),
+    /// Every run that there is has succeeded.
+    Green(&'a Verification),
+    /// One has failed.
+    Red,
+    /// It took too long, or no run ever came.
+    Late,
+    /// The runs could not be read.
+    Unread(&'a str),
+}
+
+/// When the success of a step was seen.
+pub(crate) fn passed(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Option<Timestamp> {
+    attempts(desk, tier, wave, place).into_iter().find_map(|attempt| attempt.passed)
+}
+
+/// The dispatches for one step after a slice. They may be noted with a later one that was taken back.
+fn attempts<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Vec<&'a Verification> {
+    let Some(landed) = &wave.landed else { return Vec::new() };
+    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| other.climbs_with(wave));
+    let all = waves.flat_map(|wave| &wave.verifications);
+    all.filter(|one| (one.slice, one.step) == place && one.at >= landed.at).collect()
+}
+
+fn stand<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), verify: &Verify) -> Stand<'a> {
+    let attempts = attempts(desk, tier, wave, place);
+    let runs = match desk.facts.map(|facts| &facts.runs) {
+        Some(Read::Known(runs)) => runs,
+        Some(Read::Unread(why)) => return Stand::Unread(why),
+        None => return Stand::Unread("it was not looked at"),
+    };
+    let state = |id: &str| {
+        let named = |title: &str| title.split_whitespace().any(|word| word == id);
+        runs.iter().filter(|run| run.workflow == verify.workflow).find(|run| named(&run.title)).map(|run| run.state)
+    };
+    let next = || {
+        let next = next(desk, tier, wave, place, attempts.len() + 1);
+        if state(&next.id).is_some() { Stand::Found(next) } else { Stand::Due(next) }
+    };
+    let Some(last) = attempts.last().copied() else { return next() };
+    let states = || attempts.iter().filter_map(|attempt| state(&attempt.id));
+    let late = desk.now >= last.at + verify.timeout;
+    if states().any(|state| state == CheckState::Failure) {
+        return Stand::Red;
+    }
+    if states().any(|state| state == CheckState::Pending) {
+        return if late { Stand::Late } else { Stand::Running(last) };
+    }
+    if states().next().is_some() {
+        return Stand::Green(last);
+    }
+    match (desk.now >= last.at + LOST && attempts.len() < ATTEMPTS, late) {
+        (true, _) => next(),
+        (false, true) => Stand::Late,
+        (false, false) => Stand::Running(last),
+    }
+}
+
+/// What is remembered of a dispatch. Its id is this landing's own by the number of the pull request.
+fn next(desk: &Desk<'_>, tier: &Tier, wave: &Wave, (slice, step): (u32, u32), attempt: usize) -> Verification {
+    let pull = wave.pull.as_ref().map_or(0, |pull| pull.number.0);
+    let id = format!("{}-{}-{}-{pull}-{slice}.{step}.{attempt}", desk.plugin(), tier.name, wave.version);
+    Verification { id, slice, step, at: desk.now, passed: None }
+}
+
+/// What a step says that has not succeeded yet.
+pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), verify: &Verify) -> Finding {
+    let Verify { workflow, timeout } = verify.clone();
+    let because = Reason::Verifying { workflow: workflow.clone() };
+    match stand(desk, tier, wave, place, verify) {
+        Stand::Due(_) | Stand::Found(_) | Stand::Green(_) => Finding::wait(Gate::Verification, because),
+        Stand::Running(last) => {
+            Finding::new(Gate::Verification, Verdict::Wait { until: Some(last.at + timeout) }, because)
+        }
+        Stand::Red => Finding::fail(Gate::Verification, Reason::VerifyFailed { workflow }),
+        Stand::Late => Finding::fail(Gate::Verification, Reason::VerifyTimedOut { workflow, timeout }),
+        Stand::Unread(why) => Finding::unread(Gate::Verification, &format!("the runs of {workflow}"), why),
+    }
+}
+
+/// Notes a success, and a dispatch that the ledger has lost. Why the wave fails, when a run failed or took
+/// too long: under `stall` it does not, a run that is started again there may still succeed.
+pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Reason> {
+    let next = slice::following(desk, tier, wave)?;
+    let Some(Open::Verify { slice, step, verify }) = pause::open(desk, tier, wave, &next) else { return None };
+    let Verify { workflow, timeout } = verify.clone();
+    let (note, why) = match stand(desk, tier, wave, (slice, step), &verify) {
+        Stand::Due(_) | Stand::Running(_) | Stand::Unread(_) => (None, None),
+        Stand::Found(known) => (Some(Change::Dispatching(known)), None),
+        Stand::Green(last) => (Some(Change::Verified { id: last.id.clone(), at: desk.now }), None),
+        Stand::Red => (None, Some(Reason::VerifyFailed { workflow })),
+        Stand::Late => (None, Some(Reason::VerifyTimedOut { workflow, timeout })),
+    };
+    if let Some(note) = note {
+        desk.record(&tier.name, &wave.version, note);
+    }
+    match tier.on_failure {
+        OnFailure::Hold | OnFailure::RollBack { .. } => why,
+        OnFailure::Stall => None,
+    }
+}
+
+/// The dispatch that is due before the next portion, when nothing else keeps it.
+pub(crate) fn dispatch(
+    desk: &Desk<'_>,
+    tier: &Tier,
+    wave: &Wave,
+    next: &Portion,
+    findings: &[Finding],
+) -> Option<Action> {
+    let kept = |finding: &Finding| finding.gate != Gate::Verification && !finding.verdict.lets_through();
+    if findings.iter().any(kept) {
+        return None;
+    }
+    let Some(Open::Verify { slice, step, verify }) = pause::open(desk, tier, wave, next) else { return None };
+    let Stand::Due(verification) = stand(desk, tier, wave, (slice, step), &verify) else { return None };
+    Some(Action::Dispatch {
+        plugin: desk.plugin().clone(),
+        tier: tier.name.clone(),
+        version: wave.version.clone(),
+        workflow: verify.workflow,
+        verification,
+        clusters: slice::moved(desk, tier, wave).to_vec(),
+    })
+}

@@ -1,0 +1,63 @@
+//! What authors of charts do at the hub: they tag commits, and their checks run.
+
+use anyhow::Context as _;
+
+use super::GitHub;
+use super::git::ZERO;
+use super::setup::plainly;
+use super::state::{Actor, CheckRun};
+
+impl GitHub {
+    /// Tags a commit; a tag that is there moves.
+    ///
+    /// # Errors
+    /// No such repository or commit.
+    pub fn tag(&self, repository: &str, login: &str, name: &str, commit: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let repo = world.repositories.get(&id).context("it was just found")?;
+        let commit = repo.git.commit_id(commit).with_context(|| format!("no commit {commit}"))?;
+        let name = format!("refs/tags/{name}");
+        let old = repo.refs.get(&name).cloned().unwrap_or_else(|| ZERO.to_owned());
+        repo.git.update_ref(&name, &commit, &old)?;
+        world.sync(id, &Actor::User(login.to_owned())).map_err(plainly)
+    }
+
+    /// A check of an App on a commit begins, or comes to its conclusion (`success`, `failure`).
+    ///
+    /// # Errors
+    /// No such repository.
+    pub fn check(
+        &self,
+        repository: &str,
+        app: u64,
+        commit: &str,
+        name: &str,
+        conclusion: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let now = world.now();
+        let runs = world.repositories.get(&id).context("it was just found")?.checks.values();
+        let same = |check: &&CheckRun| check.app == app && check.head_sha == commit && check.name == name;
+        let run = runs.filter(same).map(|check| check.id).next_back();
+        let run = run.unwrap_or_else(|| world.id());
+        let check = CheckRun {
+            id: run,
+            name: name.to_owned(),
+            head_sha: commit.to_owned(),
+            app,
+            status: if conclusion.is_some() { "completed" } else { "in_progress" }.to_owned(),
+            conclusion: conclusion.map(str::to_owned),
+            title: None,
+            summary: None,
+            text: None,
+            details_url: None,
+            external_id: None,
+            started_at: Some(now),
+            completed_at: conclusion.map(|_| now),
+        };
+        let action = if conclusion.is_some() { "completed" } else { "created" };
+        super::rest::settle(&mut world, id, check, action).map_err(plainly)
+    }
+}
