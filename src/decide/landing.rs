@@ -48,7 +48,7 @@ fn departures(desk: &mut Desk<'_>, tier: &Tier) {
         }
         match slice::astray(desk, tier, &wave) {
             // We did: a rollback of ours has landed.
-            Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to)) => {}
+            Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to, &wave.version)) => {}
             Some(Astray::Back(_)) => {
                 let why = Reason::Reverted { version: wave.version.clone() };
                 desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));

@@ -223,9 +223,11 @@ pub(crate) fn held(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
     }
 }
 
-/// Whether a newer version left the base branch because a rollback of ours landed.
-pub(crate) fn explains(desk: &Desk<'_>, tier: &TierName, running: &Version) -> bool {
-    let landed = |wave: &&Wave| of(wave).is_some() && wave.landed.is_some() && wave.merging.is_some();
+/// Whether a newer version left the base branch because a rollback of ours landed: that of this version, or
+/// of one that came after it.
+pub(crate) fn explains(desk: &Desk<'_>, tier: &TierName, running: &Version, gone: &Version) -> bool {
+    let takes_back = |wave: &Wave| of(wave).is_some_and(|failed| failed >= gone);
+    let landed = |wave: &&Wave| takes_back(wave) && wave.landed.is_some() && wave.merging.is_some();
     desk.page.wave(tier, running).filter(landed).is_some()
 }
 

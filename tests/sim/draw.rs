@@ -5,7 +5,7 @@ use decide::model::{
     Approvals, Each, Force, HealthRule, Limits, MaxUpdate, Merge, MergeRule, PluginPolicy, Policy, Soak, Step,
     Strategy, Tier,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
@@ -77,6 +77,7 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
         clusters,
         per_cluster,
         digests,
+        spelled: BTreeMap::new(),
         rules: BranchRules { review: rng.chance(60), dismiss_stale: rng.chance(50), check: rng.chance(50) },
         bypass: mode == Mode::Silent || rng.chance(70),
         guarded: mode == Mode::Silent || rng.chance(85),
@@ -85,12 +86,15 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
         start,
         calm,
         mode,
+        storm: false,
         happenings: Vec::new(),
         cuts: Vec::new(),
     };
     crate::keys::draw(&mut scenario);
+    crate::rare::draw(&mut scenario);
     scenario.happenings = crate::trouble::happenings(&scenario, &mut rng);
     crate::keys::draw_late(&mut scenario);
+    crate::rare::draw_late(&mut scenario);
     crate::words::draw(&mut scenario);
     scenario.cuts = crate::trouble::cuts(&mut rng);
     scenario

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::branch::Fenced;
 use crate::check::{Kept, Watch};
 use crate::pulls::{BOT, Refusal};
+use crate::releases::plain;
 use crate::scenario::Cut;
 use crate::world::{Spot, World};
 use crate::{Planner, people, trace};
@@ -86,6 +87,7 @@ impl Process {
         self.memory = if idle { std::mem::take(&mut snapshot.ledger) } else { snapshot.ledger.clone() };
         watch.planned(world, &mut self.kept, &snapshot, &plan);
         trace::plan(world, &plan);
+        watch.asks_in_time(world, &self.kept, &snapshot, &plan);
         if let (Some(Cut::Overtaken), Some(other)) = (cut, other) {
             world.note("the other process comes first");
             other.tick(world, watch, Turn { planner, cut: None, other: None });
@@ -228,7 +230,7 @@ impl Process {
                     return Ok(Err(refusal));
                 }
                 let number = pull.number;
-                watch.merged(world, &self.kept, &spot, &version.as_str().parse().unwrap(), number);
+                watch.merged(world, &self.kept, &spot, &plain(version), number);
                 world.merge(number, BOT);
                 Ok(Ok(()))
             }
@@ -301,7 +303,7 @@ impl Process {
         let spot = (proposal.plugin.clone(), proposal.tier.clone());
         let commit = world.new_commit();
         let built_on = world.base[&spot].iter().map(|place| place.version.clone()).collect();
-        let version = proposal.to.to_string().parse().unwrap();
+        let version = plain(&proposal.to);
         let (part, members) = (proposal.part.clone(), proposal.members.clone());
         world.written.insert(commit.clone(), Commit { version, part, members, built_on });
         let intent = Change::Intent {

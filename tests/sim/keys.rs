@@ -212,7 +212,7 @@ pub fn pin(cluster: &ClusterName, version: &str, until: Option<Timestamp>) -> Pi
     Pin { select: named(cluster), version: version.parse().unwrap(), until, why: "an audit".to_string() }
 }
 
-fn named(cluster: &ClusterName) -> Selector {
+pub fn named(cluster: &ClusterName) -> Selector {
     let match_labels = [("name".to_string(), cluster.to_string())].into();
     Selector { match_labels, match_expressions: Vec::new() }
 }

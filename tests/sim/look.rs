@@ -72,12 +72,16 @@ impl World {
         let asked = policy.map_or(&[][..], |policy| policy.checks.as_slice());
         let there = self.releases[plugin].values().filter(|release| !release.yanked);
         let unread = self.cannot_read(Unreadable::Checks);
+        let silent = self.undigested.as_ref().filter(|of| of.plugin == *plugin && self.now < of.until);
+        let undigested = silent.map(|of| of.since);
         let shown = |release: &crate::releases::Published| {
             let checks = match unread {
                 true => Read::Unread("the checks do not answer".to_string()),
                 false => Read::Known(asked.iter().map(|name| release.check(name, self.now)).collect()),
             };
-            Release { checks, ..release.shown.clone() }
+            let named = undigested.is_none_or(|since| release.published >= since);
+            let digest = release.shown.digest.clone().filter(|_| named);
+            Release { checks, digest, ..release.shown.clone() }
         };
         there.map(shown).collect()
     }
@@ -145,7 +149,7 @@ impl World {
                 Condition::Degraded => Health::Degraded,
                 Condition::Failed => Health::Failed,
             },
-            running: Some(release.shown.version.clone()),
+            running: Some(release.runs.clone()),
             attempted: None,
             digest: release.shown.digest.clone().filter(|_| proves_content),
             observed_at: read,
@@ -167,7 +171,7 @@ impl World {
         past: &[(Timestamp, semver::Version, Condition)],
     ) -> Option<Reading> {
         let before = past.iter().rev().map(|(_, version, _)| version);
-        let before = before.filter_map(|version| self.release(plugin, version)).map(|old| old.shown.version.clone());
+        let before = before.filter_map(|version| self.release(plugin, version)).map(|old| old.runs.clone());
         let older = before.into_iter().find(|version| Some(version) != answer.running.as_ref());
         let healthy = Reading { health: Health::Healthy, ..answer.clone() };
         Some(match (lie, older) {

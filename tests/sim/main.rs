@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::wildcard_enum_match_arm)]
 
 mod branch;
+mod calm;
 mod check;
 mod draw;
 mod edits;
@@ -14,6 +15,8 @@ mod look;
 mod people;
 mod planted;
 mod pulls;
+mod rare;
+mod rarely;
 mod releases;
 mod rng;
 mod run;

@@ -1,7 +1,7 @@
 //! What people do: they release, review, hold, close, push, merge by hand, and edit the policy.
 
 use decide::ledger::Purpose;
-use decide::model::{Freeze, Hotfix, Merge, OnFailure, Tier};
+use decide::model::{Freeze, Merge, OnFailure, Tier};
 use decide::snapshot::{Breaking, BreakingFact, CommandKind, MissingValue, ReviewVerdict};
 use decide::{ClusterName, Digest, Person, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +9,7 @@ use semver::Version;
 
 use crate::fleet::{self, Condition};
 use crate::pulls::{BOT, OTHER_BOT, OWNERS, STRANGER, WRITER};
-use crate::releases::Published;
+use crate::releases::{Published, inside, to_be_left};
 use crate::scenario::{Happening, Mode, Opinion};
 use crate::world::{Absence, Due, Spot, World};
 
@@ -26,7 +26,7 @@ pub fn befall(world: &mut World, happening: Happening) {
     let until = |minutes: u64| now + SignedDuration::from_mins(minutes as i64);
     match happening {
         Happening::Publish { plugin, version, quality, marked_breaking } => {
-            let mut release = Published::new(&plugin, version.parse().unwrap(), quality, marked_breaking, world.now);
+            let mut release = Published::new(world, &plugin, version.parse().unwrap(), quality, marked_breaking);
             peculiar(world, &plugin, &mut release);
             crate::words::annotate(world, &plugin, &mut release);
             world.publish(&plugin, release);
@@ -44,12 +44,6 @@ pub fn befall(world: &mut World, happening: Happening) {
         Happening::Resume { plugin, tier } => resume(world, &(plugin, tier)),
         Happening::Acknowledge { plugin, tier, right } => acknowledge(world, &(plugin, tier), right),
         Happening::Fail { plugin, tier, allowed } => say_failed(world, &(plugin, tier), allowed),
-        Happening::Hotfix { plugin, version, soak, through } => {
-            let soak = soak.map(minutes);
-            let version = version.parse().unwrap();
-            let hotfix = Hotfix { version, why: "a hole".to_string(), soak, through_windows: through };
-            crate::edits::hotfix(world, &plugin, hotfix);
-        }
         Happening::Pin { plugin, cluster, hours } => crate::edits::pin(world, &plugin, &cluster, hours),
         Happening::Range { plugin, tier, hours } => {
             world.ranges.insert((plugin, tier), until(hours * 60));
@@ -116,13 +110,20 @@ pub fn befall(world: &mut World, happening: Happening) {
             world.schedule(until(hours * 60), Due::Confirm { allowed: true });
         }
         Happening::Ring => {}
-        Happening::Label { plugin, tier, on } => crate::words::label(world, &(plugin, tier), on),
-        Happening::SayForce { plugin, tier, allowed } => crate::words::say_force(world, &(plugin, tier), allowed),
-        Happening::SayHotfix { plugin, tier, version, soak, through, allowed } => {
-            let (version, soak) = (version.parse().unwrap(), soak.map(minutes));
-            let hotfix = Hotfix { version, why: "a hole".to_string(), soak, through_windows: through };
-            crate::words::say_hotfix(world, &(plugin, tier), hotfix, allowed);
+        said @ (Happening::Hotfix { .. }
+        | Happening::Label { .. }
+        | Happening::SayForce { .. }
+        | Happening::SayHotfix { .. }) => {
+            crate::words::befall(world, said);
         }
+        rare @ (Happening::FreezeByCommand { .. }
+        | Happening::UnfreezeByCommand { .. }
+        | Happening::Early { .. }
+        | Happening::Expire { .. }
+        | Happening::Constrain { .. }
+        | Happening::Follow { .. }
+        | Happening::MergeAndRevert { .. }
+        | Happening::NoDigests { .. }) => crate::rarely::befall(world, rare),
     }
 }
 
@@ -164,12 +165,16 @@ fn freeze(world: &mut World, tier: Option<TierName>, hours: u64) {
     let end = world.now + minutes(hours * 60);
     let why = format!("freeze of {}", world.now);
     let ends_itself = hours.is_multiple_of(2);
+    let mut luck = world.luck(&["frozen", &why]);
+    let plugin = luck.pick(&world.policy.plugins).name.clone();
+    let cluster = luck.pick(&world.scenario.clusters).name.clone();
+    let (plugins, select) = (luck.chance(25).then_some(plugin), luck.chance(25).then(|| crate::keys::named(&cluster)));
     let freeze = Freeze {
         why: why.clone(),
         by: Some(Person::from(OWNERS[0])),
         tiers: tier.into_iter().collect(),
-        plugins: Vec::new(),
-        select: None,
+        plugins: plugins.into_iter().collect(),
+        select,
         until: ends_itself.then_some(end),
     };
     world.policy.freezes.push(freeze);
@@ -268,7 +273,7 @@ pub fn push_to_branch(world: &mut World, number: u64) {
     world.new_head(number, head);
 }
 
-fn merge_by_hand(world: &mut World, number: u64) {
+pub fn merge_by_hand(world: &mut World, number: u64) {
     let pull = world.pulls.iter().find(|pull| pull.number == number).unwrap();
     if !pull.conflicts(world) {
         world.merge(number, OWNERS[0]);
@@ -322,10 +327,13 @@ pub fn answer_at_once(world: &mut World, number: u64) {
     }
     pull.review(now, OWNERS[0], ReviewVerdict::Approved);
     pull.review(now, OWNERS[1], ReviewVerdict::Approved);
+    let (spot, held) = (pull.spot.clone(), pull.version.clone());
     let version = pull.version.to_string().parse().unwrap();
     pull.command(now, WRITER, CommandKind::Acknowledge { version });
     world.note(format!("both owners approve #{number}"));
-    if world.rule_of(number) == Merge::Manual {
+    if world.release(&spot.0, &held).is_some_and(|release| release.yanked) {
+        world.close(number, OWNERS[0]); // a release that is no longer published goes nowhere
+    } else if world.rule_of(number) == Merge::Manual {
         merge_by_hand(world, number);
     }
 }
@@ -409,14 +417,18 @@ impl World {
         }
     }
 
-    /// Versions that the policy takes: inside the constraint of these worlds (`<3.0.0`), no pre-release.
+    /// Versions that the policy takes: inside the constraint, no pre-release unless asked for, none that is to be
+    /// left.
     pub fn accepted(&self, plugin: &PluginName) -> Vec<Version> {
         let policy = self.policy.plugins.iter().find(|known| known.name == *plugin).unwrap();
-        let bound = if policy.constraint.is_some() { 3 } else { u64::MAX };
+        let taken = |version: &&Version| {
+            policy.constraint.as_ref().is_none_or(|all| inside(all, version))
+                && !to_be_left(policy, version, self.ours())
+        };
         let pre = policy.prereleases;
         let releases = self.releases[plugin].values().filter(|release| !release.yanked);
-        let versions = releases.map(|release| &release.version);
-        versions.filter(|version| (pre || version.pre.is_empty()) && version.major < bound).cloned().collect()
+        let versions = releases.map(|release| &release.version).filter(|version| pre || version.pre.is_empty());
+        versions.filter(taken).cloned().collect()
     }
 
     pub fn tier(&self, spot: &Spot) -> &Tier {

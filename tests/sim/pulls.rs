@@ -171,7 +171,7 @@ impl PullRequest {
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),
             misplaced: None,
-            version: self.ours.then(|| self.version.to_string().parse().unwrap()),
+            version: self.ours.then(|| world.releases[&self.spot.0][&self.version].shown.version.clone()),
             state,
             head: Sha::new(self.head.as_str()),
             opened_at: self.opened_at,
@@ -269,6 +269,7 @@ impl World {
             past: Vec::new(),
         });
         self.new_head(number, head);
+        crate::rarely::rollback_opened(self, number, spot);
     }
 
     /// A branch has a new head: the check starts anew, reviewers are asked again.
@@ -334,6 +335,7 @@ impl World {
         let after = |place| if moves(place) { version.clone() } else { place.version.clone() };
         let versions: Vec<Version> = self.base[&spot].iter().map(after).collect();
         self.commit(&spot, &versions, by == BOT);
+        crate::rarely::rollback_merged(self, number, &spot);
         self.tally.count("deed", if by == BOT { "BotMerges" } else { "PersonMerges" });
     }
 

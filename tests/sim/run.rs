@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::check::Watch;
+use crate::check::{Watch, held};
 use crate::hand::{Process, Ticked, Turn};
 use crate::scenario::{Cut, Mode, Scenario};
 use crate::tally::Tally;
@@ -11,6 +11,9 @@ use crate::{Planner, trace};
 
 /// Looks in one world beyond which something must be wrong.
 const MOST_TICKS: u32 = 30_000;
+
+/// Looks after the ledger was lost at rest, beyond which something must be wrong.
+const MOST_TICKS_ANEW: u32 = 3_000;
 
 /// What came of a world.
 pub struct Outcome {
@@ -74,6 +77,7 @@ fn play(scenario: Scenario, planner: Planner, diarist: bool) -> Outcome {
             Some(_) | None => {
                 let last = rests(&mut world, &mut processes[0], &mut watch, planner);
                 watch.arrives(&mut world, &last.plan);
+                let last = begin_anew(&mut world, &mut watch, planner).unwrap_or(last);
                 if !watch.broken.is_empty() {
                     trace::board(&mut world, &last.plan);
                 }
@@ -82,6 +86,42 @@ fn play(scenario: Scenario, planner: Planner, diarist: bool) -> Outcome {
         }
     }
     outcome(world, watch, ticks)
+}
+
+/// L8 and L9: at rest a process begins anew with what the ledger branch holds; and in some worlds with nothing,
+/// because the branch is gone and somebody gives it up.
+fn begin_anew(world: &mut World, watch: &mut Watch, planner: Planner) -> Option<Ticked> {
+    let mut process = Process::default();
+    let look = |world: &mut World, watch: &mut Watch, process: &mut Process| {
+        process.tick(world, watch, Turn { planner, cut: None, other: None })
+    };
+    let mut last = look(world, watch, &mut process);
+    watch.begins_anew(world, &last.plan);
+    let lose = world.scenario.mode == Mode::Answered && world.luck(&["lost at rest"]).chance(20);
+    if !lose || watch.waiting || !watch.broken.is_empty() {
+        return Some(last);
+    }
+    let (base, pulls) = (held(world), world.pulls.len());
+    world.note("the ledger branch is deleted");
+    world.branch.lose(usize::MAX);
+    world.losses += 1;
+    for _ in 0..MOST_TICKS_ANEW {
+        crate::people::give_up_the_lost(world, true);
+        last = look(world, watch, &mut process);
+        let soon = world.now + SignedDuration::from_secs(30);
+        match &last.plan.alarm {
+            _ if !watch.broken.is_empty() => return Some(last),
+            _ if last.busy => world.advance(soon),
+            Some(alarm) => world.advance(alarm.at.max(soon)),
+            None => {
+                watch.forgets_nothing(world, &base, pulls);
+                watch.arrives(world, &last.plan);
+                return Some(last);
+            }
+        }
+    }
+    watch.broken.push(format!("L9 no rest after the ledger was lost, at {}", world.now));
+    Some(last)
 }
 
 fn outcome(world: World, mut watch: Watch, ticks: u32) -> Outcome {
@@ -112,7 +152,8 @@ fn next_look(world: &World, ticked: &Ticked, calm: bool, ticks: u32) -> Option<T
     let off = SignedDuration::from_secs(world.off());
     let alarm = ticked.plan.alarm.as_ref().map(|alarm| alarm.at - off);
     if calm {
-        return alarm;
+        // A release of the storm rings.
+        return [alarm, world.next_storm()].into_iter().flatten().min();
     }
     let next = [alarm, world.next_ring()].into_iter().flatten().min()?;
     let late = if luck.chance(4) { luck.minutes(1, 9 * 60) } else { SignedDuration::ZERO };

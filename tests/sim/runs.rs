@@ -6,7 +6,7 @@ use decide::snapshot::{CheckState, WorkflowRun};
 use jiff::Timestamp;
 use semver::Version;
 
-use crate::check::plain;
+use crate::releases::plain;
 use crate::rng::Rng;
 use crate::world::{Spot, World};
 

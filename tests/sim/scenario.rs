@@ -1,10 +1,10 @@
 //! What a world is made of before its first instant: policy, fleet, branch rules, and everything
 //! that will happen to it. Nothing happens in here; how it is drawn from a seed is in `draw`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use decide::model::{Policy, Tier};
-use decide::snapshot::Cluster;
+use decide::snapshot::{Cluster, FreezeScope};
 use decide::{ClusterName, PluginName, TierName};
 use jiff::Timestamp;
 
@@ -18,6 +18,8 @@ pub struct Scenario {
     pub per_cluster: BTreeSet<PluginName>,
     /// Plugins whose clusters prove the digest of what they run.
     pub digests: BTreeSet<PluginName>,
+    /// How releases of some plugins are spelled.
+    pub spelled: BTreeMap<PluginName, Spelling>,
     pub rules: BranchRules,
     /// A second App may merge without a review.
     pub bypass: bool,
@@ -31,9 +33,22 @@ pub struct Scenario {
     /// From here on nothing goes wrong any more; in safety mode the world ends here instead.
     pub calm: Timestamp,
     pub mode: Mode,
+    /// In the calm releases come faster than they climb, for a while.
+    pub storm: bool,
     pub happenings: Vec<(Timestamp, Happening)>,
     /// What goes wrong inside a tick, by the number of the tick.
     pub cuts: Vec<(u32, Cut)>,
+}
+
+/// How the versions of a plugin are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spelling {
+    /// With a leading `v`: this share of them.
+    pub v: u64,
+    /// With build metadata: this share of them.
+    pub build: u64,
+    /// Clusters append metadata of their own to what they say that they run, as Flux does.
+    pub appended: bool,
 }
 
 /// What becomes of a world's troubles.
@@ -168,6 +183,55 @@ pub enum Happening {
         hours: u64,
     },
     BreakPolicy {
+        hours: u64,
+    },
+    // of `rare`
+    /// `/coldframe freeze …` on the newest pull request of a tier.
+    FreezeByCommand {
+        plugin: PluginName,
+        tier: TierName,
+        scope: FreezeScope,
+        hours: Option<u64>,
+        allowed: bool,
+    },
+    /// `/coldframe unfreeze` on it.
+    UnfreezeByCommand {
+        plugin: PluginName,
+        tier: TierName,
+        allowed: bool,
+    },
+    /// The file puts a cluster ahead of its tier.
+    Early {
+        plugin: PluginName,
+        cluster: ClusterName,
+        hours: Option<u64>,
+    },
+    /// The file says by when clusters leave versions below this one.
+    Expire {
+        plugin: PluginName,
+        below: String,
+        hours: u64,
+    },
+    /// The file narrows what is accepted, on one tier or on all, for a while.
+    Constrain {
+        plugin: PluginName,
+        tier: Option<TierName>,
+        hours: u64,
+    },
+    /// The first tier follows releases by itself, for a while.
+    Follow {
+        plugin: PluginName,
+        hours: u64,
+    },
+    /// Somebody merges the open pull request and takes it off again minutes later.
+    MergeAndRevert {
+        plugin: PluginName,
+        tier: TierName,
+        minutes: u64,
+    },
+    /// The source names no digests of what it published before, for a while.
+    NoDigests {
+        plugin: PluginName,
         hours: u64,
     },
     // clusters

@@ -1,6 +1,7 @@
 //! A failed world as a person reads it.
 
 use decide::ledger::Entry;
+use decide::model::{PluginPolicy, Tier};
 use decide::plan::{Action, Plan, Urgency};
 
 use crate::run::Outcome;
@@ -119,6 +120,7 @@ pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
         scenario.since_known,
         scenario.per_cluster,
     ));
+    scenario.policy.plugins.iter().for_each(|plugin| text.push_str(&rarer(plugin)));
     let skipped = if whole() { 0 } else { outcome.diary.len().saturating_sub(LAST) };
     if skipped > 0 {
         text.push_str(&format!("  … {skipped} lines before (COLDFRAME_SIM_TRACE=all shows them)\n"));
@@ -127,4 +129,20 @@ pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
         text.push_str(&format!("  {}  {line}\n", at.strftime("%a %d %b %H:%M:%S")));
     }
     text
+}
+
+/// The rarer keys of a plugin, as far as they say anything.
+fn rarer(plugin: &PluginPolicy) -> String {
+    let PluginPolicy { name, constraint, next, cooldown, after, pins, deprecated, expires, max_live, .. } = plugin;
+    let constraint = constraint.as_ref().map_or("any", |constraint| constraint.as_str());
+    let mut text = format!("  {name}: takes {constraint}, next {next:?}, cooldown {cooldown:#}, after {after:?}");
+    text.push_str(&format!(", pins {pins:?}, deprecated {deprecated:?}, expires {expires:?}, live {max_live:?}"));
+    for tier in &plugin.tiers {
+        let Tier { name, early, strategy, on_failure, watch, announce, .. } = tier;
+        text.push_str(&format!("\n    {name}: {strategy:?}, {on_failure:?}, watch {watch:#}, announce {announce:#}"));
+        if !early.is_empty() {
+            text.push_str(&format!(", early {early:?}"));
+        }
+    }
+    text + "\n"
 }

@@ -54,13 +54,34 @@ pub fn draw(scenario: &mut Scenario) {
     scenario.happenings.sort_by_key(|(at, _)| *at);
 }
 
+/// What people write: into the file, on a pull request, as a label.
+pub fn befall(world: &mut World, happening: Happening) {
+    let hotfix = |version: String, soak: Option<u64>, through_windows| Hotfix {
+        version: version.parse().unwrap(),
+        why: "a hole".to_string(),
+        soak: soak.map(|minutes| SignedDuration::from_mins(minutes as i64)),
+        through_windows,
+    };
+    match happening {
+        Happening::Hotfix { plugin, version, soak, through } => {
+            crate::edits::hotfix(world, &plugin, hotfix(version, soak, through));
+        }
+        Happening::Label { plugin, tier, on } => label(world, &(plugin, tier), on),
+        Happening::SayForce { plugin, tier, allowed } => say_force(world, &(plugin, tier), allowed),
+        Happening::SayHotfix { plugin, tier, version, soak, through, allowed } => {
+            say_hotfix(world, &(plugin, tier), hotfix(version, soak, through), allowed);
+        }
+        _ => {}
+    }
+}
+
 /// Somebody names a release a hotfix, on the newest pull request of a tier.
-pub fn say_hotfix(world: &mut World, spot: &Spot, hotfix: Hotfix, allowed: bool) {
+fn say_hotfix(world: &mut World, spot: &Spot, hotfix: Hotfix, allowed: bool) {
     say(world, spot, CommandKind::Hotfix(hotfix), allowed);
 }
 
 /// Somebody wants the newest pull request of a tier merged now.
-pub fn say_force(world: &mut World, spot: &Spot, allowed: bool) {
+fn say_force(world: &mut World, spot: &Spot, allowed: bool) {
     say(world, spot, CommandKind::Force { why: "an outage".to_string() }, allowed);
 }
 
@@ -77,7 +98,7 @@ pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool 
 }
 
 /// Somebody puts the label that blocks on the newest pull request of a tier, or takes it off all of them.
-pub fn label(world: &mut World, spot: &Spot, on: bool) {
+fn label(world: &mut World, spot: &Spot, on: bool) {
     let now = world.now;
     let of_tier = world.pulls.iter_mut().filter(|pull| pull.spot == *spot).rev();
     for pull in of_tier.take(if on { 1 } else { usize::MAX }).filter(|pull| pull.labelled != on) {
@@ -99,7 +120,7 @@ pub fn annotate(world: &World, plugin: &PluginName, release: &mut Published) {
 pub fn is_labelled(world: &World, shown: &Snapshot, spot: &Spot, version: &Version) -> bool {
     let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();
     let below = pulls.filter(|pull| world.rung(&pull.tier) < world.rung(&spot.1));
-    let holds = |pull: &Pull| pull.version.as_ref().is_some_and(|held| crate::check::plain(held) == *version);
+    let holds = |pull: &Pull| pull.version.as_ref().is_some_and(|held| crate::releases::plain(held) == *version);
     below.into_iter().any(|pull| pull.labelled == Read::Known(true) && holds(pull))
 }
 
@@ -120,5 +141,5 @@ pub fn hotfixes(world: &World, plugin: &PluginName, version: &Version) -> Vec<Ho
     });
     let filed = world.policy.plugins.iter().filter(|policy| policy.name == *plugin).flat_map(|policy| &policy.hotfixes);
     let all = filed.chain(said);
-    all.filter(|hotfix| crate::check::plain(&hotfix.version) == *version).cloned().collect()
+    all.filter(|hotfix| crate::releases::plain(&hotfix.version) == *version).cloned().collect()
 }

@@ -13,10 +13,11 @@ use crate::branch::Branch;
 use crate::fleet::Running;
 use crate::hand::Written;
 use crate::pulls::PullRequest;
+use crate::rarely::{Later, Undigested};
 use crate::releases::Published;
 use crate::rng::Rng;
 use crate::runs::Run;
-use crate::scenario::{Happening, Lie, Mode, Quality, Scenario, Unreadable};
+use crate::scenario::{Happening, Lie, Quality, Scenario, Unreadable};
 use crate::tally::Tally;
 
 /// A plugin on a tier.
@@ -55,6 +56,11 @@ pub struct World {
     pub unreadable: Option<(Timestamp, Unreadable)>,
     pub no_registry: Option<Timestamp>,
     pub no_inventory: Option<Timestamp>,
+    pub undigested: Option<Undigested>,
+    /// The first release of a storm in the calm, by plugin; when it ends; and who got nothing of it.
+    pub storm: BTreeMap<PluginName, Version>,
+    pub storm_ends: Option<Timestamp>,
+    pub starved: Vec<String>,
     /// Files that hold a range instead of a version, until then.
     pub ranges: BTreeMap<Spot, Timestamp>,
     pub commits: u64,
@@ -132,6 +138,7 @@ pub enum Due {
     Confirm {
         allowed: bool,
     },
+    Rare(Later),
 }
 
 impl World {
@@ -161,6 +168,10 @@ impl World {
             unreadable: None,
             no_registry: None,
             no_inventory: None,
+            undigested: None,
+            storm: BTreeMap::new(),
+            storm_ends: None,
+            starved: Vec::new(),
             ranges: BTreeMap::new(),
             commits: 0,
             diary: Vec::new(),
@@ -171,7 +182,7 @@ impl World {
             scenario,
         };
         for plugin in world.policy.plugins.clone() {
-            let old = Published::new(&plugin.name, first.clone(), Quality::Good, false, world.now);
+            let old = Published::new(&world, &plugin.name, first.clone(), Quality::Good, false);
             world.releases.insert(plugin.name.clone(), BTreeMap::from([(first.clone(), old)]));
             for tier in &plugin.tiers {
                 let members = world.members(&tier.name);
@@ -319,6 +330,13 @@ impl World {
         next.map(|((at, _), _)| *at)
     }
 
+    /// The next release of a storm in the calm.
+    pub fn next_storm(&self) -> Option<Timestamp> {
+        self.storm_ends?;
+        let next = self.queue.iter().find(|(_, due)| matches!(due, Due::Rare(Later::Storm { .. })));
+        next.map(|((at, _), _)| *at)
+    }
+
     fn befall(&mut self, due: Due) {
         match due {
             Due::Happening(happening) => crate::people::befall(self, happening),
@@ -340,6 +358,7 @@ impl World {
             Due::Resume { spot } => crate::people::resume(self, &spot),
             Due::EndOverlap { tier } => crate::edits::overlap(self, &tier, false),
             Due::Confirm { allowed } => crate::people::give_up_the_lost(self, allowed),
+            Due::Rare(later) => crate::rarely::later(self, later),
         }
     }
 
@@ -409,35 +428,6 @@ impl World {
             for member in members {
                 crate::fleet::roll_out(self, &member, spot, version.clone());
             }
-        }
-    }
-
-    /// From here on nothing goes wrong: what is broken is mended, and a last good release comes out.
-    pub fn calm_down(&mut self) {
-        (self.outage, self.lag, self.skew, self.missing, self.unreadable) = (None, None, None, None, None);
-        (self.no_registry, self.no_inventory) = (None, None);
-        self.policy_broken = false;
-        self.policy.freezes.clear();
-        self.policy_commit += 1;
-        self.vanished.clear();
-        self.lies.clear();
-        self.ranges.clear();
-        crate::people::set_missing_values(self);
-        self.note("calm begins");
-        crate::edits::settle(self);
-        crate::fleet::heal(self);
-        crate::people::give_up_the_lost(self, true);
-        if self.scenario.mode == Mode::Answered {
-            crate::people::settle_open_business(self);
-        }
-        for plugin in self.policy.plugins.clone() {
-            let bound = if plugin.constraint.is_some() { 3 } else { u64::MAX };
-            let all = self.releases[&plugin.name].keys().filter(|known| known.major < bound);
-            let newest = all.max().cloned().unwrap_or(Version::new(1, 0, 0));
-            let last = Version::new(newest.major, newest.minor, newest.patch + 1);
-            self.note(format!("{} {last} is published, the last one", plugin.name));
-            let release = Published::new(&plugin.name, last, Quality::Good, false, self.now);
-            self.publish(&plugin.name, release);
         }
     }
 }

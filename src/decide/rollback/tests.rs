@@ -1,7 +1,7 @@
 //! What comes back, when it does not, and what becomes of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
-use crate::ledger::{Announced, Change, Failed, Head};
+use crate::ledger::{Announced, Change, Failed, Head, Landed};
 use crate::model::Hotfix;
 use crate::plan::{Action, Plan, WaveReport};
 use crate::snapshot::{Health, Mergeable, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
@@ -391,4 +391,19 @@ fn what_came_back_finishes_no_tier() {
     let below = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();
     below.part.purpose = Purpose::RollBack { of: version("1.2.0") };
     assert!(!finished(&world));
+}
+
+/// A later release that somebody takes off to what an older rollback had restored has failed all the same.
+#[test]
+fn an_older_rollback_explains_no_later_revert() {
+    let mut world = restored();
+    apply(&mut world, noon());
+    newer_finished_below(&mut world);
+    let landed = Landed { at: ago(1), commit: None, by: None };
+    let found = Change::Found { members: vec!["bronze-1".into()], digest: None, landed };
+    let (plugin, tier) = ("app".into(), "bronze".into());
+    world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.2.0"), change: found });
+    apply(&mut world, noon());
+    let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.2.0")).cloned().expect("1.2.0");
+    assert_eq!(wave.failed.expect("failed").why, Reason::Reverted { version: version("1.2.0") });
 }

@@ -1,8 +1,9 @@
 //! What the ledger says is true, and there before the effect: S6, S11, S16, S22.
 
+use decide::PluginName;
 use decide::Sha;
-use decide::ledger::Ledger;
-use decide::snapshot::Pull;
+use decide::ledger::{Ledger, Purpose};
+use decide::snapshot::{Pull, Snapshot};
 use semver::Version;
 
 use super::{Kept, Watch, plain};
@@ -55,12 +56,19 @@ impl Watch {
                         ));
                     }
                 }
-                let back = matches!(wave.part.purpose, decide::ledger::Purpose::RollBack { .. });
-                if wave.finished.is_some() && !back && !kept.met.contains_key(&(spot, plain(&wave.version))) {
+                let apart = matches!(wave.part.purpose, Purpose::RollBack { .. } | Purpose::Early);
+                if wave.finished.is_some() && !apart && !kept.met.contains_key(&(spot, plain(&wave.version))) {
                     untrue.push(format!("S1 {plugin} {} counts as finished on {tier} without its soak", wave.version));
                 }
             }
         }
         untrue.into_iter().for_each(|what| self.fails(world, what));
     }
+}
+
+/// Whether no digest was pinned for a version: its source named none at first sight, or it was never listed.
+pub(super) fn unpinned(shown: &Snapshot, plugin: &PluginName, version: &Version) -> bool {
+    let page = shown.ledger.plugins.get(plugin);
+    let seen = page.and_then(|page| page.releases.iter().find(|seen| plain(&seen.version) == *version));
+    seen.is_none_or(|seen| seen.digest.is_none())
 }

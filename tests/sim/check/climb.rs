@@ -6,6 +6,7 @@ use semver::Version;
 
 use super::{Kept, Watch, keys, plain, shown_base, shown_base_of};
 use crate::pulls::{BOT, PullRequest};
+use crate::releases::inside;
 use crate::world::{Spot, World};
 
 impl Watch {
@@ -126,6 +127,10 @@ impl Watch {
     /// Policy, section 2: inside the constraint, no pre-release unless asked for.
     pub(super) fn is_accepted(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
         self.may_take_the_step(world, shown, spot, version);
+        self.nobody_has_to_leave_it(world, shown, spot, version);
+        if world.tier(spot).constraint.as_ref().is_some_and(|all| !inside(all, version)) {
+            self.fails(world, format!("P2 takes {} {version} to {}, which the tier refuses", spot.0, spot.1));
+        }
         if !world.accepted(&spot.0).contains(version) && world.release(&spot.0, version).is_some_and(|r| !r.yanked) {
             self.fails(world, format!("P2 takes {} {version} to {}, which the policy refuses", spot.0, spot.1));
         }
@@ -150,12 +155,16 @@ impl Watch {
             checks.into_iter().flatten().find(|check| check.name == *name).map(|check| check.state)
         };
         let red = release.is_some() && policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
-        let digest = |version: &Version| world.release(&spot.0, version).map(|release| release.first_digest.clone());
+        let digest = |version: &Version| {
+            let pinned = !super::books::unpinned(shown, &spot.0, version);
+            world.release(&spot.0, version).filter(|_| pinned).map(|release| release.first_digest.clone())
+        };
         let newer = running.iter().max().is_some_and(|highest| highest < version);
         let retagged = world.release(&spot.0, version).is_some_and(|release| release.retagged);
         // Beside a pinned cluster with other content it is not all the same.
         let pinned = !policy.pins.is_empty();
-        let same = newer && !retagged && !pinned && running.iter().all(|there| digest(there) == digest(version));
+        let own = digest(version);
+        let same = newer && !retagged && !pinned && own.is_some() && running.iter().all(|there| digest(there) == own);
         let of_author = release.into_iter().flat_map(|release| &release.blocks);
         let start = |there: &Version, from: bool| !from || *there < Version::new(1, 3, 0);
         let annotated = of_author

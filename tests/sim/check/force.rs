@@ -1,33 +1,15 @@
 //! S8 and S17: everything that a merge without the missing approvals needs, and deadlines that stand.
 
-use decide::ledger::{ForceEvidence, Purpose};
-use decide::model::{Force, Merge, Tier};
+use decide::ledger::ForceEvidence;
+use decide::model::{Merge, Tier};
 use decide::snapshot::{CheckState, LedgerGuard, LedgerState, Mergeable, Pull, PullState, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 
 use super::approval::objectors;
 use super::merge::held;
-use super::{Kept, Watch, out_of_reach};
+use super::{Kept, Watch, expiry, out_of_reach};
 use crate::pulls::PullRequest;
 use crate::world::{Spot, World};
-
-/// The grace period of a pull request: the tier's, or what a pin that has ended leaves of it. A pin that has
-/// ended forces where the tier does not, too.
-fn asked(world: &World, shown: &Snapshot, pull: &PullRequest, tier: &Tier) -> Option<Force> {
-    let policy = shown.policy.plugins.iter().find(|known| known.name == pull.spot.0)?;
-    let late = world.written.get(pull.bot_heads.last()?).is_some_and(|commit| commit.part.purpose == Purpose::CatchUp);
-    let ended = |name: &decide::ClusterName| {
-        let pins = policy.pins.iter().filter(|pin| crate::people::holds(pin, name, Timestamp::MIN));
-        pins.filter_map(|pin| pin.until).filter(|until| *until <= world.ours()).max()
-    };
-    let ended: Option<Vec<Timestamp>> = pull.members.iter().map(ended).collect();
-    let Some(by) = ended.filter(|_| late).and_then(|ended| ended.into_iter().max()) else { return tier.force.clone() };
-    let days = |days: i64| SignedDuration::from_hours(24 * days);
-    let own =
-        tier.force.clone().unwrap_or(Force { after: SignedDuration::MAX, notice: vec![days(14), days(3), days(1)] });
-    let left = by.duration_since(pull.opened_at).max(SignedDuration::ZERO);
-    Some(Force { after: own.after.min(left), ..own })
-}
 
 impl Watch {
     /// From when the grace period of an open pull request counts: its opening, or the look at which the
@@ -96,7 +78,11 @@ impl Watch {
         let now = world.now;
         let tier = world.tier(spot).clone();
         let truth = world.pulls.iter().find(|pull| pull.number == seen.number.0).cloned();
-        let force = truth.as_ref().and_then(|pull| asked(world, shown, pull, &tier));
+        let since = |pull: &PullRequest| {
+            let since = kept.grace.get(&(spot.clone(), pull.number)).copied();
+            since.filter(|since| *since != Timestamp::MAX).unwrap_or(pull.opened_at)
+        };
+        let force = truth.as_ref().and_then(|pull| expiry::asked(world, shown, (pull, since(pull)), &tier));
         match (force, truth) {
             (_, Some(pull)) if evidence.said.is_some() => {
                 if !crate::words::forces(&pull, evidence, seen.head.as_str()) {
@@ -104,8 +90,7 @@ impl Watch {
                 }
             }
             (Some(force), Some(pull)) => {
-                let since = kept.grace.get(&(spot.clone(), pull.number)).copied();
-                let since = since.filter(|since| *since != Timestamp::MAX).unwrap_or(pull.opened_at);
+                let since = since(&pull);
                 let clock = since + force.after + out_of_reach(&self.outages, since, now);
                 if now < clock {
                     missing.push(format!("the deadline is {clock}"));

@@ -9,7 +9,7 @@ use decide::{ClusterName, PluginName};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Kept, Watch, plain, shown_base};
+use super::{Kept, Watch, early, plain, shown_base};
 use crate::runs::Run;
 use crate::world::{Spot, World};
 
@@ -33,6 +33,9 @@ impl Watch {
             return;
         }
         self.comes_after(world, kept, shown, &spot, &version);
+        if proposal.part.slice == 0 && proposal.part.purpose == Purpose::Promotion {
+            self.tier_is_free(world, (kept, shown), &spot, &version);
+        }
         if proposal.part.slice > 0 {
             self.paused(world, &spot, &version, proposal);
         } else if proposal.part.purpose == Purpose::Promotion && world.rung(&spot.1) == 0 {
@@ -50,13 +53,41 @@ impl Watch {
         version: &Version,
         members: &[ClusterName],
     ) {
+        self.leaves_shared_places(world, shown, spot, version, "writes");
         if let Some(pinned) = members.iter().find(|name| is_pinned(shown, &spot.0, name, world.ours())) {
             self.fails(world, format!("S5 moves {pinned} to {} {version} on {}, though it is pinned", spot.0, spot.1));
         }
     }
 
+    /// S5: where a file is everybody's, a cluster that is pinned or ahead keeps the bot from all of it.
+    pub(super) fn leaves_shared_places(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        spot: &Spot,
+        version: &Version,
+        does: &str,
+    ) {
+        let shared = world.base[spot].iter().any(|place| place.cluster.is_none());
+        let here = shown.clusters.known().into_iter().flatten();
+        let mut here = here.filter(|cluster| cluster.labels["tier"] == spot.1.as_str());
+        let pinned = here.find(|cluster| is_pinned(shown, &spot.0, &cluster.name, world.ours()));
+        let apart = pinned.map(|cluster| cluster.name.clone());
+        let apart = apart.or_else(|| early::ahead(shown, spot, world.ours()).into_iter().next());
+        if let Some(apart) = apart.filter(|_| shared) {
+            self.fails(world, format!("S5 {does} {} {version} on {}, where {apart} stays apart", spot.0, spot.1));
+        }
+    }
+
     /// `after`: the plugins before it are done on this tier, and run what is asked.
-    fn comes_after(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, spot: &Spot, version: &Version) {
+    pub(super) fn comes_after(
+        &mut self,
+        world: &mut World,
+        kept: &Kept,
+        shown: &Snapshot,
+        spot: &Spot,
+        version: &Version,
+    ) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
         let mut missing = Vec::new();
         for after in &policy.after {
@@ -107,6 +138,7 @@ impl Watch {
             return;
         }
         let Some(running) = shown_base(world, shown, spot).unwrap_or_default().into_iter().max() else { return };
+        let now = world.ours() + SignedDuration::from_hours(3);
         let tried = |known: &Version| self.opened.keys().any(|(there, opened, _)| there.0 == spot.0 && opened == known);
         let clean = |known: &Version| {
             let release = &world.releases[&spot.0][known];
@@ -116,6 +148,7 @@ impl Watch {
                 && !release.retagged
                 && checked
                 && !tried(known)
+                && !super::expiry::to_be_left(shown, &spot.0, known, now)
                 && policy.blocks.is_empty()
                 && !world.releases[&spot.0]
                     .values()

@@ -36,7 +36,7 @@ impl Watch {
         }
     }
 
-    /// S9: no merge of the bot outside a window or inside a freeze; and none that is held.
+    /// S9: no merge of the bot outside a window; and none that is held.
     pub(super) fn in_the_open(
         &mut self,
         world: &mut World,
@@ -54,14 +54,6 @@ impl Watch {
         let windows: Vec<_> = own.chain([&shown.policy.operator_windows]).collect();
         if let Some(closed) = windows.into_iter().flatten().find(|windows| !is_open(windows, now)) {
             self.fails(world, format!("S9 merges {} on {} outside {closed:?}", spot.0, spot.1));
-        }
-        let frozen = shown.policy.freezes.iter().any(|freeze| {
-            (freeze.tiers.is_empty() || freeze.tiers.contains(&spot.1))
-                && (freeze.plugins.is_empty() || freeze.plugins.contains(&spot.0))
-                && freeze.until.is_none_or(|until| now < until)
-        });
-        if frozen {
-            self.fails(world, format!("S9 merges {} on {} in a freeze", spot.0, spot.1));
         }
         let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();
         if pulls

@@ -5,8 +5,12 @@ mod approval;
 mod back;
 mod books;
 mod climb;
+mod early;
+mod expiry;
 mod force;
+mod freeze;
 mod keys;
+mod live;
 mod merge;
 mod open;
 mod rest;
@@ -15,15 +19,18 @@ mod soak;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::ledger::{Change, Ledger, Part, Purpose};
+use decide::ClusterName;
+use decide::ledger::{Change, ForceEvidence, Ledger, Part, Purpose};
 use decide::plan::{Action, Plan};
 use decide::snapshot::{LedgerState, Pull, PullState, Snapshot};
-use decide::{ClusterName, Version as Shown};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use crate::releases::plain;
 use crate::tally::Tally;
 use crate::world::{Spot, World};
+
+pub use live::held;
 
 /// What the checkers keep of a run, whatever the bot forgets.
 #[derive(Default)]
@@ -49,6 +56,9 @@ pub struct Watch {
     /// Merges asked for without the missing approvals.
     pub forced: u32,
     looks: u64,
+    /// Something waits for people, at the end.
+    pub waiting: bool,
+    lately: live::Lately,
 }
 
 /// What the bot may rest on, as long as its ledger holds it: kept with every push, and gone with it.
@@ -65,6 +75,8 @@ pub struct Kept {
     doubts: BTreeSet<(Spot, Version)>,
     /// Versions that came back to a tier by a rollback.
     backs: BTreeSet<(Spot, Version)>,
+    /// What people froze by command.
+    freezes: Vec<freeze::Commanded>,
     /// From when a grace period counts on a pull request.
     grace: BTreeMap<(Spot, u64), Timestamp>,
 }
@@ -119,6 +131,10 @@ impl Watch {
             }
         }
         self.says_why(world, plan);
+        std::mem::take(&mut world.starved).into_iter().for_each(|what| self.fails(world, format!("L7 {what}")));
+        if matches!(snapshot.ledger_state, LedgerState::Intact { .. }) {
+            freeze::heard(kept, snapshot);
+        }
         self.members_begin(world, kept, snapshot);
     }
 
@@ -163,33 +179,47 @@ impl Watch {
             Some(commit) => (commit.part.clone(), commit.members.clone()),
             None => (Part::default(), Vec::new()),
         };
+        self.may_merge(world, (kept, shown), (&spot, &version), &seen, (&part, &members), forced.as_ref());
+    }
+
+    /// Everything that has to hold when a merge is asked for.
+    fn may_merge(
+        &mut self,
+        world: &mut World,
+        (kept, shown): (&Kept, &Snapshot),
+        (spot, version): (&Spot, &Version),
+        seen: &Pull,
+        (part, members): (&Part, &[ClusterName]),
+        forced: Option<&ForceEvidence>,
+    ) {
         let back = matches!(part.purpose, Purpose::RollBack { .. });
         if !back {
-            self.climbs_in_order(world, kept, shown, &spot, &version, "merges");
-            self.not_ahead(world, kept, shown, &spot, &version);
-            self.no_downgrade(world, shown, &spot, &version, &members);
-            self.breaking_is_acknowledged(world, shown, &spot, &version, &members);
-            self.values_are_set(world, shown, &spot, &version, &members);
+            self.in_their_turn(world, (kept, shown), (spot, version), (&part.purpose, members), "merges");
+            self.no_downgrade(world, shown, spot, version, members);
+            self.breaking_is_acknowledged(world, shown, spot, version, members);
+            self.values_are_set(world, shown, spot, version, members);
         }
-        self.leaves_pinned(world, shown, &spot, &version, &members);
-        self.announced_long_ago(world, shown, &seen, &spot);
-        self.respects_no(world, shown, &spot, &version);
-        self.leaves_failed_alone(world, kept, &spot, &version);
-        self.keeps_digest(world, shown, &spot, &version);
-        self.is_accepted(world, shown, &spot, &version);
-        self.is_published(world, shown, &spot, &version);
-        self.earlier_slices_are_healthy(world, shown, &spot, &version, &part, "merges");
-        self.knows_everything(world, shown, &seen, &spot, forced.is_some());
-        self.in_the_open(world, shown, &spot, (&version, forced.is_some()));
-        self.within_the_hour(world, kept, &spot, &version, pull.0);
+        self.leaves_pinned(world, shown, spot, version, members);
+        self.announced_long_ago(world, shown, seen, spot);
+        self.respects_no(world, shown, spot, version);
+        self.leaves_failed_alone(world, kept, spot, version);
+        self.keeps_digest(world, shown, spot, version);
+        self.is_accepted(world, shown, spot, version);
+        self.is_published(world, shown, spot, version);
+        self.earlier_slices_are_healthy(world, shown, spot, version, part, "merges");
+        self.knows_everything(world, shown, seen, spot, forced.is_some());
+        self.in_the_open(world, shown, spot, (version, forced.is_some()));
+        self.not_frozen(world, (kept, shown), spot, members);
+        self.leaves_shared_places(world, shown, spot, version, "merges");
+        self.within_the_hour(world, kept, spot, version, seen.number.0);
         match forced {
-            None => self.approved(world, shown, &seen, &spot, &version),
+            None => self.approved(world, shown, seen, spot, version),
             Some(evidence) => {
                 self.forced += 1;
                 if back {
-                    self.fails(world, format!("S8 forces {pull} of {} on {}, a way back", spot.0, spot.1));
+                    self.fails(world, format!("S8 forces {} of {} on {}, a way back", seen.number, spot.0, spot.1));
                 }
-                self.may_be_forced(world, kept, shown, &seen, &spot, evidence);
+                self.may_be_forced(world, kept, shown, seen, spot, evidence);
             }
         }
     }
@@ -201,14 +231,21 @@ impl Watch {
         // A period that was switched off and on again gives its notices anew.
         let since = kept.grace.get(&((plugin.clone(), tier.clone()), pull.0)).copied().unwrap_or(Timestamp::MIN);
         // So does one whose clock a lost ledger forgot: it began anew, with a later deadline to tell of.
-        let policy = world.policy.plugins.iter().find(|policy| policy.name == *plugin);
-        let force = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier)?.force.as_ref());
-        // And one that a hotfix has moved, whatever came after it: people were told of another release.
         let spot = (plugin.clone(), tier.clone());
+        let own = world.tier(&spot).force.clone();
+        let pull_there = world.pulls.iter().find(|known| known.number == pull.0).cloned();
+        let begun = |there: &crate::pulls::PullRequest| if since == Timestamp::MAX { there.opened_at } else { since };
+        let asked =
+            pull_there.and_then(|there| expiry::asked(world, shown, (&there, begun(&there)), world.tier(&spot)));
+        // And one that a hotfix has moved, whatever came after it: people were told of another release.
         let truth = world.pulls.iter().find(|known| known.number == pull.0);
         let held = truth.into_iter().flat_map(|known| &known.bot_heads).filter_map(|head| world.written.get(head));
         let hotfix = held.map(|commit| &commit.version).any(|held| keys::is_hotfix(world, &spot, held));
-        let anew = force.filter(|_| world.losses > 0 || hotfix).map_or(since, |force| *deadline - force.after);
+        let anew = match own {
+            _ if world.losses == 0 && !hotfix => since,
+            own if own != asked => Timestamp::MAX, // the date of an expiry does not say when the clock began
+            own => own.map_or(since, |force| *deadline - force.after),
+        };
         let clock = since.max(anew);
         let sent = |seen: &Pull| seen.notices.iter().any(|sent| sent.before == *before && sent.at >= clock);
         let twice = seen.is_some_and(sent);
@@ -278,29 +315,36 @@ impl Watch {
     }
 }
 
-/// A version without the planner's type.
-pub fn plain(version: &Shown) -> Version {
-    version.as_str().trim_start_matches('v').parse().unwrap()
-}
-
 fn pull_of<'a>(shown: &'a Snapshot, plugin: &decide::PluginName, number: u64) -> Option<&'a Pull> {
     shown.plugins[plugin].pulls.known()?.iter().find(|pull| pull.number.0 == number)
 }
 
-/// The versions that the bot was shown on the base branch of a tier.
+/// The versions that the bot was shown on the base branch of a tier, for its turn: those of clusters that are
+/// ahead of it are none of it.
 fn shown_base(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Version>> {
     Some(shown_places(world, shown, spot)?.into_iter().map(|(_, version)| version).collect())
 }
 
-/// The same of some of its clusters; a file of the whole tier is everybody's.
+/// The same of some of its clusters, whoever is ahead; a file of the whole tier is everybody's.
 fn shown_base_of(world: &World, shown: &Snapshot, spot: &Spot, members: &[ClusterName]) -> Option<Vec<Version>> {
-    let places = shown_places(world, shown, spot)?.into_iter();
+    let places = free_places(world, shown, spot)?.into_iter();
     let of = places.filter(|(cluster, _)| cluster.as_ref().is_none_or(|name| members.contains(name)));
     Some(of.map(|(_, version)| version).collect())
 }
 
+/// What a file holds, and whose it is.
+type Held = (Option<ClusterName>, Version);
+
+/// The files of a tier's turn.
+fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>> {
+    let ahead = early::ahead(shown, spot, world.ours());
+    let mut places = free_places(world, shown, spot)?;
+    places.retain(|(cluster, _)| cluster.as_ref().is_none_or(|name| !ahead.contains(name)));
+    Some(places)
+}
+
 /// Those of pinned clusters are none of the bot's.
-fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<(Option<ClusterName>, Version)>> {
+fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>> {
     let now = world.ours();
     if world.tier(spot).follows {
         // What runs there is what the clusters say.
@@ -309,10 +353,11 @@ fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<(Opt
             let running = readings.of(&name).first()?.fact.running.as_ref().map(plain)?;
             Some((Some(name), running))
         };
-        // Whom it has is known from the look before, where the inventory does not answer.
-        let known = shown.clusters.known().is_some();
-        let members = if known { soak::selected(world, shown, spot) } else { world.members(&spot.1) };
-        return members.into_iter().map(says).collect();
+        let here = match shown.clusters.known() {
+            Some(_) => soak::selected(world, shown, spot),
+            None => world.members(&spot.1),
+        };
+        return here.into_iter().map(says).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {

@@ -26,10 +26,20 @@ impl Watch {
         let spot = (proposal.plugin.clone(), proposal.tier.clone());
         let version = plain(&proposal.to);
         self.writes_once_more(world, &spot, &version);
+        let spelled = world.release(&spot.0, &version).map(|release| release.shown.version.clone());
+        if let Some(spelled) = spelled.filter(|spelled| spelled.as_str() != proposal.to.as_str()) {
+            self.fails(
+                world,
+                format!("S4 writes {} for {} on {}, which is spelled {spelled}", proposal.to, spot.0, spot.1),
+            );
+        }
         let back = back::of(proposal);
         match &back {
             Some(of) => self.may_go_back(world, kept, shown, proposal, of),
-            None => self.climbs_in_order(world, kept, shown, &spot, &version, "opens"),
+            None => {
+                let whose = (&proposal.part.purpose, proposal.members.as_slice());
+                self.in_their_turn(world, (kept, shown), (&spot, &version), whose, "opens");
+            }
         }
         self.may_begin(world, kept, shown, proposal, moved.is_some());
         self.respects_no(world, shown, &spot, &version);
@@ -69,11 +79,15 @@ impl Watch {
         }
         let selected = soak::selected(world, shown, &spot);
         if back::of(proposal).is_some() {
-            if !proposal.members.iter().all(|name| selected.contains(name)) && proposal.written.is_none() {
+            let present = soak::present(world, shown, &spot);
+            if !proposal.members.iter().all(|name| present.contains(name)) && proposal.written.is_none() {
                 let what = format!("S4 {} {} on {} takes back {:?}", spot.0, key.1, spot.1, proposal.members);
                 self.fails(world, what);
             }
             return;
+        }
+        if proposal.part.purpose == Purpose::Early {
+            return; // whose turn it is says who may be among them
         }
         if proposal.part.purpose == Purpose::CatchUp {
             // Who came late, and nobody who moved with the others.
@@ -131,7 +145,10 @@ impl Watch {
             let late = match &proposal.part.purpose {
                 Purpose::CatchUp => proposal.members.clone(),
                 Purpose::RollBack { of } => vec![ClusterName::new(format!("back from {of}"))],
-                Purpose::Promotion | Purpose::Early => Vec::new(),
+                Purpose::Early => {
+                    proposal.members.iter().map(|name| ClusterName::new(format!("early {name}"))).collect()
+                }
+                Purpose::Promotion => Vec::new(),
             };
             // Under `restart` a hotfix comes again after each newer release that took its place and was given up.
             let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();

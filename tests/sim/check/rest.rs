@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use decide::model::{Empty, Next, Step, Strategy};
-use decide::plan::{Plan, WaveState};
+use decide::plan::{Finding, Plan, WaveState};
+use decide::{PluginName, Reason};
 use jiff::SignedDuration;
 
 use super::{Watch, slices};
 use crate::scenario::Mode;
-use crate::world::World;
+use crate::world::{Spot, World};
 
 /// L10 is asked at every so many looks; a sentence costs more than a look.
 const SELDOM: u64 = 40;
@@ -41,8 +42,12 @@ impl Watch {
     pub fn arrives(&mut self, world: &mut World, plan: &Plan) {
         let mut missing = Vec::new();
         let mut waiting = BTreeSet::new();
+        let stuck = too_large(world, plan);
         for plugin in world.policy.plugins.clone() {
             let newest = world.accepted(&plugin.name).into_iter().max();
+            if newest.is_none() {
+                continue;
+            }
             for tier in &plugin.tiers {
                 let spot = (plugin.name.clone(), tier.name.clone());
                 let pinned = |place: &crate::world::Place| {
@@ -61,9 +66,16 @@ impl Watch {
                 let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
                 let mut blockers = here().filter_map(|wave| wave.blocker());
                 let asked = blockers.any(|finding| finding.because.unblock().is_some());
-                // A tier waits for people, or for a tier below that does.
+                // A tier waits for people, or for a tier below that does, or for a plugin that waits itself.
                 let silent = world.scenario.mode == Mode::Silent && asked;
-                if silent || waiting.contains(&plugin.name) {
+                let others = here().flat_map(|wave| &wave.findings).any(|finding| match &finding.because {
+                    Reason::AfterUnfinished { plugin, .. } | Reason::AfterVersion { plugin, .. } => {
+                        stuck.contains(plugin) || waiting.contains(plugin)
+                    }
+                    Reason::OpenPullLimit { .. } => !stuck.is_empty(),
+                    _ => false,
+                });
+                if silent || others || stuck.contains(&plugin.name) || waiting.contains(&plugin.name) {
                     waiting.insert(plugin.name.clone());
                     continue;
                 }
@@ -71,34 +83,38 @@ impl Watch {
                 missing.push(format!("L1 {} on {} stays on {here:?} and the newest is {newest:?}", spot.0, spot.1));
             }
         }
+        self.waiting = !waiting.is_empty();
         missing.into_iter().for_each(|what| self.fails(world, what));
+    }
+
+    /// How long one release may take on one tier in the calm, windows aside: slices come one after the other, and
+    /// who is ahead or came late has a pull request more.
+    pub fn patience(world: &World, spot: &Spot) -> SignedDuration {
+        let tier = world.tier(spot);
+        let pauses = match &tier.strategy {
+            Strategy::Canary { steps } => steps.iter().map(paused).fold(SignedDuration::ZERO, |sum, pause| sum + pause),
+            _ => SignedDuration::ZERO,
+        };
+        let one = tier.soak.max.unwrap_or(tier.soak.min)
+            + tier.health.progress_deadline * 2
+            + tier.health.max_age * 4
+            + tier.announce
+            + tier.watch
+            + pauses;
+        one * slices::most(world, spot) as i32 + if tier.early.is_empty() { SignedDuration::ZERO } else { one }
     }
 
     /// How long after the calm began everything must have come to rest: three releases may climb, each
     /// with its deadlines, soaks, grace periods and windows.
     pub fn bound(world: &World) -> SignedDuration {
-        let of_slice = |tier: &decide::model::Tier| {
+        // Each slice may wait for a window, and who came late for another one.
+        let of_tier = |plugin: &decide::model::PluginPolicy, tier: &decide::model::Tier| {
+            let spot = (plugin.name.clone(), tier.name.clone());
+            let slices = slices::most(world, &spot) + u32::from(!tier.early.is_empty());
             let grace = tier.force.as_ref().map_or(SignedDuration::ZERO, |force| {
                 force.notice.iter().fold(force.after, |sum, before| sum + *before)
             });
-            let pauses = match &tier.strategy {
-                Strategy::Canary { steps } => {
-                    steps.iter().map(paused).fold(SignedDuration::ZERO, |sum, pause| sum + pause)
-                }
-                _ => SignedDuration::ZERO,
-            };
-            grace
-                + tier.soak.max.unwrap_or(tier.soak.min)
-                + tier.health.progress_deadline * 2
-                + tier.health.max_age * 4
-                + tier.announce
-                + tier.watch
-                + pauses
-        };
-        // Slices come one after the other; each may wait for a window, and who came late for another one.
-        let of_tier = |plugin: &decide::model::PluginPolicy, tier: &decide::model::Tier| {
-            let slices = slices::most(world, &(plugin.name.clone(), tier.name.clone()));
-            (of_slice(tier) + SignedDuration::from_hours(9 * 24)) * slices as i32
+            Self::patience(world, &spot) + (SignedDuration::from_hours(9 * 24) + grace) * slices as i32
         };
         let tiers = world
             .policy
@@ -109,8 +125,20 @@ impl Watch {
         let every = world.policy.plugins.iter().filter(|plugin| plugin.next == Next::Every);
         let climbs = 3 + every.map(|plugin| world.releases[&plugin.name].len()).max().unwrap_or(0) as i32;
         let cooldown = world.policy.plugins.iter().map(|plugin| plugin.cooldown).max().unwrap_or_default();
-        tiers.max().unwrap_or_default() * climbs + SignedDuration::from_hours(48) + cooldown
+        let storm = world.storm_ends.map_or(SignedDuration::ZERO, |ends| ends.duration_since(world.scenario.calm));
+        tiers.max().unwrap_or_default() * climbs + SignedDuration::from_hours(48) + cooldown + storm
     }
+}
+
+/// Plugins of which a tier grew beyond the hourly cap of clusters: it waits for whoever edits the file.
+fn too_large(world: &World, plan: &Plan) -> BTreeSet<PluginName> {
+    let cap = world.policy.limits.clusters_per_hour;
+    let large = |finding: &Finding| match finding.because {
+        Reason::WaveAboveLimit { members, limit } => cap == Some(limit) && members > limit,
+        _ => false,
+    };
+    let large = plan.waves.iter().filter(|wave| wave.findings.iter().any(large));
+    large.map(|wave| wave.plugin.clone()).collect()
 }
 
 /// How long a step of a canary may wait at most: a word is given within a day.

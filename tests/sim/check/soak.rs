@@ -7,7 +7,7 @@ use decide::snapshot::{CommandKind, Health, PullState, Read, Reading, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Kept, Watch, keys, plain, shown_base, shown_places};
+use super::{Kept, Watch, books, early, keys, plain, shown_base, shown_places};
 use crate::world::{Spot, World};
 
 /// How far the release on the base branch of a tier has come.
@@ -103,7 +103,7 @@ impl Watch {
             let well = |member: &ClusterName| {
                 let reading = readings.of(member).first().map(decide::readings::Row::reading);
                 reading.is_some_and(|reading| match reading.health {
-                    Health::Healthy => same_content(world, spot, &place.version, &reading) && !late,
+                    Health::Healthy => same_content(world, shown, spot, &place.version, &reading) && !late,
                     Health::Degraded | Health::Failed => false,
                     _ => !late,
                 })
@@ -113,7 +113,7 @@ impl Watch {
                 reading.is_some_and(|reading| {
                     reading.health == Health::Healthy
                         && reading.running.as_ref().map(plain).as_ref() == Some(&place.version)
-                        && same_content(world, spot, &place.version, &reading)
+                        && same_content(world, shown, spot, &place.version, &reading)
                         && reading.observed_at + tier.health.max_age >= now
                 })
             };
@@ -154,7 +154,7 @@ impl Watch {
         }
         for spot in world.base.keys() {
             // Who leaves the tier counts no more, and comes back as somebody new.
-            let here = selected(world, shown, spot);
+            let here = present(world, shown, spot);
             if shown.clusters.known().is_some_and(|clusters| !clusters.is_empty()) {
                 let of_tier = kept.members.iter_mut().filter(|((there, _), _)| there == spot);
                 of_tier.for_each(|(_, members)| members.retain(|name| here.contains(name)));
@@ -218,9 +218,10 @@ fn looked_at(
             look.unknown += 1;
             continue;
         }
-        let this = reading.running.as_ref().is_some_and(|running| running.as_str() == wanted);
+        let this =
+            reading.running.as_ref().is_some_and(|running| running.as_str() == wanted || plain(running) == *version);
         match reading.health {
-            Health::Healthy if this && same_content(world, spot, version, &reading) => {
+            Health::Healthy if this && same_content(world, shown, spot, version, &reading) => {
                 look.healthy += 1;
                 look.oldest = Some(look.oldest.map_or(reading.observed_at, |oldest| oldest.min(reading.observed_at)));
                 look.since = look.since.max(reading.since);
@@ -237,14 +238,23 @@ fn looked_at(
     look
 }
 
-/// Where the cluster names the digest of what it runs, it is the one that was published first.
-fn same_content(world: &World, spot: &Spot, version: &Version, reading: &Reading) -> bool {
+/// Where the cluster names the digest of what it runs, it is the one that was published first; of a release
+/// whose source named none at first sight nothing can be compared.
+fn same_content(world: &World, shown: &Snapshot, spot: &Spot, version: &Version, reading: &Reading) -> bool {
     let first = world.release(&spot.0, version).map(|release| &release.first_digest);
-    reading.digest.is_none() || reading.digest.as_ref() == first
+    reading.digest.is_none() || reading.digest.as_ref() == first || books::unpinned(shown, &spot.0, version)
+}
+
+/// The clusters whose turn is the tier's: those that it selects, and that are not ahead of it.
+pub(super) fn selected(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<ClusterName> {
+    let ahead = early::ahead(shown, spot, world.ours());
+    let mut selected = present(world, shown, spot);
+    selected.retain(|name| !ahead.contains(name));
+    selected
 }
 
 /// The clusters that a tier selects in the inventory that was shown, pinned ones left out.
-pub(super) fn selected(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<ClusterName> {
+pub(super) fn present(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<ClusterName> {
     let clusters = shown.clusters.known().into_iter().flatten();
     let free = |cluster: &&decide::snapshot::Cluster| {
         cluster.labels["tier"] == spot.1.as_str() && !keys::is_pinned(shown, &spot.0, &cluster.name, world.ours())

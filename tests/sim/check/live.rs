@@ -1,0 +1,170 @@
+//! What has to happen, and soon: L3, L7 and the occupied tier, L8 and L9. That everything arrives in the end is
+//! in `rest`.
+
+use std::collections::BTreeMap;
+
+use decide::ledger::Part;
+use decide::model::{Merge, Next};
+use decide::plan::{Action, Plan};
+use decide::snapshot::{CheckState, LedgerState, PullState, RequiredCheck, ReviewDecision, Snapshot};
+use jiff::SignedDuration;
+use semver::Version;
+
+use super::{Kept, Watch, expiry, keys, shown_base};
+use crate::pulls::BOT;
+use crate::scenario::Mode;
+use crate::world::{Spot, World};
+
+/// For so long everything that a merge needs may be there before it is asked for.
+const SOON: SignedDuration = SignedDuration::from_mins(5);
+
+/// What keeps a merge back and ends by the clock alone: windows, announcements, the hourly cap.
+const BY_THE_CLOCK: [&str; 3] = ["S9 merges", "P3 merges", "S18 "];
+
+/// How open pull requests stood at the look before.
+#[derive(Default)]
+pub(super) struct Lately {
+    /// Since when each of these heads lacks nothing.
+    ready: BTreeMap<String, jiff::Timestamp>,
+    /// Heads that only the clock kept back.
+    timed: Vec<String>,
+    looked: Option<jiff::Timestamp>,
+}
+
+impl Watch {
+    /// L3: what lacks nothing for five minutes is asked for; and who waits for the clock alone is woken by it.
+    pub fn asks_in_time(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, plan: &Plan) {
+        let intact = matches!(shown.ledger_state, LedgerState::Intact { .. });
+        // Of what a clock that was off has dated nobody knows here when it ends.
+        let exact = keys::slack(world) < SOON;
+        if !world.is_calm() || world.scenario.mode != Mode::Answered || !intact || !exact {
+            return;
+        }
+        let before = std::mem::take(&mut self.lately);
+        self.lately.looked = Some(world.now);
+        let asked = |head: &str| {
+            plan.actions.iter().any(|action| matches!(action, Action::Merge { head: of, .. } if of.as_str() == head))
+        };
+        let open =
+            world.pulls.iter().filter(|pull| pull.is_open() && pull.ours && pull.bot_heads.last() == Some(&pull.head));
+        let open: Vec<(u64, Spot, String)> =
+            open.map(|pull| (pull.number, pull.spot.clone(), pull.head.clone())).collect();
+        for (number, spot, head) in open {
+            if world.rule_of(number) == Merge::Manual || world.purpose(number).is_some() {
+                continue;
+            }
+            let missing = self.missing(world, kept, shown, number);
+            if missing.is_empty() {
+                let since = before.ready.get(&head).copied().unwrap_or(world.now);
+                if !asked(&head) && world.now > since + SOON {
+                    self.fails(
+                        world,
+                        format!("L3 nothing is missing for #{number} of {} on {} since {since}", spot.0, spot.1),
+                    );
+                }
+                if before.timed.contains(&head) && before.looked.is_some_and(|looked| looked + SOON < world.now) {
+                    let now = world.now;
+                    world.now = now - SOON;
+                    let late = self.missing(world, kept, shown, number).is_empty();
+                    world.now = now;
+                    if late {
+                        self.fails(world, format!("L3 nobody woke the bot for #{number} of {} on {}", spot.0, spot.1));
+                    }
+                }
+                self.lately.ready.insert(head, since);
+            } else if missing.iter().all(|what| BY_THE_CLOCK.iter().any(|kind| what.starts_with(kind))) {
+                self.lately.timed.push(head);
+            }
+        }
+    }
+
+    /// What an ordinary merge of a pull request lacks now, by every rule there is.
+    fn missing(&self, world: &mut World, kept: &Kept, shown: &Snapshot, number: u64) -> Vec<String> {
+        let pull = world.pulls.iter().find(|pull| pull.number == number).unwrap();
+        let (spot, version, head) = (pull.spot.clone(), pull.bot_version.clone(), pull.head.clone());
+        let seen = super::pull_of(shown, &spot.0, number).filter(|seen| seen.state == PullState::Open);
+        let Some(seen) = seen.filter(|seen| seen.head.as_str() == head).cloned() else {
+            return vec!["it was not shown".to_string()];
+        };
+        let (part, members) = match world.written.get(&head) {
+            Some(commit) => (commit.part.clone(), commit.members.clone()),
+            None => (Part::default(), Vec::new()),
+        };
+        let mut trial = Watch { outages: self.outages.clone(), changed: self.changed.clone(), ..Watch::default() };
+        let diarist = std::mem::replace(&mut world.diarist, false);
+        trial.may_merge(world, (kept, shown), (&spot, &version), &seen, (&part, &members), None);
+        trial.comes_after(world, kept, shown, &spot, &version);
+        if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
+            trial.broken.push("it is larger than the cap".to_string());
+        }
+        let red = |check: &RequiredCheck| check.state != CheckState::Success;
+        if seen.checks.known().is_none_or(|all| all.iter().any(red)) {
+            trial.broken.push("a check is not green".to_string());
+        }
+        if matches!(seen.review_decision, ReviewDecision::Required | ReviewDecision::ChangesRequested) {
+            trial.broken.push("the hub asks for a review".to_string());
+        }
+        world.diarist = diarist;
+        trial.broken
+    }
+
+    /// A tier is occupied from the first opening to the end of the soak (L7: what follows closely starves nobody).
+    pub(super) fn tier_is_free(
+        &mut self,
+        world: &mut World,
+        (kept, shown): (&Kept, &Snapshot),
+        spot: &Spot,
+        version: &Version,
+    ) {
+        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+        if policy.next == Next::Restart || keys::is_hotfix(world, spot, version) || world.losses > 0 {
+            return;
+        }
+        let Some(mut there) = shown_base(world, shown, spot) else { return };
+        there.dedup();
+        let [running] = there.as_slice() else { return };
+        let key = (spot.clone(), running.clone());
+        let by_bot = world.pulls.iter().any(|pull| {
+            let merged = pull.closed.as_ref().is_some_and(|end| end.merged.is_some() && end.by == BOT);
+            pull.spot == *spot && pull.bot_version == *running && merged && world.purpose(pull.number).is_none()
+        });
+        let somebody = kept.members.get(&key).is_some_and(|members| !members.is_empty());
+        let doubted =
+            kept.failed.keys().chain(&kept.doubts).any(|((plugin, _), what)| *plugin == spot.0 && what == running);
+        let release = world.release(&spot.0, running).filter(|release| !release.yanked && !release.retagged);
+        let good = release
+            .is_some_and(|release| policy.checks.is_empty() || release.green && release.checked <= world.now)
+            && world.accepted(&spot.0).contains(running)
+            && policy.blocks.is_empty()
+            && !expiry::to_be_left(shown, &spot.0, running, world.ours());
+        let refused = world.pulls.iter().any(|pull| {
+            pull.spot.0 == spot.0
+                && pull.bot_version == *running
+                && pull.closed.as_ref().is_some_and(|end| end.merged.is_none())
+        });
+        if by_bot && somebody && !doubted && good && !refused && !kept.met.contains_key(&key) {
+            self.fails(world, format!("P3 opens {} {version} on {}, which {running} occupies", spot.0, spot.1));
+        }
+    }
+
+    /// L8: whoever begins anew with what the ledger says, at rest, has nothing to do.
+    pub fn begins_anew(&mut self, world: &mut World, plan: &Plan) {
+        if !plan.actions.is_empty() || !plan.entries.is_empty() {
+            let what = format!("L8 a process that begins anew does something: {:?} {:?}", plan.actions, plan.entries);
+            self.fails(world, what);
+        }
+    }
+
+    /// L9: the ledger was lost at rest, and given up; nothing else came of that.
+    pub fn forgets_nothing(&mut self, world: &mut World, base: &BTreeMap<Spot, Vec<Version>>, pulls: usize) {
+        if held(world) != *base || world.pulls.len() != pulls {
+            self.fails(world, format!("L9 a lost ledger moves the base branch: {:?} was {base:?}", held(world)));
+        }
+    }
+}
+
+/// What the base branch holds.
+pub fn held(world: &World) -> BTreeMap<Spot, Vec<Version>> {
+    let versions = |places: &Vec<crate::world::Place>| places.iter().map(|place| place.version.clone()).collect();
+    world.base.iter().map(|(spot, places)| (spot.clone(), versions(places))).collect()
+}

@@ -1,0 +1,122 @@
+//! Bugs in the rarer keys: clusters ahead of their tier, versions to be left, freezes by command, spellings, and
+//! what has to happen soon.
+
+use decide::plan::{Action, Plan};
+use decide::snapshot::{CommandKind, Snapshot};
+use jiff::{SignedDuration, Timestamp};
+
+use super::Bug;
+use super::facts::{lied_to, pulls};
+
+fn freezes_by_command_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        snapshot.ledger.freezes.clear();
+        pulls(snapshot).for_each(|pull| {
+            pull.commands.retain(|command| !matches!(command.what, CommandKind::Freeze { .. }));
+        });
+    })
+}
+
+/// Whoever says it lifts a freeze.
+fn everybody_lifts(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let commands = pulls(snapshot).flat_map(|pull| &mut pull.commands);
+        let lifts = commands.filter(|command| command.what == CommandKind::Unfreeze);
+        lifts.for_each(|command| command.allowed = decide::snapshot::Read::Known(true));
+    })
+}
+
+/// Clusters that are ahead of their tier never cease to be.
+fn early_for_ever(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
+        tiers.flat_map(|tier| &mut tier.early).for_each(|early| early.until = None);
+    })
+}
+
+/// What landed on the first tier counts as finished for clusters that are ahead.
+fn early_before_the_first_tier(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for plugin in &snapshot.policy.plugins {
+            if plugin.tiers.iter().all(|tier| tier.early.is_empty()) {
+                continue;
+            }
+            let waves = snapshot.ledger.plugins.get_mut(&plugin.name);
+            let waves = waves.and_then(|page| page.tiers.get_mut(&plugin.tiers[0].name)).into_iter().flatten();
+            for wave in waves.filter(|wave| wave.failed.is_none() && wave.landed.is_some()) {
+                wave.finished = wave.finished.or(Some(now));
+            }
+        }
+    })
+}
+
+fn deprecated_is_taken(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| snapshot.policy.plugins.iter_mut().for_each(|plugin| plugin.deprecated = None))
+}
+
+/// Clusters are forced off a version that expires before the time.
+fn expires_too_soon(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let expiries = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.expires);
+        expiries.for_each(|expiry| expiry.at = Timestamp::UNIX_EPOCH);
+    })
+}
+
+fn tier_constraint_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
+        tiers.for_each(|tier| tier.constraint = None);
+    })
+}
+
+/// What is written has no `v` and no build metadata.
+fn spelled_anew(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let mut plan = decide::plan(snapshot, now);
+    for action in &mut plan.actions {
+        if let Action::Open(proposal) | Action::Update { proposal, .. } = action
+            && let Ok(plain) = crate::releases::plain(&proposal.to).to_string().parse()
+        {
+            proposal.to = plain;
+        }
+    }
+    plan
+}
+
+/// A merge is asked for at every seventh minute only.
+fn dawdles(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let mut plan = decide::plan(snapshot, now);
+    let minute = now.as_second() / 60 % 60;
+    if minute > 3 {
+        plan.actions.retain(|action| !matches!(action, Action::Merge { .. }));
+        let next = now + SignedDuration::from_mins(60 - minute);
+        plan.alarm = Some(decide::plan::Alarm { at: next, why: decide::Reason::LookAgain });
+    }
+    plan
+}
+
+/// A new release may come to a tier on which another one soaks.
+fn occupied_is_free(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for plugin in &snapshot.policy.plugins {
+            let pages = snapshot.ledger.plugins.get_mut(&plugin.name);
+            for wave in pages.into_iter().flat_map(|page| page.tiers.values_mut()).flatten() {
+                if wave.landed.is_some() {
+                    wave.heads.clear(); // as if somebody else had put it there
+                }
+            }
+        }
+    })
+}
+
+pub const BUGS: &[Bug] = &[
+    ("freeze by command ignored", freezes_by_command_ignored, &["S9"]),
+    ("everybody lifts a freeze", everybody_lifts, &["S9"]),
+    ("ahead of its tier for ever", early_for_ever, &["P3", "S1", "S2", "S4"]),
+    ("ahead before the first tier has finished", early_before_the_first_tier, &["P3", "S1"]),
+    ("deprecated is taken", deprecated_is_taken, &["P2"]),
+    ("a version expires too soon", expires_too_soon, &["S8"]),
+    ("constraint of the tier ignored", tier_constraint_ignored, &["P2"]),
+    ("the `v` is not kept", spelled_anew, &["S4"]),
+    ("merges are asked for late", dawdles, &["L3"]),
+    ("an occupied tier counts as free", occupied_is_free, &["P3"]),
+];
