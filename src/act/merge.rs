@@ -32,7 +32,10 @@ pub(super) async fn merge(rooms: &mut Rooms, action: &Action, now: Timestamp) ->
     let title = format!("{plugin} {version} → {tier} ({number})");
     let message = match permit {
         Permit::Merge(_) => String::new(),
-        Permit::Force(_) => "Merged without the missing approvals: the grace period is over.".to_string(),
+        Permit::Force(_) => match forced.as_ref().and_then(|evidence| evidence.said.as_ref()) {
+            Some(said) => format!("Merged without the missing approvals, as {} said.", said.by),
+            None => "Merged without the missing approvals: the grace period is over.".to_string(),
+        },
     };
     Ok(match rooms.hub.merge(via, number, head, &title, &message).await? {
         MergeAnswer::Merged { .. } => {

@@ -70,7 +70,7 @@ impl Permit {
         let same = pull == pull_before
             && head == head_before
             && via == via_before
-            && forced.is_some() == forced_before.is_some()
+            && forced.as_ref().map(|evidence| &evidence.said) == forced_before.as_ref().map(|evidence| &evidence.said)
             && (plugin, tier, version) == (plugin_before, tier_before, version_before);
         same.then(|| match forced {
             Some(_) => Self::Force(ForcePermit { pull: *pull, head: head.clone(), via: *via }),

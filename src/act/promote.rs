@@ -42,8 +42,8 @@ pub(super) async fn open(
         return Ok(receipt);
     }
     let (title, body) = texts(seen, plan, proposal)?;
-    let base = rooms.repository.default_branch.clone();
-    let number = rooms.hub.open_pull(&title, &name, &base, &body).await?.number();
+    let (base, _) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
+    let number = rooms.hub.open_pull(&title, &name, base, &body).await?.number();
     Ok(Receipt::Done(format!("opened {number}, {title}")))
 }
 
@@ -91,9 +91,10 @@ async fn push_anew(
     };
     let ledger = rooms.ledger.as_ref().and_then(|branch| branch.tip().cloned());
     let ledger = ledger.context("the ledger has no commit yet that a promotion could cite")?;
+    let (_, base) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
     let draft = Draft {
-        parents: vec![seen.base.clone()],
-        tree_of: Some(seen.base.clone()),
+        parents: vec![base.clone()],
+        tree_of: Some(base.clone()),
         files,
         message: tell::commit_message(proposal, &ledger),
         author: rooms.author(),
@@ -133,7 +134,10 @@ async fn edits(
     if spots.is_empty() {
         return Ok(Err("no place on the base branch belongs to these clusters".to_string()));
     }
-    let (base, to) = (seen.base.clone(), proposal.to.as_str().to_string());
+    let Some((_, base)) = seen.base(&proposal.tier) else {
+        return Ok(Err("the base branch of the tier was not read".to_string()));
+    };
+    let (base, to) = (base.clone(), proposal.to.as_str().to_string());
     let paths: Vec<String> = spots.iter().map(|spot| spot.file.clone()).collect();
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for path in paths {

@@ -110,14 +110,14 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
 
 /// The newer release for which a wave is abandoned under `restart`.
 pub(crate) fn abandoned_for(desk: &Desk<'_>, wave: &Wave) -> Option<Version> {
-    if hotfix::is_one(desk.policy, wave) { None } else { outdated(desk, &wave.version) }
+    if hotfix::is_one(desk, wave) { None } else { outdated(desk, &wave.version) }
 }
 
 /// The newer release that takes the place of one under `restart`, wherever it climbs.
 pub(crate) fn outdated(desk: &Desk<'_>, version: &Version) -> Option<Version> {
     match desk.policy.next {
         Next::NewestFinished | Next::Every => None,
-        Next::Restart if hotfix::entry(desk.policy, version).is_some() => None,
+        Next::Restart if hotfix::entry(desk, version).is_some() => None,
         Next::Restart => target(desk).filter(|target| target > version && cooling(desk, 0, target).is_none()),
     }
 }
@@ -140,7 +140,7 @@ pub(crate) fn given_up(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: Option<&
 /// Whether a release may come to a tier though the wave on it has not finished.
 pub(crate) fn passes(desk: &Desk<'_>, rung: usize, occupant: &Wave) -> bool {
     let Some(candidate) = candidate(desk, rung).filter(|candidate| *candidate > occupant.version) else { return false };
-    abandoned_for(desk, occupant).is_some() || hotfix::entry(desk.policy, &candidate).is_some()
+    abandoned_for(desk, occupant).is_some() || hotfix::entry(desk, &candidate).is_some()
 }
 
 /// A newer version that moves this pull request: while nobody has approved it and no notice was sent,
@@ -162,8 +162,8 @@ pub(crate) fn overtaking(
         return (!stays && cooling(desk, rung, &candidate).is_none()).then_some(candidate);
     }
     // A hotfix moves any: what was approved and announced was another release.
-    let urgent = candidate > wave.version || !hotfix::is_one(desk.policy, wave);
-    if hotfix::entry(desk.policy, &candidate).is_some() && urgent {
+    let urgent = candidate > wave.version || !hotfix::is_one(desk, wave);
+    if hotfix::entry(desk, &candidate).is_some() && urgent {
         return (candidate != wave.version).then_some(candidate);
     }
     if cooling(desk, rung, &candidate).is_some() {

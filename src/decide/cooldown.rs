@@ -15,7 +15,7 @@ pub(crate) fn cooling(desk: &Desk<'_>, rung: usize, version: &Version) -> Option
     let first = desk.policy.tiers.first().filter(|_| rung == 0 && !desk.policy.cooldown.is_zero())?;
     let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
     let begun = waves.map(|wave| &wave.version).chain(desk.base(&first.name).highest()).max().cloned();
-    if hotfix::entry(desk.policy, version).is_some() || begun.as_ref().is_some_and(|begun| version <= begun) {
+    if hotfix::entry(desk, version).is_some() || begun.as_ref().is_some_and(|begun| version <= begun) {
         return None;
     }
     let together = newer(desk, 0).into_iter().filter(|other| begun.as_ref().is_none_or(|begun| other > begun));

@@ -5,6 +5,7 @@ mod places;
 mod roster;
 mod shared;
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -15,7 +16,7 @@ use jiff::Timestamp;
 use crate::fleet::Fleet;
 use crate::ledger::{Change, Entry, Ledger, PluginLedger};
 use crate::member::{Assessment, Question};
-use crate::model::PluginPolicy;
+use crate::model::{Hotfix, PluginPolicy};
 use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
 use crate::snapshot::{PluginFacts, Pull, PullState, Read, Release, Snapshot};
 use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
@@ -45,6 +46,8 @@ pub(crate) struct Desk<'a> {
     pub shared: &'a mut Shared,
     /// The ledger's page with this plan's entries applied.
     pub page: PluginLedger,
+    /// Releases that may pass a climbing one, by the file or a command; `hotfix` fills it.
+    pub hotfixes: Cow<'a, [Hotfix]>,
     done: Decided,
     /// Clusters that stay on a version, now.
     pinned: Pins<'a>,
@@ -99,6 +102,7 @@ impl<'a> Desk<'a> {
             now,
             shared,
             page: snapshot.ledger.plugins.get(&policy.name).cloned().unwrap_or_default(),
+            hotfixes: Cow::Borrowed(&policy.hotfixes),
             done: Decided {
                 entries: Vec::new(),
                 actions: Vec::new(),
@@ -150,8 +154,12 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn record_entry(&mut self, entry: Entry) {
-        if let Entry::Seen { seen, .. } = &entry {
-            self.page.releases.push(seen.clone());
+        match &entry {
+            Entry::Seen { seen, .. } => self.page.releases.push(seen.clone()),
+            Entry::Hotfix { said, .. } => self.page.hotfixes.push(said.clone()),
+            Entry::Labelled { labelled, .. } => self.page.labelled.push(labelled.clone()),
+            Entry::Unlabelled { pull, .. } => self.page.labelled.retain(|known| known.pull != *pull),
+            Entry::Wave { .. } | Entry::Outage(_) | Entry::Rebuilt(_) | Entry::Frozen(_) | Entry::Thawed(_) => {}
         }
         self.done.entries.push(Record { entry, urgency: Urgency::Transition });
     }

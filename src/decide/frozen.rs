@@ -48,6 +48,8 @@ pub(crate) fn read(snapshot: &Snapshot) -> Freezes {
                 | CommandKind::Resume
                 | CommandKind::Fail { .. }
                 | CommandKind::Acknowledge { .. }
+                | CommandKind::Hotfix(_)
+                | CommandKind::Force { .. }
                 | CommandKind::Rebuild { .. },
                 _,
             ) => {}

@@ -1,32 +1,92 @@
-//! Hotfixes (policy, section 3): which waves are some, and what they may that others may not. They
-//! never skip the proof of their version, and the order of the tiers stays.
+//! Hotfixes (policy, section 3): which waves are some, by the file or by a command, and what they may that
+//! others may not. They never skip the proof of their version, and the order of the tiers stays.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::gate::window;
-use crate::ledger::{PluginLedger, Purpose, Wave};
-use crate::model::{Hotfix, PluginPolicy, Tier};
+use crate::ledger::{Entry, Hotfixed, Purpose, Wave};
+use crate::model::{Hotfix, Tier};
 use crate::plan::{Finding, Gate, Verdict};
-use crate::{Reason, TierName, Version};
+use crate::snapshot::{Command, CommandKind, LedgerGuard, LedgerState, Pull, Read};
+use crate::{Reason, TierName, Version, release, rollback};
 
-/// The entry of the file that makes a version a hotfix.
-pub(crate) fn entry<'a>(policy: &'a PluginPolicy, version: &Version) -> Option<&'a Hotfix> {
-    policy.hotfixes.iter().find(|hotfix| hotfix.version == *version)
+/// Remembers what people said by commands, and joins it with the entries of the file. A version that the
+/// source does not list is nothing yet.
+pub(crate) fn settle(desk: &mut Desk<'_>) {
+    let said = said(desk);
+    for word in &said {
+        if !desk.page.hotfixes.contains(word) && release::find(desk, &word.hotfix.version).is_ok() {
+            let plugin = desk.plugin().clone();
+            desk.record_entry(Entry::Hotfix { plugin, said: word.clone() });
+        }
+    }
+    // A command lets something through as the hub confirms it; a memory of it, where only the bots write it.
+    let believed = matches!(desk.snapshot.ledger_state, LedgerState::Intact { guarded: LedgerGuard::BotsOnly });
+    let known: Vec<Hotfix> = desk
+        .page
+        .hotfixes
+        .iter()
+        .filter(|word| believed || said.contains(word))
+        .map(|word| word.hotfix.clone())
+        .collect();
+    if !known.is_empty() {
+        let mut all = desk.policy.hotfixes.clone();
+        known.into_iter().for_each(|hotfix| join(&mut all, hotfix));
+        desk.hotfixes = Cow::Owned(all);
+    }
 }
 
-/// Whether a wave is one: its version is named in the file, or it takes a failed release back.
-pub(crate) fn is_one(policy: &PluginPolicy, wave: &Wave) -> bool {
+/// What people who may have said on our pull requests of this plugin, in the order in which they did.
+fn said(desk: &Desk<'_>) -> Vec<Hotfixed> {
+    let mut said = Vec::new();
+    for pull in desk.facts.and_then(|facts| facts.pulls.known()).into_iter().flatten() {
+        said.extend(pull.commands.iter().filter_map(|command| word(pull, command)));
+    }
+    said.sort_by_key(|word: &Hotfixed| (word.at, word.pull));
+    said
+}
+
+fn word(pull: &Pull, command: &Command) -> Option<Hotfixed> {
+    match (&command.what, &command.allowed) {
+        (CommandKind::Hotfix(hotfix), Read::Known(true)) => {
+            Some(Hotfixed { hotfix: hotfix.clone(), by: command.by.clone(), at: command.at, pull: pull.number })
+        }
+        _ => None,
+    }
+}
+
+/// What is said twice of a version is what both say together: the shorter soak, and through windows where
+/// one of them says so.
+fn join(all: &mut Vec<Hotfix>, hotfix: Hotfix) {
+    match all.iter_mut().find(|known| known.version == hotfix.version) {
+        Some(known) => {
+            known.soak = known.soak.into_iter().chain(hotfix.soak).min();
+            known.through_windows |= hotfix.through_windows;
+        }
+        None => all.push(hotfix),
+    }
+}
+
+/// What makes a version a hotfix, by the file or by a command.
+pub(crate) fn entry<'d>(desk: &'d Desk<'_>, version: &Version) -> Option<&'d Hotfix> {
+    desk.hotfixes.iter().find(|hotfix| hotfix.version == *version)
+}
+
+/// Whether a wave is one: its version is named as one, or it takes a failed release back.
+pub(crate) fn is_one(desk: &Desk<'_>, wave: &Wave) -> bool {
     let takes_back = match &wave.part.purpose {
         Purpose::RollBack { .. } => true,
         Purpose::Promotion | Purpose::CatchUp | Purpose::Early => false,
     };
-    takes_back || entry(policy, &wave.version).is_some()
+    takes_back || entry(desk, &wave.version).is_some()
 }
 
 /// The rules of a tier for a version: a hotfix may have a shorter soak of its own.
-pub(crate) fn rules<'a>(policy: &PluginPolicy, tier: &'a Tier, version: &Version) -> Cow<'a, Tier> {
-    match entry(policy, version).and_then(|hotfix| hotfix.soak) {
+pub(crate) fn rules<'a>(desk: &Desk<'_>, tier: &'a Tier, version: &Version) -> Cow<'a, Tier> {
+    match entry(desk, version).and_then(|hotfix| hotfix.soak) {
         Some(soak) if soak < tier.soak.min => {
             let mut tier = tier.clone();
             tier.soak.min = soak;
@@ -36,10 +96,12 @@ pub(crate) fn rules<'a>(policy: &PluginPolicy, tier: &'a Tier, version: &Version
     }
 }
 
-/// Lets a hotfix through closed windows where the file says so; the operator's windows are not the
-/// file's to open. What is merged by force waits for all of them.
+/// Lets a hotfix through closed windows where the file or a command says so; the operator's windows are not
+/// theirs to open. What is merged by force waits for all of them, and so does a way back to what once was a
+/// hotfix.
 pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Finding]) {
-    let Some(hotfix) = entry(desk.policy, &wave.version).filter(|hotfix| hotfix.through_windows) else { return };
+    let hotfix = entry(desk, &wave.version).filter(|hotfix| hotfix.through_windows && rollback::of(wave).is_none());
+    let Some(hotfix) = hotfix else { return };
     let closed = findings.iter_mut().find(|finding| finding.gate == Gate::Window && !finding.verdict.lets_through());
     if let Some(closed) = closed {
         let operators = window::operators(desk);
@@ -52,19 +114,40 @@ pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Find
     }
 }
 
+/// Says on an open wave that a command made it a hotfix; and on the pull request that carries a command
+/// which changes nothing, why it does not.
+pub(crate) fn findings(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Finding> {
+    let counts = |word: &&Hotfixed| word.hotfix.version == wave.version && entry(desk, &wave.version).is_some();
+    let one = desk.page.hotfixes.iter().rfind(counts);
+    let one = one.map(|word| Reason::HotfixByCommand { by: word.by.clone(), why: word.hotfix.why.clone() });
+    let words = pull.commands.iter().filter_map(|command| word(pull, command));
+    let void = words.filter_map(|word| {
+        let why = Box::new(void(desk, &word.hotfix.version)?);
+        Some(Reason::HotfixVoid { by: word.by, version: word.hotfix.version, why })
+    });
+    one.into_iter().chain(void).map(|why| Finding::pass(Gate::Release, why)).collect()
+}
+
+/// Why naming a version a hotfix changes nothing: it may not climb, or something newer runs everywhere.
+fn void(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
+    let lowest = desk.policy.tiers.iter().filter_map(|tier| desk.base(&tier.name).lowest().cloned()).min();
+    let newer = lowest.filter(|lowest| lowest > version).map(|by| Reason::Superseded { by });
+    newer.or_else(|| release::stopped(desk, 0, version).filter(|why| !matches!(why, Reason::Unread { .. })))
+}
+
 /// Whether the grace period of a wave starts anew although its pull request was there before: people
 /// were told about another release.
-pub(crate) fn restarts_clock(policy: &PluginPolicy, page: &PluginLedger, tier: &TierName, wave: &Wave) -> bool {
-    let moved = page.tiers.get(tier).into_iter().flatten().any(|older| {
+pub(crate) fn restarts_clock(desk: &Desk<'_>, tier: &TierName, wave: &Wave) -> bool {
+    let moved = desk.page.tiers.get(tier).into_iter().flatten().any(|older| {
         older.superseded.as_ref().is_some_and(|superseded| superseded.by == wave.version)
             && older.pull.as_ref().map(|pull| pull.number) == wave.pull.as_ref().map(|pull| pull.number)
     });
-    moved && is_one(policy, wave)
+    moved && is_one(desk, wave)
 }
 
 /// The newest of these versions that is a hotfix.
 pub(crate) fn newest(desk: &Desk<'_>, versions: &[Version]) -> Option<Version> {
-    versions.iter().filter(|version| entry(desk.policy, version).is_some()).max().cloned()
+    versions.iter().filter(|version| entry(desk, version).is_some()).max().cloned()
 }
 
 #[cfg(test)]
@@ -74,6 +157,7 @@ mod tests {
     use crate::WaveState;
     use crate::conveyor::tests::{doings, finished_above, on_qa, publish, soaking};
     use crate::ledger::{Change, Grace, Soaked};
+    use crate::snapshot::Command;
     use crate::snapshot::{SentNotice, Snapshot};
     use crate::testing::*;
     use crate::window::{Range, Windows};
@@ -241,6 +325,103 @@ mod tests {
         closed(&mut over);
         fix(&mut over, "1.1.0", through);
         assert!(!merges(&crate::plan(&over, noon())));
+    }
+
+    fn say(world: &mut Snapshot, text: &str, through_windows: bool, allowed: Read<bool>) {
+        let hotfix = Hotfix { version: version(text), why: "CVE-2026-1".into(), soak: None, through_windows };
+        let command = Command { by: "noor".into(), at: ago(5), what: CommandKind::Hotfix(hotfix), allowed };
+        edit(world, |pull| pull.commands.push(command));
+    }
+
+    fn remember_all(world: &mut Snapshot) -> usize {
+        let entries = crate::plan(world, noon()).entries;
+        let hotfixes = entries.iter().filter(|record| matches!(record.entry, Entry::Hotfix { .. }));
+        hotfixes.for_each(|record| world.ledger.apply(&record.entry));
+        world.ledger.plugins[&"app".into()].hotfixes.len()
+    }
+
+    /// 1.2.0 has finished qa while the approved pull request of 1.1.0 waits on bronze, and noor says so.
+    #[test]
+    fn a_command_makes_one() {
+        let moved = ["move bronze to 1.2.0"];
+        let merge = ["merge 1.1.0 on bronze"];
+        let world = |allowed: Read<bool>| {
+            let mut world = ready();
+            finished_above(&mut world);
+            say(&mut world, "1.2.0", false, allowed);
+            world
+        };
+        assert_eq!(doings(&world(Read::Known(true))), moved);
+        assert_eq!(doings(&world(Read::Known(false))), merge);
+        assert_eq!(doings(&world(Read::Unread("503".into()))), merge, "rights that are not known");
+        // It is remembered once, and outlives its comment where only the bots write the ledger.
+        let mut known = world(Read::Known(true));
+        assert_eq!((remember_all(&mut known), remember_all(&mut known)), (1, 1));
+        assert_eq!(remember_all(&mut world(Read::Unread("503".into()))), 0);
+        edit(&mut known, |pull| pull.commands.clear());
+        assert_eq!(doings(&known), moved);
+        known.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) };
+        assert_eq!(doings(&known), merge, "anybody may have written that");
+        say(&mut known, "1.2.0", false, Read::Known(true));
+        assert_eq!(doings(&known), moved, "the hub confirms it");
+    }
+
+    /// Each version that noor names on the pull request of 1.1.0, and what is said there.
+    #[test]
+    fn what_changes_nothing_is_said() {
+        let tells = |text: &str, change: fn(&mut Snapshot)| {
+            let mut world = ready();
+            say(&mut world, text, true, Read::Known(true));
+            change(&mut world);
+            let plan = crate::plan(&world, noon());
+            let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+            let named = |finding: &&Finding| {
+                matches!(finding.because, Reason::HotfixByCommand { .. } | Reason::HotfixVoid { .. })
+            };
+            let said = bronze.findings.iter().find(named).map(|finding| finding.because.to_string());
+            (said.unwrap_or_default(), remember_all(&mut world), merges(&plan))
+        };
+        let void = |text: &str, why: &str| {
+            alloc::format!("noor names {text} a hotfix with a command, which changes nothing: {why}")
+        };
+        let one = "a hotfix, as noor said with a command: CVE-2026-1".to_string();
+        assert_eq!(tells("1.1.0", |_| {}), (one, 1, true));
+        let unlisted = void("1.9.0", "the source does not list 1.9.0 any more");
+        assert_eq!(tells("1.9.0", |_| {}), (unlisted, 0, true));
+        let older = void("0.9.0", "1.0.0 takes its place");
+        assert_eq!(tells("0.9.0", |w| publish(w, &["0.9.0", "1.0.0", "1.1.0"])), (older, 1, true));
+        let outside = void("1.2.0", "outside the constraint `~1.1`");
+        let constrain: fn(&mut Snapshot) = |w| {
+            publish(w, &["1.0.0", "1.1.0", "1.2.0"]);
+            w.policy.plugins[0].constraint = "~1.1".parse().ok();
+        };
+        assert_eq!(tells("1.2.0", constrain), (outside, 1, true));
+    }
+
+    /// A person closed the pull request of 1.2.0 on qa: no word makes it come back.
+    #[test]
+    fn a_no_stays_a_no() {
+        let mut world = ready();
+        publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+        let landed = crate::ledger::Landed { at: ago(20), commit: None, by: None };
+        on_qa(&mut world, "1.2.0", Change::Found { members: Vec::new(), digest: None, landed });
+        let no = crate::ledger::Rejected { at: ago(1), by: None, pull: crate::PullNumber(9) };
+        on_qa(&mut world, "1.2.0", Change::Rejected(no));
+        say(&mut world, "1.2.0", true, Read::Known(true));
+        assert_eq!(doings(&world), ["merge 1.1.0 on bronze"]);
+    }
+
+    #[test]
+    fn the_file_and_a_command_say_it_together() {
+        let mut world = ready();
+        bronze(&mut world).windows = Some(Windows {
+            open: vec![Range { days: vec![1], from: 0, to: 60 }],
+            ..Windows::always(jiff::tz::TimeZone::UTC)
+        });
+        fix(&mut world, "1.1.0", |_| {});
+        assert!(!merges(&crate::plan(&world, noon())));
+        say(&mut world, "1.1.0", true, Read::Known(true));
+        assert!(merges(&crate::plan(&world, noon())));
     }
 
     /// Without proof of its version nothing finishes, hotfix or not.

@@ -3,8 +3,9 @@
 
 use crate::Reason;
 use crate::desk::Desk;
+use crate::ledger::{Change, Withdrawn};
 use crate::model::Tier;
-use crate::plan::Action;
+use crate::plan::{Action, Finding};
 use crate::snapshot::{Pull, PullState};
 
 /// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
@@ -43,6 +44,19 @@ pub(crate) fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     if let Some(why) = why {
         close(desk, rung, Some(pull), why);
     }
+}
+
+/// Closes a pull request of ours that goes to another branch than the tier's, where nothing else troubles the
+/// tier: the next one goes where it belongs. A branch that somebody edited is theirs and stays.
+pub(crate) fn turn_back(desk: &mut Desk<'_>, rung: usize, troubles: &[Finding]) {
+    let [Finding { because: why @ Reason::OtherBase { .. }, .. }] = troubles else { return };
+    let tier = &desk.policy.tiers[rung];
+    let Some(pull) = desk.open_pull(&tier.name).filter(|pull| is_known(desk, tier, pull)) else { return };
+    let wave = desk.page.climbing(&tier.name).filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
+    if let Some(version) = wave.map(|wave| wave.version.clone()) {
+        desk.record(&tier.name, &version, Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() }));
+    }
+    close(desk, rung, Some(pull), why.clone());
 }
 
 /// Closes a pull request that is still open, with the reason.

@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod after;
 mod afterwards;
+mod blocks;
 mod clusters;
 pub mod constraint;
 mod conveyor;

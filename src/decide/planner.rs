@@ -200,6 +200,8 @@ fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
         | CommandKind::Fail { .. }
         | CommandKind::Resume
         | CommandKind::Freeze { .. }
+        | CommandKind::Hotfix(_)
+        | CommandKind::Force { .. }
         | CommandKind::Unfreeze
         | CommandKind::Acknowledge { .. } => false,
     }

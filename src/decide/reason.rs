@@ -3,6 +3,7 @@
 //! `gate`.
 
 mod names;
+mod parts;
 mod unblock;
 
 use alloc::boxed::Box;
@@ -14,56 +15,11 @@ use core::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+pub use parts::{MemberTrouble, Scope, spell};
+use parts::{list, people};
+
 use crate::snapshot::{BreakingFact, MissingValue};
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
-
-/// Whose window, freeze or rule it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Scope {
-    /// The operator of the bot.
-    Operator,
-    /// The whole file.
-    File,
-    /// The tier.
-    Tier,
-    /// The plugin.
-    Plugin,
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Operator => "bot's operator",
-            Self::File => "policy file",
-            Self::Tier => "tier",
-            Self::Plugin => "plugin",
-        })
-    }
-}
-
-/// One member that is not where it should be, with the evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct MemberTrouble {
-    /// The cluster.
-    pub cluster: ClusterName,
-    /// What is wrong: `degraded`, `still on 1.14.7`, `not read`.
-    pub what: String,
-    /// The signal and its evidence, as data.
-    #[serde(default)]
-    pub evidence: String,
-    /// Since when, by the object's own times.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
-}
-
-impl fmt::Display for MemberTrouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}", self.cluster, self.what)?;
-        if self.evidence.is_empty() { Ok(()) } else { write!(f, " ({})", self.evidence) }
-    }
-}
 
 /// A closed list of reasons. `Display` is the one wording; times stand beside it in the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,6 +67,7 @@ pub enum Reason {
     HeadEdited { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
+    OtherBase { base: String },
     Conflict,
     MergeabilityUnknown,
     ChecksGreen,
@@ -136,6 +93,8 @@ pub enum Reason {
     OutsideConstraint { constraint: String },
     DigestChanged { version: Version, pinned: Digest, found: Digest },
     EdgeBlocked { from: Option<Version>, to: Version, why: String, fixed_in: Option<Version> },
+    BlockedByChart { from: Option<Version>, to: Version, why: String },
+    BlockedByLabel { tier: TierName, version: Version, pull: PullNumber },
     Deprecated { version: Version, versions: String },
     Expires { version: Version, at: Timestamp, why: String },
     TooManyLive { version: Version, most: u32 },
@@ -148,6 +107,8 @@ pub enum Reason {
     Cooling { cooldown: SignedDuration },
     Follows,
     HotfixThroughWindows { why: String, closed: Box<Reason> },
+    HotfixByCommand { by: Person, why: String },
+    HotfixVoid { by: Person, version: Version, why: Box<Reason> },
     // plugins before it
     AfterNobody,
     AfterDone,
@@ -180,6 +141,10 @@ pub enum Reason {
     GraceRunning { deadline: Timestamp },
     GraceOver { deadline: Timestamp },
     ForceBlocked { by: Box<Reason> },
+    ForceSaid { by: Person, why: String },
+    ForceWaits { by: Person, why: Box<Reason> },
+    ForceVoid { by: Person, head: Sha },
+    NeverForced,
     LedgerOpen { why: String },
     ClockSkew { skew: SignedDuration },
     PolicyBroken { why: String },
@@ -200,39 +165,6 @@ pub enum Reason {
     // alarms
     LookAgain,
     NoticeDue { before: SignedDuration },
-}
-
-/// `2 h 5 min`, `3 d`, `45 s`: at most two units, for people.
-pub fn spell(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs().max(0);
-    let parts =
-        [(seconds / 86_400, "d"), (seconds % 86_400 / 3_600, "h"), (seconds % 3_600 / 60, "min"), (seconds % 60, "s")];
-    let Some(first) = parts.iter().position(|(amount, _)| *amount > 0) else { return "0 s".to_string() };
-    let mut text = format!("{} {}", parts[first].0, parts[first].1);
-    if let Some((amount, unit)) = parts.get(first + 1).filter(|(amount, _)| *amount > 0) {
-        text.push_str(&format!(" {amount} {unit}"));
-    }
-    text
-}
-
-fn list<T: fmt::Display>(items: &[T]) -> String {
-    let mut text = String::new();
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(&item.to_string());
-    }
-    text
-}
-
-fn people(owners: &[String], missing: u32) -> String {
-    match (owners.is_empty(), missing) {
-        (true, 1) => "waits for an approval by somebody with write access".to_string(),
-        (true, _) => format!("waits for {missing} approvals by people with write access"),
-        (false, 1) => format!("waits for an approval by {}", list(owners)),
-        (false, _) => format!("waits for {missing} approvals, among them {}", list(owners)),
-    }
 }
 
 impl fmt::Display for Reason {
@@ -296,6 +228,7 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
+            Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
             Self::ChecksGreen => "every required check is green".to_string(),
@@ -341,6 +274,13 @@ impl fmt::Display for Reason {
                 let fixed = fixed_in.as_ref().map(|version| format!(" (mended in {version})")).unwrap_or_default();
                 format!("the step from {from} to {to} is blocked: {why}{fixed}")
             }
+            Self::BlockedByChart { from: Some(from), to, why } => {
+                format!("its chart blocks the step from {from} to {to}: {why}")
+            }
+            Self::BlockedByChart { from: None, to, why } => format!("its chart blocks a first install of {to}: {why}"),
+            Self::BlockedByLabel { tier, version, pull } => {
+                format!("{version} goes no further than {tier} while {pull} has the label `coldframe/block`")
+            }
             Self::Deprecated { version, versions } => format!("{version} is deprecated (`{versions}`)"),
             Self::Expires { version, at, why } if why.is_empty() => {
                 format!("{version} is to be left by {at:.0}")
@@ -368,6 +308,10 @@ impl fmt::Display for Reason {
             }
             Self::Follows => "the tier follows releases by itself, and the bot opens nothing there".to_string(),
             Self::HotfixThroughWindows { why, closed } => format!("a hotfix ({why}), though {closed}"),
+            Self::HotfixByCommand { by, why } => format!("a hotfix, as {by} said with a command: {why}"),
+            Self::HotfixVoid { by, version, why } => {
+                format!("{by} names {version} a hotfix with a command, which changes nothing: {why}")
+            }
             Self::AfterNobody => "no plugin goes before this one".to_string(),
             Self::AfterDone => "the plugins that go before this one have finished here".to_string(),
             Self::AfterUnfinished { plugin, tier } => format!("{plugin} goes first and has not finished on {tier}"),
@@ -411,6 +355,14 @@ impl fmt::Display for Reason {
             Self::GraceRunning { .. } => "merged without the missing approvals when the grace period ends".to_string(),
             Self::GraceOver { .. } => "the grace period is over".to_string(),
             Self::ForceBlocked { by } => format!("the grace period is over, but force waits: {by}"),
+            Self::ForceSaid { by, why } => format!("{by} wants it merged without the missing approvals: {why}"),
+            Self::ForceWaits { by, why } => {
+                format!("{by} wants it merged without the missing approvals, which waits: {why}")
+            }
+            Self::ForceVoid { by, head } => {
+                format!("{by} wanted it merged by force before the pull request held {}", head.short())
+            }
+            Self::NeverForced => "rollbacks and clusters that are ahead of their tier are never forced".to_string(),
             Self::LedgerOpen { why } => {
                 format!("force is off: others than the bots can push the ledger branch ({why})")
             }

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::ledger::Purpose;
-use crate::model::{Block, Empty, Tier};
+use crate::model::{Empty, Tier};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
-use crate::{Digest, Reason, Version, expiry, rollback};
+use crate::{Digest, Reason, Version, blocks, expiry, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
 /// what may pass: a release that a person refused stays refused while the source does not list it.
@@ -30,8 +30,9 @@ pub(crate) fn is_final(why: &Reason) -> bool {
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
     let tier = desk.policy.tiers.get(rung)?;
-    if let Some(why) =
-        outside(desk, tier, version).or_else(|| expiry::refused(desk, version)).or_else(|| blocked(desk, rung, version))
+    if let Some(why) = outside(desk, tier, version)
+        .or_else(|| expiry::refused(desk, version))
+        .or_else(|| blocks::blocked(desk, rung, version))
     {
         return Some(why);
     }
@@ -60,27 +61,6 @@ fn outside(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
     }
     let unasked = version.is_prerelease() && !prereleases && constraints.iter().all(Option::is_none);
     unasked.then(|| Reason::OutsideConstraint { constraint: "no pre-releases".to_string() })
-}
-
-/// A step that the file forbids, from anything that runs on this tier.
-fn blocked(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    let tier = desk.policy.tiers.get(rung)?;
-    let running = running(desk, tier);
-    desk.policy.blocks.iter().filter(|block| applies(desk, rung, block) && block.to.covers(version)).find_map(|block| {
-        let from = match &block.from {
-            None if running.is_empty() => None,
-            None => Some(running.iter().find(|running| *running < version)?.clone()),
-            Some(from) => Some(running.iter().find(|running| *running < version && from.covers(running))?.clone()),
-        };
-        let (why, fixed_in) = (block.why.clone(), block.fixed_in.clone());
-        Some(Reason::EdgeBlocked { from, to: version.clone(), why, fixed_in })
-    })
-}
-
-/// A block that names a tier is for the tiers above it; one that names an unknown tier is for all.
-fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
-    let Some(above) = &block.above else { return true };
-    desk.policy.tiers.iter().position(|tier| tier.name == *above).is_none_or(|at| rung > at)
 }
 
 /// Every version that the base branch holds for a tier, each once.

@@ -36,7 +36,7 @@ pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
 
 /// The same, and what its next slice waits for beside the health of those that have moved.
 pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec<Finding>) {
-    let rules = hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
+    let rules = hotfix::rules(desk, &desk.policy.tiers[rung], &wave.version);
     let tier = rules.as_ref();
     let health = member::assess(desk, tier, wave);
     let mut findings = elsewhere(desk, tier, &wave.version);
@@ -215,7 +215,7 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
 }
 
 fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Members) -> WaveReport {
-    let tier = &*hotfix::rules(desk.policy, &desk.policy.tiers[rung], &wave.version);
+    let tier = &*hotfix::rules(desk, &desk.policy.tiers[rung], &wave.version);
     WaveReport {
         from: wave.from.clone(),
         digest: wave.digest.clone(),

@@ -8,7 +8,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Landed, Part, Purpose};
+use crate::ledger::{Change, Entry, ForceEvidence, Labelled, Landed, Part, Purpose};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -53,6 +53,20 @@ impl fmt::Display for Entry {
                 }
                 Ok(())
             }
+            Self::Hotfix { plugin, said } => {
+                write!(f, "{plugin} {}: made a hotfix by {}", said.hotfix.version, said.by)?;
+                if f.alternate() {
+                    let soak = said.hotfix.soak.map(|soak| format!(", with a soak of {}", spell(soak)));
+                    let through = if said.hotfix.through_windows { ", through windows" } else { "" };
+                    write!(f, " on {} at {:.0}{}{through}", said.pull, said.at, soak.unwrap_or_default())?;
+                }
+                Ok(())
+            }
+            Self::Labelled { plugin, labelled: Labelled { pull, tier, version, at } } => {
+                write!(f, "{plugin} {version}: kept from the tiers above {tier} by a label")?;
+                if f.alternate() { write!(f, " on {pull}, seen at {at:.0}") } else { Ok(()) }
+            }
+            Self::Unlabelled { plugin, pull } => write!(f, "{plugin}: the label is off {pull}"),
             Self::Rebuilt(rebuild) => {
                 write!(f, "lost ledger commit {} given up by {}", rebuild.cited.short(), rebuild.by)?;
                 if f.alternate() {
@@ -84,6 +98,7 @@ impl Change {
                 format!("{}about to be proposed {place}", portion(part))
             }
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
+            Self::Shown(head) => format!("its pull request holds {}", head.commit.short()),
             Self::Grace(grace) => {
                 format!("merges without the missing approvals after {:.0}, unless somebody says no", grace.deadline)
             }
@@ -124,6 +139,7 @@ impl Change {
                 )
             }
             Self::Announced(announced) => format!(" since {:.0}", announced.at),
+            Self::Shown(head) => format!(" since {:.0}", head.at),
             Self::Grace(grace) => format!("; counted from {:.0}, {}", grace.since, notices(grace.notices.len())),
             Self::GraceEnded => "; the policy has none for it".to_string(),
             Self::Merging(merging) => {
@@ -195,13 +211,13 @@ fn since(landed: &Landed) -> String {
 }
 
 fn evidence(forced: &ForceEvidence) -> String {
-    format!(
-        "; the deadline {:.0} passed, {}; waived: {}; policy {}",
-        forced.deadline,
-        notices(forced.notices.len()),
-        forced.waived,
-        forced.policy.short()
-    )
+    let told = notices(forced.notices.len());
+    let why = match (&forced.said, forced.deadline) {
+        (Some(said), _) => format!("{} said so at {:.0}", said.by, said.at),
+        (None, Some(deadline)) => format!("the deadline {deadline:.0} passed, {told}"),
+        (None, None) => told,
+    };
+    format!("; {why}; waived: {}; policy {}", forced.waived, forced.policy.short())
 }
 
 /// The reason in its one wording, but without what clusters said: a commit message carries no text
@@ -224,6 +240,7 @@ fn hush(why: &mut Reason) {
         }
     } else if let Reason::ReleaseHeld { why: inner, .. }
     | Reason::ForceBlocked { by: inner }
+    | Reason::ForceWaits { why: inner, .. }
     | Reason::HealthLost { why: inner }
     | Reason::Stalled { why: inner }
     | Reason::RollsBack { why: inner, .. }
@@ -240,6 +257,7 @@ pub fn weight(entry: &Entry) -> u8 {
     match entry {
         Entry::Rebuilt(_) => 100,
         Entry::Frozen(_) | Entry::Thawed(_) => 97,
+        Entry::Hotfix { .. } | Entry::Labelled { .. } | Entry::Unlabelled { .. } => 93,
         Entry::Wave { change, .. } => match change {
             Change::Rejected(_) => 95,
             Change::Failed(_) | Change::Stalled(_) => 90,
@@ -253,6 +271,7 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Intent { .. } => 60,
             Change::Grace(_) => 55,
             Change::Announced(_) => 50,
+            Change::Shown(_) => 48,
             Change::Withdrawn(_) => 88,
             Change::Superseded(_) => 45,
             Change::Verified { .. } => 42,
@@ -277,7 +296,10 @@ pub fn replaces(later: &Entry, earlier: &Entry) -> bool {
         | Entry::Outage(_)
         | Entry::Rebuilt(_)
         | Entry::Frozen(_)
-        | Entry::Thawed(_) => None,
+        | Entry::Thawed(_)
+        | Entry::Hotfix { .. }
+        | Entry::Labelled { .. }
+        | Entry::Unlabelled { .. } => None,
     };
     let same = |(plugin, tier, version): (_, _, Version)| soak(earlier) == Some((plugin, tier, version));
     soak(later).is_some_and(same)

@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, afterwards, expiry, gate, hotfix, landing, member, rollback, slice, soak};
+use crate::{Reason, afterwards, blocks, expiry, gate, hotfix, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -20,6 +20,8 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         LedgerState::Lost { .. } | LedgerState::Unread(_) => return,
     }
     first_sights(desk);
+    hotfix::settle(desk);
+    blocks::settle(desk);
     for tier in &desk.policy.tiers {
         announced_and_closed(desk, tier);
         leavers(desk, tier);
@@ -53,6 +55,9 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     if wave.pull.is_none() {
         let announced = Announced { number: pull.number, at: pull.opened_at };
         desk.record(&tier.name, &wave.version, Change::Announced(announced));
+    }
+    if let Some(shown) = gate::said::shown_late(desk, tier, &wave, pull) {
+        desk.record(&tier.name, &wave.version, Change::Shown(shown));
     }
     if let PullState::Closed { at, by } = &pull.state
         && !wave.is_over()
@@ -154,7 +159,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
 /// all members, when the last of them have moved.
 fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let version = &wave.version;
-    let rules = hotfix::rules(desk.policy, tier, version);
+    let rules = hotfix::rules(desk, tier, version);
     let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
@@ -267,7 +272,7 @@ fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (T
     }
     let known_before =
         desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
-    let anew = hotfix::restarts_clock(desk.policy, &desk.page, &tier.name, wave);
+    let anew = hotfix::restarts_clock(desk, &tier.name, wave);
     let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
     // Seen much later than the look after its opening, force may have been switched on meanwhile.
     let now = desk.hub_now();

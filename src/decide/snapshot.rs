@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::constraint::Constraint;
 use crate::ledger::Ledger;
 use crate::model::Policy;
 use crate::selector::Labels;
@@ -175,9 +176,23 @@ pub struct Release {
     /// What else of it breaks, as facts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breaking: Vec<BreakingFact>,
+    /// Steps to it that its author says must not be taken (chart annotation).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<ChartBlock>,
     /// Required values that the config of clusters lacks for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_values: Vec<MissingValue>,
+}
+
+/// A step to a release that its author says must not be taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartBlock {
+    /// Where the step begins; none = anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Constraint>,
+    /// Why, in the author's words.
+    pub why: String,
 }
 
 /// What nobody asked about.
@@ -213,6 +228,10 @@ pub struct Pull {
     pub number: PullNumber,
     /// The tier, from the branch name.
     pub tier: TierName,
+    /// The branch that it goes to, where that is not the tier's: the file names another one by now, or
+    /// somebody let it go elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misplaced: Option<String>,
     /// The version, from the trailers of its head commit; none when that is not ours.
     pub version: Option<Version>,
     /// Open, merged, closed.
@@ -242,6 +261,17 @@ pub struct Pull {
     /// Notices that our own comment on it carries, and when each was put there.
     #[serde(default)]
     pub notices: Vec<SentNotice>,
+    /// Whether it has the label that keeps its release from the tiers above (`coldframe/block`).
+    #[serde(default = "without", skip_serializing_if = "is_without")]
+    pub labelled: Read<bool>,
+}
+
+fn without() -> Read<bool> {
+    Read::Known(false)
+}
+
+fn is_without(label: &Read<bool>) -> bool {
+    *label == without()
 }
 
 /// Open, merged or closed, by the hub's clock.

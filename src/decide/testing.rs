@@ -68,6 +68,7 @@ pub(crate) fn pull() -> Pull {
     Pull {
         number: PullNumber(7),
         tier: "bronze".into(),
+        misplaced: None,
         version: Some(version("1.1.0")),
         state: PullState::Open,
         head: "aaaaaaaaaa".into(),
@@ -84,6 +85,7 @@ pub(crate) fn pull() -> Pull {
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
         notices: Vec::new(),
+        labelled: Read::Known(false),
     }
 }
 
@@ -169,6 +171,7 @@ pub(crate) fn release(text: &str) -> Release {
         digest: Some(digest(text)),
         marked_breaking: false,
         breaking: Vec::new(),
+        blocks: Vec::new(),
         missing_values: Vec::new(),
         checks: Read::Known(Vec::new()),
     }

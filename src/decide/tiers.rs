@@ -19,6 +19,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         let tier = &desk.policy.tiers[rung];
         let troubles = gate::preconditions(desk, tier);
         if !troubles.is_empty() {
+            leftover::turn_back(desk, rung, &troubles);
             report::blocked(desk, rung, troubles);
             continue;
         }

@@ -44,8 +44,8 @@ pub struct HubPull {
     pub opened_at: Timestamp,
     /// When anything about it last changed, by the hub's clock.
     pub updated_at: Timestamp,
-    /// Names of its labels, at most fifty.
-    pub labels: Vec<String>,
+    /// Names of its labels; unread when there are more than a hundred.
+    pub labels: Read<Vec<String>>,
     /// Reviews, oldest first; unread when there are more than a hundred.
     pub reviews: Read<Vec<HubReview>>,
     /// Comments, oldest first; the last fifty. See `more_comments`.
@@ -205,7 +205,7 @@ pub(crate) mod tests {
             message: Read::Known(String::new()),
             opened_at: at,
             updated_at: at,
-            labels: Vec::new(),
+            labels: Read::Known(Vec::new()),
             reviews: Read::Known(Vec::new()),
             comments: Read::Known(Vec::new()),
             more_comments: false,

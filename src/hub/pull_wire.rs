@@ -161,6 +161,15 @@ struct WireCommit {
     status_check_rollup: Option<WireRollup>,
 }
 
+/// Names of labels; a part that is not there is unread.
+fn labels(part: Option<WireConnection<WireLabel>>) -> Read<Vec<String>> {
+    match part.map(|part| part.part("a hundred labels")) {
+        Some(Read::Known(labels)) => Read::Known(labels.into_iter().map(|label| label.name).collect()),
+        Some(Read::Unread(why)) => Read::Unread(why),
+        None => Read::Unread("the hub left its labels out".to_owned()),
+    }
+}
+
 impl WirePull {
     pub(super) fn branch(&self) -> &str {
         &self.head_ref_name
@@ -212,7 +221,6 @@ impl WirePull {
             "CLOSED" => HubState::Closed { at: at(self.closed_at)?, by: closed_by },
             other => return Err(malformed(what, &format!("a pull request that is `{other}`"))),
         };
-        let labels = self.labels.map(|labels| labels.entries(what)).transpose()?.unwrap_or_default();
         let more_comments = self.comments.as_ref().is_some_and(WireConnection::has_previous);
         Ok(HubPull {
             number: PullNumber(self.number),
@@ -240,7 +248,7 @@ impl WirePull {
             head,
             opened_at: self.created_at,
             updated_at: self.updated_at,
-            labels: labels.into_iter().map(|label| label.name).collect(),
+            labels: labels(self.labels),
             reviews: reviews(self.reviews, fault("reviews")),
             comments: comments(self.comments, fault("comments")),
             more_comments,

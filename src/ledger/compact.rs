@@ -11,6 +11,10 @@ const MAX_WAVES: usize = 500;
 const RELEASES: usize = 200;
 const OUTAGES: usize = 500;
 const REBUILDS: usize = 500;
+/// Hotfixes by commands of one plugin.
+const HOTFIXES: usize = 100;
+/// Labels on pull requests of one plugin.
+const LABELLED: usize = 500;
 /// Freezes that were lifted; one that holds is never forgotten.
 const LIFTED: usize = 200;
 
@@ -19,6 +23,11 @@ pub(super) fn page(page: &mut PluginLedger) {
     page.tiers.values_mut().for_each(waves);
     page.tiers.retain(|_, waves| !waves.is_empty());
     releases(page);
+    // By the time of the command: one that is seen again though it was dropped is dropped again.
+    page.hotfixes.sort_by_key(|said| said.at);
+    keep_last(&mut page.hotfixes, HOTFIXES);
+    page.labelled.sort_by_key(|labelled| labelled.pull);
+    keep_last(&mut page.labelled, LABELLED);
 }
 
 /// Shortens what is kept of the whole repository.

@@ -240,13 +240,17 @@ impl Branch {
 /// Writes an entry into a ledger as the branch would keep it; whether that changed anything.
 fn apply(ledger: &mut Ledger, entry: &Entry) -> bool {
     match entry {
-        Entry::Seen { plugin, .. } | Entry::Wave { plugin, .. } => {
+        Entry::Seen { plugin, .. }
+        | Entry::Wave { plugin, .. }
+        | Entry::Hotfix { plugin, .. }
+        | Entry::Labelled { plugin, .. }
+        | Entry::Unlabelled { plugin, .. } => {
             let before = ledger.plugins.get(plugin).cloned().unwrap_or_default();
             ledger.apply(entry);
             let page = ledger.plugins.entry(plugin.clone()).or_default();
             compact::page(page);
             let changed = *page != before;
-            if page.releases.is_empty() && page.tiers.is_empty() {
+            if *page == decide::PluginLedger::default() {
                 ledger.plugins.remove(plugin);
             }
             changed

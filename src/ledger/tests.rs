@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use decide::ledger::{
-    Announced, Failed, ForceEvidence, Frozen, Grace, Head, Landed, Lifted, Merging, Outage, Rebuild, Rejected, Seen,
-    Soaked, Superseded, Wave,
+    Announced, Failed, ForceEvidence, Frozen, Grace, Head, Landed, Lifted, Merging, Outage, Rebuild, Rejected, Said,
+    Seen, Soaked, Superseded, Wave,
 };
 use decide::reason::MemberTrouble;
 use decide::snapshot::SentNotice;
@@ -323,7 +323,8 @@ fn a_full_ledger_comes_back_as_it_was() {
         since: Some(at(2)),
     };
     let forced = ForceEvidence {
-        deadline: at(9),
+        deadline: Some(at(9)),
+        said: Some(Said { by: "off".into(), at: at(8), why: "!!x".to_string() }),
         notices: vec![notice.clone()],
         held: vec!["every window is open".to_string(), "- yes: no".to_string()],
         waived: "1 approval".to_string(),
@@ -341,6 +342,7 @@ fn a_full_ledger_comes_back_as_it_was() {
     full.from = Some(version("1.14.7-rc.1"));
     full.digest = Some(Digest::new("sha256:0123456789"));
     full.heads = vec![Head { commit: commit("1"), at: at(1) }];
+    full.shown = Some(Head { commit: commit("1"), at: at(2) });
     full.pull = Some(Announced { number: PullNumber(7), at: at(2) });
     full.grace = Some(Grace { since: at(2), deadline: at(9), notices: vec![notice] });
     full.merging = Some(Merging { head: commit("1"), at: at(9), forced: Some(forced) });

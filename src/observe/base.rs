@@ -1,7 +1,8 @@
-//! What the base branch says: the policy file, the inventory, the spots that hold versions, the
-//! code owners; all at one commit. What follows from them is decided in `decide`.
+//! What the base branches say: the policy file and the inventory on the default one; the spots that hold
+//! versions and the code owners on each tier's; each branch at one commit. What follows from them is
+//! decided in `decide`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -23,10 +24,14 @@ const POLICY_FOLDER: &str = "coldframe.d";
 /// Where GitHub looks for code owners, in its order.
 const OWNER_FILES: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
 
-/// The base branch at one commit.
+/// The base branches, each at one commit.
 pub struct Base {
-    /// The commit.
+    /// The commit of the default branch.
     pub commit: Sha,
+    /// What each tier rests on, by the name of its branch.
+    pub lines: BTreeMap<String, Read<Line>>,
+    /// The name of the default branch.
+    default: String,
     /// The policy there; the last good one when that has errors.
     pub loaded: Arc<Loaded>,
     /// What is wrong with the newest policy file.
@@ -35,8 +40,44 @@ pub struct Base {
     pub clusters: Read<Vec<ListedCluster>>,
     /// The spots of each plugin on each tier.
     pub spots: BTreeMap<(PluginName, TierName), Vec<Spot>>,
-    /// The text of the code owners' file, when there is one.
+}
+
+/// A base branch at one commit.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The commit.
+    pub commit: Sha,
+    /// The text of the code owners' file there, when there is one.
     pub owners: Read<Option<String>>,
+}
+
+impl Base {
+    /// The base branch of a tier.
+    pub fn branch(&self, tier: &TierName) -> &str {
+        branch_of(&self.loaded, tier, &self.default)
+    }
+
+    /// What a tier rests on, or why it could not be read.
+    pub fn line(&self, tier: &TierName) -> Result<&Line, &str> {
+        match self.lines.get(self.branch(tier)) {
+            Some(Read::Known(line)) => Ok(line),
+            Some(Read::Unread(why)) => Err(why),
+            None => Err("its base branch was not read"),
+        }
+    }
+}
+
+/// The base branch of a tier: its own, or the default one.
+fn branch_of<'a>(loaded: &'a Loaded, tier: &TierName, default: &'a str) -> &'a str {
+    let own = loaded.ladder.iter().find(|known| known.name == *tier).and_then(|known| known.branch.as_deref());
+    own.unwrap_or(default)
+}
+
+/// The base branches of the policy as it was last read, the default one among them.
+pub fn branches(rooms: &Rooms) -> BTreeSet<String> {
+    let known = rooms.memory.policy.as_ref().map(|(_, loaded)| loaded);
+    let own = known.into_iter().flat_map(|loaded| &loaded.ladder).filter_map(|tier| tier.branch.clone());
+    own.chain([rooms.repository.default_branch.clone()]).collect()
 }
 
 /// One spot that holds a version, and what stands there.
@@ -68,7 +109,7 @@ impl Spot {
     }
 }
 
-/// Reads the base branch of a repository as it is now.
+/// Reads the base branches of a repository as they are now.
 pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
     let branch = rooms.repository.default_branch.clone();
     let (commit, files) = rooms
@@ -80,15 +121,26 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
         .await?
         .with_context(|| format!("the default branch `{}` does not exist", rooms.repository.default_branch))?;
     let (loaded, problem) = load(rooms, files)?;
-    let (wanted, at) = (Arc::clone(&loaded), commit.clone());
-    let (clusters, spots, owners) = rooms
-        .git(move |store, _| {
+    let (wanted, at, default) = (Arc::clone(&loaded), commit.clone(), rooms.repository.default_branch.clone());
+    let named = branches(rooms);
+    let (lines, clusters, spots) = rooms
+        .git(move |store, access| {
+            let mut lines = BTreeMap::new();
+            for name in named {
+                let tip = if name == default { Some(at.clone()) } else { store.fetch(access, &name, Some(1))? };
+                let line = match tip {
+                    Some(commit) => Read::Known(Line { owners: owners(store, &commit)?, commit }),
+                    None => Read::Unread(format!("the branch `{name}` does not exist")),
+                };
+                lines.insert(name, line);
+            }
             let clusters = clusters(store, &at, &wanted)?;
-            let spots = spots(store, &at, &wanted, clusters.known().map_or(&[][..], Vec::as_slice))?;
-            Ok((clusters, spots, owners(store, &at)?))
+            let listed = clusters.known().map_or(&[][..], Vec::as_slice);
+            let spots = spots(store, (&lines, &default), &wanted, listed)?;
+            Ok((lines, clusters, spots))
         })
         .await?;
-    Ok(Base { commit, loaded, problem, clusters, spots, owners })
+    Ok(Base { commit, lines, default: rooms.repository.default_branch.clone(), loaded, problem, clusters, spots })
 }
 
 /// Every policy file at a commit.
@@ -145,11 +197,11 @@ fn clusters(store: &Store, commit: &Sha, loaded: &Loaded) -> Result<Read<Vec<Lis
 /// Every spot of every plugin on every tier. A file is read once, however many spots it has.
 fn spots(
     store: &Store,
-    commit: &Sha,
+    (lines, default): (&BTreeMap<String, Read<Line>>, &str),
     loaded: &Loaded,
     clusters: &[ListedCluster],
 ) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
-    let mut texts: BTreeMap<String, Result<String, String>> = BTreeMap::new();
+    let mut texts: BTreeMap<(&str, String), Result<String, String>> = BTreeMap::new();
     let mut spots = BTreeMap::new();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
@@ -159,15 +211,21 @@ fn spots(
                 .filter(|cluster| tier.select.matches(&cluster.labels))
                 .map(|cluster| &cluster.name)
                 .collect();
+            let branch = branch_of(loaded, &tier.name, default);
             let mut of_tier = Vec::new();
             for write in &wiring.write {
                 for (file, cluster) in files(write, &tier.name, &members) {
-                    if !texts.contains_key(&file) {
-                        let text = text(store, commit, &file)?;
-                        texts.insert(file.clone(), text);
+                    let key = (branch, file.clone());
+                    if !texts.contains_key(&key) {
+                        let text = match lines.get(branch) {
+                            Some(Read::Known(line)) => text(store, &line.commit, &file, (branch, default))?,
+                            Some(Read::Unread(why)) => Err(why.clone()),
+                            None => Err(format!("the branch `{branch}` was not read")),
+                        };
+                        texts.insert(key.clone(), text);
                     }
                     let (version, range) = texts
-                        .get(&file)
+                        .get(&key)
                         .map_or_else(|| (Read::Unread(String::new()), None), |text| version(text, write));
                     let (document, path) = (write.document.clone(), write.path.clone());
                     of_tier.push(Spot { file, document, path, cluster, version, range });
@@ -188,10 +246,16 @@ fn files(write: &Write, tier: &TierName, members: &[&ClusterName]) -> Vec<(Strin
     members.iter().map(|name| (of_tier.replace("{cluster}", name.as_str()), Some((*name).clone()))).collect()
 }
 
-fn text(store: &Store, commit: &Sha, file: &str) -> Result<Result<String, String>, GitError> {
+fn text(
+    store: &Store,
+    commit: &Sha,
+    file: &str,
+    (branch, default): (&str, &str),
+) -> Result<Result<String, String>, GitError> {
+    let place = if branch == default { "the default branch".to_string() } else { format!("the branch `{branch}`") };
     Ok(match store.read(commit, file) {
         Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_string()),
-        Ok(None) => Err("the file does not exist on the default branch".to_string()),
+        Ok(None) => Err(format!("the file does not exist on {place}")),
         Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
         Err(error) => return Err(error),
     })

@@ -1,6 +1,7 @@
 //! Commands that people write as comments: `/coldframe hold <why>`. Whether somebody may give one is
 //! read by `pulls`; what it does is decided in `decide`.
 
+use decide::model::Hotfix;
 use decide::snapshot::{CommandKind, FreezeScope};
 
 use crate::policy::when;
@@ -23,6 +24,8 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
         "fail" => Some(CommandKind::Fail { why: rest.chars().take(LONGEST_REASON).collect() }),
         "freeze" => freeze(rest),
         "unfreeze" => Some(CommandKind::Unfreeze),
+        "force" => reason(rest).map(|why| CommandKind::Force { why }),
+        "hotfix" => hotfix(rest),
         "resume" => Some(CommandKind::Resume),
         "acknowledge" => Some(CommandKind::Acknowledge { version: rest.parse().ok()? }),
         "rebuild" => {
@@ -53,6 +56,35 @@ fn freeze(rest: &str) -> Option<CommandKind> {
     Some(CommandKind::Freeze { scope, lasts, why: why.chars().take(LONGEST_REASON).collect() })
 }
 
+/// A version, then perhaps `soak 30m` and `through windows`, then why, which has to be said.
+fn hotfix(rest: &str) -> Option<CommandKind> {
+    let (version, mut rest) = word(rest);
+    let version = version.parse().ok()?;
+    let (mut soak, mut through_windows) = (None, false);
+    loop {
+        let (first, then) = word(rest);
+        let (second, after) = word(then);
+        rest = match (first, when::length(second)) {
+            ("soak", Ok(length)) if soak.is_none() => {
+                soak = Some(length);
+                after
+            }
+            ("through", _) if second == "windows" => {
+                through_windows = true;
+                after
+            }
+            _ => break,
+        };
+    }
+    reason(rest).map(|why| CommandKind::Hotfix(Hotfix { version, why, soak, through_windows }))
+}
+
+/// Why, where it has to be said.
+fn reason(text: &str) -> Option<String> {
+    let why: String = text.trim().chars().take(LONGEST_REASON).collect();
+    (!why.is_empty()).then_some(why)
+}
+
 /// The first word, and what follows it.
 fn word(text: &str) -> (&str, &str) {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -65,8 +97,26 @@ pub fn right(command: &CommandKind, people: &People) -> Right {
         CommandKind::Hold { .. } | CommandKind::Resume => people.hold,
         CommandKind::Fail { .. } => people.fail,
         CommandKind::Freeze { .. } | CommandKind::Unfreeze => people.freeze,
+        CommandKind::Force { .. } => people.force,
+        CommandKind::Hotfix(_) => people.hotfix,
         CommandKind::Acknowledge { .. } => people.acknowledge,
         CommandKind::Rebuild { .. } => people.rebuild,
+    }
+}
+
+/// Whether it says something about every tier of the plugin, so that it asks for the owners of all of its
+/// paths, not for those of the pull request alone.
+pub fn is_for_every_tier(command: &CommandKind) -> bool {
+    match command {
+        CommandKind::Hotfix(_) => true,
+        CommandKind::Hold { .. }
+        | CommandKind::Resume
+        | CommandKind::Fail { .. }
+        | CommandKind::Force { .. }
+        | CommandKind::Freeze { .. }
+        | CommandKind::Unfreeze
+        | CommandKind::Acknowledge { .. }
+        | CommandKind::Rebuild { .. } => false,
     }
 }
 
@@ -80,6 +130,11 @@ mod tests {
         let freeze = |scope, hours: Option<i64>, why: &str| {
             let lasts = hours.map(jiff::SignedDuration::from_hours);
             Some(CommandKind::Freeze { scope, lasts, why: why.into() })
+        };
+        let hotfix = |minutes: Option<i64>, through_windows, why: &str| {
+            let soak = minutes.map(jiff::SignedDuration::from_mins);
+            let version = "1.2.3".parse().ok();
+            version.map(|version| CommandKind::Hotfix(Hotfix { version, why: why.into(), soak, through_windows }))
         };
         let rebuild = Some(CommandKind::Rebuild { cited: "0123abc".into() });
         let acknowledge = "2.0.0".parse().ok().map(|version| CommandKind::Acknowledge { version });
@@ -98,6 +153,17 @@ mod tests {
             ("/coldframe freeze tier for good", None),
             ("/coldframe freeze", None),
             ("/coldframe freeze gold", None),
+            ("/coldframe hotfix 1.2.3 a hole", hotfix(None, false, "a hole")),
+            ("/coldframe hotfix 1.2.3 soak 30m a hole", hotfix(Some(30), false, "a hole")),
+            ("/coldframe hotfix 1.2.3 soak 30m through windows a hole", hotfix(Some(30), true, "a hole")),
+            ("/coldframe hotfix 1.2.3 through windows soak 1h a hole", hotfix(Some(60), true, "a hole")),
+            ("/coldframe hotfix 1.2.3 through thick and thin", hotfix(None, false, "through thick and thin")),
+            ("/coldframe hotfix 1.2.3 soak it", hotfix(None, false, "soak it")),
+            ("/coldframe hotfix 1.2.3", None),
+            ("/coldframe hotfix 1.2.3 soak 30m", None),
+            ("/coldframe hotfix a hole", None),
+            ("/coldframe force an outage", Some(CommandKind::Force { why: "an outage".into() })),
+            ("/coldframe force", None),
             ("/coldframe unfreeze", Some(CommandKind::Unfreeze)),
             ("/coldframe resume", Some(CommandKind::Resume)),
             ("/coldframe resume please", Some(CommandKind::Resume)),

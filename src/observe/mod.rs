@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Snapshot};
-use decide::{PluginName, PullNumber, Sha, TierName, Version};
+use decide::{PluginLedger, PluginName, PullNumber, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use self::base::Base;
@@ -34,8 +34,8 @@ use crate::{clock, tell};
 pub struct Seen {
     /// What the planner decides on.
     pub snapshot: Snapshot,
-    /// The commit of the base branch that this look is about.
-    pub base: Sha,
+    /// The base branch of each tier, and its commit that this look is about.
+    bases: BTreeMap<TierName, (String, Sha)>,
     /// The hub's page, ours only, by number.
     pub pulls: Vec<HubPull>,
     /// Notes and digests of releases.
@@ -49,11 +49,16 @@ pub struct Seen {
 /// on the branch by then.
 pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let now = clock::now();
-    let branch = rooms.repository.default_branch.clone();
     let bot = rooms.hub.bot().clone();
-    let mut page = rooms.hub.pulls(&branch).await?;
-    page.retain(|pull| pull.is_by(&bot));
-    let base = base::read(rooms).await?;
+    let (page, base) = loop {
+        let branches = base::branches(rooms);
+        let page = page(rooms, &branches).await?;
+        let base = base::read(rooms).await?;
+        // Only the policy file says which branches there are.
+        if base::branches(rooms).is_subset(&branches) {
+            break (page, base);
+        }
+    };
     let ledger_state = ledger_state(rooms, &page, now).await;
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
@@ -88,13 +93,55 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         look_again: rooms.look_again,
         plugins,
     };
-    Ok(Seen { snapshot, base: base.commit, pulls: page, notes, web: rooms.hub.web_url(), spots: base.spots })
+    let bases = base.loaded.ladder.iter().filter_map(|tier| {
+        let line = base.line(&tier.name).ok()?;
+        Some((tier.name.clone(), (base.branch(&tier.name).to_string(), line.commit.clone())))
+    });
+    let bases = bases.collect();
+    Ok(Seen { snapshot, bases, pulls: page, notes, web: rooms.hub.web_url(), spots: base.spots })
+}
+
+/// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
+/// somebody let them go meanwhile.
+async fn page(rooms: &Rooms, branches: &BTreeSet<String>) -> anyhow::Result<Vec<HubPull>> {
+    let mut page = Vec::new();
+    for branch in branches {
+        page.extend(rooms.hub.pulls(branch).await?);
+    }
+    for number in awaited(rooms) {
+        if page.iter().any(|pull| pull.number == number) {
+            continue;
+        }
+        match rooms.hub.pull(number).await {
+            Ok(pull) => page.push(pull),
+            Err(error) => tracing::info!(%number, %error, "a pull request that the ledger waits for is not shown"),
+        }
+    }
+    page.retain(|pull| pull.is_by(rooms.hub.bot()));
+    page.sort_by_key(|pull| pull.number);
+    Ok(page)
+}
+
+/// The pull requests of waves that climb, and those whose label blocks a release.
+fn awaited(rooms: &Rooms) -> Vec<PullNumber> {
+    let pages = rooms.ledger.iter().flat_map(|branch| branch.ledger().plugins.values());
+    let of_page = |page: &PluginLedger| {
+        let climbing = page.tiers.keys().filter_map(|tier| page.climbing(tier)?.pull.as_ref());
+        let climbing = climbing.map(|pull| pull.number);
+        climbing.chain(page.labelled.iter().map(|labelled| labelled.pull)).collect::<Vec<_>>()
+    };
+    pages.flat_map(of_page).collect()
 }
 
 impl Seen {
     /// One pull request of the page.
     pub fn pull(&self, number: PullNumber) -> Option<&HubPull> {
         self.pulls.iter().find(|pull| pull.number == number)
+    }
+
+    /// The base branch of a tier and its commit; none where it could not be read.
+    pub fn base(&self, tier: &TierName) -> Option<(&str, &Sha)> {
+        self.bases.get(tier).map(|(branch, commit)| (branch.as_str(), commit))
     }
 
     /// The spots that hold the version of a plugin on a tier.
@@ -232,16 +279,23 @@ async fn planned_pulls(
 ) -> BTreeMap<PluginName, Vec<Pull>> {
     let hub = rooms.hub.clone();
     let recall = &mut rooms.memory.hub;
-    let required = recall.required_checks(&hub, &rooms.repository.default_branch, now).await;
     let people = &base.loaded.wiring.people;
-    let around = pulls::Around { hub: &hub, people, owners: &base.owners, required: &required, now };
     let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
     for pull in page {
         let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
-        let spots = base.spots.get(&(plugin.clone(), tier.clone())).map_or(&[][..], Vec::as_slice);
-        let mut files: Vec<String> = spots.iter().map(|spot| spot.file.clone()).collect();
-        files.dedup();
-        planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &files, &around, recall).await);
+        let branch = base.branch(&tier);
+        let required = recall.required_checks(&hub, branch, now).await;
+        let owners = base.line(&tier).map_or_else(|why| Read::Unread(why.to_string()), |line| line.owners.clone());
+        let around = pulls::Around { hub: &hub, people, branch, owners: &owners, required: &required, now };
+        let of_plugin = base.spots.iter().filter(|((name, _), _)| *name == plugin);
+        let files = |of_tier: Option<&TierName>| {
+            let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
+            let mut files: Vec<String> = spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect();
+            files.dedup();
+            files
+        };
+        let paths = pulls::Paths { own: files(Some(&tier)), all: files(None) };
+        planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &paths, &around, recall).await);
     }
     planned
 }

@@ -12,13 +12,18 @@ use crate::hub::{BRANCH_PREFIX, CHECK, CodeOwners, HubComment, HubPull, HubState
 use crate::policy::wiring::{People, Right};
 use crate::tell;
 
+/// The label that keeps a release from the tiers above.
+const BLOCK: &str = "coldframe/block";
+
 /// What the reading of one pull request needs beside the page.
 pub struct Around<'a> {
     /// The hub, for rights and teams.
     pub hub: &'a RepoHub,
     /// Who may give which command.
     pub people: &'a People,
-    /// The code owners' file of the base branch.
+    /// The base branch of its tier.
+    pub branch: &'a str,
+    /// The code owners' file of that branch.
     pub owners: &'a Read<Option<String>>,
     /// The checks that branch rules require.
     pub required: &'a Read<Vec<RequiredContext>>,
@@ -32,30 +37,33 @@ pub fn subject(branch: &str) -> Option<(PluginName, TierName)> {
     (!tier.contains('/')).then(|| (PluginName::from(plugin), TierName::from(tier)))
 }
 
-/// One pull request as the planner sees it. `files` are the paths that it may change.
-pub async fn planned(
-    page: &HubPull,
-    tier: TierName,
-    files: &[String],
-    around: &Around<'_>,
-    recall: &mut Recall,
-) -> Pull {
+/// Paths that hold the versions of a plugin.
+pub struct Paths {
+    /// Those that the pull request may change.
+    pub own: Vec<String>,
+    /// Those of every tier.
+    pub all: Vec<String>,
+}
+
+/// One pull request as the planner sees it.
+pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Around<'_>, recall: &mut Recall) -> Pull {
     let open = page.state == HubState::Open;
     let (reviews, unread_reviews) = match &page.reviews {
         Read::Known(_) => (reviews(page, around, recall).await, None),
         Read::Unread(why) => (Vec::new(), Some(format!("its reviews could not be read: {why}"))),
     };
-    let (commands, unread_comments) = commands(page, files, around, recall).await;
+    let (commands, unread_comments) = commands(page, paths, around, recall).await;
     let unread = unread_reviews.or(unread_comments);
     let checks = match unread.filter(|_| open) {
         // A hold or an objection may be hidden in what was not read.
         Some(why) => Read::Unread(why),
         None => checks(page, around.required),
     };
-    let owned = if open { owned(files, around, recall).await } else { Read::Known(Vec::new()) };
+    let owned = if open { owned(&paths.own, around, recall).await } else { Read::Known(Vec::new()) };
     Pull {
         number: page.number,
         tier,
+        misplaced: (page.base != around.branch).then(|| page.base.clone()),
         version: trailers(page).version,
         state: state(&page.state),
         head: page.head.clone(),
@@ -68,6 +76,10 @@ pub async fn planned(
         checks,
         commands,
         notices: notices(page, around.hub.bot()),
+        labelled: match &page.labels {
+            Read::Known(labels) => Read::Known(labels.iter().any(|label| label == BLOCK)),
+            Read::Unread(why) => Read::Unread(why.clone()),
+        },
     }
 }
 
@@ -123,7 +135,7 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
 /// Commands in comments, and what of the comments could not be read.
 async fn commands(
     page: &HubPull,
-    files: &[String],
+    paths: &Paths,
     around: &Around<'_>,
     recall: &mut Recall,
 ) -> (Vec<Command>, Option<String>) {
@@ -138,6 +150,7 @@ async fn commands(
         let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. });
         let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
         let Some(what) = said else { continue };
+        let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
         let allowed = allowed(&by.login, command::right(&what, around.people), files, around, recall).await;
         commands.push(Command { by: by.login.clone(), at: comment.at, what, allowed });
     }

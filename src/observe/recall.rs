@@ -16,7 +16,7 @@ const HOLDS: SignedDuration = SignedDuration::from_secs(60);
 pub struct Recall {
     roles: BTreeMap<Person, (Timestamp, Role)>,
     people: BTreeMap<String, (Timestamp, BTreeSet<Person>)>,
-    checks: Option<(Timestamp, Vec<RequiredContext>)>,
+    checks: BTreeMap<String, (Timestamp, Vec<RequiredContext>)>,
     guard: Option<(Timestamp, LedgerGuard)>,
 }
 
@@ -54,9 +54,9 @@ impl Recall {
         Ok(people)
     }
 
-    /// The checks that branch rules require.
+    /// The checks that the rules of a branch require.
     pub async fn required_checks(&mut self, hub: &RepoHub, branch: &str, now: Timestamp) -> Read<Vec<RequiredContext>> {
-        if let Some((at, checks)) = &self.checks
+        if let Some((at, checks)) = self.checks.get(branch)
             && *at + HOLDS > now
         {
             return Read::Known(checks.clone());
@@ -64,7 +64,7 @@ impl Recall {
         match hub.required_contexts(branch).await {
             Ok(checks) => {
                 let checks: Vec<RequiredContext> = checks.into_iter().collect();
-                self.checks = Some((now, checks.clone()));
+                self.checks.insert(branch.to_string(), (now, checks.clone()));
                 Read::Known(checks)
             }
             Err(error) => Read::Unread(error.to_string()),

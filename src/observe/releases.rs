@@ -74,6 +74,7 @@ fn release(found: &Found, checked: &Checked) -> Release {
         marked_breaking: found.marked_breaking,
         checks: checked.of(&found.version),
         breaking: Vec::new(),
+        blocks: found.blocks.clone(),
         missing_values: Vec::new(),
     }
 }

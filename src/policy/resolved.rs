@@ -98,9 +98,16 @@ fn lengths(durations: &[SignedDuration]) -> Value {
     list(durations, |duration| length(*duration))
 }
 
-fn people(People { hold, acknowledge, fail, freeze, rebuild }: People) -> Value {
-    let rights =
-        [("hold", hold), ("acknowledge", acknowledge), ("fail", fail), ("freeze", freeze), ("rebuild", rebuild)];
+fn people(People { hold, acknowledge, fail, freeze, force, hotfix, rebuild }: People) -> Value {
+    let rights = [
+        ("hold", hold),
+        ("acknowledge", acknowledge),
+        ("fail", fail),
+        ("freeze", freeze),
+        ("force", force),
+        ("hotfix", hotfix),
+        ("rebuild", rebuild),
+    ];
     map(rights.map(|(command, right)| (command, plain(&right))))
 }
 
@@ -172,6 +179,7 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     let Tier {
         name,
         select,
+        branch,
         merge,
         follows,
         approvals,
@@ -190,6 +198,9 @@ fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "name", name.as_str());
     put(&mut out, "select", plain(select));
+    if let Some(branch) = branch {
+        put(&mut out, "branch", branch.as_str());
+    }
     put(&mut out, "merge", if *follows { Value::from("none") } else { merge_of(*merge) });
     put(&mut out, "approvals", approvals_of(approvals));
     put_or_default(&mut out, shape, "announce", length(*announce), announce.is_zero());

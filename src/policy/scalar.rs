@@ -77,6 +77,11 @@ scalar!(
      "description": "Lower-case letters, digits and hyphens; at most 63. It becomes part of branch names."}
 );
 scalar!(
+    /// A branch of the repository.
+    Branch(String), "a branch such as `gold`", branch,
+    {"type": "string", "minLength": 1, "maxLength": 200, "examples": ["gold", "release/gold"]}
+);
+scalar!(
     /// A name of a cluster.
     Cluster(String), "a name such as `eu-1`", cluster,
     {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$"}
@@ -252,6 +257,26 @@ fn name(text: &str) -> Result<String, Refusal> {
     let spelled = spelled.trim_matches('-');
     let refusal = Refusal::new(why);
     Err(if is_name(spelled) { refusal.help(format!("`{spelled}` would be one")) } else { refusal })
+}
+
+/// As git spells branches; those that the bot writes itself are no base of anything.
+fn branch(text: &str) -> Result<String, Refusal> {
+    let refusal = |why: &str| Refusal::new(format!("{} {why}", quoted(text)));
+    if let Some(name) = text.strip_prefix("refs/heads/") {
+        return Err(refusal("is a reference").help(format!("write the branch alone: `{name}`")));
+    }
+    if text == crate::ledger::BRANCH || text.starts_with(crate::hub::BRANCH_PREFIX) {
+        return Err(refusal("is a branch of the bot's own").help("name a branch that clusters read"));
+    }
+    let good = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);
+    let part = |part: &str| {
+        !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(['.']) && !part.ends_with(".lock")
+    };
+    let whole = text.len() <= 200 && text != "@" && !text.contains("..") && !text.contains("@{");
+    if whole && text.chars().all(good) && text.split('/').all(part) {
+        return Ok(text.to_string());
+    }
+    Err(refusal("cannot be a branch").help("write it as git does, such as `gold` or `release/gold`"))
 }
 
 fn cluster(text: &str) -> Result<String, Refusal> {

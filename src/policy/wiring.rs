@@ -190,6 +190,10 @@ pub struct People {
     pub fail: Right,
     /// `freeze` and `unfreeze`.
     pub freeze: Right,
+    /// `force`.
+    pub force: Right,
+    /// `hotfix`.
+    pub hotfix: Right,
     /// `rebuild`.
     pub rebuild: Right,
 }
@@ -201,6 +205,8 @@ impl Default for People {
             acknowledge: Right::Write,
             fail: Right::Write,
             freeze: Right::Write,
+            force: Right::CodeOwners,
+            hotfix: Right::CodeOwners,
             rebuild: Right::Write,
         }
     }

@@ -128,6 +128,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
     let shown = Pull {
         number: PullNumber(number),
         tier: spot.1.clone(),
+        misplaced: None,
         version: Some(written.version.clone()),
         state: PullState::Open,
         head: head.clone(),
@@ -140,6 +141,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
         notices: Vec::new(),
+        labelled: Read::Known(false),
     };
     let pull = PullRequest { shown, plugin: spot.0.clone(), content: head.clone() };
     world.hub.pulls.insert(number, pull);

@@ -176,6 +176,7 @@ impl World {
                 digest,
                 marked_breaking,
                 breaking: Vec::new(),
+                blocks: Vec::new(),
                 missing_values: Vec::new(),
                 checks: Read::Known(Vec::new()),
             },

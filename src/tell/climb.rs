@@ -25,11 +25,20 @@ pub(crate) struct Step {
 /// Why a merge without the missing approvals was allowed.
 #[derive(Serialize)]
 pub(crate) struct Forced {
-    deadline: String,
+    deadline: Option<String>,
+    said: Option<SaidSo>,
     notices: Vec<String>,
     held: Vec<String>,
     waived: String,
     policy: String,
+}
+
+/// Who wanted it merged without the missing approvals.
+#[derive(Serialize)]
+pub(crate) struct SaidSo {
+    by: String,
+    at: String,
+    why: String,
 }
 
 /// A line per tier.
@@ -111,7 +120,12 @@ pub(crate) fn forced(wave: &WaveReport, zone: &TimeZone) -> Option<Forced> {
         format!("{} before the deadline, on {}", spell(notice.before), words::when(notice.at, zone))
     };
     Some(Forced {
-        deadline: words::when(evidence.deadline, zone),
+        deadline: evidence.deadline.map(|deadline| words::when(deadline, zone)),
+        said: evidence.said.as_ref().map(|said| SaidSo {
+            by: inert::line(said.by.as_str()),
+            at: words::when(said.at, zone),
+            why: inert::line(&said.why),
+        }),
         notices: evidence.notices.iter().map(notice).collect(),
         held: evidence.held.iter().take(40).map(|sentence| inert::line(sentence)).collect(),
         waived: inert::line(&evidence.waived),

@@ -79,11 +79,12 @@ fn grace(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Strin
     }
     if let Some(forced) = &wave.forced {
         out.push_str(&format!("\n  merged by force: {}\n", inert::line(&forced.waived)));
-        out.push_str(&format!(
-            "  deadline {}, policy {}\n",
-            dated(forced.deadline),
-            inert::line(forced.policy.short())
-        ));
+        if let Some(said) = &forced.said {
+            let (by, why) = (inert::line(said.by.as_str()), inert::line(&said.why));
+            out.push_str(&format!("  as {by} said {}: {why}\n", dated(said.at)));
+        }
+        let deadline = forced.deadline.map(|deadline| format!("deadline {}, ", dated(deadline))).unwrap_or_default();
+        out.push_str(&format!("  {deadline}policy {}\n", inert::line(forced.policy.short())));
         for held in &forced.held {
             out.push_str(&format!("  held: {}\n", inert::line(held)));
         }

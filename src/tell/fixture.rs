@@ -210,7 +210,8 @@ pub(crate) fn soaking() -> WaveReport {
 fn evidence() -> ForceEvidence {
     let notice = |days: i64, when: &str| SentNotice { before: seconds(days * DAY), at: at(when) };
     ForceEvidence {
-        deadline: at("2026-11-20T09:00:00Z"),
+        deadline: Some(at("2026-11-20T09:00:00Z")),
+        said: None,
         notices: vec![
             notice(14, "2026-11-06T09:00:20Z"),
             notice(3, "2026-11-17T09:00:12Z"),
@@ -432,8 +433,11 @@ fn ledger() -> Ledger {
         at("2026-10-21T08:59:00Z"),
     );
     forced.pull = Some(Announced { number: PullNumber(4), at: at("2026-10-21T09:00:00Z") });
-    forced.grace =
-        Some(Grace { since: at("2026-10-21T09:00:00Z"), deadline: evidence().deadline, notices: evidence().notices });
+    forced.grace = Some(Grace {
+        since: at("2026-10-21T09:00:00Z"),
+        deadline: at("2026-11-20T09:00:00Z"),
+        notices: evidence().notices,
+    });
     forced.merging = Some(Merging {
         head: "ef".repeat(20).as_str().into(),
         at: at("2026-11-21T08:00:20Z"),

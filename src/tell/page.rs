@@ -383,6 +383,10 @@ fn grace(wave: &WaveReport, links: &Links, zone: &TimeZone) -> Option<Grace> {
         return None;
     }
     let finding = wave.findings.iter().find(|finding| finding.gate == Gate::Grace);
+    // Somebody wants it merged now: its end is no question any more.
+    if finding.is_some_and(|finding| matches!(finding.because, Reason::ForceSaid { .. })) {
+        return None;
+    }
     let running = finding.is_none_or(|finding| matches!(finding.because, Reason::GraceRunning { .. }));
     let over = approvals.is_some_and(|finding| matches!(finding.verdict, Verdict::Waived { .. }))
         || finding.is_some_and(|f| matches!(f.because, Reason::GraceOver { .. } | Reason::ForceBlocked { .. }));

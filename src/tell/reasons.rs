@@ -62,6 +62,7 @@ pub fn occasions(plan: &Plan) -> BTreeSet<Occasion> {
                 Change::Found { .. }
                 | Change::Intent { .. }
                 | Change::Announced(_)
+                | Change::Shown(_)
                 | Change::Grace(_)
                 | Change::GraceEnded
                 | Change::Merging(_)
@@ -183,7 +184,9 @@ fn gate_is_about(gate: Gate) -> &'static str {
         Gate::Approvals => "Who has to say yes.",
         Gate::Head => "What the branch of the pull request holds, and its required checks.",
         Gate::Limits => "Caps that all plugins share.",
-        Gate::Grace => "The grace period, after which the bot merges without the missing approvals.",
+        Gate::Grace => {
+            "The grace period, after which the bot merges without the missing approvals; or somebody who says `/coldframe force` before."
+        }
         Gate::Health => "How the clusters are on this version.",
         Gate::ProgressDeadline => "How long the clusters may take.",
         Gate::Soak => "How long all of them have to be healthy.",

@@ -3,8 +3,12 @@
 // A test may start processes and ask the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
+mod blocks;
+mod branches;
 mod checks;
+mod force;
 mod freeze;
+mod hotfix;
 mod ledger;
 mod settings;
 mod slices;

@@ -46,7 +46,7 @@ pub fn runs(stage: &Stage, tier: &str, cluster: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tier_moves_cluster_by_cluster_and_each_waits_for_the_last() {
     let stage = Stage::set().await;
-    give(&stage, "qa", "strategy: {rollingUpdate: {maxUpdate: 1}}");
+    stage.give("qa", "strategy: {rollingUpdate: {maxUpdate: 1}}");
     stage.world.clusters().stick("qa-1", PLUGIN).unwrap();
     let _bot = stage.serve();
     let first = stage.until("the first slice is merged", |stage| pulls(stage, "qa").into_iter().find(is_merged)).await;
@@ -67,7 +67,7 @@ async fn a_tier_moves_cluster_by_cluster_and_each_waits_for_the_last() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_tier_gets_back_what_ran_there() {
     let stage = Stage::set().await;
-    give(&stage, "bronze", "onFailure: {rollBack: {merge: automatic}}");
+    stage.give("bronze", "onFailure: {rollBack: {merge: automatic}}");
     stage.world.clusters().break_version("bronze-us", PLUGIN, "1.15.0").unwrap();
     let _bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;

@@ -31,6 +31,24 @@ impl Stage {
         Self { world, folder }
     }
 
+    /// Gives a tier one more key.
+    pub fn give(&self, tier: &str, key: &str) {
+        let select = format!("    select: {{matchLabels: {{tier: {tier}}}}}\n");
+        self.edit_policy(&select, &format!("{select}    {key}\n"));
+    }
+
+    /// Replaces a part of the policy file, by a pull request that is merged at once.
+    pub fn edit_policy(&self, part: &str, by: &str) {
+        let github = self.world.github();
+        let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+        assert!(text.contains(part), "{text}");
+        let text = text.replacen(part, by, 1);
+        github.push_file(REPOSITORY, "rule", "vera", "coldframe.yaml", &text, "Another rule").unwrap();
+        let number = github.open_pull(REPOSITORY, "vera", "rule", "main", "Another rule", "").unwrap();
+        github.approve(REPOSITORY, number, "maria").unwrap();
+        github.merge_as(REPOSITORY, number, "vera").unwrap();
+    }
+
     /// Where a bot keeps its clones.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("bot")

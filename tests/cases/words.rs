@@ -55,7 +55,11 @@ fn entry(entry: &Entry) -> String {
         Entry::Seen { plugin, seen } => format!("{plugin} {} was first seen at {}", seen.version, seen.first_seen),
         Entry::Wave { plugin, tier, version, change } => format!("{plugin} {version} on {tier}: {}", what(change)),
         Entry::Outage(outage) => format!("the hub was silent from {} to {}", outage.from, outage.to),
-        Entry::Frozen(_) | Entry::Thawed(_) => entry.to_string(),
+        Entry::Frozen(_)
+        | Entry::Thawed(_)
+        | Entry::Hotfix { .. }
+        | Entry::Labelled { .. }
+        | Entry::Unlabelled { .. } => entry.to_string(),
         Entry::Rebuilt(rebuild) => format!("{} gave up ledger commit {}", rebuild.by, rebuild.cited),
     }
 }
@@ -66,6 +70,7 @@ fn what(change: &Change) -> String {
         Change::Intent { head, .. } => format!("about to push {}", head.commit.short()),
         Change::Announced(announced) => format!("{} is open since {}", announced.number, announced.at),
         Change::Grace(grace) => format!("grace until {}, {} notices sent", grace.deadline, grace.notices.len()),
+        Change::Shown(head) => format!("{} is shown since {}", head.commit.short(), head.at),
         Change::GraceEnded => "no grace any more".to_string(),
         Change::Merging(merging) => format!("about to merge {}", merging.head.short()),
         Change::Left { clusters } => format!("{} clusters left", clusters.len()),

@@ -95,6 +95,7 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
     scenario.happenings = crate::trouble::happenings(&scenario, &mut rng);
     crate::keys::draw_late(&mut scenario);
     crate::rare::draw_late(&mut scenario);
+    crate::words::draw(&mut scenario);
     scenario.cuts = crate::trouble::cuts(&mut rng);
     scenario
 }

@@ -26,6 +26,7 @@ mod shrink;
 mod tally;
 mod trace;
 mod trouble;
+mod words;
 mod world;
 
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! What people do: they release, review, hold, close, push, merge by hand, and edit the policy.
 
 use decide::ledger::Purpose;
-use decide::model::{Freeze, Hotfix, Merge, OnFailure, Tier};
+use decide::model::{Freeze, Merge, OnFailure, Tier};
 use decide::snapshot::{Breaking, BreakingFact, CommandKind, MissingValue, ReviewVerdict};
 use decide::{ClusterName, Digest, Person, PluginName, TierName};
 use jiff::{SignedDuration, Timestamp};
@@ -28,6 +28,7 @@ pub fn befall(world: &mut World, happening: Happening) {
         Happening::Publish { plugin, version, quality, marked_breaking } => {
             let mut release = Published::new(world, &plugin, version.parse().unwrap(), quality, marked_breaking);
             peculiar(world, &plugin, &mut release);
+            crate::words::annotate(world, &plugin, &mut release);
             world.publish(&plugin, release);
         }
         Happening::Retag { plugin, version } => retag(world, &plugin, &version),
@@ -43,12 +44,6 @@ pub fn befall(world: &mut World, happening: Happening) {
         Happening::Resume { plugin, tier } => resume(world, &(plugin, tier)),
         Happening::Acknowledge { plugin, tier, right } => acknowledge(world, &(plugin, tier), right),
         Happening::Fail { plugin, tier, allowed } => say_failed(world, &(plugin, tier), allowed),
-        Happening::Hotfix { plugin, version, soak, through } => {
-            let soak = soak.map(minutes);
-            let version = version.parse().unwrap();
-            let hotfix = Hotfix { version, why: "a hole".to_string(), soak, through_windows: through };
-            crate::edits::hotfix(world, &plugin, hotfix);
-        }
         Happening::Pin { plugin, cluster, hours } => crate::edits::pin(world, &plugin, &cluster, hours),
         Happening::Range { plugin, tier, hours } => {
             world.ranges.insert((plugin, tier), until(hours * 60));
@@ -115,6 +110,12 @@ pub fn befall(world: &mut World, happening: Happening) {
             world.schedule(until(hours * 60), Due::Confirm { allowed: true });
         }
         Happening::Ring => {}
+        said @ (Happening::Hotfix { .. }
+        | Happening::Label { .. }
+        | Happening::SayForce { .. }
+        | Happening::SayHotfix { .. }) => {
+            crate::words::befall(world, said);
+        }
         rare @ (Happening::FreezeByCommand { .. }
         | Happening::UnfreezeByCommand { .. }
         | Happening::Early { .. }

@@ -44,6 +44,8 @@ pub struct PullRequest {
     pub draft: bool,
     pub reviews: Vec<Review>,
     pub commands: Vec<Command>,
+    /// It has the label that keeps its release from the tiers above.
+    pub labelled: bool,
     /// As our comment shows them: each with its last edit.
     pub notices: Vec<SentNotice>,
     /// Every notice that was put there, in order.
@@ -168,6 +170,7 @@ impl PullRequest {
         Pull {
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),
+            misplaced: None,
             version: self.ours.then(|| world.releases[&self.spot.0][&self.version].shown.version.clone()),
             state,
             head: Sha::new(self.head.as_str()),
@@ -197,6 +200,7 @@ impl PullRequest {
             },
             commands: self.shown_commands(world),
             notices: self.notices.clone(),
+            labelled: Read::Known(self.labelled),
         }
     }
 
@@ -258,6 +262,7 @@ impl World {
             draft: false,
             reviews: Vec::new(),
             commands: Vec::new(),
+            labelled: false,
             notices: Vec::new(),
             told: Vec::new(),
             check: None,

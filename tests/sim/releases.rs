@@ -42,6 +42,7 @@ impl Published {
             marked_breaking,
             checks: decide::snapshot::Read::Known(Vec::new()),
             breaking: Vec::new(),
+            blocks: Vec::new(),
             missing_values: Vec::new(),
         };
         let first_digest = shown.digest.clone().unwrap();

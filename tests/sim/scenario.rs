@@ -296,6 +296,27 @@ pub enum Happening {
     },
     /// A webhook: look now, for no reason that it names.
     Ring,
+    /// `/coldframe hotfix` on the newest pull request of a tier.
+    SayHotfix {
+        plugin: PluginName,
+        tier: TierName,
+        version: String,
+        soak: Option<u64>,
+        through: bool,
+        allowed: bool,
+    },
+    /// The label that blocks comes to the newest pull request of a tier, or goes from all of them.
+    Label {
+        plugin: PluginName,
+        tier: TierName,
+        on: bool,
+    },
+    /// `/coldframe force` on the newest pull request of a tier.
+    SayForce {
+        plugin: PluginName,
+        tier: TierName,
+        allowed: bool,
+    },
 }
 
 /// What a reviewer does.

@@ -44,6 +44,8 @@ impl Tally {
         match why {
             Reason::ForceBlocked { by: why }
             | Reason::HotfixThroughWindows { closed: why, .. }
+            | Reason::HotfixVoid { why, .. }
+            | Reason::ForceWaits { why, .. }
             | Reason::ReleaseHeld { why, .. }
             | Reason::HealthLost { why }
             | Reason::Stalled { why }

@@ -103,6 +103,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
             marked_breaking: false,
             checks: Read::Known(Vec::new()),
             breaking: Vec::new(),
+            blocks: Vec::new(),
             missing_values: Vec::new(),
         };
         facts.insert(

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Standing, approvals};
+use super::{Standing, approvals, said};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
@@ -43,7 +43,7 @@ pub(crate) fn deadline(grace: &Grace, force: &Force, ledger: &Ledger, now: Times
     told.chain([grace.deadline, grace.since + force.after + out]).max().unwrap_or(grace.deadline)
 }
 
-/// Adds what the grace period says to the findings of an open pull request; sends the next notice
+/// Adds what the grace period and people say to the findings of an open pull request; sends the next notice
 /// when it is due; waives the approvals when every condition holds.
 pub(crate) fn consider(
     desk: &mut Desk<'_>,
@@ -54,11 +54,24 @@ pub(crate) fn consider(
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
     let at = findings.iter().position(|finding| finding.gate == Gate::Approvals)?;
-    // Nothing forces a way back.
-    let forcible = rollback::of(wave).is_none() && rollback::rule(tier, wave) == Merge::Approved;
-    if findings[at].verdict.lets_through() || !forcible {
+    if findings[at].verdict.lets_through() {
         return None;
     }
+    // Nothing forces a way back.
+    let forcible = rollback::of(wave).is_none() && rollback::rule(tier, wave) == Merge::Approved;
+    let over = if forcible { when_over(desk, tier, wave, pull, standing, findings) } else { None };
+    over.or_else(|| said::consider(desk, tier, wave, pull, findings))
+}
+
+/// Waives the approvals when the grace period is over.
+fn when_over(
+    desk: &mut Desk<'_>,
+    tier: &Tier,
+    wave: &Wave,
+    pull: &Pull,
+    standing: &Standing,
+    findings: &mut Vec<Finding>,
+) -> Option<ForceEvidence> {
     let Some(grace) = &wave.grace else {
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
         return None;
@@ -84,13 +97,27 @@ pub(crate) fn consider(
         findings.push(Finding::wait(Gate::Grace, Reason::ForceBlocked { by: Box::new(by) }));
         return None;
     }
-    let waived = findings[at].because.to_string();
-    findings[at].verdict = Verdict::Waived { since: grace.deadline };
-    findings.push(Finding::pass(Gate::Grace, Reason::GraceOver { deadline: grace.deadline }));
+    let over = Finding::pass(Gate::Grace, Reason::GraceOver { deadline: grace.deadline });
+    let evidence = waive(desk, findings, grace.deadline, over)?;
+    Some(ForceEvidence { deadline: Some(grace.deadline), notices: grace.notices.clone(), ..evidence })
+}
+
+/// Waives the missing approvals since some instant; what else held is the evidence.
+pub(super) fn waive(
+    desk: &Desk<'_>,
+    findings: &mut Vec<Finding>,
+    since: Timestamp,
+    why: Finding,
+) -> Option<ForceEvidence> {
+    let approvals = findings.iter_mut().find(|finding| finding.gate == Gate::Approvals)?;
+    let waived = approvals.because.to_string();
+    approvals.verdict = Verdict::Waived { since };
+    findings.push(why);
     let held = findings.iter().filter(|finding| finding.verdict == Verdict::Pass);
     Some(ForceEvidence {
-        deadline: grace.deadline,
-        notices: grace.notices.clone(),
+        deadline: None,
+        said: None,
+        notices: Vec::new(),
         held: held.map(|finding| alloc::format!("{}: {}", finding.gate, finding.because)).collect(),
         waived,
         policy: desk.snapshot.policy_commit.clone(),
@@ -124,9 +151,9 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
     desk.look_again();
 }
 
-/// What keeps force off although the deadline has passed. Everything else that it must not waive
+/// What keeps force off although the deadline has passed or somebody asks for it. Everything else that it must not waive
 /// (window, freeze, tier below, head, hold, breaking, limits) is a gate of its own.
-fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
+pub(super) fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
     if let Some(why) = &desk.snapshot.policy_problem {
         return Some(Reason::PolicyBroken { why: why.clone() });
     }
@@ -190,7 +217,7 @@ mod tests {
     #[test]
     fn force_waives_approvals_with_evidence() {
         let evidence = forced(&over()).expect("it merges");
-        assert_eq!(evidence.deadline, noon());
+        assert_eq!((evidence.deadline, &evidence.said), (Some(noon()), &None));
         assert_eq!(evidence.notices.len(), 1);
         assert!(evidence.waived.contains("@acme/platform"), "{}", evidence.waived);
         assert!(evidence.held.iter().any(|gate| gate.starts_with("tier below finished")), "{:?}", evidence.held);

@@ -32,6 +32,8 @@ fn holder(pull: &Pull) -> Option<(Person, alloc::string::String)> {
                 CommandKind::Acknowledge { .. }
                 | CommandKind::Rebuild { .. }
                 | CommandKind::Freeze { .. }
+                | CommandKind::Hotfix(_)
+                | CommandKind::Force { .. }
                 | CommandKind::Unfreeze,
                 _,
             ) => {}

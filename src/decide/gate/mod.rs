@@ -16,6 +16,7 @@ pub(crate) mod ledger;
 pub(crate) mod limits;
 pub(crate) mod pause;
 pub(crate) mod release;
+pub(crate) mod said;
 pub(crate) mod tier_below;
 pub(crate) mod verify;
 pub(crate) mod window;
@@ -30,7 +31,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
 use crate::tiers::conflicts;
-use crate::{ClusterName, Reason, TierName, Version, expiry, rollback, slice};
+use crate::{ClusterName, Reason, TierName, Version, expiry, hotfix, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -122,6 +123,9 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
         Some(Read::Unread(why)) => troubles.push(Finding::unread(Gate::Release, "the list of pull requests", why)),
         None => troubles.push(Finding::unread(Gate::Release, "the plugin", "it was not looked at")),
     }
+    if let Some(base) = desk.open_pull(&tier.name).and_then(|pull| pull.misplaced.clone()) {
+        troubles.push(Finding::fail(Gate::Head, Reason::OtherBase { base }));
+    }
     if let Some((cluster, tiers)) = in_two_tiers(desk, tier) {
         troubles.push(Finding::fail(Gate::Release, Reason::ClusterInTwoTiers { cluster, tiers }));
     }
@@ -199,6 +203,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
     if let Some(finding) = expiry::finding(desk, tier, wave) {
         findings.insert(2, finding);
     }
+    findings.splice(2..2, hotfix::findings(desk, wave, pull));
     findings.extend(slice::apart(desk, tier));
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));

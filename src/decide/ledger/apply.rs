@@ -19,6 +19,22 @@ impl Ledger {
             Entry::Wave { plugin, tier, version, change } => {
                 self.plugins.entry(plugin.clone()).or_default().apply(tier, version, change);
             }
+            Entry::Hotfix { plugin, said } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                if !page.hotfixes.contains(said) {
+                    page.hotfixes.push(said.clone());
+                }
+            }
+            Entry::Labelled { plugin, labelled } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                if !page.labelled.iter().any(|known| known.pull == labelled.pull && known.version == labelled.version) {
+                    page.labelled.push(labelled.clone());
+                }
+            }
+            Entry::Unlabelled { plugin, pull } => {
+                let page = self.plugins.entry(plugin.clone()).or_default();
+                page.labelled.retain(|known| known.pull != *pull);
+            }
             Entry::Outage(outage) => {
                 if !self.outages.contains(outage) {
                     self.outages.push(*outage);
@@ -106,6 +122,7 @@ impl Wave {
                 }
             }
             Change::Announced(announced) => self.pull = Some(announced.clone()),
+            Change::Shown(head) => self.shown = Some(head.clone()),
             Change::Grace(grace) => {
                 // The deadline never moves earlier, whatever is written.
                 let announced = self.grace.as_ref().map_or(grace.deadline, |before| before.deadline);

@@ -2,6 +2,7 @@
 //! data and how an entry changes it; the branch that keeps it is the bot's `ledger` room.
 
 mod apply;
+mod evidence;
 mod wave;
 
 use alloc::collections::BTreeMap;
@@ -11,11 +12,13 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
+pub use evidence::{ForceEvidence, Said};
 pub use wave::{
-    Announced, Failed, ForceEvidence, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked,
-    Superseded, Verification, Verify, Wait, Wave, Withdrawn,
+    Announced, Failed, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked, Superseded,
+    Verification, Verify, Wait, Wave, Withdrawn,
 };
 
 /// The whole ledger of a repository.
@@ -46,6 +49,12 @@ pub struct PluginLedger {
     /// Waves of each tier, oldest first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tiers: BTreeMap<TierName, Vec<Wave>>,
+    /// Releases that people made hotfixes by commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hotfixes: Vec<Hotfixed>,
+    /// Pull requests with the label that keeps their release from the tiers above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labelled: Vec<Labelled>,
 }
 
 impl PluginLedger {
@@ -192,6 +201,34 @@ pub struct Thawed {
     pub lifted: Lifted,
 }
 
+/// A release that a person made a hotfix by a command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hotfixed {
+    /// As an entry of `hotfixes` in the policy file would say it.
+    pub hotfix: Hotfix,
+    /// Who.
+    pub by: Person,
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// On which pull request they said so.
+    pub pull: PullNumber,
+}
+
+/// A pull request whose label keeps its release from the tiers above.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labelled {
+    /// Which one.
+    pub pull: PullNumber,
+    /// Of which tier.
+    pub tier: TierName,
+    /// Of which release.
+    pub version: Version,
+    /// When we saw the label.
+    pub at: Timestamp,
+}
+
 /// One thing to remember. An entry is written before the effect it speaks of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -222,6 +259,27 @@ pub enum Entry {
     Frozen(Frozen),
     /// A person lifted such a freeze.
     Thawed(Thawed),
+    /// A person made a release a hotfix by a command.
+    Hotfix {
+        /// The plugin.
+        plugin: PluginName,
+        /// What was said.
+        said: Hotfixed,
+    },
+    /// A pull request has the label that keeps its release from the tiers above.
+    Labelled {
+        /// The plugin.
+        plugin: PluginName,
+        /// Which one.
+        labelled: Labelled,
+    },
+    /// It has it no more.
+    Unlabelled {
+        /// The plugin.
+        plugin: PluginName,
+        /// Which one.
+        pull: PullNumber,
+    },
 }
 
 /// What may change in a wave.
@@ -253,6 +311,8 @@ pub enum Change {
     },
     /// The pull request was seen at the hub.
     Announced(Announced),
+    /// The hub shows its commit on a pull request that was there before it.
+    Shown(Head),
     /// The grace period began, or its deadline moved later.
     Grace(Grace),
     /// The file has no grace period for it any more.

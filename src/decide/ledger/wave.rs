@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::ForceEvidence;
 use crate::clusters::Finder;
 use crate::reason::MemberTrouble;
 use crate::{ClusterName, Clusters, Digest, Person, PullNumber, Reason, Sha, Version};
@@ -40,6 +41,10 @@ pub struct Wave {
     /// The pull request, once it was seen at the hub, and when the hub says it was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<Announced>,
+    /// Its commit, once the hub showed it on a pull request that had been there before it; and when that
+    /// was, by the hub's clock. What was said before was said of another commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Head>,
     /// The grace period, while the file has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<Grace>,
@@ -94,6 +99,7 @@ impl Wave {
             begun: at,
             heads: Vec::new(),
             pull: None,
+            shown: None,
             grace: None,
             merging: None,
             landed: None,
@@ -323,22 +329,6 @@ pub struct Merging {
     /// What allowed it without the missing approvals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced: Option<ForceEvidence>,
-}
-
-/// Why a merge without the missing approvals was allowed (policy, section 6).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ForceEvidence {
-    /// The deadline that passed.
-    pub deadline: Timestamp,
-    /// Notices that went out.
-    pub notices: Vec<crate::snapshot::SentNotice>,
-    /// The gates that held, one sentence each.
-    pub held: Vec<String>,
-    /// What was waived, one sentence.
-    pub waived: String,
-    /// The policy at that moment.
-    pub policy: Sha,
 }
 
 /// Proof that the version is on the base branch.

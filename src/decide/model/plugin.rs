@@ -125,7 +125,7 @@ impl Next {
 }
 
 /// A release that may pass a climbing one. It never skips the proof of its version.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Hotfix {
     /// Which one.

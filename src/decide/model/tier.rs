@@ -1,5 +1,6 @@
 //! One rung of a ladder.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
@@ -20,6 +21,9 @@ pub struct Tier {
     /// Which clusters belong to it.
     #[serde(default)]
     pub select: Selector,
+    /// Its base branch; none = the repository's default. Places and pull requests are read there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Who merges, by bump.
     #[serde(default)]
     pub merge: MergeRule,
@@ -72,6 +76,7 @@ impl Tier {
         Self {
             name,
             select,
+            branch: None,
             merge: MergeRule::default(),
             follows: false,
             approvals: Approvals::default(),

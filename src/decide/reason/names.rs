@@ -35,11 +35,13 @@ impl Reason {
 
     fn rests_on(&self) -> Option<&Self> {
         if let Self::HotfixThroughWindows { closed: why, .. }
+        | Self::HotfixVoid { why, .. }
         | Self::ReleaseHeld { why, .. }
         | Self::HealthLost { why }
         | Self::Stalled { why }
         | Self::RollsBack { why, .. }
         | Self::NoRollBack { why }
+        | Self::ForceWaits { why, .. }
         | Self::ForceBlocked { by: why } = self
         {
             return Some(why);

@@ -40,6 +40,7 @@ impl Reason {
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
             Self::HeadStale { .. } => "the bot, at its next look".to_string(),
             Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
+            Self::OtherBase { .. } => "the bot, by closing it; whoever pushed to it, by closing it".to_string(),
             Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
@@ -58,6 +59,8 @@ impl Reason {
             Self::EdgeBlocked { fixed_in: None, .. } => {
                 "a version it leaves out, or whoever edits the blocks".to_string()
             }
+            Self::BlockedByChart { .. } => "a version that its author leaves out, or a newer release".to_string(),
+            Self::BlockedByLabel { pull, .. } => format!("whoever takes the label off {pull}, or a newer release"),
             Self::Deprecated { .. } => "a newer release, or whoever edits `deprecated` in the policy file".to_string(),
             Self::Expires { .. } => "a newer release, or whoever edits `expires` in the policy file".to_string(),
             Self::TooManyLive { .. } => "the merge of a newer release on the tiers that run it".to_string(),
@@ -80,7 +83,9 @@ impl Reason {
             Self::Rejected { .. } => "a newer release".to_string(),
             Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
             Self::GraceRunning { .. } | Self::NoticeDue { .. } => "time".to_string(),
-            Self::ForceBlocked { by } => return by.unblock(),
+            Self::ForceBlocked { by: why } | Self::ForceWaits { why, .. } => return why.unblock(),
+            Self::ForceVoid { by, .. } => format!("{by}, by saying `/coldframe force` again; or an approval"),
+            Self::NeverForced => "an approval".to_string(),
             Self::LedgerOpen { .. } => {
                 "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
             }
@@ -97,6 +102,7 @@ impl Reason {
             Self::WaveAboveLimit { .. } => {
                 "whoever edits the limits, or lets the tier move in smaller slices".to_string()
             }
+            Self::HotfixVoid { why, .. } => return why.unblock(),
             Self::Unread { .. } => "the operator, if it lasts".to_string(),
             Self::HealthLost { why } | Self::Stalled { why } => return why.unblock(),
             Self::NoRollBack { .. } => "whoever runs these clusters, or a newer release".to_string(),
@@ -128,6 +134,7 @@ impl Reason {
             | Self::EmptyTierPassed { .. }
             | Self::AheadOfTier { .. }
             | Self::HotfixThroughWindows { .. }
+            | Self::HotfixByCommand { .. }
             | Self::AfterNobody
             | Self::Follows
             | Self::AfterDone
@@ -140,6 +147,7 @@ impl Reason {
             | Self::Superseded { .. }
             | Self::GraceOff
             | Self::GraceOver { .. }
+            | Self::ForceSaid { .. }
             | Self::LedgerIntact
             | Self::WithinLimits
             | Self::LookAgain => return None,

@@ -39,7 +39,8 @@ fn every_entry_has_a_sentence() {
     };
     let why = Reason::MembersFailed { members: vec![trouble.clone()], tolerated: 0 };
     let forced = ForceEvidence {
-        deadline: at,
+        deadline: Some(at),
+        said: None,
         notices: vec![],
         held: vec![],
         waived: "1 approval".to_string(),
@@ -97,6 +98,7 @@ fn every_entry_has_a_sentence() {
             "merges without the missing approvals after 2026-11-21T09:12:00Z, unless somebody says no",
             "; counted from 2026-11-21T09:12:00Z, no notice sent yet",
         ),
+        (Change::Shown(Head { commit: commit(), at }), "its pull request holds abcdef0", " since 2026-11-21T09:12:00Z"),
         (Change::GraceEnded, "no grace period any more", "; the policy has none for it"),
         (merging(None), "about to be merged", " at 2026-11-21T09:12:00Z, head abcdef0"),
         (
@@ -159,6 +161,14 @@ fn every_entry_has_a_sentence() {
         pull: PullNumber(7),
         lifted: None,
     };
+    let hotfix = crate::model::Hotfix {
+        version: version("1.15.1"),
+        why: "Fixes #1".to_string(),
+        soak: Some(hour),
+        through_windows: true,
+    };
+    let said = crate::ledger::Hotfixed { hotfix, by: "noor".into(), at, pull: PullNumber(7) };
+    let labelled = crate::ledger::Labelled { pull: PullNumber(7), tier: "gold".into(), version: version("1.15.1"), at };
     let other_cases = [
         (
             Entry::Seen { plugin: "cert-manager".into(), seen },
@@ -179,6 +189,21 @@ fn every_entry_has_a_sentence() {
             Entry::Frozen(Frozen { tier: None, until: None, ..frozen }),
             "everything frozen by noor",
             " on #7 at 2026-11-21T09:12:00Z",
+        ),
+        (
+            Entry::Labelled { plugin: "cert-manager".into(), labelled },
+            "cert-manager 1.15.1: kept from the tiers above gold by a label",
+            " on #7, seen at 2026-11-21T09:12:00Z",
+        ),
+        (
+            Entry::Unlabelled { plugin: "cert-manager".into(), pull: PullNumber(7) },
+            "cert-manager: the label is off #7",
+            "",
+        ),
+        (
+            Entry::Hotfix { plugin: "cert-manager".into(), said },
+            "cert-manager 1.15.1: made a hotfix by noor",
+            " on #7 at 2026-11-21T09:12:00Z, with a soak of 1 h, through windows",
         ),
         (
             Entry::Thawed(Thawed {

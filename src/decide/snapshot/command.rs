@@ -1,5 +1,5 @@
 //! Commands that people write as comments on our pull requests. What each of them does is decided in
-//! `gate` and `frozen`.
+//! `gate`, `frozen` and `hotfix`.
 
 use alloc::string::String;
 
@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Read;
+use crate::model::Hotfix;
 use crate::{Person, Version};
 
 /// A command that somebody wrote as a comment, never edited since.
@@ -50,6 +51,14 @@ pub enum CommandKind {
     },
     /// `/coldframe unfreeze`: lifts every such freeze that stops this pull request.
     Unfreeze,
+    /// `/coldframe hotfix <version> [soak 30m] [through windows] <why>`: this release may pass a climbing
+    /// one.
+    Hotfix(Hotfix),
+    /// `/coldframe force <why>`: it shall merge now, without the missing approvals.
+    Force {
+        /// Why.
+        why: String,
+    },
     /// `/coldframe acknowledge <version>`: the migration notes were read.
     Acknowledge {
         /// Of this version.

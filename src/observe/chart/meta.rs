@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
 use serde_json::Value;
 
@@ -19,6 +20,12 @@ const CHANGES: &str = "artifacthub.io/changes";
 /// The annotation by which an author marks a version as breaking.
 const BREAKING: &str = "coldframe.dev/breaking";
 
+/// The annotation by which an author blocks steps to a version, one on a line: `<1.15: why`.
+const BLOCK: &str = "coldframe.dev/block";
+/// The most steps that one version blocks; what stands behind them blocks every step.
+const MAX_BLOCKS: usize = 20;
+/// The longest reason of a block that is kept, in bytes.
+const MAX_WHY: usize = 300;
 /// The repository of the commit that something was made from, as the OCI names the annotation.
 const SOURCE: &str = "org.opencontainers.image.source";
 /// That commit.
@@ -31,7 +38,8 @@ pub(super) fn trimmed(mut chart: Value) -> Value {
     if let Some(map) = chart.as_object_mut() {
         map.retain(|key, _| matches!(key.as_str(), "annotations" | "home" | "sources"));
         if let Some(annotations) = map.get_mut("annotations").and_then(Value::as_object_mut) {
-            annotations.retain(|key, _| matches!(key.as_str(), CHANGES | BREAKING | SOURCE | REVISION));
+            let known = [CHANGES, BREAKING, BLOCK, SOURCE, REVISION];
+            annotations.retain(|key, _| known.contains(&key.as_str()));
         }
     }
     chart
@@ -58,6 +66,7 @@ pub(super) fn found_with(
         version,
         digest,
         marked_breaking: marked || changes.as_ref().is_some_and(|changes| changes.breaking),
+        blocks: annotation(BLOCK).map(blocks).unwrap_or_default(),
         notes: changes.map(|changes| changes.notes).filter(|notes| !notes.is_empty()),
         home: home.filter(|home| !home.is_empty() && home.len() <= MAX_HOME).map(ToString::to_string),
         origin: origin(chart, around),
@@ -77,6 +86,23 @@ fn origin(chart: &Value, around: &BTreeMap<String, String>) -> Origin {
         sources: sources.map(ToString::to_string).collect(),
         revision: annotation(REVISION).filter(good).map(ToString::to_string),
     }
+}
+
+/// The steps that an annotation blocks. One that cannot be read blocks every step: its author meant something.
+fn blocks(annotation: &Value) -> Vec<ChartBlock> {
+    let unread = |text: &str| ChartBlock { from: None, why: format!("`{BLOCK}` says {}", cut(text, MAX_WHY)) };
+    let Some(text) = annotation.as_str() else { return vec![unread(&annotation.to_string())] };
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() || lines.len() > MAX_BLOCKS {
+        return vec![unread(text.trim())];
+    }
+    let block = |line: &str| {
+        let (from, why) = line.split_once(':')?;
+        let (from, why) = (from.trim(), why.trim());
+        let from = if from == "*" { None } else { Some(from.parse().ok()?) };
+        (!why.is_empty()).then(|| ChartBlock { from, why: cut(why, MAX_WHY) })
+    };
+    lines.into_iter().map(|line| block(line).unwrap_or_else(|| unread(line))).collect()
 }
 
 /// The annotation `artifacthub.io/changes`: a list of texts, or of `{kind, description}`, as YAML
@@ -186,6 +212,24 @@ mod tests {
             let chart = json!({"annotations": {"coldframe.dev/breaking": mark}});
             assert_eq!(describe(&chart).marked_breaking, breaking, "{chart}");
         }
+    }
+
+    #[test]
+    fn what_its_author_blocks() {
+        let blocked = |mark: Value| {
+            let found = describe(&json!({"annotations": {"coldframe.dev/block": mark}}));
+            let from =
+                |block: &ChartBlock| block.from.as_ref().map_or("anything".to_string(), |f| f.as_str().to_string());
+            found.blocks.iter().map(|block| format!("{} {}", from(block), block.why)).collect::<Vec<_>>()
+        };
+        assert_eq!(blocked(json!("<1.15: CRD migration")), ["<1.15 CRD migration"]);
+        assert_eq!(blocked(json!("\n>=1.2 <1.4: a: b\n*: all\n")), [">=1.2 <1.4 a: b", "anything all"]);
+        assert_eq!(blocked(json!("soon: x")), ["anything `coldframe.dev/block` says soon: x"]);
+        assert_eq!(blocked(json!("<1.15")), ["anything `coldframe.dev/block` says <1.15"]);
+        assert_eq!(blocked(json!("<1.15:")), ["anything `coldframe.dev/block` says <1.15:"]);
+        assert_eq!(blocked(json!(true)), ["anything `coldframe.dev/block` says true"]);
+        assert_eq!(blocked(json!(" ")), ["anything `coldframe.dev/block` says "]);
+        assert_eq!(describe(&json!({})).blocks, []);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod registry;
 use std::pin::Pin;
 
 use ::http::StatusCode;
+use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
 use url::Url;
 
@@ -29,6 +30,8 @@ pub struct Found {
     pub home: Option<String>,
     /// The author marked it as breaking.
     pub marked_breaking: bool,
+    /// Steps to it that the author blocks, untrusted text.
+    pub blocks: Vec<ChartBlock>,
     /// What it says of the commit that it was made from.
     pub origin: Origin,
 }

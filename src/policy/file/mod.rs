@@ -45,7 +45,7 @@ record! {
         optional tiers "tiers": List<TierFile>,
         /// The plugins that are promoted. More of them may stand in `coldframe.d/*.yaml`, so that teams own their files. Default none.
         optional plugins "plugins": List<PluginFile>,
-        /// Who may give which command in a comment. Default `write` for each.
+        /// Who may give which command in a comment. Default `write` for what stops or informs, `codeOwners` for what hurries.
         optional people "people": PeopleFile,
         /// Caps that all plugins share. Default none: windows, soaks and approvals already slow things down.
         optional limits "limits": LimitsFile,
@@ -88,10 +88,14 @@ record! {
         optional fail "fail": Word<Right>,
         /// `freeze` and `unfreeze`. Default `write`: who sees trouble must be able to stop everything at once.
         optional freeze "freeze": Word<Right>,
+        /// `force`: this release is merged on this tier without the missing approvals. Default `codeOwners`, of every path that the pull request changes: who could give most of what is missing.
+        optional force "force": Word<Right>,
+        /// `hotfix`: a release may pass a climbing one. Default `codeOwners`, of every path that the plugin's tiers write: a hotfix hurries on each of them and may pass windows, so the word is theirs who answer for all of these paths.
+        optional hotfix "hotfix": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
         optional rebuild "rebuild": Word<Right>,
     }
-    later ["force"]
+    later []
 }
 
 record! {

@@ -7,7 +7,7 @@ use super::strategy::{EarlyFile, StrategyFile, StrategyWord};
 use super::windows::WindowsFile;
 use crate::policy::forms::{Either, List, Table, Word, Words as WordList};
 use crate::policy::read::record;
-use crate::policy::scalar::{Count, Flag, Helm, LabelKey, LabelValue, Name};
+use crate::policy::scalar::{Branch, Count, Flag, Helm, LabelKey, LabelValue, Name};
 use crate::policy::when::Length;
 
 record! {
@@ -43,8 +43,10 @@ record! {
         optional watch "watch": Length,
         /// Clusters that may get, before this tier's turn, what has finished the first tier. Their health counts against the release; they do not finish this tier. Each `write` needs a file per cluster. Default none.
         optional early "early": List<EarlyFile>,
+        /// The branch that holds this tier's places: what runs is read there, its pull requests go there, and that branch's rules and code owners decide about reviews. The policy file and the inventory are those of the repository's default branch all the same. Default that branch: one branch shows the whole ladder.
+        optional branch "branch": Branch,
     }
-    later ["branch"]
+    later []
 }
 
 record! {

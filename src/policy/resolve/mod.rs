@@ -233,6 +233,8 @@ fn people(file: Option<&Spanned<PeopleFile>>) -> People {
         acknowledge: right(&file.value.acknowledge, default.acknowledge),
         fail: right(&file.value.fail, default.fail),
         freeze: right(&file.value.freeze, default.freeze),
+        force: right(&file.value.force, default.force),
+        hotfix: right(&file.value.hotfix, default.hotfix),
         rebuild: right(&file.value.rebuild, default.rebuild),
     }
 }

@@ -168,8 +168,10 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, context: &Context, report: &m
     for file in &list.value.items {
         let Some(write) = write_of(&file.value) else { continue };
         let placed = write.file.contains("{tier}") || write.per_cluster();
-        if let Some(given) = file.value.file.as_ref().filter(|_| !placed && context.ladder.len() > 1) {
-            let help = "put `{tier}` or `{cluster}` in it, so that each tier has a spot of its own";
+        let shared = !placed && context.ladder.len() > 1 && !on_branches_of_their_own(&context.ladder);
+        if let Some(given) = file.value.file.as_ref().filter(|_| shared) {
+            let help =
+                "put `{tier}` or `{cluster}` in it, or give each tier a `branch`, so that each has a spot of its own";
             report.wrong(given.at, "every tier would share this spot", Some(help));
         }
         if writes.contains(&write) {
@@ -178,6 +180,14 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, context: &Context, report: &m
         writes.push(write);
     }
     writes
+}
+
+/// Whether each tier names a branch and no two the same: then a file of one name is one file per tier.
+fn on_branches_of_their_own(ladder: &[Tier]) -> bool {
+    let mut branches: Vec<&String> = ladder.iter().filter_map(|tier| tier.branch.as_ref()).collect();
+    branches.sort();
+    branches.dedup();
+    branches.len() == ladder.len()
 }
 
 fn write_of(file: &WriteFile) -> Option<Write> {

@@ -124,6 +124,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             matches!(file.merge.as_ref().map(|merge| &merge.value), Some(Either::Short(Word(MergeWord::Nobody))));
         let resolved =
             Tier {
+                branch: file.branch.as_ref().map(|branch| branch.value.0.clone()),
                 merge,
                 follows,
                 approvals,

@@ -28,7 +28,6 @@ const MISTAKES: &[(&str, &str)] = &[
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
-    ("tiers: [{name: gold, branch: live}]", "1:22: tier `gold`: `branch` is not supported by this version"),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",
@@ -52,7 +51,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
     ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
-    ("people: {force: codeOwners}", "1:10: `people`: `force` is not supported"),
+    (
+        "people: {force: anybody}",
+        "1:17: `force` of `people`: `anybody` is not known (write one of `write`, `codeOwners`, `admin`)",
+    ),
     // strategies
     (
         "tiers: [{name: gold, strategy: canary}]",
@@ -202,6 +204,15 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:51: `force` of tier `a`: the notice of 1 d stands here twice",
     ),
     ("tiers: [{name: a, force: {after: 0s, notice: [0s]}}]", "1:34: `force` of tier `a`: `after` is no time at all"),
+    ("tiers: [{name: a, branch: a..b}]", "1:27: `branch` of tier `a`: `a..b` cannot be a branch"),
+    (
+        "tiers: [{name: a, branch: refs/heads/gold}]",
+        "1:27: `branch` of tier `a`: `refs/heads/gold` is a reference (write the branch alone: `gold`)",
+    ),
+    (
+        "tiers: [{name: a, branch: coldframe/a/b}]",
+        "1:27: `branch` of tier `a`: `coldframe/a/b` is a branch of the bot's own",
+    ),
     // windows and freezes
     ("windows: {open: [\"08:00-16:00\"]}", "1:1: `windows`: a `zone` is missing"),
     ("windows: {zone: Mars}", "1:17: `zone` of `windows`: `Mars` is not a time zone"),

@@ -125,6 +125,7 @@ impl Teller {
             Change::Found { .. }
             | Change::Intent { .. }
             | Change::Announced(_)
+            | Change::Shown(_)
             | Change::Grace(_)
             | Change::GraceEnded
             | Change::Merging(_)

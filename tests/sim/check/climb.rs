@@ -165,6 +165,13 @@ impl Watch {
         let pinned = !policy.pins.is_empty();
         let own = digest(version);
         let same = newer && !retagged && !pinned && own.is_some() && running.iter().all(|there| digest(there) == own);
+        let of_author = release.into_iter().flat_map(|release| &release.blocks);
+        let start = |there: &Version, from: bool| !from || *there < Version::new(1, 3, 0);
+        let annotated = of_author
+            .into_iter()
+            .any(|block| running.iter().filter(older).any(|there| start(there, block.from.is_some())));
+        let labelled = crate::words::is_labelled(world, shown, spot, version);
+        let blocked = blocked || annotated || labelled;
         for (wrong, why) in [(blocked, "is blocked"), (red, "has checks that are not green"), (same, "is there")] {
             if wrong {
                 self.fails(world, format!("P2 takes {} {version} to {}, which {why}", spot.0, spot.1));

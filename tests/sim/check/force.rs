@@ -82,15 +82,21 @@ impl Watch {
             let since = kept.grace.get(&(spot.clone(), pull.number)).copied();
             since.filter(|since| *since != Timestamp::MAX).unwrap_or(pull.opened_at)
         };
-        match (truth.as_ref().and_then(|pull| expiry::asked(world, shown, (pull, since(pull)), &tier)), truth) {
+        let force = truth.as_ref().and_then(|pull| expiry::asked(world, shown, (pull, since(pull)), &tier));
+        match (force, truth) {
+            (_, Some(pull)) if evidence.said.is_some() => {
+                if !crate::words::forces(&pull, evidence, seen.head.as_str()) {
+                    missing.push(format!("nobody who may said so of this head: {:?}", evidence.said));
+                }
+            }
             (Some(force), Some(pull)) => {
                 let since = since(&pull);
                 let clock = since + force.after + out_of_reach(&self.outages, since, now);
                 if now < clock {
                     missing.push(format!("the deadline is {clock}"));
                 }
-                if evidence.deadline > world.ours() {
-                    missing.push(format!("its own evidence names the deadline {}", evidence.deadline));
+                if evidence.deadline.is_none_or(|deadline| deadline > world.ours()) {
+                    missing.push(format!("its own evidence names the deadline {:?}", evidence.deadline));
                 }
                 if let Some(announced) = self.announced(spot, pull.number).filter(|announced| now < *announced) {
                     missing.push(format!("the deadline was announced as {announced}"));

@@ -118,7 +118,7 @@ impl Watch {
     /// `cooldown`: so long after the first release that is taken together with this one came out, at least.
     fn cooled(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
-        let (cooldown, hotfix) = (policy.cooldown, is_hotfix(shown, spot, version));
+        let (cooldown, hotfix) = (policy.cooldown, is_hotfix(world, spot, version));
         let begun = self.opened.keys().any(|(there, known, _)| there == spot && known >= version);
         let running = shown_base(world, shown, spot).unwrap_or_default().into_iter().max();
         if cooldown.is_zero() || hotfix || begun || running.is_none() || world.losses > 0 {
@@ -134,7 +134,7 @@ impl Watch {
     /// `next: every`: no release that nothing is wrong with is passed over.
     fn skips_none(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, spot: &Spot, version: &Version) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
-        if policy.next != Next::Every || is_hotfix(shown, spot, version) || world.losses > 0 {
+        if policy.next != Next::Every || is_hotfix(world, spot, version) || world.losses > 0 {
             return;
         }
         let Some(running) = shown_base(world, shown, spot).unwrap_or_default().into_iter().max() else { return };
@@ -229,10 +229,9 @@ pub(super) fn slack(world: &World) -> SignedDuration {
     SignedDuration::from_secs(if skews { 7_200 } else { 1 })
 }
 
-/// Whether the file that was shown names a release as a hotfix.
-pub(super) fn is_hotfix(shown: &Snapshot, spot: &Spot, version: &Version) -> bool {
-    let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0);
-    policy.is_some_and(|policy| policy.hotfixes.iter().any(|hotfix| plain(&hotfix.version) == *version))
+/// Whether a release is a hotfix, by the file or by somebody's word.
+pub(super) fn is_hotfix(world: &World, spot: &Spot, version: &Version) -> bool {
+    !crate::words::hotfixes(world, &spot.0, version).is_empty()
 }
 
 /// The tier below that releases have to finish: one without clusters is passed where the file says so.

@@ -122,7 +122,7 @@ impl Watch {
         version: &Version,
     ) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
-        if policy.next == Next::Restart || keys::is_hotfix(shown, spot, version) || world.losses > 0 {
+        if policy.next == Next::Restart || keys::is_hotfix(world, spot, version) || world.losses > 0 {
             return;
         }
         let Some(mut there) = shown_base(world, shown, spot) else { return };

@@ -47,7 +47,7 @@ impl Watch {
         let now = world.ours();
         let plugin = shown.policy.plugins.iter().find(|plugin| plugin.name == spot.0).unwrap();
         let tier = plugin.tiers.iter().find(|tier| tier.name == spot.1).unwrap();
-        let through = plugin.hotfixes.iter().any(|hotfix| plain(&hotfix.version) == *version && hotfix.through_windows);
+        let through = crate::words::hotfixes(world, &spot.0, version).iter().any(|hotfix| hotfix.through_windows);
         let own = [&shown.policy.windows, &plugin.windows, &tier.windows];
         // A hotfix may be let through the file's windows, not through the operator's.
         let own = own.into_iter().filter(|_| !through || forced);
@@ -148,6 +148,8 @@ pub(super) fn held(seen: &Pull) -> bool {
             | CommandKind::Fail { .. }
             | CommandKind::Rebuild { .. }
             | CommandKind::Freeze { .. }
+            | CommandKind::Hotfix(_)
+            | CommandKind::Force { .. }
             | CommandKind::Unfreeze => {}
         }
     }

@@ -240,7 +240,7 @@ impl Watch {
         // And one that a hotfix has moved, whatever came after it: people were told of another release.
         let truth = world.pulls.iter().find(|known| known.number == pull.0);
         let held = truth.into_iter().flat_map(|known| &known.bot_heads).filter_map(|head| world.written.get(head));
-        let hotfix = held.map(|commit| &commit.version).any(|held| keys::is_hotfix(shown, &spot, held));
+        let hotfix = held.map(|commit| &commit.version).any(|held| keys::is_hotfix(world, &spot, held));
         let anew = match own {
             _ if world.losses == 0 && !hotfix => since,
             own if own != asked => Timestamp::MAX, // the date of an expiry does not say when the clock began

@@ -77,9 +77,9 @@ impl Watch {
             (Some(clock), _, _) => Clock { paused: true, ..clock },
             (None, _, _) => return,
         };
-        let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
-        let hotfix = policy.hotfixes.iter().find(|hotfix| plain(&hotfix.version) == version);
-        let asked = hotfix.and_then(|hotfix| hotfix.soak).map_or(tier.soak.min, |soak| soak.min(tier.soak.min));
+        let hotfixes = crate::words::hotfixes(world, &spot.0, &version);
+        let soaks = hotfixes.iter().filter_map(|hotfix| hotfix.soak);
+        let asked = soaks.chain([tier.soak.min]).min().unwrap_or(tier.soak.min);
         if together && next.total >= asked {
             kept.met.entry(key).or_insert(now);
         }

@@ -189,6 +189,8 @@ fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide:
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
         notices: Vec::new(),
+        labelled: Read::Known(false),
+        misplaced: None,
     }
 }
 

@@ -288,6 +288,25 @@ fn evidence_of_another_policy(snapshot: &Snapshot, now: Timestamp) -> Plan {
     plan
 }
 
+/// Anybody's word forces.
+fn anybody_forces(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for command in pulls(snapshot).flat_map(|pull| &mut pull.commands) {
+            if matches!(command.what, CommandKind::Force { .. }) {
+                command.allowed = Read::Known(true);
+            }
+        }
+    })
+}
+
+/// A word is kept when the pull request moves to another commit.
+fn word_kept(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let waves = snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut()).flatten();
+        waves.filter_map(|wave| wave.shown.as_mut()).for_each(|shown| shown.at = Timestamp::UNIX_EPOCH);
+    })
+}
+
 pub const BUGS: &[Bug] = &[
     ("no soak", no_soak, &["S1"]),
     ("tier below not asked", tier_below_not_asked, &["S1", "S2"]),
@@ -307,6 +326,8 @@ pub const BUGS: &[Bug] = &[
     ("skew ignored", skew_ignored, &["S8"]),
     ("force with an open ledger", open_ledger_forces, &["S8"]),
     ("force with a broken file", broken_file_forces, &["S8"]),
+    ("anybody's word forces", anybody_forces, &["S8"]),
+    ("word kept after an update", word_kept, &["S8"]),
     ("evidence of another policy", evidence_of_another_policy, &["S8"]),
     ("request for changes overlooked", objections_overlooked, &["S7", "S8"]),
     ("every yes counts", every_yes_counts, &["S7"]),

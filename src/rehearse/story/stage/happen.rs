@@ -191,6 +191,7 @@ impl Stage {
             digest: Some(Digest::new(format!("sha256:{content}"))),
             marked_breaking: marks.breaking.is_some(),
             breaking: words.map(fact).into_iter().collect(),
+            blocks: Vec::new(),
             missing_values: Vec::new(),
             checks: Read::Known(Vec::new()),
             version,

@@ -1,0 +1,208 @@
+//! Steps that must not be taken (policy, section 2): by the file, by an annotation of the chart, or by a label
+//! on one of our pull requests, which keeps its release from the tiers above. What else stops a release is
+//! in `release`.
+
+use alloc::vec::Vec;
+
+use crate::constraint::Constraint;
+use crate::desk::Desk;
+use crate::ledger::{Entry, Labelled};
+use crate::model::Block;
+use crate::snapshot::{Pull, Read};
+use crate::{Reason, TierName, Version, release};
+
+/// Remembers labels: the hub shows closed pull requests for a while only.
+pub(crate) fn settle(desk: &mut Desk<'_>) {
+    let mut entries = Vec::new();
+    for pull in pulls(desk) {
+        let known = desk.page.labelled.iter().any(|known| known.pull == pull.number);
+        let plugin = desk.plugin().clone();
+        match (&pull.labelled, known, release_of(desk, pull)) {
+            (Read::Known(true), false, Some(version)) => {
+                let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: desk.now };
+                entries.push(Entry::Labelled { plugin, labelled });
+            }
+            (Read::Known(true), true, Some(version)) if !remembers(desk, pull, &version) => {
+                // It holds another release by now.
+                let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: desk.now };
+                entries.push(Entry::Unlabelled { plugin: plugin.clone(), pull: pull.number });
+                entries.push(Entry::Labelled { plugin, labelled });
+            }
+            (Read::Known(false), true, _) => entries.push(Entry::Unlabelled { plugin, pull: pull.number }),
+            (Read::Known(_) | Read::Unread(_), _, _) => {}
+        }
+    }
+    entries.into_iter().for_each(|entry| desk.record_entry(entry));
+}
+
+fn remembers(desk: &Desk<'_>, pull: &Pull, version: &Version) -> bool {
+    desk.page.labelled.iter().any(|known| known.pull == pull.number && known.version == *version)
+}
+
+fn pulls<'a>(desk: &Desk<'a>) -> impl Iterator<Item = &'a Pull> + use<'a> {
+    desk.facts.and_then(|facts| facts.pulls.known()).into_iter().flatten()
+}
+
+/// The release of a pull request; where somebody pushed to its branch, the one that it had.
+fn release_of(desk: &Desk<'_>, pull: &Pull) -> Option<Version> {
+    let waves = desk.page.tiers.get(&pull.tier).into_iter().flatten().rev();
+    let mut had = waves.filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number));
+    pull.version.clone().or_else(|| had.next().map(|wave| wave.version.clone()))
+}
+
+/// Why a step to a version must not be taken on this tier.
+pub(crate) fn blocked(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    by_the_file(desk, rung, version)
+        .or_else(|| by_its_chart(desk, rung, version))
+        .or_else(|| by_a_label(desk, rung, version))
+}
+
+/// A step that the file forbids, from anything that runs on this tier.
+fn by_the_file(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    desk.policy.blocks.iter().filter(|block| applies(desk, rung, block) && block.to.covers(version)).find_map(|block| {
+        let from = begins(desk, rung, version, block.from.as_ref())?;
+        let (why, fixed_in) = (block.why.clone(), block.fixed_in.clone());
+        Some(Reason::EdgeBlocked { from, to: version.clone(), why, fixed_in })
+    })
+}
+
+/// A step that the author of the release forbids.
+fn by_its_chart(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    let release = release::find(desk, version).ok()?;
+    release.blocks.iter().find_map(|block| {
+        let from = begins(desk, rung, version, block.from.as_ref())?;
+        Some(Reason::BlockedByChart { from, to: version.clone(), why: block.why.clone() })
+    })
+}
+
+/// Where such a step would begin on this tier: inside of nothing for a first install, or the version that
+/// runs there and is covered. None where nothing is.
+fn begins(desk: &Desk<'_>, rung: usize, to: &Version, from: Option<&Constraint>) -> Option<Option<Version>> {
+    let running = release::running(desk, desk.policy.tiers.get(rung)?);
+    let covered = |running: &&Version| *running < to && from.is_none_or(|from| from.covers(running));
+    if from.is_none() && running.is_empty() {
+        return Some(None);
+    }
+    running.iter().find(covered).cloned().map(Some)
+}
+
+/// A release whose pull request on a tier below has the label; one of which nobody knows whether it has.
+fn by_a_label(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    let known = desk.page.labelled.iter().find(|label| label.version == *version && is_above(desk, rung, &label.tier));
+    if let Some(Labelled { pull, tier, version, .. }) = known.cloned() {
+        return Some(Reason::BlockedByLabel { tier, version, pull });
+    }
+    let of_release = |pull: &&Pull| pull.version.as_ref() == Some(version) && is_above(desk, rung, &pull.tier);
+    pulls(desk).filter(of_release).find_map(|pull| match &pull.labelled {
+        Read::Known(_) => None,
+        Read::Unread(why) => {
+            Some(Reason::Unread { what: alloc::format!("the labels of {}", pull.number), why: why.clone() })
+        }
+    })
+}
+
+/// A block that names a tier is for the tiers above it; one that names an unknown tier is for all.
+fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
+    block.above.as_ref().is_none_or(|above| is_above(desk, rung, above))
+}
+
+fn is_above(desk: &Desk<'_>, rung: usize, tier: &TierName) -> bool {
+    desk.policy.tiers.iter().position(|known| known.name == *tier).is_none_or(|at| rung > at)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::PullNumber;
+    use crate::conveyor::tests::{doings, publish};
+    use crate::plan::{Gate, Verdict};
+    use crate::snapshot::{ChartBlock, PullState, Release, Snapshot};
+    use crate::testing::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    /// qa's merged pull request of 1.1.0, with this label or without.
+    fn merged(world: &mut Snapshot, labelled: Read<bool>) {
+        let state = PullState::Merged { at: ago(690), by: BOT.into(), commit: "bb".into() };
+        let below = Pull { number: PullNumber(3), tier: "qa".into(), state, labelled, ..pull() };
+        if let Read::Known(pulls) = &mut facts(world).pulls {
+            pulls.retain(|pull| pull.number != PullNumber(3));
+            pulls.push(below);
+        }
+    }
+
+    fn remember_all(world: &mut Snapshot) {
+        for record in crate::plan(world, noon()).entries {
+            match record.entry {
+                Entry::Labelled { .. } | Entry::Unlabelled { .. } => world.ledger.apply(&record.entry),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_label_keeps_a_release_from_the_tiers_above_until_it_goes() {
+        let close = "close bronze: 1.1.0 goes no further than qa while #3 has the label `coldframe/block`";
+        let mut world = ready();
+        merged(&mut world, Read::Known(true));
+        assert_eq!(doings(&world), [close]);
+        // The hub shows closed pull requests for a while only.
+        remember_all(&mut world);
+        edit(&mut world, |_| {});
+        if let Read::Known(pulls) = &mut facts(&mut world).pulls {
+            pulls.truncate(1);
+        }
+        assert_eq!(doings(&world), [close]);
+        merged(&mut world, Read::Unread("503".into()));
+        assert_eq!(doings(&world), [close]);
+        merged(&mut world, Read::Known(false));
+        assert_eq!(doings(&world), ["merge 1.1.0 on bronze"]);
+        remember_all(&mut world);
+        assert_eq!(world.ledger.plugins[&"app".into()].labelled, []);
+        // On its own tier it stops nothing, and nothing is known where the labels were not read.
+        let mut own = ready();
+        edit(&mut own, |pull| pull.labelled = Read::Known(true));
+        assert_eq!(doings(&own), ["merge 1.1.0 on bronze"]);
+        let mut unread = ready();
+        merged(&mut unread, Read::Unread("503".into()));
+        assert_eq!(doings(&unread), [""; 0]);
+        assert_eq!(says(&unread, Gate::Release).verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_pull_request_that_moves_takes_its_label_along() {
+        let mut world = ready();
+        merged(&mut world, Read::Known(true));
+        remember_all(&mut world);
+        if let Read::Known(pulls) = &mut facts(&mut world).pulls {
+            pulls[1].version = Some(version("1.2.0"));
+        }
+        assert_eq!(doings(&world), ["merge 1.1.0 on bronze"]);
+    }
+
+    #[test]
+    fn a_chart_blocks_steps_to_itself() {
+        let block = |from: Option<&str>| ChartBlock { from: from.map(|f| f.parse().unwrap()), why: "the CRD".into() };
+        for (from, running, stops) in
+            [(Some("<1.1"), "1.0.0", true), (Some("<1.0"), "1.0.0", false), (None, "1.0.0", true)]
+        {
+            let mut world = ready();
+            let blocked = Release { blocks: vec![block(from)], ..release("1.1.0") };
+            facts(&mut world).releases = Read::Known(vec![release("1.0.0"), blocked]);
+            facts(&mut world).base = Read::Known([place("qa", "1.1.0"), place("bronze", running)].into());
+            assert_eq!(!merges(&crate::plan(&world, noon())), stops, "{from:?}");
+            if stops {
+                assert_eq!(doings(&world), ["close bronze: its chart blocks the step from 1.0.0 to 1.1.0: the CRD"]);
+            }
+        }
+        // The newest that is not blocked is taken instead.
+        let mut world = ready();
+        publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+        let blocked = Release { blocks: vec![block(Some("<1.2"))], ..release("1.3.0") };
+        if let Read::Known(releases) = &mut facts(&mut world).releases {
+            releases.push(blocked);
+        }
+        assert_eq!(doings(&world).first().map(ToString::to_string).as_deref(), Some("open 1.2.0 on qa"));
+    }
+}

@@ -1,0 +1,303 @@
+//! `/coldframe force <why>`: somebody who may wants it merged now, without the missing approvals. The word
+//! stands for the deadline and its notices and for nothing else (design: `ovr` of the invariants): it is
+//! about this release, this tier and this head, and the deadline of the ledger stays what it is.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use jiff::Timestamp;
+
+use super::grace;
+use crate::desk::Desk;
+use crate::ledger::{ForceEvidence, Head, Purpose, Said, Wave};
+use crate::model::{Merge, Tier};
+use crate::plan::{Finding, Gate};
+use crate::snapshot::{Command, CommandKind, Pull, PullState, Read};
+use crate::{Reason, rollback};
+
+/// Waives the approvals where a word counts; says why where none does.
+pub(super) fn consider(
+    desk: &Desk<'_>,
+    tier: &Tier,
+    wave: &Wave,
+    pull: &Pull,
+    findings: &mut Vec<Finding>,
+) -> Option<ForceEvidence> {
+    let words = words(desk, pull);
+    let Some(word) = words.iter().find(|word| void(desk, tier, wave, pull, word).is_none()) else {
+        let why = words.last().and_then(|word| void(desk, tier, wave, pull, word));
+        say(findings, why);
+        return None;
+    };
+    let blocked = never(tier, wave).or_else(|| grace::blocker(desk, pull));
+    if let Some(why) = blocked {
+        let because = Reason::ForceWaits { by: word.by.clone(), why: Box::new(why) };
+        say(findings, Some(Finding::wait(Gate::Approvals, because)));
+        return None;
+    }
+    let CommandKind::Force { why } = &word.what else { return None };
+    let said = Said { by: word.by.clone(), at: word.at, why: why.clone() };
+    // The period runs on for whoever reads the ledger; nobody waits for its end any more.
+    findings.retain(|finding| finding.gate != Gate::Grace);
+    let because = Finding::pass(Gate::Grace, Reason::ForceSaid { by: said.by.clone(), why: said.why.clone() });
+    let evidence = grace::waive(desk, findings, said.at, because)?;
+    Some(ForceEvidence { said: Some(said), ..evidence })
+}
+
+/// The words of people who may say it, or of whom nobody knows whether they may; never our own.
+fn words<'a>(desk: &Desk<'_>, pull: &'a Pull) -> Vec<&'a Command> {
+    let counts = |command: &&Command| {
+        matches!(command.what, CommandKind::Force { .. })
+            && command.allowed != Read::Known(false)
+            && command.by != desk.snapshot.hub.bot
+    };
+    pull.commands.iter().filter(counts).collect()
+}
+
+/// Why a word does not count: its author's rights are not known, or it was said about another commit. Who
+/// wrote a commit of the branch forces nothing either: the head has to be the bot's own, on the base branch.
+fn void(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, word: &Command) -> Option<Finding> {
+    if let Read::Unread(why) = &word.allowed {
+        let what = alloc::format!("whether {} may force it", word.by);
+        return Some(Finding::unread(Gate::Approvals, &what, why));
+    }
+    // The hub's times have whole seconds.
+    let since = holds_since(desk, tier, wave, pull);
+    let about_it = since.is_some_and(|since| word.at.as_second() >= since.as_second());
+    let because = || Reason::ForceVoid { by: word.by.clone(), head: pull.head.clone() };
+    (!about_it).then(|| Finding::wait(Gate::Approvals, because()))
+}
+
+/// Since when the pull request holds the wave's commit for sure, by the hub's clock.
+fn holds_since(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Timestamp> {
+    if opened_with(desk, tier, wave, pull) {
+        return Some(pull.opened_at);
+    }
+    let shown = wave.shown.as_ref().filter(|shown| shown.commit == pull.head && is_current(wave, pull))?;
+    // In the second in which we saw it first it may have been said before.
+    Some(shown.at + jiff::SignedDuration::from_secs(1))
+}
+
+/// Whether the pull request was opened with the commit that it holds, and never held another one of ours.
+fn opened_with(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> bool {
+    let [head] = wave.heads.as_slice() else { return false };
+    let slack = desk.snapshot.hub.skew.abs().as_secs();
+    let mut others = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| *other != wave);
+    let had = |other: &Wave| other.pull.as_ref().is_some_and(|announced| announced.number == pull.number);
+    is_current(wave, pull) && pull.opened_at.as_second() + slack >= head.at.as_second() && !others.any(had)
+}
+
+fn is_current(wave: &Wave, pull: &Pull) -> bool {
+    wave.head().is_some_and(|head| head.commit == pull.head)
+}
+
+/// The commit of a wave when an older pull request is first seen to hold it.
+pub(crate) fn shown_late(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Head> {
+    let known = wave.shown.as_ref().is_some_and(|shown| shown.commit == pull.head);
+    let late = pull.state == PullState::Open && is_current(wave, pull) && !opened_with(desk, tier, wave, pull);
+    (late && !known).then(|| Head { commit: pull.head.clone(), at: desk.hub_now() })
+}
+
+/// What nobody's word forces: what the policy leaves to a person, a way back, and clusters that need not
+/// have it yet.
+fn never(tier: &Tier, wave: &Wave) -> Option<Reason> {
+    match &wave.part.purpose {
+        Purpose::RollBack { .. } | Purpose::Early => return Some(Reason::NeverForced),
+        Purpose::Promotion | Purpose::CatchUp => {}
+    }
+    match rollback::rule(tier, wave) {
+        Merge::Manual => Some(Reason::ManualMerge),
+        Merge::Automatic | Merge::Approved => None,
+    }
+}
+
+/// Puts it beside what is said about the approvals.
+fn say(findings: &mut Vec<Finding>, what: Option<Finding>) {
+    let at = findings.iter().position(|finding| finding.gate == Gate::Approvals);
+    if let (Some(at), Some(what)) = (at, what) {
+        findings.insert(at + 1, what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::*;
+    use crate::ledger::{Announced, Change, Failed, Grace, Landed, Merging};
+    use crate::model::MergeRule;
+    use crate::plan::{Action, Verdict};
+    use crate::snapshot::{
+        CheckState, LedgerGuard, LedgerState, Mergeable, Release, RequiredCheck, Review, ReviewVerdict, Snapshot,
+    };
+    use crate::testing::*;
+    use alloc::string::{String, ToString};
+    use alloc::vec;
+    use jiff::SignedDuration;
+
+    fn word(minutes: i64) -> Command {
+        let what = CommandKind::Force { why: "an outage".into() };
+        Command { by: "maria".into(), at: ago(minutes), what, allowed: Read::Known(true) }
+    }
+
+    /// Nobody has approved 1.1.0 on bronze, the file has no force, and maria wants it merged.
+    fn asked() -> Snapshot {
+        let mut world = unapproved();
+        bronze(&mut world).force = None;
+        edit(&mut world, |pull| pull.commands.push(word(5)));
+        world
+    }
+
+    fn change(world: &mut Snapshot, change: impl FnOnce(&mut Command)) {
+        edit(world, |pull| change(&mut pull.commands[0]));
+    }
+
+    fn forced(world: &Snapshot) -> Option<ForceEvidence> {
+        crate::plan(world, noon()).actions.into_iter().find_map(|action| match action {
+            Action::Merge { forced, .. } => forced,
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn a_word_stands_for_the_deadline() {
+        let evidence = forced(&asked()).expect("it merges");
+        let said = evidence.said.as_ref().expect("said");
+        assert_eq!((said.by.as_str(), said.at, said.why.as_str()), ("maria", ago(5), "an outage"));
+        assert_eq!((evidence.deadline, evidence.notices.len()), (None, 0));
+        assert!(evidence.waived.contains("@acme/platform"), "{}", evidence.waived);
+        assert!(matches!(says(&asked(), Gate::Approvals).verdict, Verdict::Waived { .. }));
+        // A grace period that runs stays what it is, and is not what merges.
+        let mut running = asked();
+        let later = noon() + SignedDuration::from_hours(9);
+        bronze(&mut running).force = unapproved().policy.plugins[0].tiers[1].force.clone();
+        remember(&mut running, Change::Grace(Grace { since: ago(30), deadline: later, notices: Vec::new() }));
+        let plan = crate::plan(&running, noon());
+        let wave = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));
+        assert!(merges(&plan) && forced(&running).is_some_and(|evidence| evidence.said.is_some()));
+    }
+
+    /// Each condition that is taken away leaves nothing that is forced.
+    #[test]
+    fn everything_else_that_force_needs_is_needed() {
+        type Case = (&'static str, fn(&mut Snapshot));
+        let cases: [Case; 28] = [
+            ("nobody said so", |w| edit(w, |pull| pull.commands.clear())),
+            ("who may not", |w| change(w, |said| said.allowed = Read::Known(false))),
+            ("whose rights are not known", |w| change(w, |said| said.allowed = Read::Unread("503".into()))),
+            ("the bot itself", |w| change(w, |said| said.by = BOT.into())),
+            ("before the pull request was there", |w| change(w, |said| said.at = ago(31))),
+            ("somebody objects", |w| {
+                edit(w, |pull| {
+                    pull.reviews = vec![Review { verdict: ReviewVerdict::ChangesRequested, ..approval("noor") }]
+                })
+            }),
+            ("a draft", |w| edit(w, |pull| pull.draft = true)),
+            ("edited", |w| edit(w, |pull| pull.head = "eeeeeeeeee".into())),
+            ("a red check", |w| {
+                edit(w, |pull| {
+                    pull.checks = Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Failure }])
+                })
+            }),
+            ("checks that could not be read", |w| edit(w, |pull| pull.checks = Read::Unread("503".into()))),
+            ("mergeability unknown", |w| edit(w, |pull| pull.mergeable = Mergeable::Unknown)),
+            ("held", |w| {
+                let what = CommandKind::Hold { why: String::new() };
+                edit(w, |pull| pull.commands.push(Command { what, ..word(1) }));
+            }),
+            ("a freeze", freeze_all),
+            ("outside the window", |w| {
+                bronze(w).windows = Some(crate::window::Windows {
+                    open: vec![crate::window::Range { days: vec![1], from: 0, to: 60 }],
+                    ..crate::window::Windows::always(jiff::tz::TimeZone::UTC)
+                })
+            }),
+            ("the newest policy file has errors", |w| w.policy_problem = Some("line 3".into())),
+            ("others can push the ledger", |w| {
+                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) }
+            }),
+            ("nobody knows who can", |w| {
+                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Unread("403".into()) }
+            }),
+            ("the clocks differ", |w| w.hub.skew = SignedDuration::from_secs(31)),
+            ("no bypassing App", |w| w.hub.bypass = false),
+            ("breaking and not acknowledged", |w| {
+                facts(w).releases = Read::Known(vec![Release { marked_breaking: true, ..release("1.1.0") }])
+            }),
+            ("other content under this version", |w| {
+                let digest = Some("sha256:22".into());
+                facts(w).releases = Read::Known(vec![Release { digest, ..release("1.1.0") }]);
+            }),
+            ("people were told less than `announce` ago", |w| bronze(w).announce = SignedDuration::from_mins(31)),
+            ("a manual tier", |w| bronze(w).merge = MergeRule::all(Merge::Manual)),
+            ("the tier below has not finished it", |w| below(w).finished = None),
+            ("the tier below found it wanting", |w| {
+                below(w).failed = Some(Failed { at: ago(1), why: Reason::NotLanded })
+            }),
+            ("the cap of clusters", |w| {
+                w.policy.limits.clusters_per_hour = Some(1);
+                let landed = Landed { at: ago(5), commit: None, by: None };
+                for change in [
+                    Change::Found { members: vec!["x".into()], digest: None, landed },
+                    Change::Merging(Merging { head: "ff".into(), at: ago(5), forced: None }),
+                ] {
+                    let (plugin, tier, version) = ("dns".into(), "qa".into(), version("3.0.0"));
+                    w.ledger.apply(&crate::Entry::Wave { plugin, tier, version, change });
+                }
+            }),
+            ("clusters ahead of their tier", |w| wave(w).part.purpose = Purpose::Early),
+            ("said of another commit", |w| wave(w).heads.insert(0, Head { commit: "99".into(), at: ago(31) })),
+        ];
+        for (name, change) in cases {
+            let mut world = asked();
+            assert!(merges(&crate::plan(&world, noon())));
+            change(&mut world);
+            assert!(!merges(&crate::plan(&world, noon())), "{name}");
+        }
+    }
+
+    fn wave(world: &mut Snapshot) -> &mut Wave {
+        let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+        page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave")
+    }
+
+    /// 1.1.0 on qa.
+    fn below(world: &mut Snapshot) -> &mut Wave {
+        let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+        page.tiers.get_mut(&"qa".into()).expect("qa").last_mut().expect("a wave")
+    }
+
+    /// The pull request was moved from 1.0.5 to 1.1.0; only what was said after it was seen to hold that counts.
+    #[test]
+    fn a_moved_pull_request_voids_what_was_said() {
+        let moved = |shown: Option<i64>| {
+            let mut world = asked();
+            let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+            let waves = page.tiers.get_mut(&"bronze".into()).expect("bronze");
+            let mut older = waves.last().expect("a wave").clone();
+            older.version = version("1.0.5");
+            older.superseded = Some(crate::ledger::Superseded { at: ago(8), by: version("1.1.0") });
+            older.pull = Some(Announced { number: crate::PullNumber(7), at: ago(30) });
+            waves.insert(1, older);
+            wave(&mut world).shown = shown.map(|minutes| Head { commit: "aaaaaaaaaa".into(), at: ago(minutes) });
+            world
+        };
+        let seen_now = |world: &Snapshot| {
+            let entries = crate::plan(world, noon()).entries;
+            entries.iter().any(|record| record.entry.to_string().ends_with("on bronze: its pull request holds aaaaaaa"))
+        };
+        let said = |world: &Snapshot| {
+            let plan = crate::plan(world, noon());
+            let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze").clone();
+            let void = bronze.findings.iter().any(|finding| matches!(finding.because, Reason::ForceVoid { .. }));
+            (merges(&plan), void)
+        };
+        assert!(seen_now(&moved(None)), "the look that first shows it");
+        assert_eq!(said(&moved(None)), (false, true));
+        assert!(!seen_now(&moved(Some(6))));
+        assert_eq!(said(&moved(Some(6))), (true, false));
+        assert_eq!(said(&moved(Some(5))), (false, true), "in that very second");
+        assert_eq!(said(&moved(Some(4))), (false, true));
+        assert!(!seen_now(&asked()), "opened with it");
+    }
+}

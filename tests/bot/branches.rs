@@ -1,0 +1,74 @@
+//! A tier whose places lie on a branch of its own.
+
+use coldframe::demo::github::{Protection, PullView};
+use coldframe::demo::story::fleet::manifest_path;
+use decide::PluginLedger;
+
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
+
+const OWNER: &str = "maria";
+const OTHER: &str = "vera";
+const PLUGIN: &str = "cert-manager";
+
+/// A branch like the default one, on which owners have to agree.
+fn branch(stage: &Stage, name: &str) {
+    let github = stage.world.github();
+    github.push_file(REPOSITORY, name, OTHER, "EDGE.md", "bronze pulls from here", "A branch for bronze").unwrap();
+    let rule = Protection { require_code_owner_reviews: true, dismiss_stale: true, ..Protection::default() };
+    github.protect(REPOSITORY, name, rule).unwrap();
+}
+
+fn open(stage: &Stage) -> Option<PullView> {
+    stage.pull(PLUGIN, "bronze").filter(is_open)
+}
+
+fn runs(stage: &Stage, branch: &str) -> bool {
+    let path = manifest_path("bronze", "bronze-eu", PLUGIN);
+    stage.world.github().file(REPOSITORY, branch, &path).unwrap().unwrap().contains("version: 1.15.0")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_climbs_on_its_own_branch() {
+    let stage = Stage::set().await;
+    branch(&stage, "edge");
+    stage.give("bronze", "branch: edge");
+    stage.give("silver", "branch: nowhere");
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", open).await;
+    assert_eq!(pull.base, "edge");
+    assert!(stage.pull(PLUGIN, "qa").is_some_and(|below| below.base == "main"));
+    stage
+        .never(5, "nobody has approved it", |stage| stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull)))
+        .await;
+    stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
+    stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+    assert!(runs(&stage, "edge") && !runs(&stage, "main"));
+    let landed = |stage: &Stage| {
+        let page = stage.world.github().file(REPOSITORY, "coldframe-ledger", "plugins/cert-manager.yaml").unwrap()?;
+        let page: PluginLedger = serde_yaml::from_str(&page).unwrap();
+        page.wave(&"bronze".into(), &"1.15.0".parse().unwrap())?.landed.clone()
+    };
+    let landed = stage.until("its landing is proved there", landed).await;
+    assert!(landed.commit.is_some(), "{landed:?}");
+    drop(bot);
+    let told = stage.command(&["explain", PLUGIN, "silver"]).output().unwrap();
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("the branch `nowhere` does not exist"), "{told}");
+    assert!(stage.pull(PLUGIN, "silver").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_follows_its_tier_to_another_branch() {
+    let stage = Stage::set().await;
+    branch(&stage, "edge");
+    stage.give("bronze", "branch: edge");
+    let _bot = stage.serve();
+    let first = stage.until("bronze opens", open).await;
+    assert_eq!(first.base, "edge");
+    stage.edit_policy("    branch: edge\n", "");
+    let second = stage.until("another one opens", |stage| open(stage).filter(|pull| pull.number != first.number)).await;
+    assert_eq!(second.base, "main");
+    stage.world.github().approve(REPOSITORY, second.number, OWNER).unwrap();
+    stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+    assert!(runs(&stage, "main") && !runs(&stage, "edge"));
+}
