@@ -99,10 +99,16 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
     pulls.iter().rfind(|pull| pull.number == number && !by_us(pull)).copied()
 }
 
+/// How much our clock may have been ahead of the hub's when an intent was written.
+const CLOCKS: SignedDuration = SignedDuration::from_hours(1);
+
 /// The open pull request of the tier, where the wave knows none and no other wave says it is its own. What
-/// its head was and when it was opened by whose clock, a ledger that was rolled back may not tell.
+/// its head was a ledger that was rolled back may not tell, and the hub's clock is not ours.
 fn unclaimed<'a>(desk: &Desk<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull> {
     let pull = desk.open_pull(&tier.name).filter(|_| wave.pull.is_none())?;
+    if pull.opened_at + CLOCKS < wave.begun {
+        return None;
+    }
     let claims = |wave: &Wave| wave.pull.as_ref().is_some_and(|known| known.number == pull.number);
     let claimed = desk.page.tiers.get(&tier.name).into_iter().flatten().any(claims);
     (!claimed).then_some(pull)

@@ -4,7 +4,8 @@
 use decide::ledger::Wave;
 use decide::plan::{Action, Plan};
 use decide::snapshot::{
-    CommandKind, Health, LedgerGuard, LedgerState, Mergeable, PluginFacts, Pull, PullState, Read, Reading, Snapshot,
+    CheckState, CommandKind, Health, LedgerGuard, LedgerState, Mergeable, PluginFacts, Pull, PullState, Read, Reading,
+    Snapshot,
 };
 use decide::{Clusters, PullNumber, Version};
 use jiff::{SignedDuration, Timestamp};
@@ -314,6 +315,25 @@ fn failures_forgotten(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// A run that is on its way is as good as one that has succeeded.
+fn runs_end_at_once(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for facts in snapshot.plugins.values_mut() {
+            if let Read::Known(runs) = &mut facts.runs {
+                runs.iter_mut().for_each(|run| run.state = CheckState::Success);
+            }
+        }
+    })
+}
+
+/// Neither the ledger nor the hub is asked whether a workflow was dispatched.
+fn dispatches_forgotten(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        waves(snapshot).for_each(|wave| wave.verifications.clear());
+        snapshot.plugins.values_mut().for_each(|facts| facts.runs = Read::Known(Vec::new()));
+    })
+}
+
 pub const BUGS: &[Bug] = &[
     ("version proof dropped", version_proof_dropped, &["S1"]),
     ("every state is healthy", all_is_healthy, &["S1"]),
@@ -335,4 +355,6 @@ pub const BUGS: &[Bug] = &[
     ("members recomputed after opening", members_recomputed, &["S4", "S1"]),
     ("newest instead of newest finished", newest_not_newest_finished, &["S1"]),
     ("failures are forgotten", failures_forgotten, &["S1"]),
+    ("a run is not waited for", runs_end_at_once, &["P3"]),
+    ("dispatches are forgotten", dispatches_forgotten, &["S15"]),
 ];
