@@ -99,7 +99,7 @@ impl World {
 }
 
 /// Releases of a storm.
-const STORM: i32 = 40;
+const STORM: i32 = 16;
 
 /// How long a climb may take in the calm, where no window is ever closed.
 fn climb(world: &World, plugin: &PluginPolicy) -> SignedDuration {

@@ -53,7 +53,7 @@ fn storm(scenario: &Scenario) -> bool {
         !windows && plugin.after.is_empty() && plugin.next != Next::Restart
     };
     let open = policy.windows.is_none() && policy.operator_windows.is_none() && policy.plugins.iter().all(free);
-    open && scenario.mode == Mode::Answered && Rng::fate(scenario.seed, &["storm"]).chance(25)
+    open && scenario.mode == Mode::Answered && Rng::fate(scenario.seed, &["storm"]).chance(8)
 }
 
 /// What has to name releases, and what happens; once all else is drawn.

@@ -353,10 +353,11 @@ fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>
             let running = readings.of(&name).first()?.fact.running.as_ref().map(plain)?;
             Some((Some(name), running))
         };
-        // Whom it has is known from the look before, where the inventory does not answer.
-        let known = shown.clusters.known().is_some();
-        let members = if known { soak::selected(world, shown, spot) } else { world.members(&spot.1) };
-        return members.into_iter().map(says).collect();
+        let here = match shown.clusters.known() {
+            Some(_) => soak::selected(world, shown, spot),
+            None => world.members(&spot.1),
+        };
+        return here.into_iter().map(says).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {

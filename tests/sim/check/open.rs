@@ -47,11 +47,14 @@ impl Watch {
         self.respects_no(world, shown, &spot, &version);
         self.leaves_failed_alone(world, kept, &spot, &version);
         self.keeps_digest(world, shown, &spot, &version);
-        self.is_accepted(world, shown, &spot, &version);
+        let again = anew(world, &version, proposal, moved);
+        if !again {
+            self.is_accepted(world, shown, &spot, &version);
+        }
         if back.is_none() {
             self.no_downgrade(world, shown, &spot, &version, &proposal.members);
         }
-        if !anew(world, &version, proposal, moved) {
+        if !again {
             self.earlier_slices_are_healthy(world, shown, &spot, &version, &proposal.part, "opens");
         }
         self.fixes_members(world, kept, shown, proposal, moved);

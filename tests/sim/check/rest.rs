@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use decide::model::{Empty, Next, Step, Strategy};
-use decide::plan::{Plan, WaveState};
+use decide::plan::{Finding, Plan, WaveState};
+use decide::{PluginName, Reason};
 use jiff::SignedDuration;
 
 use super::{Watch, slices};
@@ -41,6 +42,7 @@ impl Watch {
     pub fn arrives(&mut self, world: &mut World, plan: &Plan) {
         let mut missing = Vec::new();
         let mut waiting = BTreeSet::new();
+        let stuck = too_large(world, plan);
         for plugin in world.policy.plugins.clone() {
             let newest = world.accepted(&plugin.name).into_iter().max();
             if newest.is_none() {
@@ -64,9 +66,16 @@ impl Watch {
                 let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
                 let mut blockers = here().filter_map(|wave| wave.blocker());
                 let asked = blockers.any(|finding| finding.because.unblock().is_some());
-                // A tier waits for people, or for a tier below that does.
+                // A tier waits for people, or for a tier below that does, or for a plugin that waits itself.
                 let silent = world.scenario.mode == Mode::Silent && asked;
-                if silent || waiting.contains(&plugin.name) {
+                let others = here().flat_map(|wave| &wave.findings).any(|finding| match &finding.because {
+                    Reason::AfterUnfinished { plugin, .. } | Reason::AfterVersion { plugin, .. } => {
+                        stuck.contains(plugin) || waiting.contains(plugin)
+                    }
+                    Reason::OpenPullLimit { .. } => !stuck.is_empty(),
+                    _ => false,
+                });
+                if silent || others || stuck.contains(&plugin.name) || waiting.contains(&plugin.name) {
                     waiting.insert(plugin.name.clone());
                     continue;
                 }
@@ -119,6 +128,17 @@ impl Watch {
         let storm = world.storm_ends.map_or(SignedDuration::ZERO, |ends| ends.duration_since(world.scenario.calm));
         tiers.max().unwrap_or_default() * climbs + SignedDuration::from_hours(48) + cooldown + storm
     }
+}
+
+/// Plugins of which a tier grew beyond the hourly cap of clusters: it waits for whoever edits the file.
+fn too_large(world: &World, plan: &Plan) -> BTreeSet<PluginName> {
+    let cap = world.policy.limits.clusters_per_hour;
+    let large = |finding: &Finding| match finding.because {
+        Reason::WaveAboveLimit { members, limit } => cap == Some(limit) && members > limit,
+        _ => false,
+    };
+    let large = plan.waves.iter().filter(|wave| wave.findings.iter().any(large));
+    large.map(|wave| wave.plugin.clone()).collect()
 }
 
 /// How long a step of a canary may wait at most: a word is given within a day.
