@@ -82,8 +82,8 @@ impl Watch {
     fn missing(&self, world: &mut World, kept: &Kept, shown: &Snapshot, number: u64) -> Vec<String> {
         let pull = world.pulls.iter().find(|pull| pull.number == number).unwrap();
         let (spot, version, head) = (pull.spot.clone(), pull.bot_version.clone(), pull.head.clone());
-        // People are told anew when another release comes into it.
-        let told = pull.bot_wrote_at;
+        // Of what was moved to another release people are told anew.
+        let lately = world.now < pull.bot_wrote_at + world.tier(&spot).announce;
         let seen = super::pull_of(shown, &spot.0, number).filter(|seen| seen.state == PullState::Open);
         let Some(seen) = seen.filter(|seen| seen.head.as_str() == head).cloned() else {
             return vec!["it was not shown".to_string()];
@@ -95,12 +95,12 @@ impl Watch {
         let mut trial = Watch { outages: self.outages.clone(), changed: self.changed.clone(), ..Watch::default() };
         let diarist = std::mem::replace(&mut world.diarist, false);
         trial.may_merge(world, (kept, shown), (&spot, &version), &seen, (&part, &members), None);
+        if lately {
+            trial.broken.push("P3 merges what people were not told of".to_string());
+        }
         trial.comes_after(world, kept, shown, &spot, &version);
         if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
             trial.broken.push("it is larger than the cap".to_string());
-        }
-        if world.now < told + world.tier(&spot).announce {
-            trial.broken.push("P3 merges too soon after people were told".to_string());
         }
         let red = |check: &RequiredCheck| check.state != CheckState::Success;
         if seen.checks.known().is_none_or(|all| all.iter().any(red)) {
