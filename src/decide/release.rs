@@ -14,7 +14,16 @@ use crate::{Digest, Reason, Version, blocks, expiry, rollback};
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
 /// what may pass: a release that a person refused stays refused while the source does not list it.
 pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    let why = unaccepted(desk, rung, version);
+    stop(desk, rung, version, unaccepted(desk, rung, version))
+}
+
+/// The same for a version that ran here before and shall come back: the checks of its commit were asked
+/// when it came, or nobody asked for them yet.
+pub(crate) fn stopped_on_its_way_back(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    stop(desk, rung, version, unfit(desk, rung, version))
+}
+
+fn stop(desk: &Desk<'_>, rung: usize, version: &Version, why: Option<Reason>) -> Option<Reason> {
     if why.as_ref().is_some_and(is_final) {
         return why;
     }
@@ -29,6 +38,11 @@ pub(crate) fn is_final(why: &Reason) -> bool {
 
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+    unfit(desk, rung, version).or_else(|| unchecked(desk, find(desk, version).ok()?))
+}
+
+/// The same without the checks of the releasing commit.
+fn unfit(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
     let tier = desk.policy.tiers.get(rung)?;
     if let Some(why) = outside(desk, tier, version)
         .or_else(|| expiry::refused(desk, version))
@@ -46,7 +60,7 @@ pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Opt
     {
         return Some(Reason::DigestChanged { version: version.clone(), pinned, found });
     }
-    same_content(desk, tier, version).or_else(|| unchecked(desk, release))
+    same_content(desk, tier, version)
 }
 
 /// Outside a constraint, or a pre-release that nobody asked for.

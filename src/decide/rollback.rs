@@ -93,7 +93,7 @@ fn obstacle(desk: &Desk<'_>, rung: usize, failed: &Wave) -> Option<Reason> {
         return Some(no);
     }
     // Both have to be listed: what is marked as breaking between them is not known otherwise.
-    let why = release::stopped(desk, rung, &before)
+    let why = release::stopped_on_its_way_back(desk, rung, &before)
         .or_else(|| release::find(desk, &failed.version).err().map(|why| *why))
         .or_else(|| unproved(desk, &before));
     if why.is_some() {

@@ -114,7 +114,8 @@ fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
 /// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
 fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[rung];
-    let Some(next) = slice::following(desk, tier, wave) else {
+    // A tier that follows releases by itself since brings the others there, too.
+    let Some(next) = slice::following(desk, tier, wave).filter(|_| !tier.follows) else {
         report::landed(desk, rung, wave);
         return;
     };

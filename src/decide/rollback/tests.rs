@@ -246,6 +246,14 @@ fn a_hotfix_does_not_move_it_and_a_release_that_is_not_listed_makes_it_wait() {
     assert!(matches!(plan.actions[..], [Action::Close { pull: PullNumber(8), .. }]), "{:?}", plan.actions);
 }
 
+/// The file asks for checks since: what ran before came without them, and comes back without them.
+#[test]
+fn checks_are_for_what_is_new() {
+    let mut world = failing();
+    world.policy.plugins[0].checks = vec!["e2e".into()];
+    assert_eq!(opens(&world).map(|proposal| proposal.to), Some(version("1.0.0")));
+}
+
 /// What was taken back once and runs again, a person has put there.
 #[test]
 fn what_a_person_brings_back_stays() {

@@ -160,7 +160,9 @@ impl Watch {
             world.release(&spot.0, version).filter(|_| pinned).map(|release| release.first_digest.clone())
         };
         let newer = running.iter().max().is_some_and(|highest| highest < version);
-        let retagged = world.release(&spot.0, version).is_some_and(|release| release.retagged);
+        // What was published again before the bot first saw it has other content for the bot.
+        let again = |version: &Version| world.release(&spot.0, version).is_some_and(|release| release.retagged);
+        let retagged = again(version) || running.iter().any(again);
         // Beside a pinned cluster with other content it is not all the same.
         let pinned = !policy.pins.is_empty();
         let own = digest(version);

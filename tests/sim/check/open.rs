@@ -122,11 +122,12 @@ impl Watch {
         // After a lost ledger the climb may begin anew, with those who are there now.
         let mut anew: Vec<ClusterName> = selected_now.iter().filter(of_slice).cloned().collect();
         anew.sort();
-        if proposed != wanted && (world.losses == 0 || proposed != anew) {
+        let begins_anew = world.losses > 0 && proposed == anew;
+        if proposed != wanted && !begins_anew {
             let what = format!("S4 {} {} on {} is for {:?}, not {wanted:?}", spot.0, key.1, spot.1, proposal.members);
             self.fails(world, what);
         }
-        kept.members.insert(key, all);
+        kept.members.insert(key, if proposed == wanted { all } else { selected_now });
     }
 
     /// S3 (and S15): one pull request for a plugin and a tier, and one opening for each release.

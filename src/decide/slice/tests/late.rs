@@ -229,6 +229,15 @@ fn who_joins_a_tier_that_follows_gets_no_pull_request() {
     assert!(opened(&crate::plan(&world, noon())).is_some());
 }
 
+#[test]
+fn a_tier_that_follows_since_gets_no_later_slice() {
+    let mut world = one_of_three();
+    world.policy.plugins[0].tiers.remove(0);
+    assert!(opened(&crate::plan(&world, noon())).is_some());
+    world.policy.plugins[0].tiers[0].follows = true;
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+}
+
 /// Its pull request was merged, and the cluster left before anybody looked: nothing was taken off again.
 #[test]
 fn a_merged_slice_whose_cluster_has_left_has_not_failed() {
