@@ -9,9 +9,10 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::desk::Desk;
+use crate::gate::window;
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Expiry, Force, Tier};
-use crate::plan::{Finding, Gate};
+use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::Place;
 use crate::{Reason, Version, release, rollback};
 
@@ -105,6 +106,21 @@ pub(crate) fn refused(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
 fn deprecated(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
     let deprecated = desk.policy.deprecated.as_ref().filter(|deprecated| deprecated.covers(version))?;
     Some(Reason::Deprecated { version: version.clone(), versions: deprecated.as_str().to_string() })
+}
+
+/// What has expired is left one consecutive stop a window (policy, section 6): where another release was
+/// forced on this tier in the window that is open now, the next one waits for the next window.
+pub(crate) fn one_stop(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Finding> {
+    pressing(desk, tier, wave, since)?;
+    let others = desk.page.tiers.get(&tier.name)?.iter().filter(|other| other.version != wave.version);
+    let forced = |other: &Wave| {
+        let merging = other.merging.as_ref().filter(|merging| merging.forced.is_some() && other.landed.is_some())?;
+        Some((merging.at, other.version.clone()))
+    };
+    let (at, version) = others.filter_map(forced).max()?;
+    let (closes, until) = window::after(desk, tier, at)?;
+    let because = Reason::OneStopAWindow { version };
+    (desk.now < closes).then(|| Finding::new(Gate::Grace, Verdict::Wait { until }, because))
 }
 
 /// Says on an open wave why its clusters must leave what they run.

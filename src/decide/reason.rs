@@ -141,6 +141,7 @@ pub enum Reason {
     GraceRunning { deadline: Timestamp },
     GraceOver { deadline: Timestamp },
     ForceBlocked { by: Box<Reason> },
+    OneStopAWindow { version: Version },
     ForceSaid { by: Person, why: String },
     ForceWaits { by: Person, why: Box<Reason> },
     ForceVoid { by: Person, head: Sha },
@@ -365,6 +366,9 @@ impl fmt::Display for Reason {
             Self::NeverForced => "rollbacks and clusters that are ahead of their tier are never forced".to_string(),
             Self::LedgerOpen { why } => {
                 format!("force is off: others than the bots can push the ledger branch ({why})")
+            }
+            Self::OneStopAWindow { version } => {
+                format!("{version} was forced in this window already; what has expired is left one stop a window")
             }
             Self::ClockSkew { skew } => {
                 format!("force is off: our clock and the hub's differ by {}", spell(skew.abs()))

@@ -76,6 +76,9 @@ impl World {
         } else {
             for plugin in self.policy.plugins.clone() {
                 let first = self.storm[&plugin.name].clone();
+                if !self.accepted(&plugin.name).iter().any(|version| *version >= first) {
+                    continue; // the file refuses all of them
+                }
                 for tier in &plugin.tiers {
                     let spot = (plugin.name.clone(), tier.name.clone());
                     let ahead = |name: &ClusterName| {

@@ -154,3 +154,39 @@ fn what_people_should_leave_is_not_taken_and_is_said() {
     });
     assert!(said.contains(&"1.0.0 is deprecated (`1.x`)".into()), "{said:?}");
 }
+
+/// 1.0.0 came by force two hours ago, in the window of the day, and has expired by now, too.
+#[test]
+fn one_stop_a_window() {
+    use crate::ledger::{ForceEvidence, Landed, Merging};
+    use crate::window::{Range, Windows};
+    let world = |by_force: bool| {
+        let mut world = told();
+        expire(&mut world, "<1.1", 1);
+        let open = vec![Range { days: (1..=7).collect(), from: 6 * 60, to: 22 * 60 }];
+        bronze(&mut world).windows = Some(Windows { open, ..Windows::always(jiff::tz::TimeZone::UTC) });
+        let evidence = ForceEvidence {
+            deadline: None,
+            said: None,
+            notices: Vec::new(),
+            held: Vec::new(),
+            waived: String::new(),
+            policy: "cc".into(),
+        };
+        let merging = Merging { head: "dd".into(), at: ago(120), forced: Some(evidence).filter(|_| by_force) };
+        let landed = Landed { at: ago(120), commit: None, by: None };
+        let begun = Wave::begun(version("1.0.0"), vec!["bronze-1".into()].into(), ago(200));
+        let wave = Wave { merging: Some(merging), landed: Some(landed), finished: Some(ago(90)), ..begun };
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
+        waves.retain(|wave| wave.version != version("1.0.0"));
+        waves.insert(0, wave);
+        world
+    };
+    assert!(forced(&world(false)), "what came with approvals is no stop of ours");
+    let mut again = world(true);
+    assert!(!forced(&again));
+    assert!(says(&again, Gate::Grace).because.to_string().contains("1.0.0 was forced in this window already"));
+    bronze(&mut again).windows = None;
+    assert!(forced(&again), "where no window closes there is none to wait for");
+}

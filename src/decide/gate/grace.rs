@@ -97,6 +97,10 @@ fn when_over(
         findings.push(Finding::wait(Gate::Grace, Reason::ForceBlocked { by: Box::new(by) }));
         return None;
     }
+    if let Some(finding) = expiry::one_stop(desk, tier, wave, grace.since) {
+        findings.push(finding);
+        return None;
+    }
     let over = Finding::pass(Gate::Grace, Reason::GraceOver { deadline: grace.deadline });
     let evidence = waive(desk, findings, grace.deadline, over)?;
     Some(ForceEvidence { deadline: Some(grace.deadline), notices: grace.notices.clone(), ..evidence })

@@ -3,6 +3,8 @@
 
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
+
 use crate::Reason;
 use crate::desk::Desk;
 use crate::model::Tier;
@@ -11,16 +13,25 @@ use crate::reason::Scope;
 use crate::window::{Windows, all_open};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
+    among(desk, &of(desk, tier))
+}
+
+fn of<'a>(desk: &Desk<'a>, tier: &'a Tier) -> [(Scope, Option<&'a Windows>); 4] {
     let policy = &desk.snapshot.policy;
-    among(
-        desk,
-        &[
-            (Scope::Operator, policy.operator_windows.as_ref()),
-            (Scope::File, policy.windows.as_ref()),
-            (Scope::Tier, tier.windows.as_ref()),
-            (Scope::Plugin, desk.policy.windows.as_ref()),
-        ],
-    )
+    [
+        (Scope::Operator, policy.operator_windows.as_ref()),
+        (Scope::File, policy.windows.as_ref()),
+        (Scope::Tier, tier.windows.as_ref()),
+        (Scope::Plugin, desk.policy.windows.as_ref()),
+    ]
+}
+
+/// When the window ends in which something happened at `at`, and when the next one opens, if that is known.
+/// None where windows never close, or one was closed then.
+pub(crate) fn after(desk: &Desk<'_>, tier: &Tier, at: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
+    let every: Vec<&Windows> = of(desk, tier).into_iter().filter_map(|(_, windows)| windows).collect();
+    let closes = every.iter().filter_map(|windows| windows.closes(at)).min()?;
+    Some((closes, all_open(&every, closes)))
 }
 
 /// The windows of the operator alone.

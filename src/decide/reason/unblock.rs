@@ -89,6 +89,7 @@ impl Reason {
             Self::LedgerOpen { .. } => {
                 "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
             }
+            Self::OneStopAWindow { .. } => "time, in the next window; or an approval".to_string(),
             Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
             Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
             Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
