@@ -338,12 +338,13 @@ fn judge(asked: &Question, order: &Order, cluster: &ClusterName, rows: &[Row], n
 fn judge_row(asked: &Question, order: &Order, cluster: &ClusterName, row: &Row, now: Timestamp) -> MemberState {
     let fact = row.fact.as_ref();
     let says = |what: &str| trouble(cluster, what, &fact.evidence, row.since());
-    // Freshness of the look itself: what was read before landing, or long ago, says nothing.
+    // Freshness of the look itself: what was read before landing, or long ago, says nothing. Who answered just
+    // before it landed is about to answer again, which is no silence that `maxUnknown` could tolerate.
     if row.observed_at() + asked.max_age < now {
         return MemberState::Unknown(says("not read lately"));
     }
     if row.observed_at() < order.since {
-        return MemberState::Unknown(says("not read since it landed"));
+        return MemberState::Progressing(says("not read since it landed"));
     }
     let proven = order.is_proved(fact);
     match fact.health {

@@ -161,7 +161,7 @@ mod tests {
     /// Worlds that once broke something. The first: what soaked under a tier that waits for a cap rang no bell.
     /// Then openings that were cut off and counted twice or not at all, climbs that began anew in the books of an
     /// old one, rollbacks of what a person had put back, openings that were given up and opened again.
-    const ONCE_BROKEN: [u64; 16] = [
+    const ONCE_BROKEN: [u64; 17] = [
         1_795_279_113_051,
         41_022,
         41_096,
@@ -178,6 +178,7 @@ mod tests {
         61_065,
         61_152,
         63_300,
+        67_554,
     ];
 
     #[test]
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "about one new world in eighty still breaks something; `--ignored` looks for one"]
+    #[ignore = "about one new world in three hundred still breaks something; `--ignored` looks for one"]
     #[allow(clippy::disallowed_methods)] // a seed that nobody has tried; it is printed
     fn worlds_that_nobody_has_seen_keep_them_too() {
         if number("COLDFRAME_SIM_WORLDS").is_none() {

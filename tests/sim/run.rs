@@ -12,6 +12,13 @@ use crate::{Planner, trace};
 /// Looks in one world beyond which something must be wrong.
 const MOST_TICKS: u32 = 30_000;
 
+/// Where nobody answers, what waits for the clock alone has gone on after so long: five days of grace, its
+/// notices, and a window of the week after.
+const MOST_DAYS_OF_NOTHING: i64 = 16;
+
+/// The same in looks, for worlds that look every few minutes.
+const MOST_LOOKS_AT_NOTHING: u32 = 2_500;
+
 /// Looks after the ledger was lost at rest, beyond which something must be wrong.
 const MOST_TICKS_ANEW: u32 = 3_000;
 
@@ -42,6 +49,7 @@ fn play(scenario: Scenario, planner: Planner, diarist: bool) -> Outcome {
     let mut watch = Watch::default();
     let mut ticks = 0;
     let mut calm = false;
+    let mut stirred = (world.now, ticks);
     loop {
         ticks += 1;
         let cut = if calm { None } else { cut_at(&world.scenario, ticks) };
@@ -55,8 +63,13 @@ fn play(scenario: Scenario, planner: Planner, diarist: bool) -> Outcome {
             trace::board(&mut world, &ticked.plan);
             break;
         }
+        if ticked.busy || !calm {
+            stirred = (world.now, ticks);
+        }
         let over = calm && world.now > world.scenario.calm + Watch::bound(&world);
-        if (over || ticks > MOST_TICKS) && calm && world.scenario.mode == Mode::Silent {
+        let days = SignedDuration::from_hours(24 * MOST_DAYS_OF_NOTHING);
+        let idle = world.now > stirred.0 + days || ticks > stirred.1 + MOST_LOOKS_AT_NOTHING;
+        if (over || idle || ticks > MOST_TICKS) && calm && world.scenario.mode == Mode::Silent {
             // Where nobody answers, windows go on ringing, and half of a climb is watched for good.
             watch.arrives(&mut world, &ticked.plan);
             break;

@@ -131,9 +131,13 @@ mod tests {
             ),
             (
                 "read before it landed",
-                || reading(|r| r.observed_at = ago(31)),
-                Verdict::Unknown,
-                "bronze-1 is not read",
+                || {
+                    let mut world = reading(|r| r.observed_at = ago(31));
+                    bronze(&mut world).health.max_age = SignedDuration::from_hours(1);
+                    world
+                },
+                WAIT,
+                "bronze-1 is not read since it landed",
             ),
             ("read long ago", || reading(|r| r.observed_at = ago(6)), Verdict::Unknown, "bronze-1 is not read lately"),
             ("not read at all", || landed(Vec::new()), Verdict::Unknown, "bronze-1 is not read"),
@@ -163,6 +167,21 @@ mod tests {
         let old = Reading { running: Some(version("1.0.0")), ..healthy("1.1.0") };
         let finding = says(&landed(vec![healthy("1.1.0"), old]), Gate::Health);
         assert_eq!(finding.verdict, WAIT);
+    }
+
+    /// One that is read before it landed will be read again: it is not one of those that never answer.
+    #[test]
+    fn an_answer_from_before_it_landed_is_waited_for_whatever_silence_is_tolerated() {
+        let verdict = |second: Vec<Reading>| {
+            let mut world = landed(vec![healthy("1.1.0")]);
+            join(&mut world, "bronze-2", second);
+            let rule = &mut bronze(&mut world).health;
+            (rule.max_unknown, rule.max_age) = (1, SignedDuration::from_hours(1));
+            says(&world, Gate::Health).verdict
+        };
+        let before = Reading { observed_at: ago(31), since: Some(ago(900)), ..healthy("1.0.0") };
+        assert_eq!(verdict(vec![before]), WAIT);
+        assert_eq!(verdict(Vec::new()), Verdict::Pass, "nobody is there to answer");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct Clock {
 struct Look {
     members: u32,
     healthy: u32,
-    /// Not read, too old, or read before it landed.
+    /// Not read, or too long ago.
     unknown: u32,
     /// Not working, on this version.
     ill: u32,
@@ -214,9 +214,12 @@ fn looked_at(
         let fresh = reading.observed_at + tier.health.max_age >= now;
         // It was read by our own clock.
         let before = reading.observed_at + keys::slack(world) < *landed;
-        if !fresh || before || reading.health == Health::Unknown {
+        if !fresh || reading.health == Health::Unknown {
             look.unknown += 1;
             continue;
+        }
+        if before {
+            continue; // it will answer again
         }
         let this =
             reading.running.as_ref().is_some_and(|running| running.as_str() == wanted || plain(running) == *version);
