@@ -26,19 +26,31 @@ pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
 fn said(desk: &mut Desk<'_>, tier: &Tier) {
     for pull in desk.pulls(&tier.name).unwrap_or_default() {
         let Some(wave) = about(desk, tier, pull).cloned() else { continue };
-        let since = wave.head().map_or(wave.begun, |head| head.at);
-        let slack = desk.snapshot.hub.skew.abs().as_secs();
-        let word = pull.commands.iter().find_map(|command| match (&command.what, &command.allowed) {
-            // The hub's times have whole seconds.
-            (CommandKind::Fail { why }, Read::Known(true)) if command.at.as_second() + slack >= since.as_second() => {
-                Some(Reason::FailedBy { by: command.by.clone(), why: why.clone() })
-            }
-            _ => None,
-        });
+        let word = word(desk, &wave, pull).map(|(_, why)| why);
         if let Some(why) = word {
             desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
         }
     }
+}
+
+/// What somebody who may said about this wave on its pull request, and when.
+fn word(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Option<(Timestamp, Reason)> {
+    let since = wave.head().map_or(wave.begun, |head| head.at);
+    let slack = desk.snapshot.hub.skew.abs().as_secs();
+    pull.commands.iter().find_map(|command| match (&command.what, &command.allowed) {
+        // The hub's times have whole seconds.
+        (CommandKind::Fail { why }, Read::Known(true)) if command.at.as_second() + slack >= since.as_second() => {
+            Some((command.at, Reason::FailedBy { by: command.by.clone(), why: why.clone() }))
+        }
+        _ => None,
+    })
+}
+
+/// The word for which a pull request of ours was taken back, as far as the hub still tells: it was there when
+/// the pull request was closed. A ledger that was rolled back has forgotten it.
+pub(crate) fn taken_back_for(desk: &Desk<'_>, wave: &Wave, pull: &Pull, closed: Timestamp) -> Option<Failed> {
+    let (_, why) = word(desk, wave, pull).filter(|(said, _)| *said <= closed)?;
+    Some(Failed { at: desk.now, why })
 }
 
 /// The wave that a word on a pull request is about, as long as it can still fail: what is said of one
@@ -269,5 +281,18 @@ mod tests {
         let finding = crate::testing::says(&world, Gate::Release);
         assert_eq!(finding.verdict, Verdict::Unknown, "{finding:?}");
         assert!(!merges(&crate::plan(&world, noon())));
+    }
+
+    /// The bot failed 1.1.0 for that word and closed its pull request; then the ledger was rolled back.
+    #[test]
+    fn a_word_that_the_ledger_has_forgotten_is_read_at_the_hub() {
+        let state = |said: i64, closed: i64| {
+            let mut world = ready();
+            says(&mut world, said, Read::Known(true));
+            edit(&mut world, |pull| pull.state = PullState::Closed { at: ago(closed), by: Some(BOT.into()) });
+            report(&crate::plan(&world, noon()), "bronze").state.clone()
+        };
+        assert!(matches!(state(5, 4), WaveState::Failed { .. }), "{:?}", state(5, 4));
+        assert!(!matches!(state(3, 4), WaveState::Failed { .. }), "said when it had been taken back already");
     }
 }

@@ -68,12 +68,16 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
         desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
     }
     // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
-    if let PullState::Closed { by: Some(by), .. } = &pull.state
+    if let PullState::Closed { by: Some(by), at } = &pull.state
         && wave.pull.is_some()
         && *by == desk.snapshot.hub.bot
     {
         let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
-        desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why }));
+        let change = match afterwards::taken_back_for(desk, &wave, pull, *at) {
+            Some(failed) => Change::Failed(failed),
+            None => Change::Withdrawn(Withdrawn { at: desk.now, why }),
+        };
+        desk.record(&tier.name, &wave.version, change);
     }
 }
 

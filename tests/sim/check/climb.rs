@@ -1,6 +1,7 @@
 //! Which release may be where: S1, S2, S10, S12, S20, and that a failed release stays where it is.
 
 use decide::ClusterName;
+use decide::ledger::Purpose;
 use decide::snapshot::{CheckState, PullState, Snapshot};
 use semver::Version;
 
@@ -125,8 +126,19 @@ impl Watch {
     }
 
     /// Policy, section 2: inside the constraint, no pre-release unless asked for.
-    pub(super) fn is_accepted(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
-        self.may_take_the_step(world, shown, spot, version);
+    pub(super) fn is_accepted(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        (spot, version): (&Spot, &Version),
+        (purpose, members): (&Purpose, &[ClusterName]),
+    ) {
+        // Clusters ahead of their tier take a step of their own, from what they run.
+        let running = match purpose {
+            Purpose::Early => shown_base_of(world, shown, spot, members),
+            Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => shown_base(world, shown, spot),
+        };
+        self.may_take_the_step(world, shown, (spot, version), &running.unwrap_or_default());
         self.nobody_has_to_leave_it(world, shown, spot, version);
         if world.tier(spot).constraint.as_ref().is_some_and(|all| !inside(all, version)) {
             self.fails(world, format!("P2 takes {} {version} to {}, which the tier refuses", spot.0, spot.1));
@@ -137,9 +149,14 @@ impl Watch {
     }
 
     /// Policy, section 2: no blocked edge, green checks, and content that is not there already.
-    fn may_take_the_step(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
+    fn may_take_the_step(
+        &mut self,
+        world: &mut World,
+        shown: &Snapshot,
+        (spot, version): (&Spot, &Version),
+        running: &[Version],
+    ) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
-        let running = shown_base(world, shown, spot).unwrap_or_default();
         let older = |there: &&Version| *there < version;
         let blocked = policy.blocks.iter().any(|block| {
             // Blocks of these worlds name one version, and come from below 1.3.0 where they name a start.

@@ -204,7 +204,7 @@ impl Watch {
         self.respects_no(world, shown, spot, version);
         self.leaves_failed_alone(world, kept, spot, version);
         self.keeps_digest(world, shown, spot, version);
-        self.is_accepted(world, shown, spot, version);
+        self.is_accepted(world, shown, (spot, version), (&part.purpose, members));
         self.is_published(world, shown, spot, version);
         self.earlier_slices_are_healthy(world, shown, spot, version, part, "merges");
         self.knows_everything(world, shown, seen, spot, forced.is_some());

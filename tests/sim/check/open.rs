@@ -49,7 +49,8 @@ impl Watch {
         self.keeps_digest(world, shown, &spot, &version);
         let again = anew(world, &version, proposal, moved);
         if !again {
-            self.is_accepted(world, shown, &spot, &version);
+            let whose = (&proposal.part.purpose, proposal.members.as_slice());
+            self.is_accepted(world, shown, (&spot, &version), whose);
         }
         if back.is_none() {
             self.no_downgrade(world, shown, &spot, &version, &proposal.members);

@@ -7,7 +7,7 @@ use decide::snapshot::{CommandKind, Health, PullState, Read, Reading, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Kept, Watch, books, early, keys, plain, shown_base, shown_places};
+use super::{Kept, Watch, books, early, free_places, keys, plain, shown_base};
 use crate::world::{Spot, World};
 
 /// How far the release on the base branch of a tier has come.
@@ -135,13 +135,16 @@ impl Watch {
                     && command.allowed == Read::Known(true)
                     && command.at >= truth.bot_wrote_at
             });
+            if !said {
+                continue;
+            }
+            let key = (spot.clone(), truth.bot_version.clone());
+            // It was said of the release, whoever closed the pull request or pushed to its branch since.
+            kept.doubts.insert(key.clone());
             let counts = matches!(pull.state, PullState::Open | PullState::Merged { .. });
-            if said && counts && truth.bot_heads.last().is_some_and(|head| *head == pull.head.as_str()) {
-                let key = (spot.clone(), truth.bot_version.clone());
-                kept.doubts.insert(key.clone());
-                if world.losses == 0 && world.purpose(truth.number).is_none() {
-                    kept.failed.entry(key).or_insert(now);
-                }
+            let shown = truth.bot_heads.last().is_some_and(|head| *head == pull.head.as_str());
+            if counts && shown && world.losses == 0 && world.purpose(truth.number).is_none() {
+                kept.failed.entry(key).or_insert(now);
             }
         }
     }
@@ -265,9 +268,10 @@ pub(super) fn present(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<Clust
     clusters.filter(free).map(|cluster| cluster.name.clone()).collect()
 }
 
-/// The newest version that stands on the files of all clusters of its climb, whoever came since.
+/// The newest version that stands on the files of all clusters of its climb, whoever came since. Who was a
+/// member before the file put it ahead of its tier is one still.
 fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> Option<Version> {
-    let places = shown_places(world, shown, spot)?;
+    let places = free_places(world, shown, spot)?;
     let stands = |version: &&Version| {
         let Some(members) = kept.members.get(&(spot.clone(), (*version).clone())) else { return false };
         let own = |at: &Option<ClusterName>| at.as_ref().is_none_or(|name| members.contains(name));
