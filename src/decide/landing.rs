@@ -41,7 +41,7 @@ fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
 fn departures(desk: &mut Desk<'_>, tier: &Tier) {
     let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
     for wave in present {
-        let goes_on = !wave.is_over() || wave.finished.is_some() || slice::ends_early(desk, tier, &wave);
+        let goes_on = !wave.is_over() || wave.finished.is_some() || wave.may_come_again();
         let begun = wave.landed.is_some() || (wave.part.slice > 0 && goes_on);
         if !begun || wave.failed.is_some() {
             continue;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Openings, Shared, Taken};
+use crate::desk::{Decided, Desk, Openings, Ready, Shared, Taken};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
@@ -53,12 +53,16 @@ struct Part {
 struct Seen {
     openings: Option<Openings>,
     changed: Option<Vec<(Timestamp, u32)>>,
+    /// What is due, where something of its own is.
+    due: Vec<Ready>,
     freezes: Vec<Frozen>,
 }
 
 impl Seen {
-    fn of(shared: &Shared, limits: &Limits) -> Self {
+    fn of(shared: &Shared, limits: &Limits, plugin: &PluginName) -> Self {
+        let own = shared.due.iter().any(|due| due.plugin == *plugin);
         Self {
+            due: if own { shared.due.clone() } else { Vec::new() },
             openings: limits.open_pulls.map(|_| shared.openings),
             changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
             freezes: shared.freezes.clone(),
@@ -99,15 +103,31 @@ impl Planner {
         let mut common = rebuilds(snapshot);
         common.extend(freezes.entries);
         replace(&mut self.plan.entries, 0, &mut self.common, common);
+        let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
+        let fresh = |due| Shared { due, freezes: freezes.all.clone(), ..Shared::count(snapshot, now) };
+        let shared = self.pass(snapshot, now, &mut changed, fresh(Vec::new()));
+        // Whose turn it is under the cap of changed clusters is known when all of them were decided.
+        if shared.was_overtaken() {
+            self.pass(snapshot, now, &mut changed, fresh(shared.ready));
+        }
+        &self.plan
+    }
+
+    /// Decides each plugin once, in order, that was not decided with these facts already.
+    fn pass<'a>(
+        &mut self,
+        snapshot: &'a Snapshot,
+        now: Timestamp,
+        changed: &mut BTreeSet<&'a PluginName>,
+        mut shared: Shared,
+    ) -> Shared {
         let plugins = &snapshot.policy.plugins;
         let awaited: BTreeSet<&PluginName> =
             plugins.iter().flat_map(|plugin| &plugin.after).map(|after| &after.plugin).collect();
-        let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
-        let mut shared = Shared { freezes: freezes.all, ..Shared::count(snapshot, now) };
         let mut decided: Vec<(usize, Decided)> = Vec::new();
         for at in self.order.iter().copied() {
             let (policy, part) = (&plugins[at], &mut self.parts[at]);
-            let seen = Seen::of(&shared, &snapshot.policy.limits);
+            let seen = Seen::of(&shared, &snapshot.policy.limits, &policy.name);
             let waits = policy.after.iter().any(|after| changed.contains(&after.plugin));
             if waits || seen != part.seen || changed.contains(&policy.name) {
                 changed.insert(&policy.name);
@@ -120,7 +140,7 @@ impl Planner {
         }
         decided.sort_by_key(|(at, _)| *at);
         self.put(decided);
-        &self.plan
+        shared
     }
 
     /// Puts what was decided in the place of what stood there.

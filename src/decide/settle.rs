@@ -129,7 +129,7 @@ fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
     let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
     for wave in present {
         let runs = wave.finished.is_some() && Some(&wave.version) == running.as_ref();
-        if wave.is_over() && !runs {
+        if wave.is_over() && !runs && !wave.may_come_again() {
             continue;
         }
         let all = wave.clusters();

@@ -57,9 +57,7 @@ pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Por
 /// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
 /// with those that have moved, and soaks.
 pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
-    let taken_back = wave.withdrawn.is_some() && wave.landed.is_none() && wave.part.slice > 0;
-    let open = wave.superseded.is_none() && wave.rejected.is_none() && wave.failed.is_none();
-    if !taken_back || !open || following(desk, tier, wave).is_some() {
+    if !wave.may_come_again() || following(desk, tier, wave).is_some() {
         return false;
     }
     let moved = moved(desk, tier, wave);
@@ -194,7 +192,8 @@ pub(crate) enum Astray {
 }
 
 /// Whether somebody put other versions where a landed wave has its own. From a wave that is over they
-/// have to have taken it everywhere: single clusters may follow another rule by then.
+/// have to have taken it everywhere: single clusters may follow another rule by then. A climb of which a slice was taken
+/// back is not over.
 pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
     let (moved, all) = (wave.moved(), wave.clusters());
     if !tier.follows {
@@ -216,7 +215,11 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
     };
     let own = versions(&moved);
     let back = |version: &Version| *version < wave.version;
-    if if wave.is_over() { !own.is_empty() && own.iter().all(back) } else { own.iter().any(back) } {
+    if if wave.is_over() && !wave.may_come_again() {
+        !own.is_empty() && own.iter().all(back)
+    } else {
+        own.iter().any(back)
+    } {
         return Some(Astray::Back(own.into_iter().filter(back).collect()));
     }
     versions(&all).into_iter().filter(|version| *version > wave.version).max().map(Astray::Past)

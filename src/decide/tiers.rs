@@ -189,6 +189,9 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     }
     desk_alarms(desk, &findings);
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
+    if let Some(ready) = gate::limits::in_turn(desk, wave, pull, &findings) {
+        desk.shared.is_ready(ready);
+    }
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);

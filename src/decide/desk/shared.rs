@@ -8,7 +8,7 @@ use crate::gate::after::Pages;
 use crate::ledger::{Frozen, PluginLedger};
 use crate::model::PluginPolicy;
 use crate::snapshot::{Pull, PullState, Snapshot};
-use crate::{PluginName, TierName};
+use crate::{PluginName, PullNumber, Sha, TierName};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -17,12 +17,36 @@ pub(crate) struct Shared {
     /// Clusters that the bot's merges changed, with the time of each landing; as much later as the
     /// clocks differ, since landings have the hub's time.
     pub changed: Vec<(Timestamp, u32)>,
+    /// Waves that lack nothing but perhaps room under the cap of changed clusters.
+    pub ready: Vec<Ready>,
+    /// Those of them that an earlier look at all plugins found, as long as they have not merged: they are due
+    /// before whatever is younger.
+    pub due: Vec<Ready>,
     /// Tiers on which this plan opens a pull request.
     pub opening: Vec<(PluginName, TierName)>,
     /// Pages of plugins that this plan has decided and others wait for.
     pub pages: Pages,
     /// What people have frozen by commands.
     pub freezes: Vec<Frozen>,
+}
+
+/// A wave that may merge as soon as the cap of changed clusters has room for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ready {
+    /// What is due first is less: a hotfix or a way back, then by the age of the pull request.
+    pub turn: (bool, Timestamp, PullNumber),
+    pub plugin: PluginName,
+    pub head: Sha,
+    /// Clusters that it would change, where they do not count already.
+    pub clusters: u32,
+    /// Whether this plan merges it.
+    pub merges: bool,
+}
+
+impl Ready {
+    fn is(&self, plugin: &PluginName, head: &Sha) -> bool {
+        self.plugin == *plugin && self.head == *head
+    }
 }
 
 /// How many pull requests of the bot there are, for the cap of open ones.
@@ -73,12 +97,14 @@ impl Shared {
             .collect();
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let openings = Openings { open: number(open_pulls), unfinished: number(unfinished(snapshot)) };
-        Self { openings, changed, opening: Vec::new(), pages: Pages::new(), freezes: Vec::new() }
+        let (ready, due, opening) = (Vec::new(), Vec::new(), Vec::new());
+        Self { openings, changed, ready, due, opening, pages: Pages::new(), freezes: Vec::new() }
     }
 
     /// How far it was used up before a plugin is decided.
     pub(crate) fn mark(&self) -> Mark {
-        Mark { openings: self.openings, changed: self.changed.len(), opening: self.opening.len() }
+        let (changed, ready, opening) = (self.changed.len(), self.ready.len(), self.opening.len());
+        Mark { openings: self.openings, changed, ready, opening }
     }
 
     /// What a plugin took since then.
@@ -87,6 +113,7 @@ impl Shared {
             opened: self.openings.open - mark.openings.open,
             finished: mark.openings.unfinished - self.openings.unfinished,
             changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
+            ready: self.ready.get(mark.ready..).unwrap_or_default().to_vec(),
             opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
             page: self.pages.get(plugin).cloned(),
         }
@@ -97,8 +124,31 @@ impl Shared {
         self.openings.open = self.openings.open.saturating_add(taken.opened);
         self.openings.unfinished = self.openings.unfinished.saturating_sub(taken.finished);
         self.changed.extend_from_slice(&taken.changed);
+        taken.ready.iter().for_each(|ready| self.is_ready(ready.clone()));
         self.opening.extend_from_slice(&taken.opening);
         self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
+    }
+
+    /// A wave lacks nothing but perhaps room; what merges is due no more.
+    pub(crate) fn is_ready(&mut self, ready: Ready) {
+        if ready.merges {
+            self.due.retain(|due| !due.is(&ready.plugin, &ready.head));
+        }
+        self.ready.push(ready);
+    }
+
+    /// Clusters of waves that are due before the one of a plugin with this head. What is not ready itself takes
+    /// no turn.
+    pub(crate) fn due_before(&self, plugin: &PluginName, head: &Sha) -> u32 {
+        let Some(own) = self.due.iter().find(|due| due.is(plugin, head)) else { return 0 };
+        let before = self.due.iter().filter(|due| due.turn < own.turn);
+        before.fold(0, |sum, due| sum.saturating_add(due.clusters))
+    }
+
+    /// Whether something younger took the room that something older waits for.
+    pub(crate) fn was_overtaken(&self) -> bool {
+        let waiting = self.ready.iter().filter(|ready| !ready.merges).map(|ready| ready.turn).min();
+        waiting.is_some_and(|first| self.ready.iter().any(|ready| ready.merges && ready.turn > first))
     }
 
     /// Clusters changed within the span before `now`.
@@ -127,6 +177,7 @@ fn unfinished(snapshot: &Snapshot) -> usize {
 pub(crate) struct Mark {
     openings: Openings,
     changed: usize,
+    ready: usize,
     opening: usize,
 }
 
@@ -136,6 +187,7 @@ pub(crate) struct Taken {
     opened: u32,
     finished: u32,
     changed: Vec<(Timestamp, u32)>,
+    ready: Vec<Ready>,
     opening: Vec<(PluginName, TierName)>,
     /// Its page, where another plugin waits for it.
     page: Option<PluginLedger>,

@@ -1,10 +1,11 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
-use crate::Reason;
-use crate::desk::{CAP_SPAN, Desk};
+use crate::desk::{CAP_SPAN, Desk, Ready};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
+use crate::snapshot::{Pull, PullState};
+use crate::{Reason, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
 pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
@@ -33,19 +34,45 @@ pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
     let Some(limit) = desk.snapshot.policy.limits.clusters_per_hour else {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     };
-    let members = u32::try_from(wave.members.len()).unwrap_or(u32::MAX);
+    let members = clusters(wave);
     if members > limit {
         return Finding::fail(Gate::Limits, Reason::WaveAboveLimit { members, limit });
     }
     let lately = desk.shared.changed_lately();
-    // A merge that was asked for and not seen yet is counted already.
-    let counted = wave.merging.as_ref().is_some_and(|merging| merging.at + CAP_SPAN > desk.now);
-    let others = if counted { lately.saturating_sub(members) } else { lately };
+    let others = if is_counted(desk, wave) { lately.saturating_sub(members) } else { lately };
+    // Room is kept for what waits for longer: many that are small would never let a large one in.
+    let before = wave.head().map_or(0, |head| desk.shared.due_before(desk.plugin(), &head.commit));
+    let others = others.saturating_add(before);
     if others.saturating_add(members) <= limit {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     }
     let until = desk.shared.changed.iter().map(|(at, _)| *at + CAP_SPAN).min();
     Finding::new(Gate::Limits, Verdict::Wait { until }, Reason::ClusterLimit { limit })
+}
+
+/// The place in the turn of a wave whose findings these are, where they lack nothing but perhaps room under the cap of changed clusters.
+pub(crate) fn in_turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &[Finding]) -> Option<Ready> {
+    let waits = |finding: &Finding| matches!(finding.because, Reason::ClusterLimit { .. });
+    let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through());
+    if desk.snapshot.policy.limits.clusters_per_hour.is_none() || pull.state != PullState::Open || !lacks.all(waits) {
+        return None;
+    }
+    Some(Ready {
+        turn: (!hotfix::is_one(desk, wave), pull.opened_at, pull.number),
+        plugin: desk.plugin().clone(),
+        head: wave.head()?.commit.clone(),
+        clusters: if is_counted(desk, wave) { 0 } else { clusters(wave) },
+        merges: findings.iter().all(|finding| finding.verdict.lets_through()),
+    })
+}
+
+fn clusters(wave: &Wave) -> u32 {
+    u32::try_from(wave.members.len()).unwrap_or(u32::MAX)
+}
+
+/// A merge that was asked for and not seen yet is counted already.
+fn is_counted(desk: &Desk<'_>, wave: &Wave) -> bool {
+    wave.merging.as_ref().is_some_and(|merging| merging.at + CAP_SPAN > desk.now)
 }
 
 #[cfg(test)]

@@ -130,6 +130,12 @@ impl Wave {
         self.landed.is_none() && (self.superseded.is_some() || self.withdrawn.is_some())
     }
 
+    /// Whether it is a later slice that the bot took back: the climb stands where it was, and may go on.
+    pub(crate) fn may_come_again(&self) -> bool {
+        let open = self.superseded.is_none() && self.rejected.is_none() && self.failed.is_none();
+        self.part.slice > 0 && self.withdrawn.is_some() && self.landed.is_none() && open
+    }
+
     /// Its own clusters, those that have left not among them.
     pub fn own(&self) -> Clusters {
         self.staying(core::slice::from_ref(&self.members))

@@ -35,6 +35,9 @@ fn world(dice: &mut Dice) -> Snapshot {
         policy.after =
             before.iter().map(|of| After { plugin: format!("p{of}").as_str().into(), version: None }).collect();
         world.plugins.insert(policy.name.clone(), facts.clone());
+        if let Read::Known(pulls) = &mut world.plugins.get_mut(&policy.name).unwrap().pulls {
+            pulls.iter_mut().for_each(|pull| pull.opened_at = ago(30 - dice.roll(3) as i64));
+        }
         world.ledger.plugins.insert(policy.name.clone(), page.clone());
         // Who is waited for stands behind or before in the file.
         let place = dice.roll(index + 1) as usize;
@@ -134,4 +137,83 @@ fn what_is_brought_up_to_date_is_what_would_be_made_anew() {
         }
     }
     assert!(different > 1_000 && elsewhere > 100 && acts > 500, "{different} {elsewhere} {acts}");
+}
+
+/// Plugins that are all ready to merge on one cluster each, opened so many minutes ago, in the order of the file.
+fn under_a_cap(opened: &[(&str, i64)], cap: u32) -> Snapshot {
+    let mut world = ready();
+    let policy = world.policy.plugins.remove(0);
+    let facts = world.plugins.remove(&policy.name).unwrap();
+    let page = world.ledger.plugins.remove(&policy.name).unwrap();
+    for (name, minutes) in opened {
+        let mut facts = facts.clone();
+        if let Read::Known(pulls) = &mut facts.pulls {
+            pulls[0].opened_at = ago(*minutes);
+        }
+        let name = PluginName::from(*name);
+        world.policy.plugins.push(PluginPolicy { name: name.clone(), ..policy.clone() });
+        world.plugins.insert(name.clone(), facts);
+        world.ledger.plugins.insert(name, page.clone());
+    }
+    world.policy.limits.clusters_per_hour = Some(cap);
+    world
+}
+
+fn merged(world: &Snapshot) -> Vec<PluginName> {
+    let merged = |action: &Action| match action {
+        Action::Merge { plugin, .. } => Some(plugin.clone()),
+        _ => None,
+    };
+    plan(world, noon()).actions.iter().filter_map(merged).collect()
+}
+
+fn wave_of<'a>(world: &'a mut Snapshot, name: &str) -> &'a mut crate::ledger::Wave {
+    let page = world.ledger.plugins.get_mut(&name.into()).unwrap();
+    page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap()
+}
+
+/// Whoever stands first in the file does not take the room of an hour, hour after hour.
+#[test]
+fn what_waits_for_longer_has_the_room_under_the_cap_first() {
+    let plugins = [("one", 10), ("two", 20), ("three", 15)];
+    assert_eq!(merged(&under_a_cap(&plugins, 3)), ["one".into(), "two".into(), "three".into()]);
+    assert_eq!(merged(&under_a_cap(&plugins, 2)), ["two".into(), "three".into()]);
+    assert_eq!(merged(&under_a_cap(&plugins, 1)), ["two".into()]);
+    // Room is kept for the one that is larger than what is left of the hour, and for nothing that waits for people.
+    let kept = |change: fn(&mut Snapshot)| {
+        let mut world = under_a_cap(&[("one", 10), ("two", 20)], 2);
+        let members = ["bronze-1".into(), "bronze-2".into()];
+        wave_of(&mut world, "two").members = Vec::from(members).into();
+        let merging = crate::ledger::Merging { head: "ff".into(), at: ago(20), forced: None };
+        let (plugin, tier, version) = ("one".into(), "qa".into(), version("1.1.0"));
+        world.ledger.apply(&Entry::Wave { plugin, tier, version, change: Change::Merging(merging) });
+        let mut landed =
+            world.ledger.plugins[&"one".into()].tiers[&"qa".into()].last().unwrap().landed.clone().unwrap();
+        landed.at = ago(20);
+        let (plugin, tier) = ("one".into(), "qa".into());
+        let version = crate::testing::version("1.1.0");
+        world.ledger.apply(&Entry::Wave { plugin, tier, version, change: Change::Landed(landed) });
+        world.clusters = match world.clusters {
+            Read::Known(mut clusters) => {
+                let labels = clusters.last().unwrap().labels.clone();
+                clusters.push(crate::snapshot::Cluster { name: "bronze-2".into(), labels });
+                Read::Known(clusters)
+            }
+            unread @ Read::Unread(_) => unread,
+        };
+        change(&mut world);
+        merged(&world)
+    };
+    assert!(kept(|_| {}).is_empty());
+    let unapproved: fn(&mut Snapshot) = |world| {
+        if let Read::Known(pulls) = &mut world.plugins.get_mut(&"two".into()).unwrap().pulls {
+            pulls[0].reviews.clear();
+        }
+    };
+    assert_eq!(kept(unapproved), ["one".into()]);
+    // A hotfix does not wait for what is older.
+    let mut world = under_a_cap(&plugins, 1);
+    world.policy.plugins[2].hotfixes =
+        vec![crate::model::Hotfix { version: version("1.1.0"), why: "CVE".into(), soak: None, through_windows: false }];
+    assert_eq!(merged(&world), ["three".into()]);
 }

@@ -50,6 +50,10 @@ impl Watch {
         let open: Vec<(u64, Spot, String)> =
             open.map(|pull| (pull.number, pull.spot.clone(), pull.head.clone())).collect();
         for (number, spot, head) in open {
+            // Room in the hour is kept for what waits for longer.
+            if self.is_not_its_turn(world, (kept, shown), number) {
+                continue;
+            }
             if world.rule_of(number) == Merge::Manual || world.purpose(number).is_some() {
                 continue;
             }
@@ -76,6 +80,31 @@ impl Watch {
                 self.lately.timed.push(head);
             }
         }
+    }
+
+    /// Whether others that wait for nothing but room under the hourly cap, too, come first and leave none.
+    fn is_not_its_turn(&self, world: &mut World, (kept, shown): (&Kept, &Snapshot), number: u64) -> bool {
+        let Some(cap) = world.policy.limits.clusters_per_hour else { return false };
+        let own = world.pulls.iter().find(|pull| pull.number == number).unwrap();
+        let (own, opened) = (own.members.len(), own.opened_at);
+        let others = world.pulls.iter().filter(|pull| pull.is_open() && pull.number != number);
+        let others: Vec<(u64, usize, bool)> = others
+            .map(|pull| {
+                let urgent = keys::is_hotfix(world, &pull.spot, &pull.bot_version);
+                let back = world.purpose(pull.number).is_some();
+                (pull.number, pull.members.len(), urgent || back || (pull.opened_at, pull.number) < (opened, number))
+            })
+            .collect();
+        let hour = SignedDuration::from_hours(1);
+        let lately = self.changed.iter().filter(|(at, _)| world.now < *at + hour).map(|(_, count)| *count as usize);
+        let mut taken = lately.sum::<usize>();
+        for (number, members, first) in others {
+            let back = world.purpose(number).is_some();
+            if first && (back || self.missing(world, kept, shown, number).iter().all(|what| what.starts_with("S18 "))) {
+                taken += members;
+            }
+        }
+        taken + own > cap as usize
     }
 
     /// What an ordinary merge of a pull request lacks now, by every rule there is.

@@ -88,3 +88,28 @@ fn a_word_on_the_pull_request_of_one_slice_fails_the_whole_climb() {
     assert_eq!(closes(&plan), vec![22], "{:?}", plan.actions);
     assert!(!merges(&plan) && opened(&plan).is_none());
 }
+
+/// While a slice is taken back its climb stands still, with what has moved: who is taken off it then fails it.
+#[test]
+fn a_cluster_that_is_taken_back_fails_a_climb_whose_next_slice_was_withdrawn() {
+    let mut world = second_is_open(OnFailure::Hold, false);
+    land(&mut world, 22, &["bronze-2"], 4);
+    remember(&mut world, Change::Converged(ago(2)));
+    let third = opened(&step(&mut world)).expect("the third slice");
+    propose(&mut world, &third, 23, 1);
+    let why = crate::Reason::NothingNewer { version: None };
+    remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: noon(), why }));
+    edit_last(&mut world, |pull| pull.state = PullState::Closed { at: noon(), by: Some(BOT.into()) });
+    assert_eq!(opened(&crate::plan(&world, noon())).map(|third| names(&third)), Some(vec!["bronze-3".to_string()]));
+    holds(&mut world, "bronze-1", "1.0.0");
+    let plan = crate::plan(&world, noon());
+    assert_eq!((changes(&plan), opened(&plan)), (vec!["app 1.1.0 on bronze: failed".to_string()], None));
+    // Who has left and comes back is somebody new, and nobody who was taken back.
+    let clusters = world.clusters.clone();
+    if let Read::Known(clusters) = &mut world.clusters {
+        clusters.retain(|cluster| cluster.name.as_str() != "bronze-1");
+    }
+    step(&mut world);
+    world.clusters = clusters;
+    assert!(!changes(&crate::plan(&world, noon())).iter().any(|said| said.ends_with("failed")));
+}
