@@ -173,6 +173,9 @@ impl Watch {
             return;
         };
         let seen = seen.clone();
+        if seen.misplaced.is_some() {
+            self.fails(world, format!("S6 merges {pull}, which goes to another branch"));
+        }
         self.writes_once_more(world, &spot, &version);
         self.is_in_the_books(world, &spot, &version, &seen, head);
         let (part, members) = match world.written.get(head.as_str()) {
