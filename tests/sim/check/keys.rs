@@ -252,6 +252,12 @@ pub(super) fn below(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Spot
     }
 }
 
+/// The lowest tier that releases have to finish, or the first one where all below this tier are passed.
+pub(super) fn first_with_clusters(world: &World, shown: &Snapshot, spot: &Spot) -> Spot {
+    let lowest = (spot.0.clone(), world.scenario.tiers()[0].name.clone());
+    std::iter::successors(below(world, shown, spot), |spot| below(world, shown, spot)).last().unwrap_or(lowest)
+}
+
 /// Whether the file that was shown pins a cluster for a plugin.
 pub(super) fn is_pinned(shown: &Snapshot, plugin: &PluginName, cluster: &ClusterName, now: Timestamp) -> bool {
     let policy = shown.policy.plugins.iter().find(|known| known.name == *plugin);

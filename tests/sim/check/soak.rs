@@ -164,8 +164,11 @@ impl Watch {
                 of_tier.for_each(|(_, members)| members.retain(|name| here.contains(name)));
             }
             if let Some(version) = shown_base(world, shown, spot).and_then(uniform) {
-                let key = (spot.clone(), version);
-                kept.members.entry(key).or_insert_with(|| selected(world, shown, spot));
+                // Of an empty tier it begins with the first cluster that comes.
+                let selected = selected(world, shown, spot);
+                if !selected.is_empty() {
+                    kept.members.entry((spot.clone(), version)).or_insert(selected);
+                }
             }
         }
     }
