@@ -100,7 +100,8 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
         return None;
     }
     let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
-    let version = release::finished(desk, 0).into_iter().filter(accepted).max()?;
+    let first = release::first_with_clusters(desk, rung);
+    let version = release::finished(desk, first).into_iter().filter(accepted).max()?;
     // What a newer release has taken the place of would be taken back at once.
     if conveyor::outdated(desk, &version).is_some() {
         return None;

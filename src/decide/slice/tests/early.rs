@@ -95,6 +95,39 @@ fn who_is_ahead_gets_what_has_finished_the_first_tier() {
     );
 }
 
+/// What only passes a first tier without clusters has run nowhere: the next tier has to finish it.
+#[test]
+fn a_first_tier_without_clusters_is_not_the_first_that_runs_it() {
+    let opens = |soaked: bool| {
+        let mut world = ahead();
+        world.policy.plugins[0].tiers[0].empty = crate::model::Empty::Pass;
+        match &mut world.clusters {
+            Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "qa-1"),
+            Read::Unread(_) => unreachable!(),
+        }
+        world.policy.plugins[0].tiers.insert(2, tier("canary"));
+        let labels = BTreeMap::from([("tier".to_string(), "canary".to_string())]);
+        match &mut world.clusters {
+            Read::Known(clusters) => clusters.push(Cluster { name: "canary-1".into(), labels }),
+            Read::Unread(_) => unreachable!(),
+        }
+        match &mut facts(&mut world).base {
+            Read::Known(base) => base.extend([place("canary", "1.1.0")]),
+            Read::Unread(_) => unreachable!(),
+        }
+        if soaked {
+            finish_staging(&mut world);
+        }
+        let opened = crate::plan(&world, noon()).actions.into_iter().filter_map(|action| match action {
+            Action::Open(proposal) if proposal.part.purpose == Purpose::Early => Some(names(&proposal)),
+            _ => None,
+        });
+        opened.last()
+    };
+    assert_eq!(opens(false), None);
+    assert_eq!(opens(true), Some(vec!["bronze-2".to_string()]));
+}
+
 #[test]
 fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
     let mut world = ahead_landed();
