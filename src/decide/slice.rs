@@ -116,10 +116,11 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
 }
 
 /// The newest wave of clusters ahead of their tier that is on the base branch and not over. Once the others get
-/// the same release, it is their wave that is judged, and this one waits for nothing any more.
+/// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one of
+/// which everybody has left the tier.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     let waves = desk.page.present(&tier.name).into_iter().rev();
-    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early;
+    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early && !desk.still(tier, &wave.own()).is_empty();
     waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over())
 }
 

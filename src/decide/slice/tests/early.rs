@@ -212,6 +212,25 @@ fn past_its_end_what_is_open_is_taken_back() {
     assert_eq!(closes(Some(noon()), true), None);
 }
 
+/// Who was ahead belongs to another tier now: nobody waits for what it ran here.
+#[test]
+fn it_comes_to_rest_when_everybody_ahead_has_left() {
+    let mut world = ahead_landed();
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
+        Read::Unread(_) => unreachable!(),
+    }
+    match &mut facts(&mut world).base {
+        Read::Known(base) => base.values_mut().for_each(|places| {
+            places.retain(|place| place.cluster.as_ref().is_none_or(|name| name.as_str() != "bronze-2"))
+        }),
+        Read::Unread(_) => unreachable!(),
+    }
+    let plan = crate::plan(&world, noon());
+    let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(!matches!(shown.state, WaveState::Soaking { .. } | WaveState::Converging { .. }), "{:?}", shown.state);
+}
+
 /// The others have got the same release in their turn, while it still soaked on who is ahead.
 #[test]
 fn it_comes_to_rest_when_the_tier_has_finished() {
