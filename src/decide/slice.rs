@@ -106,9 +106,13 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     if conveyor::outdated(desk, &version).is_some() {
         return None;
     }
+    let digest = release::pinned(desk, &version);
+    let same = |there: &Version| digest.is_some() && release::pinned(desk, there) == digest;
+    // Of the same artefact under another version nothing could prove that it runs.
     let behind = |name: &&ClusterName| {
-        let there = desk.spread(&tier.name, core::slice::from_ref(*name)).lowest;
-        there.is_some_and(|there| there < version)
+        let there = desk.spread(&tier.name, core::slice::from_ref(*name));
+        let changes = [&there.lowest, &there.highest].into_iter().flatten().any(|there| !same(there));
+        changes && there.lowest.is_some_and(|there| there < version)
     };
     let members: Clusters = ahead.iter().filter(behind).cloned().collect();
     let part = Part { purpose: Purpose::Early, ..Part::default() };

@@ -113,6 +113,45 @@ mod tests {
         }
     }
 
+    /// What was written for it would move a cluster that was pinned since.
+    #[test]
+    fn an_opening_that_was_cut_off_is_written_anew_without_who_was_pinned_since() {
+        let written = |pinned: bool| {
+            let mut world = ready();
+            join(&mut world, "bronze-2", vec![]);
+            wave(&mut world).pull = None;
+            facts(&mut world).pulls = Read::Known(vec![]);
+            let file = |name: &str| alloc::format!("clusters/bronze/{name}/app.yaml");
+            let place = |name: &str| crate::snapshot::Place {
+                file: file(name),
+                cluster: Some(name.into()),
+                version: Read::Known(version("1.0.0")),
+                range: None,
+            };
+            if let Read::Known(base) = &mut facts(&mut world).base {
+                base.insert("bronze".into(), ["bronze-1", "bronze-2"].map(place).into());
+            }
+            if pinned {
+                let select = crate::selector::Selector {
+                    match_labels: [("tier".into(), "bronze".into()), ("name".into(), "bronze-2".into())].into(),
+                    match_expressions: vec![],
+                };
+                if let Read::Known(clusters) = &mut world.clusters {
+                    clusters.last_mut().unwrap().labels.insert("name".into(), "bronze-2".into());
+                }
+                world.policy.plugins[0].pins =
+                    vec![crate::model::Pin { select, version: version("1.0.0"), until: None, why: "an audit".into() }];
+            }
+            let plan = crate::plan(&world, noon());
+            let opened = plan.actions.iter().find_map(|action| match action {
+                crate::Action::Open(proposal) => Some((proposal.members.len(), proposal.written.is_some())),
+                _ => None,
+            });
+            opened.expect("it is opened")
+        };
+        assert_eq!((written(false), written(true)), ((2, true), (1, false)));
+    }
+
     #[test]
     fn what_is_open_on_the_tier_takes_no_second_place() {
         let mut world = ready();

@@ -75,6 +75,18 @@ fn who_is_ahead_gets_what_has_finished_the_first_tier() {
         (names(&early), early.to, early.part.purpose),
         (vec!["bronze-2".to_string()], version("1.2.0"), Purpose::Early)
     );
+    // What it runs is the same artefact under another version, while the others run something else.
+    let mut same = ahead();
+    holds(&mut same, "bronze-1", "1.0.0");
+    assert!(opened(&crate::plan(&same, noon())).is_some());
+    let page = same.ledger.plugins.get_mut(&"app".into()).unwrap();
+    page.releases.retain(|seen| seen.version != version("1.2.0"));
+    let digest = page.seen(&version("1.1.0")).unwrap().digest.clone();
+    let first_seen = ago(40);
+    page.releases.push(crate::ledger::Seen { version: version("1.2.0"), digest: digest.clone(), first_seen });
+    facts(&mut same).releases =
+        Read::Known(vec![release("1.0.0"), release("1.1.0"), crate::snapshot::Release { digest, ..release("1.2.0") }]);
+    assert_eq!(opened(&crate::plan(&same, noon())), None);
     // Two cases that differ in the key alone: without it, and past its end, nothing.
     bronzes(&mut world).early[0].until = Some(noon());
     assert_eq!(opened(&crate::plan(&world, noon())), None);
