@@ -579,8 +579,23 @@ const PLUGIN_MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "write",
-        "[{file: a.yaml, path: $.x, value: '{plugin}/{version}'}]",
-        "`write` of plugin `loki`: `value` is not supported by this version",
+        "[{file: a.yaml, path: $.x, value: '{plugin}/latest'}]",
+        "`value` of `write` of plugin `loki`: `{plugin}/latest` has no place for the version",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: $.x, value: '{version}-{version}'}]",
+        "`value` of `write` of plugin `loki`: `{version}-{version}` names the version twice",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: $.x, value: '{chart}/{version}'}]",
+        "`value` of `write` of plugin `loki`: `{chart}` stands for nothing",
+    ),
+    (
+        "write",
+        "[{file: a.yaml, path: $.x, repository: acme/other}]",
+        "`write` of plugin `loki`: `repository` is not supported by this version",
     ),
     (
         "write",

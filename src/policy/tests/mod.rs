@@ -196,8 +196,12 @@ fn the_whole_format() {
     let (from, tag) = (Some("acme/charts".to_string()), Some("{plugin}-v{version}".to_string()));
     assert_eq!((cert.released.clone(), loki.released.clone()), (Released { from, tag }, Released::default()));
     assert_eq!(policy.plugins[0].checks, ["e2e", "Upgrade test"]);
-    let write =
-        Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
+    let write = Write {
+        file: "clusters/{tier}/loki.yaml".into(),
+        document: None,
+        path: "$.spec.chart.spec.version".into(),
+        value: None,
+    };
     assert_eq!(loki.write, [write]);
     let [fast, slow] = &policy.plugins[0].hotfixes[..] else { panic!("two hotfixes") };
     assert_eq!(
