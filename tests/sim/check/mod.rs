@@ -119,11 +119,7 @@ impl Watch {
         if plan.actions.is_empty() {
             self.busy_plans = 0;
         }
-        if self.losses != world.losses {
-            // What was announced went with the ledger where nothing at the hub repeats it.
-            self.losses = world.losses;
-            self.deadlines.clear();
-        }
+        self.forgets_the_lost(world);
         if !matches!(snapshot.ledger_state, LedgerState::Intact { .. }) && !plan.actions.is_empty() {
             self.fails(world, format!("S16 acts without a ledger that can be believed: {:?}", plan.actions));
         }
@@ -140,6 +136,14 @@ impl Watch {
             freeze::heard(kept, snapshot);
         }
         self.members_begin(world, kept, snapshot);
+    }
+
+    /// What was announced went with the ledger where nothing at the hub repeats it.
+    fn forgets_the_lost(&mut self, world: &World) {
+        if self.losses != world.losses {
+            self.losses = world.losses;
+            self.deadlines.clear();
+        }
     }
 
     /// What the bot saw is in its memory now, and with the next push in its ledger.
@@ -161,6 +165,8 @@ impl Watch {
                 self.grace_runs(world, kept, snapshot, &spot, tier);
             }
         }
+        // Between the look and this the process may have stalled while the ledger was rolled back.
+        self.forgets_the_lost(world);
         self.deadlines_stand(world);
         self.books_are_true(world, kept, ledger);
     }
