@@ -216,8 +216,8 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
 fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let room = gate::limits::finishing(desk);
     if room.verdict.lets_through() {
-        // What was written would move who has left or was pinned since.
-        let good = desk.still(&desk.policy.tiers[rung], &wave.own()).len() == wave.members.len();
+        // What was written would move who is gone or pinned now.
+        let good = desk.still(&desk.policy.tiers[rung], &wave.members).len() == wave.members.len();
         let proposal = again(desk, rung, wave, good);
         desk.shared.openings.finish();
         report::opening(desk, rung, wave);

@@ -349,9 +349,7 @@ pub fn settle_open_business(world: &mut World) {
     for number in open {
         let pull = world.pull_mut(number).unwrap();
         pull.remember(now);
-        pull.draft = false;
-        // What it is moved to next is another release than the one that somebody stopped.
-        pull.labelled = false;
+        (pull.draft, pull.labelled) = (false, false);
         pull.check = Some(true);
         pull.command(now, WRITER, CommandKind::Resume);
         let (ours, spot, version) = (pull.ours, pull.spot.clone(), pull.version.clone());
