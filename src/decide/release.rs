@@ -224,7 +224,14 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
     // Clusters ahead of their tier do not finish it, nor do those that get back what ran before.
     let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && rollback::of(wave).is_none());
-    whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
+    let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none());
+    whole.map(|wave| spelled(desk, &wave.version).clone()).collect()
+}
+
+/// A version as its release is spelled: what was found to run before its source could be read is known
+/// by the word of its clusters, who may have added metadata or left out the `v`.
+fn spelled<'v>(desk: &'v Desk<'_>, version: &'v Version) -> &'v Version {
+    desk.page.seen(version).map_or(version, |seen| &seen.version)
 }
 
 /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy
