@@ -2,7 +2,7 @@
 //! these words stays what it was; and what counts of them, by the world's own memory.
 
 use decide::PluginName;
-use decide::ledger::ForceEvidence;
+use decide::ledger::{ForceEvidence, Rebuild};
 use decide::model::Hotfix;
 use decide::snapshot::{ChartBlock, Command, CommandKind, Pull, Read, Snapshot};
 use jiff::SignedDuration;
@@ -95,6 +95,19 @@ pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool 
     pull.commands.iter().filter(says).any(by_who_may)
         && pull.bot_heads.iter().any(|ours| ours == head)
         && pull.at(said.at).is_some_and(|then| then.head == head)
+}
+
+/// Whether a word names a lost commit, or one that was written after it: who spoke of an earlier loss knew
+/// nothing of this one.
+pub fn gives_up(world: &World, given: &Rebuild) -> bool {
+    let of_pull = world.pulls.iter().filter(|pull| pull.number == given.pull.0).flat_map(|pull| &pull.commands);
+    let said = of_pull.filter(|command| command.by == given.by && command.at == given.at);
+    let mut named = said.filter_map(|command| match &command.what {
+        CommandKind::Rebuild { cited } => Some(cited.as_str()),
+        _ => None,
+    });
+    // In these worlds the names of commits are in order.
+    named.any(|named| given.cited.short() <= named)
 }
 
 /// Somebody puts the label that blocks on the newest pull request of a tier, or takes it off all of them.

@@ -129,6 +129,11 @@ impl Watch {
             {
                 self.fails(world, format!("S16 {} gives the ledger up, who may not", given.by));
             }
+            if let decide::ledger::Entry::Rebuilt(given) = &record.entry
+                && !crate::words::gives_up(world, given)
+            {
+                self.fails(world, format!("S16 {} is given up, and {} spoke of an earlier loss", given.cited, given.by));
+            }
         }
         self.says_why(world, plan);
         std::mem::take(&mut world.starved).into_iter().for_each(|what| self.fails(world, format!("L7 {what}")));
