@@ -117,11 +117,13 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
 }
 
 /// The newest wave of clusters ahead of their tier that is on the base branch and not over. Once the others get
-/// the same release, it is their wave that is judged, and this one waits for nothing any more.
+/// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one
+/// whose clusters have all left.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     let waves = desk.page.present(&tier.name).into_iter().rev();
     let early = |wave: &&Wave| wave.part.purpose == Purpose::Early;
-    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over())
+    let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
+    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over()).filter(|wave| somebody(wave))
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those

@@ -132,7 +132,10 @@ impl Watch {
             if let decide::ledger::Entry::Rebuilt(given) = &record.entry
                 && !crate::words::gives_up(world, given)
             {
-                self.fails(world, format!("S16 {} is given up, and {} spoke of an earlier loss", given.cited, given.by));
+                self.fails(
+                    world,
+                    format!("S16 {} is given up, and {} spoke of an earlier loss", given.cited, given.by),
+                );
             }
         }
         self.says_why(world, plan);

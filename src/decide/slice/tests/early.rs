@@ -202,3 +202,21 @@ fn it_comes_to_rest_when_the_tier_has_finished() {
     let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
     assert!(matches!(shown.state, WaveState::Finished { .. }), "{:?}", shown.state);
 }
+
+/// Nothing is waited for where nobody is left to soak.
+#[test]
+fn it_comes_to_rest_when_who_was_ahead_has_left() {
+    let soaks = |world: &Snapshot| {
+        let shared = &mut crate::desk::Shared::count(world, noon());
+        let fleet = crate::fleet::Fleet::of(world);
+        let desk = Desk::new(world, &fleet, 0, noon(), shared);
+        early_wave(&desk, &world.policy.plugins[0].tiers[2]).is_some()
+    };
+    let mut world = ahead_landed();
+    assert!(soaks(&world));
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
+        Read::Unread(_) => unreachable!(),
+    }
+    assert!(!soaks(&world));
+}
