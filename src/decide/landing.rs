@@ -97,7 +97,8 @@ fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     if gate::in_two_tiers(desk, tier).is_some() {
         return;
     }
-    let Some(members) = desk.selected(tier) else { return };
+    // A tier that is empty, or of which every cluster is pinned, waits for the first one that is not.
+    let Some(members) = desk.selected(tier).filter(|members| !members.is_empty()) else { return };
     let seen = desk.page.seen(running);
     let digest = seen.and_then(|seen| seen.digest.clone());
     let version = seen.map_or_else(|| running.clone(), |seen| seen.version.clone());

@@ -248,6 +248,13 @@ pub(crate) fn is_passed(desk: &Desk<'_>, tier: &Tier) -> bool {
     }
 }
 
+/// The first tier below this one that has clusters: what only passes tiers without any has run nowhere. Where
+/// there is none, this tier is the first that runs anything.
+pub(crate) fn first_with_clusters(desk: &Desk<'_>, rung: usize) -> usize {
+    let mut below = desk.policy.tiers.iter().take(rung);
+    below.position(|tier| !is_passed(desk, tier)).unwrap_or(0)
+}
+
 /// Whether a version has finished a tier.
 pub(crate) fn has_finished(desk: &Desk<'_>, rung: usize, version: &Version) -> bool {
     finished(desk, rung).contains(version)

@@ -102,7 +102,8 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
         return None;
     }
     let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
-    let version = release::finished(desk, 0).into_iter().filter(accepted).max()?;
+    let first = release::first_with_clusters(desk, rung);
+    let version = release::finished(desk, first).into_iter().filter(accepted).max()?;
     // What a newer release has taken the place of would be taken back at once.
     if conveyor::outdated(desk, &version).is_some() {
         return None;
@@ -117,13 +118,12 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
 }
 
 /// The newest wave of clusters ahead of their tier that is on the base branch and not over. Once the others get
-/// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one
-/// whose clusters have all left.
+/// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one of
+/// which everybody has left the tier.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     let waves = desk.page.present(&tier.name).into_iter().rev();
-    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early;
-    let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
-    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over()).filter(|wave| somebody(wave))
+    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early && !desk.still(tier, &wave.own()).is_empty();
+    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over())
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those

@@ -91,10 +91,10 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }
 
-/// Whether the slices that are still to come will not: the release was stopped or given up, or somebody
-/// put a newer one on some cluster of the climb.
+/// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
+/// newer one on some cluster of the climb, or the tier below has it no more.
 fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
-    if conveyor::abandoned_for(desk, wave).is_some() {
+    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, rung, wave) {
         return true;
     }
     match release::stopped(desk, rung, &wave.version) {
@@ -103,6 +103,14 @@ fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
         Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => ahead(desk, rung, wave).is_some(),
         Some(_) => true,
     }
+}
+
+/// Whether the tier below, as far as a ledger that was lost once still tells, has never finished a wave's
+/// release, and has finished a newer one: it will not come back for this one.
+fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
+    let Some(below) = rung.checked_sub(1) else { return false };
+    let finished = release::finished(desk, below);
+    !finished.contains(&wave.version) && finished.iter().any(|newer| *newer > wave.version)
 }
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.

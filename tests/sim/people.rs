@@ -123,6 +123,7 @@ pub fn befall(world: &mut World, happening: Happening) {
         | Happening::Constrain { .. }
         | Happening::Follow { .. }
         | Happening::MergeAndRevert { .. }
+        | Happening::Retarget { .. }
         | Happening::NoDigests { .. }) => crate::rarely::befall(world, rare),
     }
 }
@@ -275,7 +276,7 @@ pub fn push_to_branch(world: &mut World, number: u64) {
 
 pub fn merge_by_hand(world: &mut World, number: u64) {
     let pull = world.pulls.iter().find(|pull| pull.number == number).unwrap();
-    if !pull.conflicts(world) {
+    if !pull.conflicts(world) && !pull.misplaced {
         world.merge(number, OWNERS[0]);
     }
 }

@@ -44,6 +44,8 @@ pub struct PullRequest {
     pub draft: bool,
     pub reviews: Vec<Review>,
     pub commands: Vec<Command>,
+    /// It goes to another branch than the tier's.
+    pub misplaced: bool,
     /// It has the label that keeps its release from the tiers above.
     pub labelled: bool,
     /// As our comment shows them: each with its last edit.
@@ -141,7 +143,11 @@ impl PullRequest {
         let reviewed = matches!(self.decision(rules), ReviewDecision::NotRequired | ReviewDecision::Approved);
         let green = !rules.check || self.check == Some(true);
         let ruled = bypass || (reviewed && green);
-        if self.is_open() && !self.draft && !self.conflicts(world) && ruled { Ok(()) } else { Err(Refusal::Forbidden) }
+        if self.is_open() && !self.draft && !self.misplaced && !self.conflicts(world) && ruled {
+            Ok(())
+        } else {
+            Err(Refusal::Forbidden)
+        }
     }
 
     /// The pull request as the bot's reader would hand it on.
@@ -170,7 +176,7 @@ impl PullRequest {
         Pull {
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),
-            misplaced: None,
+            misplaced: self.misplaced.then(|| "develop".to_string()),
             version: self.ours.then(|| world.releases[&self.spot.0][&self.version].shown.version.clone()),
             state,
             head: Sha::new(self.head.as_str()),
@@ -262,6 +268,7 @@ impl World {
             draft: false,
             reviews: Vec::new(),
             commands: Vec::new(),
+            misplaced: false,
             labelled: false,
             notices: Vec::new(),
             told: Vec::new(),

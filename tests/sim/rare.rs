@@ -90,7 +90,7 @@ type All = Vec<(Timestamp, Happening)>;
 type Draws = fn(&Scenario, &Published, &mut Rng, &mut All);
 
 /// What happens in how many of a hundred worlds, and at most how often.
-const KINDS: [(&str, u64, u64, Draws); 8] = [
+const KINDS: [(&str, u64, u64, Draws); 9] = [
     ("freeze by command", 25, 3, freezes),
     ("expire", 15, 1, expires),
     ("constrain", 20, 2, constrains),
@@ -99,6 +99,7 @@ const KINDS: [(&str, u64, u64, Draws); 8] = [
     ("no digests", 15, 2, names_no_digests),
     ("early by an edit", 15, 2, puts_ahead),
     ("pin a shared place", 20, 2, pins_shared),
+    ("another branch", 15, 2, retargets),
 ];
 
 fn sometime(scenario: &Scenario, rng: &mut Rng) -> Timestamp {
@@ -163,6 +164,11 @@ fn puts_ahead(scenario: &Scenario, _: &Published, rng: &mut Rng, all: &mut All) 
     let cluster = rng.pick(&scenario.clusters).name.clone();
     let hours = rng.chance(70).then(|| rng.range(5, 600));
     all.push((sometime(scenario, rng), Happening::Early { plugin, cluster, hours }));
+}
+
+fn retargets(scenario: &Scenario, _: &Published, rng: &mut Rng, all: &mut All) {
+    let (plugin, tier) = spot(scenario, rng);
+    all.push((sometime(scenario, rng), Happening::Retarget { plugin, tier, hours: rng.range(1, 60) }));
 }
 
 /// Where clusters share a file none of them can be pinned: the bot leaves the tier alone until the pin ends.

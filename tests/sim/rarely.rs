@@ -20,6 +20,8 @@ pub enum Later {
     Unfollow { plugin: PluginName },
     /// Somebody puts back what stood on the base branch.
     Revert { spot: Spot, versions: Vec<Version> },
+    /// A pull request goes to the base branch again.
+    Return { pull: u64 },
     /// A release of a storm in the calm, and after the pace the next one.
     Storm { pace: SignedDuration, until: Timestamp },
 }
@@ -58,6 +60,11 @@ pub fn befall(world: &mut World, happening: Happening) {
             world.schedule(until(hours), world::Due::Rare(Later::Unfollow { plugin }));
         }
         Happening::MergeAndRevert { plugin, tier, minutes } => merge_and_revert(world, (plugin, tier), minutes),
+        Happening::Retarget { plugin, tier, hours } => {
+            let Some(number) = world.open_pull(&(plugin, tier)).map(|pull| pull.number) else { return };
+            retarget(world, number, true);
+            world.schedule(until(hours), world::Due::Rare(Later::Return { pull: number }));
+        }
         Happening::NoDigests { plugin, hours } => {
             world.undigested = Some(Undigested { plugin, since: now, until: until(hours) });
         }
@@ -70,6 +77,7 @@ pub fn later(world: &mut World, later: Later) {
         Later::Widen { plugin } => widen(world, &plugin),
         Later::Unfollow { plugin } => unfollow(world, &plugin),
         Later::Storm { pace, until } => world.storm_on(pace, until),
+        Later::Return { pull } => retarget(world, pull, false),
         Later::Revert { spot, versions } => {
             if world.base[&spot].len() == versions.len() {
                 world.note(format!("{WRITER} takes the merge on {} of {} off again", spot.1, spot.0));
@@ -83,6 +91,8 @@ pub fn later(world: &mut World, later: Later) {
 /// clusters that are ahead of it.
 pub fn settle(world: &mut World) {
     world.undigested = None;
+    (0..world.pulls.len() as u64).for_each(|index| retarget(world, index + 1, false));
+    crate::runs::settle(world);
     let now = world.now;
     for pull in &mut world.pulls {
         if pull.commands.iter().any(|command| matches!(command.what, CommandKind::Freeze { .. })) {
@@ -175,6 +185,15 @@ fn constrain(world: &mut World, plugin: &PluginName, tier: Option<&TierName>) {
                 .for_each(|tier| tier.constraint.clone_from(&below));
         }
     });
+}
+
+/// Points a pull request that is still open at another branch, or back.
+fn retarget(world: &mut World, number: u64, away: bool) {
+    let now = world.now;
+    let Some(pull) = world.pull_mut(number).filter(|pull| pull.is_open() && pull.misplaced != away) else { return };
+    pull.remember(now);
+    pull.misplaced = away;
+    world.note(format!("#{number} goes to {}", if away { "another branch" } else { "its own branch again" }));
 }
 
 fn widen(world: &mut World, plugin: &PluginName) {

@@ -234,6 +234,12 @@ pub enum Happening {
         plugin: PluginName,
         hours: u64,
     },
+    /// Somebody points the open pull request at another branch; it comes back after a while.
+    Retarget {
+        plugin: PluginName,
+        tier: TierName,
+        hours: u64,
+    },
     // clusters
     Flap {
         cluster: ClusterName,

@@ -80,21 +80,24 @@ fn run(wishes: &Wishes) -> ExitCode {
     }
 }
 
-/// Every failing seed with what it broke first.
+/// Every failing seed with what it broke first, and what none of these worlds had.
 fn survey(wishes: &Wishes) -> ExitCode {
-    let failures = std::sync::Mutex::new(std::collections::BTreeMap::new());
+    let failures = std::sync::Mutex::new(0);
+    let tally = std::sync::Mutex::new(crate::tally::Tally::default());
     let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
     first_of(seeds, wishes.jobs, |seed| {
-        let broken = run::run(draw::draw(seed, wishes.days), decide::plan).broken;
-        if let Some(what) = broken.into_iter().next() {
+        let outcome = run::run(draw::draw(seed, wishes.days), decide::plan);
+        tally.lock().unwrap().add(&outcome.tally);
+        if let Some(what) = outcome.broken.into_iter().next() {
             println!("{seed:>7}  {}", what.chars().take(200).collect::<String>());
-            failures.lock().unwrap().insert(seed, what);
+            *failures.lock().unwrap() += 1;
         }
         None::<()>
     });
     let failures = failures.into_inner().unwrap();
-    println!("{} failing worlds", failures.len());
-    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("never occurred: {}", tally.into_inner().unwrap().silent().join(", "));
+    println!("{failures} failing worlds");
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn kill(wishes: &Wishes) -> ExitCode {

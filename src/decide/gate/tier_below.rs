@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::release::has_finished;
+use crate::release::{first_with_clusters, has_finished};
 use crate::{ClusterName, Reason, Version};
 
 pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
@@ -22,13 +22,14 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
     }
 }
 
-/// For clusters that are ahead of their tier it is enough that it has finished the first one; as soon as
-/// one of them is so no more, it waits for the tier below.
+/// For clusters that are ahead of their tier it is enough that it has finished the first one with clusters; as
+/// soon as one of them is so no more, it waits for the tier below.
 pub(crate) fn of_early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], version: &Version) -> Finding {
     let Some(tier) = desk.policy.tiers.get(rung) else { return finding(desk, rung, version) };
     let ahead = desk.ahead(tier);
-    if rung > 0 && has_finished(desk, 0, version) && clusters.iter().all(|name| ahead.contains(name)) {
-        let (tier, version) = (desk.policy.tiers[0].name.clone(), version.clone());
+    let first = first_with_clusters(desk, rung);
+    if rung > 0 && has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name)) {
+        let (tier, version) = (desk.policy.tiers[first].name.clone(), version.clone());
         return Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version });
     }
     finding(desk, rung, version)

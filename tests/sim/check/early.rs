@@ -41,11 +41,13 @@ impl Watch {
         let merges = does == "merges";
         if *purpose == Purpose::Early {
             let ahead = ahead(shown, spot, world.ours());
-            let first = (spot.0.clone(), world.scenario.tiers()[0].name.clone());
+            let first = keys::first_with_clusters(world, shown, spot);
             let there = || shown_base(world, shown, &first).unwrap_or_default().into_iter().max();
             let finished = kept.met.contains_key(&(first.clone(), version.clone()));
             let may = world.rung(&spot.1) > 0 && members.iter().all(|name| ahead.contains(name)) && finished;
-            if may && (!merges || there().is_some_and(|there| there >= *version)) {
+            // Where its clusters are gone, and their files with them, it has finished it all the same.
+            let gone = shown_base(world, shown, &first).is_some_and(|there| there.is_empty());
+            if may && (!merges || gone || there().is_some_and(|there| there >= *version)) {
                 return;
             }
             if !merges {

@@ -139,7 +139,10 @@ impl Watch {
         }
         let Some(running) = shown_base(world, shown, spot).unwrap_or_default().into_iter().max() else { return };
         let now = world.ours() + SignedDuration::from_hours(3);
-        let tried = |known: &Version| self.opened.keys().any(|(there, opened, _)| there.0 == spot.0 && opened == known);
+        // Whatever a person put there and took off again has had its turn, too.
+        let held = |known: &Version| world.first_held.keys().any(|(there, _, held)| there == spot && held == known);
+        let opened = |known: &Version| self.opened.keys().any(|(there, to, _)| there.0 == spot.0 && to == known);
+        let tried = |known: &Version| opened(known) || held(known);
         let clean = |known: &Version| {
             let release = &world.releases[&spot.0][known];
             let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
@@ -247,6 +250,12 @@ pub(super) fn below(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Spot
             return Some((spot.0.clone(), tier.name.clone()));
         }
     }
+}
+
+/// The lowest tier that releases have to finish, or the first one where all below this tier are passed.
+pub(super) fn first_with_clusters(world: &World, shown: &Snapshot, spot: &Spot) -> Spot {
+    let lowest = (spot.0.clone(), world.scenario.tiers()[0].name.clone());
+    std::iter::successors(below(world, shown, spot), |spot| below(world, shown, spot)).last().unwrap_or(lowest)
 }
 
 /// Whether the file that was shown pins a cluster for a plugin.

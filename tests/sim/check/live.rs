@@ -133,6 +133,8 @@ impl Watch {
             let merged = pull.closed.as_ref().is_some_and(|end| end.merged.is_some() && end.by == BOT);
             pull.spot == *spot && pull.bot_version == *running && merged && world.purpose(pull.number).is_none()
         });
+        // What a person brought back is nobody's climb.
+        let by_bot = by_bot && world.base[spot].iter().any(|place| place.by_bot);
         let somebody = kept.members.get(&key).is_some_and(|members| !members.is_empty());
         let doubted =
             kept.failed.keys().chain(&kept.doubts).any(|((plugin, _), what)| *plugin == spot.0 && what == running);

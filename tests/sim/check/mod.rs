@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ClusterName;
 use decide::ledger::{Change, ForceEvidence, Ledger, Part, Purpose};
-use decide::plan::{Action, Plan};
+use decide::plan::{Action, Plan, Urgency};
 use decide::snapshot::{LedgerState, Pull, PullState, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -50,6 +50,8 @@ pub struct Watch {
     /// Openings of the plan that is being carried out.
     opening_now: u32,
     busy_plans: u32,
+    /// Plans in a row that noted a transition.
+    noting_plans: u32,
     losses: u32,
     /// The push of which the deadlines are kept.
     read: Option<u64>,
@@ -83,6 +85,8 @@ pub struct Kept {
 
 /// Plans that do something in a row, beyond which the bot counts as restless.
 const RESTLESS: u32 = 30;
+/// The same of plans that note a transition, which is a push of the ledger each: more than a fleet ever changes.
+const MOST_NOTES: u32 = 200;
 /// Writes at the hub for one release on one tier, or one slice of it, beyond which the bot counts as restless.
 const MOST_WRITES: u32 = 40;
 
@@ -181,6 +185,9 @@ impl Watch {
             return;
         };
         let seen = seen.clone();
+        if seen.misplaced.is_some() {
+            self.fails(world, format!("S6 merges {pull}, which goes to another branch"));
+        }
         self.writes_once_more(world, &spot, &version);
         self.is_in_the_books(world, &spot, &version, &seen, head);
         let (part, members) = match world.written.get(head.as_str()) {
@@ -276,6 +283,12 @@ impl Watch {
         if self.busy_plans > RESTLESS {
             self.busy_plans = 0;
             self.fails(world, format!("L5 {RESTLESS} plans in a row did something: {:?}", plan.actions));
+        }
+        let notes = plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
+        self.noting_plans = if notes { self.noting_plans + 1 } else { 0 };
+        if self.noting_plans > MOST_NOTES {
+            self.noting_plans = 0;
+            self.fails(world, format!("L5 {MOST_NOTES} plans in a row noted something: {:?}", plan.entries.first()));
         }
     }
 

@@ -126,6 +126,10 @@ impl Watch {
                 kept.doubts.extend(above.filter(|other| *other > place.version).map(|other| (spot.clone(), other)));
             }
         }
+        // A workflow that verifies it says so, or says nothing for too long.
+        let doubted = world.base[spot].iter().map(|place| &place.version);
+        let doubted = doubted.filter(|version| world.runs.iter().any(|run| run.doubts(spot, version)));
+        kept.doubts.extend(doubted.map(|version| (spot.clone(), version.clone())));
         // Somebody who may says so.
         let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten().filter(|pull| pull.tier == spot.1);
         for pull in pulls {
@@ -160,8 +164,11 @@ impl Watch {
                 of_tier.for_each(|(_, members)| members.retain(|name| here.contains(name)));
             }
             if let Some(version) = shown_base(world, shown, spot).and_then(uniform) {
-                let key = (spot.clone(), version);
-                kept.members.entry(key).or_insert_with(|| selected(world, shown, spot));
+                // Of an empty tier it begins with the first cluster that comes.
+                let selected = selected(world, shown, spot);
+                if !selected.is_empty() {
+                    kept.members.entry((spot.clone(), version)).or_insert(selected);
+                }
             }
         }
     }

@@ -95,6 +95,39 @@ fn who_is_ahead_gets_what_has_finished_the_first_tier() {
     );
 }
 
+/// What only passes a first tier without clusters has run nowhere: the next tier has to finish it.
+#[test]
+fn a_first_tier_without_clusters_is_not_the_first_that_runs_it() {
+    let opens = |soaked: bool| {
+        let mut world = ahead();
+        world.policy.plugins[0].tiers[0].empty = crate::model::Empty::Pass;
+        match &mut world.clusters {
+            Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "qa-1"),
+            Read::Unread(_) => unreachable!(),
+        }
+        world.policy.plugins[0].tiers.insert(2, tier("canary"));
+        let labels = BTreeMap::from([("tier".to_string(), "canary".to_string())]);
+        match &mut world.clusters {
+            Read::Known(clusters) => clusters.push(Cluster { name: "canary-1".into(), labels }),
+            Read::Unread(_) => unreachable!(),
+        }
+        match &mut facts(&mut world).base {
+            Read::Known(base) => base.extend([place("canary", "1.1.0")]),
+            Read::Unread(_) => unreachable!(),
+        }
+        if soaked {
+            finish_staging(&mut world);
+        }
+        let opened = crate::plan(&world, noon()).actions.into_iter().filter_map(|action| match action {
+            Action::Open(proposal) if proposal.part.purpose == Purpose::Early => Some(names(&proposal)),
+            _ => None,
+        });
+        opened.last()
+    };
+    assert_eq!(opens(false), None);
+    assert_eq!(opens(true), Some(vec!["bronze-2".to_string()]));
+}
+
 #[test]
 fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
     let mut world = ahead_landed();
@@ -179,6 +212,25 @@ fn past_its_end_what_is_open_is_taken_back() {
     assert_eq!(closes(Some(noon()), true), None);
 }
 
+/// Who was ahead belongs to another tier now: nobody waits for what it ran here.
+#[test]
+fn it_comes_to_rest_when_everybody_ahead_has_left() {
+    let mut world = ahead_landed();
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
+        Read::Unread(_) => unreachable!(),
+    }
+    match &mut facts(&mut world).base {
+        Read::Known(base) => base.values_mut().for_each(|places| {
+            places.retain(|place| place.cluster.as_ref().is_none_or(|name| name.as_str() != "bronze-2"))
+        }),
+        Read::Unread(_) => unreachable!(),
+    }
+    let plan = crate::plan(&world, noon());
+    let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(!matches!(shown.state, WaveState::Soaking { .. } | WaveState::Converging { .. }), "{:?}", shown.state);
+}
+
 /// The others have got the same release in their turn, while it still soaked on who is ahead.
 #[test]
 fn it_comes_to_rest_when_the_tier_has_finished() {
@@ -201,22 +253,4 @@ fn it_comes_to_rest_when_the_tier_has_finished() {
     let plan = crate::plan(&world, noon());
     let shown = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
     assert!(matches!(shown.state, WaveState::Finished { .. }), "{:?}", shown.state);
-}
-
-/// Nothing is waited for where nobody is left to soak.
-#[test]
-fn it_comes_to_rest_when_who_was_ahead_has_left() {
-    let soaks = |world: &Snapshot| {
-        let shared = &mut crate::desk::Shared::count(world, noon());
-        let fleet = crate::fleet::Fleet::of(world);
-        let desk = Desk::new(world, &fleet, 0, noon(), shared);
-        early_wave(&desk, &world.policy.plugins[0].tiers[2]).is_some()
-    };
-    let mut world = ahead_landed();
-    assert!(soaks(&world));
-    match &mut world.clusters {
-        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
-        Read::Unread(_) => unreachable!(),
-    }
-    assert!(!soaks(&world));
 }

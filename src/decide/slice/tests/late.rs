@@ -256,6 +256,23 @@ fn a_merged_slice_whose_cluster_has_left_has_not_failed() {
     assert!(!failed(&world));
 }
 
+/// What an empty tier's file holds begins with its first cluster, which else nobody would ever soak for.
+#[test]
+fn an_empty_tier_begins_with_its_first_cluster() {
+    let mut world = ready();
+    world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap().clear();
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    let everybody = world.clusters.known().cloned().unwrap();
+    let finds = |world: &Snapshot| {
+        let found = |entry: &Entry| matches!(entry, Entry::Wave { tier, change: Change::Found { .. }, .. } if tier.as_str() == "bronze");
+        crate::plan(world, noon()).entries.iter().any(|record| found(&record.entry))
+    };
+    world.clusters = Read::Known(everybody.iter().filter(|one| one.name.as_str() == "qa-1").cloned().collect());
+    assert!(!finds(&world));
+    world.clusters = Read::Known(everybody);
+    assert!(finds(&world));
+}
+
 /// A tier that nobody is on any more, and whose file still holds a version, keeps nobody awake.
 #[test]
 fn a_tier_without_clusters_rings_no_bell() {
