@@ -152,7 +152,7 @@ async fn edits(
     }
     for spot in &spots {
         let Some(text) = texts.get_mut(&spot.file) else { continue };
-        match edit::set(text, spot.document.as_ref(), &spot.path, &to) {
+        match edit::set(text, spot.write.document.as_ref(), &spot.write.path, &spot.write.spell(&to)) {
             Ok(edited) => *text = edited,
             Err(refusal) => return Ok(Err(format!("{}: {refusal}", spot.file))),
         }

@@ -154,6 +154,7 @@ pub enum Reason {
     LedgerLost { cited: Sha },
     // tiers and caps
     NoMembers { tier: TierName },
+    NobodyMoves { tier: TierName },
     EmptyTierPassed { tier: TierName },
     PlacesShared { tier: TierName },
     ClusterInTwoTiers { cluster: ClusterName, tiers: Vec<TierName> },
@@ -382,6 +383,9 @@ impl fmt::Display for Reason {
                 )
             }
             Self::NoMembers { tier } => format!("no cluster belongs to tier {tier}"),
+            Self::NobodyMoves { tier } => {
+                format!("nobody on {tier} is left to move: its clusters are pinned, ahead of it, or others by now")
+            }
             Self::EmptyTierPassed { tier } => format!("no cluster belongs to tier {tier}, and releases pass it"),
             Self::PlacesShared { tier } => {
                 format!(

@@ -268,7 +268,7 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     }
     let tier = desk.policy.tiers.get(rung)?;
     if desk.still(tier, &wave.own()).is_empty() {
-        return Some(Reason::NoMembers { tier: tier.name.clone() });
+        return Some(gate::release::nobody(desk, tier));
     }
     // Who is ahead no more waits for the tier's turn, and does not keep it from others.
     let early = wave.part.purpose == Purpose::Early;

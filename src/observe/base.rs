@@ -13,7 +13,7 @@ use decide::{ClusterName, PluginName, Sha, TierName, Version};
 use crate::act::edit;
 use crate::git::{GitError, Store};
 use crate::observe::inventory;
-use crate::policy::wiring::{DocumentSelector, Inventory, ListedCluster, Write};
+use crate::policy::wiring::{Inventory, ListedCluster, VERSION, Write};
 use crate::policy::{self, Loaded, SourceFile};
 use crate::rooms::Rooms;
 
@@ -85,10 +85,8 @@ pub fn branches(rooms: &Rooms) -> BTreeSet<String> {
 pub struct Spot {
     /// The file.
     pub file: String,
-    /// Which document of it.
-    pub document: Option<DocumentSelector>,
-    /// The scalar's path.
-    pub path: String,
+    /// Which scalar of it, and how it spells a version.
+    pub write: Write,
     /// The cluster it is for; none = all of the tier.
     pub cluster: Option<ClusterName>,
     /// What stands there.
@@ -227,8 +225,7 @@ fn spots(
                     let (version, range) = texts
                         .get(&key)
                         .map_or_else(|| (Read::Unread(String::new()), None), |text| version(text, write));
-                    let (document, path) = (write.document.clone(), write.path.clone());
-                    of_tier.push(Spot { file, document, path, cluster, version, range });
+                    of_tier.push(Spot { file, write: write.clone(), cluster, version, range });
                 }
             }
             spots.insert((plugin.name.clone(), tier.name.clone()), of_tier);
@@ -268,13 +265,19 @@ fn version(text: &Result<String, String>, write: &Write) -> (Read<Version>, Opti
         Err(why) => return (Read::Unread(why.clone()), None),
     };
     match edit::read(text, write.document.as_ref(), &write.path) {
-        Ok(spot) => match spot.value.parse::<Version>() {
-            Ok(version) => (Read::Known(version), None),
-            Err(error) => {
-                let range = spot.value.parse::<Constraint>().is_ok().then(|| spot.value.clone());
-                (Read::Unread(format!("line {}: {error}", spot.line)), range)
+        Ok(spot) => {
+            let Some(held) = write.version_in(&spot.value) else {
+                let (line, text, form) = (spot.line, &spot.value, write.spell(VERSION));
+                return (Read::Unread(format!("line {line}: `{text}` is not of the form `{form}`")), None);
+            };
+            match held.parse::<Version>() {
+                Ok(version) => (Read::Known(version), None),
+                Err(error) => {
+                    let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
+                    (Read::Unread(format!("line {}: {error}", spot.line)), range)
+                }
             }
-        },
+        }
         Err(refusal) => (Read::Unread(refusal.to_string()), None),
     }
 }

@@ -125,6 +125,12 @@ scalar!(
      "description": "An RFC 9535 JSONPath with at most one `..`. The forms of kubectl (`{.spec.x}`, `.spec.x`) are taken, too."}
 );
 scalar!(
+    /// A text with a place for the version.
+    ValuePattern(String), "a text such as `{plugin}/{version}`", value_pattern,
+    {"type": "string", "maxLength": 200, "examples": ["{plugin}/{version}", "v{version}"],
+     "description": "`{version}` stands for the version as its release is spelled, `{plugin}` for the name of the plugin."}
+);
+scalar!(
     /// A name or namespace in a cluster.
     ObjectName(String), "a name such as `cert-manager`", object,
     {"type": "string", "maxLength": 253, "description": "A name in the cluster. `{cluster}` and `{tier}` stand for their names."}
@@ -257,6 +263,20 @@ fn name(text: &str) -> Result<String, Refusal> {
     let spelled = spelled.trim_matches('-');
     let refusal = Refusal::new(why);
     Err(if is_name(spelled) { refusal.help(format!("`{spelled}` would be one")) } else { refusal })
+}
+
+/// What stands around a version in a file.
+fn value_pattern(text: &str) -> Result<String, Refusal> {
+    path::placeholders(text, &["version", "plugin"])?;
+    let help = "write it like `{plugin}/{version}`";
+    if text.len() > 200 || text.chars().any(char::is_control) {
+        return Err(Refusal::new("one line of at most 200 characters is written there").help(help));
+    }
+    match text.matches("{version}").count() {
+        1 => Ok(text.to_string()),
+        0 => Err(Refusal::new(format!("{} has no place for the version", quoted(text))).help(help)),
+        _ => Err(Refusal::new(format!("{} names the version twice", quoted(text))).help(help)),
+    }
 }
 
 /// As git spells branches; those that the bot writes itself are no base of anything.

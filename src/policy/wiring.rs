@@ -84,6 +84,9 @@ pub enum Chart {
     },
 }
 
+/// Stands for the version in [`Write::value`].
+pub const VERSION: &str = "{version}";
+
 /// One spot that holds a version. `{tier}` and `{cluster}` in `file` stand for their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
@@ -93,9 +96,29 @@ pub struct Write {
     pub document: Option<DocumentSelector>,
     /// The scalar, as an RFC 9535 JSONPath that names exactly one place.
     pub path: String,
+    /// What stands around the version there, with `{version}`, and `{plugin}` as the plugin's name already;
+    /// none = nothing.
+    pub value: Option<String>,
 }
 
 impl Write {
+    /// The text of the scalar for a version. Where a `v` stands before its place, its own is left out.
+    pub fn spell(&self, version: &str) -> String {
+        let Some((before, after)) = self.value.as_ref().and_then(|value| value.split_once(VERSION)) else {
+            return version.to_string();
+        };
+        let version = if before.ends_with('v') { version.strip_prefix('v').unwrap_or(version) } else { version };
+        format!("{before}{version}{after}")
+    }
+
+    /// The version in the text of the scalar; none where something else stands around it.
+    pub fn version_in<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let Some((before, after)) = self.value.as_ref().and_then(|value| value.split_once(VERSION)) else {
+            return Some(text);
+        };
+        text.strip_prefix(before)?.strip_suffix(after)
+    }
+
     /// Whether it has one place per cluster.
     pub fn per_cluster(&self) -> bool {
         self.file.contains("{cluster}")
@@ -222,4 +245,29 @@ pub enum Right {
     CodeOwners,
     /// To administer the repository.
     Admin,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spot_spells_a_version_and_reads_it_back() {
+        let cases = [
+            (None, "1.2.0", "1.2.0", "v1.2.0", Some("v1.2.0")),
+            (Some("loki/{version}"), "1.2.0", "loki/1.2.0", "mimir/1.2.0", None),
+            (Some("loki/{version}"), "v1.2.0", "loki/v1.2.0", "loki/1.2.0", Some("1.2.0")),
+            (Some("v{version}"), "v1.2.0", "v1.2.0", "v1.2.0", Some("1.2.0")),
+            (Some("v{version}"), "1.2.0", "v1.2.0", "1.2.0", None),
+            (Some("{version}+x"), "1.2.0", "1.2.0+x", "1.2.0", None),
+            (Some("aa{version}aa"), "1", "aa1aa", "aaa", None),
+        ];
+        for (value, version, spelled, text, held) in cases {
+            let value = value.map(str::to_string);
+            let write = Write { file: "a.yaml".into(), document: None, path: "$.x".into(), value };
+            assert_eq!(write.spell(version), spelled, "{write:?}");
+            assert_eq!(write.version_in(text), held, "{write:?}");
+            assert!(write.version_in(spelled).is_some_and(|held| version.ends_with(held)), "{write:?}");
+        }
+    }
 }

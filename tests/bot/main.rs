@@ -12,6 +12,7 @@ mod hotfix;
 mod ledger;
 mod settings;
 mod slices;
+mod spelling;
 mod story;
 mod stubborn;
 mod support;

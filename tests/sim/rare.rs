@@ -96,7 +96,7 @@ const KINDS: [(&str, u64, u64, Draws); 9] = [
     ("constrain", 20, 2, constrains),
     ("follow", 12, 2, follows),
     ("merge and revert", 20, 3, merges_and_reverts),
-    ("no digests", 15, 2, names_no_digests),
+    ("no digests", 25, 2, names_no_digests),
     ("early by an edit", 15, 2, puts_ahead),
     ("pin a shared place", 20, 2, pins_shared),
     ("another branch", 15, 2, retargets),
@@ -156,7 +156,7 @@ fn merges_and_reverts(scenario: &Scenario, _: &Published, rng: &mut Rng, all: &m
 
 fn names_no_digests(scenario: &Scenario, _: &Published, rng: &mut Rng, all: &mut All) {
     let plugin = rng.pick(&scenario.policy.plugins).name.clone();
-    all.push((sometime(scenario, rng), Happening::NoDigests { plugin, hours: rng.range(1, 300) }));
+    all.push((sometime(scenario, rng), Happening::NoDigests { plugin, hours: rng.range(1, 500) }));
 }
 
 fn puts_ahead(scenario: &Scenario, _: &Published, rng: &mut Rng, all: &mut All) {

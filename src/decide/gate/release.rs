@@ -55,11 +55,18 @@ pub(crate) fn rejection(desk: &Desk<'_>, rung: usize, version: &Version) -> Find
 pub(crate) fn members(desk: &Desk<'_>, rung: usize) -> Finding {
     let tier = &desk.policy.tiers[rung];
     match desk.selected(tier) {
-        Some(members) if members.is_empty() => {
-            Finding::fail(Gate::Release, Reason::NoMembers { tier: tier.name.clone() })
-        }
+        Some(members) if members.is_empty() => Finding::fail(Gate::Release, nobody(desk, tier)),
         Some(_) => Finding::pass(Gate::Release, Reason::Accepted),
         None => Finding::unread(Gate::Release, "the inventory", "it is not there"),
+    }
+}
+
+/// Why nobody on a tier is to move.
+pub(crate) fn nobody(desk: &Desk<'_>, tier: &Tier) -> Reason {
+    let tier_name = tier.name.clone();
+    match desk.fleet.selected(desk.snapshot, &tier.select).is_empty() {
+        true => Reason::NoMembers { tier: tier_name },
+        false => Reason::NobodyMoves { tier: tier_name },
     }
 }
 

@@ -96,6 +96,7 @@ impl Reason {
             Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
                 "whoever edits the inventory or the tier's selector".to_string()
             }
+            Self::NobodyMoves { .. } => "whoever edits `pins` and `early`; or the end of a pin".to_string(),
             Self::PlacesShared { .. } => {
                 "whoever edits the policy file, by naming a file per cluster in `write`".to_string()
             }

@@ -10,7 +10,7 @@ use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
 use crate::policy::forms::{Either, List, Table, Word, Words};
 use crate::policy::read::record;
-use crate::policy::scalar::{Files, JsonPath, Kind, Name, ObjectName};
+use crate::policy::scalar::{Files, JsonPath, Kind, Name, ObjectName, ValuePattern};
 use crate::policy::when::Length;
 
 record! {
@@ -70,8 +70,10 @@ record! {
         optional document "document": DocumentFile,
         /// The scalar. It must name exactly one place.
         required path "path": JsonPath,
+        /// What stands around the version there, such as `{plugin}/{version}`. Default the version alone.
+        optional value "value": ValuePattern,
     }
-    later ["value", "repository", "branch"]
+    later ["repository", "branch"]
 }
 
 record! {

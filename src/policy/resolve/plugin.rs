@@ -47,7 +47,8 @@ pub fn plugin(
         let chart =
             file.value.chart.as_ref().and_then(|chart| report.within_key("chart", |report| chart_of(chart, report)));
         let poll = report.within_key("poll", |report| poll(&file.value, report));
-        let write = report.within_key("write", |report| writes(file.value.write.as_ref(), context, report));
+        let name = file.value.name.as_ref().map_or("", |name| name.value.0.as_str());
+        let write = report.within_key("write", |report| writes(file.value.write.as_ref(), name, context, report));
         strategy::apart(&file.value, &tiers, &write, context, report);
         let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
         let pins = strategy::pins(&file.value, context, report);
@@ -159,14 +160,14 @@ fn poll(file: &PluginFile, report: &mut Report) -> Duration {
     Duration::try_from(poll.max(least)).unwrap_or(Duration::from_secs(900))
 }
 
-fn writes(list: Option<&Spanned<List<WriteFile>>>, context: &Context, report: &mut Report) -> Vec<Write> {
+fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Context, report: &mut Report) -> Vec<Write> {
     let Some(list) = list else { return Vec::new() };
     if list.value.is_empty() {
         report.wrong(list.at, "an empty list: no spot holds the version", Some("add `{file: …, path: …}`"));
     }
     let mut writes: Vec<Write> = Vec::new();
     for file in &list.value.items {
-        let Some(write) = write_of(&file.value) else { continue };
+        let Some(write) = write_of(&file.value, plugin) else { continue };
         let placed = write.file.contains("{tier}") || write.per_cluster();
         let shared = !placed && context.ladder.len() > 1 && !on_branches_of_their_own(&context.ladder);
         if let Some(given) = file.value.file.as_ref().filter(|_| shared) {
@@ -190,12 +191,17 @@ fn on_branches_of_their_own(ladder: &[Tier]) -> bool {
     branches.len() == ladder.len()
 }
 
-fn write_of(file: &WriteFile) -> Option<Write> {
+fn write_of(file: &WriteFile, plugin: &str) -> Option<Write> {
     let document = file.document.as_ref().and_then(|document| {
         let name = document.value.name.as_ref().map(|name| name.value.0.clone());
         Some(DocumentSelector { kind: document.value.kind.as_ref()?.value.0.clone(), name })
     });
-    Some(Write { file: file.file.as_ref()?.value.0.clone(), document, path: file.path.as_ref()?.value.0.clone() })
+    Some(Write {
+        file: file.file.as_ref()?.value.0.clone(),
+        document,
+        path: file.path.as_ref()?.value.0.clone(),
+        value: file.value.as_ref().map(|value| value.value.0.replace("{plugin}", plugin)),
+    })
 }
 
 /// Reports spots that two plugins would both write.
@@ -205,7 +211,7 @@ pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
     for plugin in plugins {
         let Some(name) = plugin.value.name.as_ref().map(|name| name.value.0.clone()) else { continue };
         for file in plugin.value.write.iter().flat_map(|list| &list.value.items) {
-            let Some(write) = write_of(&file.value) else { continue };
+            let Some(write) = write_of(&file.value, &name) else { continue };
             let place = (write.file, write.document.map(|document| (document.kind, document.name)), write.path);
             match owners.get(&place) {
                 Some(owner) if *owner != name => {

@@ -167,13 +167,16 @@ fn chart_of(chart: &Chart) -> Value {
     }
 }
 
-fn write_of(Write { file, document, path }: &Write) -> Value {
+fn write_of(Write { file, document, path, value }: &Write) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "file", file.as_str());
     if let Some(document) = document {
         put(&mut out, "document", plain(document));
     }
     put(&mut out, "path", path.as_str());
+    if let Some(value) = value {
+        put(&mut out, "value", value.as_str());
+    }
     Value::Mapping(out)
 }
 

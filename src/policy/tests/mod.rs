@@ -13,6 +13,8 @@ use super::*;
 
 mod limits;
 mod mistakes;
+mod plugin_mistakes;
+mod presets;
 mod strategy;
 mod windows;
 
@@ -196,8 +198,12 @@ fn the_whole_format() {
     let (from, tag) = (Some("acme/charts".to_string()), Some("{plugin}-v{version}".to_string()));
     assert_eq!((cert.released.clone(), loki.released.clone()), (Released { from, tag }, Released::default()));
     assert_eq!(policy.plugins[0].checks, ["e2e", "Upgrade test"]);
-    let write =
-        Write { file: "clusters/{tier}/loki.yaml".into(), document: None, path: "$.spec.chart.spec.version".into() };
+    let write = Write {
+        file: "clusters/{tier}/loki.yaml".into(),
+        document: None,
+        path: "$.spec.chart.spec.version".into(),
+        value: None,
+    };
     assert_eq!(loki.write, [write]);
     let [fast, slow] = &policy.plugins[0].hotfixes[..] else { panic!("two hotfixes") };
     assert_eq!(
@@ -391,61 +397,6 @@ fn one_broken_file_does_not_hide_the_others() {
 }
 
 #[test]
-fn presets_lie_below_the_file() {
-    let names = |loaded: &Loaded| loaded.ladder.iter().map(|tier| tier.name.as_str().to_string()).collect::<Vec<_>>();
-    let plain = of("extends: [bronze-silver-gold]");
-    assert_eq!(names(&plain), ["bronze", "silver", "gold"]);
-    assert_eq!(
-        plain.ladder[0].merge,
-        MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Approved }
-    );
-    assert!(plain.ladder.iter().all(|tier| !tier.soak.min.is_zero() && tier.force.is_none()));
-    assert_eq!(names(&of("extends: [all-at-once]")), ["all"]);
-
-    let text = "
-extends: [bronze-silver-gold]
-tiers:
-  - {name: qa, select: {matchLabels: {tier: qa}}, merge: automatic}
-  - name: bronze
-    select: {matchLabels: {stage: bronze}}
-  - {name: gold, force: {after: 30d, notice: [1d]}}
-";
-    let own = of(text);
-    assert_eq!(names(&own), ["qa", "bronze", "silver", "gold"]);
-    let labels: Vec<&str> = own.ladder[1].select.match_labels.keys().map(String::as_str).collect();
-    assert_eq!(labels, ["stage"], "a key replaces the preset's as a whole");
-    assert_eq!(own.ladder[1].soak, plain.ladder[0].soak);
-    assert_eq!(own.ladder[2], plain.ladder[1]);
-    assert!(own.ladder[3].force.is_some() && own.ladder[3].soak == plain.ladder[2].soak);
-}
-
-#[test]
-fn a_new_tier_stands_beside_its_neighbours() {
-    let ladder = |names: &str| {
-        let tiers: String = names
-            .split(' ')
-            .map(|name| format!("  - {{name: {name}, select: {{matchLabels: {{t: {name}}}}}}}\n"))
-            .collect();
-        load(&[file("", &format!("extends: [bronze-silver-gold]\ntiers:\n{tiers}"))])
-            .map(|loaded| loaded.ladder.iter().map(|tier| tier.name.as_str().to_string()).collect::<Vec<_>>().join(" "))
-            .map_err(|problems| problems[0].message.clone())
-    };
-    for (own, expected) in [
-        ("gold", Ok("bronze silver gold")),
-        ("qa bronze", Ok("qa bronze silver gold")),
-        ("dev qa bronze", Ok("dev qa bronze silver gold")),
-        ("gold platinum", Ok("bronze silver gold platinum")),
-        ("bronze tin silver", Ok("bronze tin silver gold")),
-        ("qa", Err("where tier `qa` stands on the ladder is not clear")),
-        ("bronze platinum", Err("where tier `platinum` stands on the ladder is not clear")),
-        ("qa silver", Err("where tier `qa` stands on the ladder is not clear")),
-        ("gold bronze", Err("tier `bronze` stands after `gold` here, and before it in the preset")),
-    ] {
-        assert_eq!(ladder(own), expected.map(str::to_string).map_err(str::to_string), "{own}");
-    }
-}
-
-#[test]
 fn what_is_allowed_and_seldom_meant_is_a_warning() {
     for (text, expected) in [
         ("tiers: [{name: a, force: {after: 1d}}]", "nobody is told before"),
@@ -590,44 +541,4 @@ fn the_first_tier_may_follow_releases_by_itself() {
     assert!(told.len() == 1 && told[0].contains("tier `gold` is not the first"), "{told:?}");
     let loaded = of(&format!("{}{plugin}    tiers: {{qa: {{merge: automatic}}}}\n", ladder("none", "automatic")));
     assert!(!loaded.policy.plugins[0].tiers[0].follows, "a plugin may be moved by the bot there");
-}
-
-/// What `check --resolved` prints is a policy file, and means the same.
-#[test]
-fn the_resolved_file_means_the_same() {
-    let presets = Preset::KNOWN.iter().map(|(name, ..)| name);
-    let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
-    let extending = presets.map(|preset| format!("extends: [{preset}]\n{plugin}\n"));
-    let follows = format!("tiers: [{{name: qa, merge: none}}]\n{plugin}\n");
-    for text in extending.chain([FULL.to_string(), follows]) {
-        let text = &text;
-        let loaded = of(text);
-        let written = resolved::resolved(&loaded).unwrap();
-        let again =
-            load(&[file("coldframe.yaml", &written)]).unwrap_or_else(|problems| panic!("{written}\n{problems}"));
-        assert_eq!(again.policy, loaded.policy, "{written}");
-        assert_eq!(again.wiring, loaded.wiring, "{written}");
-        assert_eq!(again.ladder, loaded.ladder, "{written}");
-        assert!(!written.contains("extends") && written.contains("progressDeadline"), "{written}");
-    }
-}
-
-/// What the comment of a preset tells its users to write is a policy.
-#[test]
-fn the_examples_of_presets_can_be_followed() {
-    let plugin = "plugins: [{name: a, chart: {oci: oci://x.example/a}, write: [{file: '{tier}/{cluster}', path: $.v}], signals: [{helmRelease: {namespace: a, name: a}}]}]";
-    let mut examples = 0;
-    for (name, preset, about) in Preset::KNOWN {
-        let head = preset.text().lines().take_while(|line| line.starts_with('#'));
-        let text: String = head.map(|line| line.strip_prefix("#   ").unwrap_or("").to_string() + "\n").collect();
-        assert!(text.contains(&format!("extends: [{name}]")), "{name} does not say how it is used");
-        assert!(about.ends_with('.'), "{name}");
-        for example in text.split("extends:").skip(1) {
-            let plugins = if example.contains("plugins:") { "" } else { plugin };
-            let text = format!("extends:{example}\n{plugins}\n");
-            load(&[file("coldframe.yaml", &text)]).unwrap_or_else(|problems| panic!("{name}: {text}\n{problems}"));
-            examples += 1;
-        }
-    }
-    assert!(examples >= 10, "{examples}");
 }

@@ -1,0 +1,52 @@
+//! Climbs that cannot go on and give way to a newer release.
+
+use super::*;
+
+/// The source takes a release back while its slices climb: nothing more of it is opened, and a newer one
+/// that has finished the tier below takes the tier.
+#[test]
+fn a_climb_whose_release_was_taken_back_gives_way() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.2.0"]);
+    assert_eq!(crate::conveyor::tests::doings(&world), ["open 1.2.0 on qa"]);
+    crate::conveyor::tests::on_qa(
+        &mut world,
+        "1.2.0",
+        Change::Found {
+            members: vec!["qa-1".into()],
+            digest: None,
+            landed: Landed { at: ago(20), commit: None, by: None },
+        },
+    );
+    crate::conveyor::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(8)));
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("qa", "1.2.0")]);
+    let next = opened(&crate::plan(&world, noon())).expect("the newer one is opened");
+    assert_eq!((next.to, next.part.slice), (version("1.2.0"), 0));
+}
+
+/// A ledger that was lost once does not know any more that the tier below had finished what climbs here, and
+/// has seen a newer one finish there since: the half climb gives way, instead of waiting for good.
+#[test]
+fn a_climb_that_the_tier_below_has_forgotten_gives_way() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let qa = |world: &mut Snapshot| -> usize {
+        let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"qa".into()).unwrap();
+        waves.retain(|wave| wave.version != version("1.1.0"));
+        waves.len()
+    };
+    assert_eq!(qa(&mut world), 1);
+    let (publish, on_qa) = (crate::conveyor::tests::publish, crate::conveyor::tests::on_qa);
+    publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+    let landed = Landed { at: ago(20), commit: None, by: None };
+    on_qa(&mut world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("qa", "1.2.0")]);
+    facts(&mut world).readings.insert("qa-1".into(), vec![healthy("1.2.0")]);
+    assert_eq!(opened(&crate::plan(&world, noon())), None, "the newer one soaks");
+    on_qa(&mut world, "1.2.0", Change::Finished(ago(8)));
+    let next = opened(&crate::plan(&world, noon())).expect("the newer one is opened");
+    assert_eq!((next.to, next.part.slice), (version("1.2.0"), 0));
+}
