@@ -219,7 +219,12 @@ impl FromStr for Version {
 
 impl PartialEq for Version {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        // Of two versions that are compared most differ in their last numbers.
+        let (a, b) = (&self.0.number, &other.0.number);
+        (a.patch, a.minor, a.major) == (b.patch, b.minor, b.major) && a.pre == b.pre
     }
 }
 
@@ -233,11 +238,10 @@ impl PartialOrd for Version {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Most versions that are compared are spelled alike.
-        if Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text {
+        if Arc::ptr_eq(&self.0, &other.0) {
             return Ordering::Equal;
         }
-        self.0.number.cmp_precedence(&other.0.number)
+        self.core().cmp(&other.core()).then_with(|| self.0.number.cmp_precedence(&other.0.number))
     }
 }
 
