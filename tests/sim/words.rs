@@ -5,7 +5,7 @@ use decide::PluginName;
 use decide::ledger::{ForceEvidence, Rebuild};
 use decide::model::Hotfix;
 use decide::snapshot::{ChartBlock, Command, CommandKind, Pull, Read, Snapshot};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use crate::pulls::{OWNERS, PullRequest, STRANGER};
@@ -117,6 +117,14 @@ fn label(world: &mut World, spot: &Spot, on: bool) {
     for pull in of_tier.take(if on { 1 } else { usize::MAX }).filter(|pull| pull.labelled != on) {
         pull.remember(now);
         pull.labelled = on;
+    }
+}
+
+/// Who approves what a pull request was moved to takes the label off: it would keep that back, too.
+pub fn unblock(pull: &mut PullRequest, now: Timestamp) {
+    if pull.labelled {
+        pull.remember(now);
+        pull.labelled = false;
     }
 }
 
