@@ -41,6 +41,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use crate::WaveState;
     use crate::conveyor::tests::{doings, on_qa, publish};
+    use crate::ledger::Change;
     use crate::plan::WaveReport;
     use crate::snapshot::{Read, Reading, Snapshot};
     use crate::testing::*;
@@ -106,6 +107,19 @@ mod tests {
             _ => None,
         });
         assert_eq!(said.as_deref(), Some("1.2.0"));
+    }
+
+    /// The registry could not be read when its clusters moved: the wave knows the word of them alone.
+    #[test]
+    fn what_was_found_before_its_release_is_promoted_as_that_is_spelled() {
+        let mut world = follows();
+        let landed = crate::ledger::Landed { at: ago(90), commit: None, by: None };
+        let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+        for change in [found, Change::Finished(ago(1))] {
+            on_qa(&mut world, "1.2.0+0f1ca7e", change);
+        }
+        qa(&mut world, vec![healthy("1.2.0+0f1ca7e")]);
+        assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
     }
 
     #[test]

@@ -190,8 +190,10 @@ fn decide(
     done
 }
 
-/// A lost ledger is given up when a person who may says so on one of our pull requests, naming a
-/// lost commit. One word gives up every commit that is missing at that moment.
+/// A lost ledger is given up when a person who may says so on one of our pull requests, naming the newest
+/// of the lost commits, which is the one that we name. One word gives up every commit that is missing at
+/// that moment, and none that was lost later: what is lost once more may have taken with it what we knew of
+/// an earlier word, and that one is no word about this loss.
 fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
     let LedgerState::Lost { cited, .. } = &snapshot.ledger_state else { return Vec::new() };
     let confirmed = snapshot
@@ -200,7 +202,7 @@ fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
         .filter_map(|facts| facts.pulls.known())
         .flatten()
         .flat_map(|pull| pull.commands.iter().map(move |command| (pull.number, command)))
-        .find(|(_, command)| command.allowed.known() == Some(&true) && names_one(&command.what, cited));
+        .find(|(_, command)| command.allowed.known() == Some(&true) && names_last(&command.what, cited));
     let Some((pull, command)) = confirmed else { return Vec::new() };
     cited
         .iter()
@@ -211,10 +213,10 @@ fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
         .collect()
 }
 
-fn names_one(what: &CommandKind, lost: &[Sha]) -> bool {
+fn names_last(what: &CommandKind, lost: &[Sha]) -> bool {
     match what {
         CommandKind::Rebuild { cited } => {
-            cited.len() >= 7 && lost.iter().any(|sha| sha.as_str().starts_with(cited.as_str()))
+            cited.len() >= 7 && lost.last().is_some_and(|sha| sha.as_str().starts_with(cited.as_str()))
         }
         CommandKind::Hold { .. }
         | CommandKind::Fail { .. }

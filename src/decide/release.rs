@@ -5,8 +5,8 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::desk::Desk;
-use crate::ledger::Purpose;
+use crate::desk::{Base, Desk};
+use crate::ledger::{Purpose, Wave};
 use crate::model::{Empty, Tier};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
 use crate::{Digest, Reason, Version, blocks, expiry, rollback};
@@ -208,7 +208,7 @@ pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     noes
 }
 
-/// Versions that have finished a tier and were not found wanting afterwards.
+/// Versions that have finished a tier, were not found wanting afterwards, and are still there.
 pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
     if is_passed(desk, tier) {
@@ -224,7 +224,17 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
     // Clusters ahead of their tier do not finish it, nor do those that get back what ran before.
     let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && rollback::of(wave).is_none());
-    whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none()).map(|wave| wave.version.clone()).collect()
+    // Who finished it may all have left, and others came in their place: no tier gets ahead of those.
+    let runs = if tier.follows { Base::Empty } else { desk.base(&tier.name) };
+    let gone = |wave: &Wave| runs.highest().is_some_and(|highest| *highest < wave.version);
+    let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none() && !gone(wave));
+    whole.map(|wave| spelled(desk, &wave.version).clone()).collect()
+}
+
+/// A version as its release is spelled: what was found to run before its source could be read is known
+/// by the word of its clusters, who may have added metadata or left out the `v`.
+fn spelled<'v>(desk: &'v Desk<'_>, version: &'v Version) -> &'v Version {
+    desk.page.seen(version).map_or(version, |seen| &seen.version)
 }
 
 /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy

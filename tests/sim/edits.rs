@@ -38,10 +38,13 @@ fn change(tier: &mut Tier, edit: Edit, drawn: &Force) {
     }
 }
 
-/// The file names a hotfix.
+/// The file names a hotfix, or says something else of one: a version that stands there twice is an error at its
+/// line, and nobody ever decides by such a file.
 pub fn hotfix(world: &mut World, plugin: &PluginName, hotfix: Hotfix) {
-    let policy = world.policy.plugins.iter_mut().find(|policy| policy.name == *plugin);
-    policy.into_iter().for_each(|policy| policy.hotfixes.push(hotfix.clone()));
+    if let Some(policy) = world.policy.plugins.iter_mut().find(|policy| policy.name == *plugin) {
+        policy.hotfixes.retain(|known| known.version != hotfix.version);
+        policy.hotfixes.push(hotfix);
+    }
     world.policy_commit += 1;
 }
 

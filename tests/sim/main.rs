@@ -160,8 +160,10 @@ mod tests {
 
     /// Worlds that once broke something. The first: what soaked under a tier that waits for a cap rang no bell.
     /// Then openings that were cut off and counted twice or not at all, climbs that began anew in the books of an
-    /// old one, rollbacks of what a person had put back, openings that were given up and opened again.
-    const ONCE_BROKEN: [u64; 23] = [
+    /// old one, rollbacks of what a person had put back, openings that were given up and opened again, approvals
+    /// of a pull request that was never merged lent to the tier above, the word of clusters written as the version of a release,
+    /// tiers that got ahead of who came in the place of all that had finished a release.
+    const ONCE_BROKEN: [u64; 26] = [
         1_795_279_113_051,
         41_022,
         41_096,
@@ -185,6 +187,9 @@ mod tests {
         300_053,
         300_638,
         300_755,
+        90_980,
+        91_842,
+        200_861,
     ];
 
     #[test]

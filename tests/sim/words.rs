@@ -2,10 +2,10 @@
 //! these words stays what it was; and what counts of them, by the world's own memory.
 
 use decide::PluginName;
-use decide::ledger::ForceEvidence;
+use decide::ledger::{ForceEvidence, Rebuild};
 use decide::model::Hotfix;
 use decide::snapshot::{ChartBlock, Command, CommandKind, Pull, Read, Snapshot};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use crate::pulls::{OWNERS, PullRequest, STRANGER};
@@ -97,6 +97,19 @@ pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool 
         && pull.at(said.at).is_some_and(|then| then.head == head)
 }
 
+/// Whether a word names a lost commit, or one that was written after it: who spoke of an earlier loss knew
+/// nothing of this one.
+pub fn gives_up(world: &World, given: &Rebuild) -> bool {
+    let of_pull = world.pulls.iter().filter(|pull| pull.number == given.pull.0).flat_map(|pull| &pull.commands);
+    let said = of_pull.filter(|command| command.by == given.by && command.at == given.at);
+    let mut named = said.filter_map(|command| match &command.what {
+        CommandKind::Rebuild { cited } => Some(cited.as_str()),
+        _ => None,
+    });
+    // In these worlds the names of commits are in order.
+    named.any(|named| given.cited.short() <= named)
+}
+
 /// Somebody puts the label that blocks on the newest pull request of a tier, or takes it off all of them.
 fn label(world: &mut World, spot: &Spot, on: bool) {
     let now = world.now;
@@ -104,6 +117,14 @@ fn label(world: &mut World, spot: &Spot, on: bool) {
     for pull in of_tier.take(if on { 1 } else { usize::MAX }).filter(|pull| pull.labelled != on) {
         pull.remember(now);
         pull.labelled = on;
+    }
+}
+
+/// Who approves what a pull request was moved to takes the label off: it would keep that back, too.
+pub fn unblock(pull: &mut PullRequest, now: Timestamp) {
+    if pull.labelled {
+        pull.remember(now);
+        pull.labelled = false;
     }
 }
 

@@ -9,6 +9,7 @@ use crate::desk::Desk;
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Each, Tier};
 use crate::settle::own_pull;
+use crate::snapshot::PullState;
 use crate::{Person, TierName};
 
 /// Whose approvals count here too, and on which tier each was given.
@@ -42,6 +43,11 @@ fn given(desk: &Desk<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
     for (there, pull) in slices.into_iter().filter_map(|there| Some((there, own_pull(there, &pulls)?))) {
         if !objections(pull).is_empty() {
             return Vec::new();
+        }
+        // What somebody brought to the base branch by hand, while its pull request was closed, nobody
+        // approved: who did may have known more, or less, than those who said yes.
+        if !matches!(pull.state, PullState::Merged { .. }) {
+            continue;
         }
         given.extend(valid(desk, there, pull).into_iter().filter(|by| !given.contains(by)).collect::<Vec<_>>());
     }
@@ -110,6 +116,12 @@ mod tests {
                 (
                     "of another head",
                     |w| below(w).reviews[0].commit = "eeeeeeeeee".into(),
+                    WAIT,
+                    "waits for an approval",
+                ),
+                (
+                    "brought there by hand, and its pull request closed",
+                    |w| below(w).state = PullState::Closed { at: ago(690), by: Some(BOT.into()) },
                     WAIT,
                     "waits for an approval",
                 ),

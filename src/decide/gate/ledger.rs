@@ -57,7 +57,7 @@ mod tests {
             });
             crate::plan(&world, noon())
         };
-        let plan = asked("0123456", true);
+        let plan = asked("9876543", true);
         assert_eq!(plan.entries.len(), 2, "one word gives up all that is lost: {:?}", plan.entries);
         assert!(plan.actions.is_empty(), "nothing is done before the rebuild is in the ledger");
         let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze");
@@ -71,7 +71,8 @@ mod tests {
         forgotten.ledger_state = LedgerState::Lost { cited: vec!["0123456789".into()], tip: None };
         let report = crate::plan(&forgotten, noon()).waves.into_iter().find(|wave| wave.tier.as_str() == "bronze");
         assert_eq!(report.and_then(|wave| wave.pull), Some(crate::PullNumber(7)), "even where nothing is remembered");
-        assert!(asked("0123456", false).entries.is_empty(), "who may not gives nothing up");
+        assert!(asked("9876543", false).entries.is_empty(), "who may not gives nothing up");
+        assert!(asked("0123456", true).entries.is_empty(), "a word about an earlier loss is none about this one");
         assert!(asked("fffffff", true).entries.is_empty(), "another commit is not this one");
     }
 }

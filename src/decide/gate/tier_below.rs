@@ -44,7 +44,7 @@ pub(crate) fn none_asked() -> Finding {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
-    use crate::snapshot::Snapshot;
+    use crate::snapshot::{Read, Snapshot};
     use crate::testing::*;
 
     #[test]
@@ -56,12 +56,24 @@ mod tests {
                 wave.finished = None;
             }
         };
+        // Everybody who finished it has left; who came in their place still runs what came before.
+        let replaced: fn(&mut Snapshot) = |world| {
+            if let Read::Known(clusters) = &mut world.clusters {
+                clusters.iter_mut().filter(|known| known.name.as_str() == "qa-1").for_each(|known| {
+                    known.name = "qa-2".into();
+                });
+            }
+            let (qa, mut places) = place("qa", "1.0.0");
+            places[0].cluster = Some("qa-2".into());
+            facts(world).base = Read::Known([(qa, places), place("bronze", "1.0.0")].into());
+        };
         table(
             Gate::TierBelow,
             ready,
             &[
                 ("finished", |_| {}, Verdict::Pass, "1.1.0 has finished qa"),
                 ("not finished", unfinish, WAIT, "1.1.0 has not finished qa"),
+                ("finished by those who were there", replaced, WAIT, "1.1.0 has not finished qa"),
             ],
         );
     }

@@ -43,19 +43,8 @@ impl Watch {
     }
 
     /// S2: no tier is ahead of the tier below by the bot's doing, as far as it was shown.
-    pub(super) fn not_ahead(
-        &mut self,
-        world: &mut World,
-        kept: &Kept,
-        shown: &Snapshot,
-        spot: &Spot,
-        version: &Version,
-    ) {
+    pub(super) fn not_ahead(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
         let Some(below) = keys::below(world, shown, spot) else { return };
-        // All that finished it there have left since; others came in their place.
-        if kept.members.get(&(below.clone(), version.clone())).is_some_and(Vec::is_empty) {
-            return;
-        }
         let there = shown_base(world, shown, &below).unwrap_or_default();
         if there.is_empty() && shown.clusters.known().is_some() {
             return; // its clusters are gone, and their files

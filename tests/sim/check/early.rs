@@ -57,7 +57,7 @@ impl Watch {
         }
         self.climbs_in_order(world, kept, shown, spot, version, does);
         if merges {
-            self.not_ahead(world, kept, shown, spot, version);
+            self.not_ahead(world, shown, spot, version);
         }
     }
 }

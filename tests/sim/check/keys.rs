@@ -98,8 +98,8 @@ impl Watch {
             if versions.len() > 1 {
                 missing.push(format!("{} is under way", after.plugin));
             }
-            // The only versions that are asked for in these worlds.
-            let enough = |running: &Version| *running >= Version::new(1, 0, 1);
+            // The only versions that are asked for in these worlds, as Helm users write it: no pre-release is one.
+            let enough = |running: &Version| *running >= Version::new(1, 0, 1) && running.pre.is_empty();
             if after.version.is_some() && !versions.iter().all(enough) {
                 missing.push(format!("{} runs {one:?}", after.plugin));
             }

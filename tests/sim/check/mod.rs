@@ -129,6 +129,14 @@ impl Watch {
             {
                 self.fails(world, format!("S16 {} gives the ledger up, who may not", given.by));
             }
+            if let decide::ledger::Entry::Rebuilt(given) = &record.entry
+                && !crate::words::gives_up(world, given)
+            {
+                self.fails(
+                    world,
+                    format!("S16 {} is given up, and {} spoke of an earlier loss", given.cited, given.by),
+                );
+            }
         }
         self.says_why(world, plan);
         std::mem::take(&mut world.starved).into_iter().for_each(|what| self.fails(world, format!("L7 {what}")));
@@ -248,15 +256,22 @@ impl Watch {
         let own = world.tier(&spot).force.clone();
         let pull_there = world.pulls.iter().find(|known| known.number == pull.0).cloned();
         let begun = |there: &crate::pulls::PullRequest| if since == Timestamp::MAX { there.opened_at } else { since };
-        let asked =
-            pull_there.and_then(|there| expiry::asked(world, shown, (&there, begun(&there)), world.tier(&spot)));
+        let asked = |at: Option<Timestamp>| {
+            let there = pull_there.as_ref()?;
+            expiry::asked(world, shown, (there, at.unwrap_or_else(|| begun(there))), world.tier(&spot))
+        };
         // And one that a hotfix has moved, whatever came after it: people were told of another release.
         let truth = world.pulls.iter().find(|known| known.number == pull.0);
         let held = truth.into_iter().flat_map(|known| &known.bot_heads).filter_map(|head| world.written.get(head));
-        let hotfix = held.map(|commit| &commit.version).any(|held| keys::is_hotfix(world, &spot, held));
+        let hotfix = held.map(|commit| &commit.version).filter(|held| keys::is_hotfix(world, &spot, held)).count();
         let anew = match own {
-            _ if world.losses == 0 && !hotfix => since,
-            own if own != asked => Timestamp::MAX, // the date of an expiry does not say when the clock began
+            _ if world.losses == 0 && hotfix == 0 => since,
+            // The date of an expiry does not say when the clock began, nor does it where that may be past it.
+            own if own != asked(None) || own != asked(Some(world.ours())) => {
+                let told = truth.into_iter().flat_map(|known| &known.told);
+                let again = told.filter(|told| told.before == *before && told.at >= since).count();
+                if again > world.losses as usize + hotfix { Timestamp::MIN } else { Timestamp::MAX }
+            }
             own => own.map_or(since, |force| *deadline - force.after),
         };
         let clock = since.max(anew);

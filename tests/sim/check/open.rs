@@ -160,6 +160,8 @@ impl Watch {
             // Under `restart` a hotfix comes again after each newer release that took its place and was given up.
             let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
             let again = if policy.next == Next::Restart { world.releases[&spot.0].len() as u32 } else { 0 };
+            // What failed elsewhere a lost ledger forgets, and it comes until it fails there once more.
+            let again = again + world.losses;
             let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
             *opened += 1;
             if *opened > MOST_OPENINGS + slices + again {

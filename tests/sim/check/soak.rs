@@ -7,7 +7,7 @@ use decide::snapshot::{CommandKind, Health, PullState, Read, Reading, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
-use super::{Kept, Watch, books, early, free_places, keys, plain, shown_base};
+use super::{Held, Kept, Watch, books, early, free_places, keys, plain, shown_base, shown_places};
 use crate::world::{Spot, World};
 
 /// How far the release on the base branch of a tier has come.
@@ -275,17 +275,18 @@ pub(super) fn present(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<Clust
     clusters.filter(free).map(|cluster| cluster.name.clone()).collect()
 }
 
-/// The newest version that stands on the files of all clusters of its climb, whoever came since. Who was a
-/// member before the file put it ahead of its tier is one still.
+/// The newest version that stands on the files of all clusters of its climb, whoever came since. Members who are
+/// ahead of the tier by now are asked where nobody else is left: they were fixed before.
 fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> Option<Version> {
-    let places = free_places(world, shown, spot)?;
+    let (places, all) = (shown_places(world, shown, spot)?, free_places(world, shown, spot)?);
     let stands = |version: &&Version| {
         let Some(members) = kept.members.get(&(spot.clone(), (*version).clone())) else { return false };
-        let own = |at: &Option<ClusterName>| at.as_ref().is_none_or(|name| members.contains(name));
-        let mut own = places.iter().filter(|(at, _)| own(at)).peekable();
+        let own = |(at, _): &&Held| at.as_ref().is_none_or(|name| members.contains(name));
+        let nobody = !places.iter().any(|held| own(&held));
+        let mut own = if nobody { &all } else { &places }.iter().filter(own).peekable();
         own.peek().is_some() && own.all(|(_, there)| there == *version)
     };
-    places.iter().map(|(_, version)| version).filter(stands).max().cloned()
+    all.iter().map(|(_, version)| version).filter(stands).max().cloned()
 }
 
 fn uniform(versions: Vec<Version>) -> Option<Version> {

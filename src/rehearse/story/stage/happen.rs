@@ -119,7 +119,7 @@ impl Stage {
                         "first `ledger loses its end`".to_string(),
                     ));
                 };
-                let cited = cited.first().map(ToString::to_string).unwrap_or_default();
+                let cited = cited.last().map(ToString::to_string).unwrap_or_default();
                 hub::command(world, number, who, CommandKind::Rebuild { cited });
             }
             PullAct::Merge => {
