@@ -237,6 +237,7 @@ impl fmt::Display for Reason {
             Self::ChecksPending { names } => format!("required checks are missing or running: {}", list(names)),
             Self::ChecksFailed { names } => format!("required checks failed: {}", list(names)),
             Self::NotLanded => "it is not on the base branch".to_string(),
+            Self::AllHealthy { members: 0, .. } => "nobody who moved before is left to wait for".to_string(),
             Self::AllHealthy { members, tolerated: 0 } => format!("{members} of {members} healthy on this version"),
             Self::AllHealthy { members, tolerated } => {
                 format!(

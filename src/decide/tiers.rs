@@ -214,10 +214,17 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
 /// The intent is written and the hub shows nothing: finishes the opening that was cut off, as soon as the
 /// cap of open ones has room for it.
 fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
-    let room = gate::limits::finishing(desk);
+    let mut room = gate::limits::finishing(desk);
+    // What cannot be read, or is not listed at this look, is not taken up.
+    let unlisted = || release::stopped(desk, rung, &wave.version).filter(|_| rollback::of(wave).is_none());
+    if let Some(why) = unlisted() {
+        room = Finding::wait(Gate::Release, why);
+    }
     if room.verdict.lets_through() {
-        // What was written would move who is gone or pinned now.
-        let good = desk.still(&desk.policy.tiers[rung], &wave.members).len() == wave.members.len();
+        // What was written would move who is gone or pinned now. One that was shown once is there, and the
+        // hub's list lacks it.
+        let good =
+            wave.pull.is_some() || desk.still(&desk.policy.tiers[rung], &wave.members).len() == wave.members.len();
         let proposal = again(desk, rung, wave, good);
         desk.shared.openings.finish();
         report::opening(desk, rung, wave);

@@ -20,7 +20,13 @@ pub(crate) fn findings(wave: &Wave, tier: &Tier, health: &Assessment, now: Times
 /// Whether every cluster that has moved so far is healthy: a slice waits for those before it.
 pub(crate) fn of_earlier_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
     let tier = &*slice::as_begun(tier, wave);
-    state(wave, tier, &member::assess(desk, tier, wave))
+    let health = member::assess(desk, tier, wave);
+    // Of those before it nobody is left to wait for: it is the first one now.
+    let alone = health.members.is_empty() && wave.failed.is_none() && wave.stalled.is_none();
+    if alone && wave.landed.is_none() {
+        return Finding::pass(Gate::Health, Reason::AllHealthy { members: 0, tolerated: 0 });
+    }
+    state(wave, tier, &health)
 }
 
 fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {

@@ -113,6 +113,32 @@ mod tests {
         }
     }
 
+    /// The source does not list it at this look: nothing of it is opened. What was shown once is there, whatever
+    /// the hub's list lacks, and is written no second time.
+    #[test]
+    fn what_is_not_there_is_not_opened_and_what_was_there_not_anew() {
+        let opens = |listed: bool, known: bool| {
+            let mut world = ready();
+            join(&mut world, "bronze-2", vec![]);
+            facts(&mut world).pulls = Read::Known(vec![]);
+            if !known {
+                wave(&mut world).pull = None;
+            }
+            wave(&mut world).members = ["bronze-1", "bronze-9"].map(Into::into).into_iter().collect();
+            if !listed {
+                facts(&mut world).releases = Read::Known(vec![release("1.0.0")]);
+            }
+            let actions = crate::plan(&world, noon()).actions.into_iter();
+            let opened = actions.filter_map(|action| match action {
+                crate::Action::Open(proposal) => Some(proposal.written.is_some()),
+                _ => None,
+            });
+            opened.last()
+        };
+        assert_eq!([opens(true, false), opens(true, true)], [Some(false), Some(true)]);
+        assert_eq!([opens(false, false), opens(false, true)], [None, None]);
+    }
+
     /// What was written for it would move a cluster that was pinned since.
     #[test]
     fn an_opening_that_was_cut_off_is_written_anew_without_who_was_pinned_since() {

@@ -127,7 +127,8 @@ impl Watch {
             Purpose::Early => shown_base_of(world, shown, spot, members),
             Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => shown_base(world, shown, spot),
         };
-        self.may_take_the_step(world, shown, (spot, version), &running.unwrap_or_default());
+        let back = matches!(purpose, Purpose::RollBack { .. });
+        self.may_take_the_step(world, shown, (spot, version, back), &running.unwrap_or_default());
         self.nobody_has_to_leave_it(world, shown, spot, version);
         if world.tier(spot).constraint.as_ref().is_some_and(|all| !inside(all, version)) {
             self.fails(world, format!("P2 takes {} {version} to {}, which the tier refuses", spot.0, spot.1));
@@ -142,7 +143,7 @@ impl Watch {
         &mut self,
         world: &mut World,
         shown: &Snapshot,
-        (spot, version): (&Spot, &Version),
+        (spot, version, back): (&Spot, &Version, bool),
         running: &[Version],
     ) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
@@ -160,7 +161,9 @@ impl Watch {
             let checks = release.and_then(|release| release.checks.known());
             checks.into_iter().flatten().find(|check| check.name == *name).map(|check| check.state)
         };
-        let red = release.is_some() && policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
+        // What ran before comes back whatever is asked of what is new.
+        let red =
+            !back && release.is_some() && policy.checks.iter().any(|name| state(name) != Some(CheckState::Success));
         let digest = |version: &Version| {
             let pinned = !super::books::unpinned(shown, &spot.0, version);
             world.release(&spot.0, version).filter(|_| pinned).map(|release| release.first_digest.clone())

@@ -50,3 +50,26 @@ fn a_climb_that_the_tier_below_has_forgotten_gives_way() {
     let next = opened(&crate::plan(&world, noon())).expect("the newer one is opened");
     assert_eq!((next.to, next.part.slice), (version("1.2.0"), 0));
 }
+
+/// Everybody who moved before has left the tier: the open slice is the first one now, and waits for nobody.
+#[test]
+fn a_later_slice_whose_forerunners_have_left_waits_for_nobody() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).expect("the second slice");
+    propose(&mut world, &second, 22, 15);
+    let health = |world: &Snapshot| {
+        let plan = crate::plan(world, noon());
+        let bronze = plan.waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+        bronze.findings.into_iter().find(|finding| finding.gate == crate::plan::Gate::Health).unwrap()
+    };
+    facts(&mut world).readings.insert("bronze-1".into(), Vec::new());
+    assert!(!health(&world).verdict.lets_through());
+    match &mut world.clusters {
+        Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-1"),
+        Read::Unread(_) => unreachable!(),
+    }
+    let finding = health(&world);
+    assert!(finding.verdict.lets_through(), "{finding:?}");
+    assert_eq!(finding.because.to_string(), "nobody who moved before is left to wait for");
+}
