@@ -105,6 +105,9 @@ impl Watch {
             }
             return;
         }
+        if moved.is_none() && proposal.written.is_none() && cut_off(world, shown, proposal) {
+            return; // the same once more, without who has gone
+        }
         let later = proposal.part.slice > 0;
         // A climb of which everybody has left begins anew with those who are there.
         let fixed = kept.members.get(&key).filter(|all| (goes_on || later) && !all.is_empty()).cloned();
@@ -176,4 +179,21 @@ fn anew(world: &World, version: &Version, proposal: &Proposal, moved: Option<u64
     let pull = world.pulls.iter().find(|pull| Some(pull.number) == moved);
     let written = pull.and_then(|pull| world.written.get(pull.bot_heads.last()?));
     written.is_some_and(|commit| commit.version == *version && commit.part == proposal.part)
+}
+
+/// Whether an opening was cut off before anything was shown of it, and this one is for those of its members who
+/// are still there.
+fn cut_off(world: &World, shown: &Snapshot, proposal: &Proposal) -> bool {
+    let page = shown.ledger.plugins.get(&proposal.plugin);
+    let waves = page.and_then(|page| page.tiers.get(&proposal.tier)).into_iter().flatten();
+    let Some(wave) = waves.filter(|wave| plain(&wave.version) == plain(&proposal.to)).next_back() else { return false };
+    let ended =
+        wave.landed.is_some() || wave.superseded.is_some() || wave.withdrawn.is_some() || wave.rejected.is_some();
+    let begun = !wave.heads.is_empty() && wave.pull.is_none() && wave.part.slice == proposal.part.slice;
+    let present = soak::present(world, shown, &(proposal.plugin.clone(), proposal.tier.clone()));
+    let mut here: Vec<_> = wave.members.iter().filter(|name| present.contains(name)).cloned().collect();
+    let mut proposed = proposal.members.clone();
+    here.sort();
+    proposed.sort();
+    begun && !ended && wave.failed.is_none() && here == proposed
 }
