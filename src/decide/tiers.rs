@@ -48,7 +48,9 @@ fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
     let Base::Uniform(running) = base else { return };
     let standing = desk.page.wave(&tier.name, &running);
     let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
-    if standing.is_some_and(|wave| wave.landed.is_some() && !wave.is_over() && somebody(wave)) {
+    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there.
+    let soaks = |wave: &Wave| wave.finished.is_none() && wave.failed.is_none() && wave.superseded.is_none();
+    if standing.is_some_and(|wave| wave.landed.is_some() && soaks(wave) && somebody(wave)) {
         desk.look_again();
     }
 }

@@ -256,6 +256,22 @@ fn a_merged_slice_whose_cluster_has_left_has_not_failed() {
     assert!(!failed(&world));
 }
 
+/// The bot took it back, and somebody put it on the base branch all the same: it soaks, and rings until it has.
+#[test]
+fn what_was_withdrawn_and_put_there_by_hand_is_watched() {
+    let mut world = ready();
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    let why = crate::Reason::NothingNewer { version: None };
+    remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(20), why }));
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("bronze", "1.1.0")]);
+    facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.1.0")]);
+    bronze(&mut world).soak.min = SignedDuration::from_hours(1);
+    let plan = crate::plan(&world, noon());
+    assert!(plan.entries.iter().any(|record| matches!(&record.entry, Entry::Wave { change: Change::Soaked(_), .. })));
+    assert!(plan.alarm.is_some(), "it soaks");
+}
+
 /// What an empty tier's file holds begins with its first cluster, which else nobody would ever soak for.
 #[test]
 fn an_empty_tier_begins_with_its_first_cluster() {
