@@ -7,7 +7,7 @@ use crate::desk::{Base, Desk};
 use crate::ledger::{PluginLedger, Wave};
 use crate::model::{After, Tier};
 use crate::plan::{Finding, Gate, Verdict};
-use crate::{PluginName, Reason};
+use crate::{PluginName, Reason, Version};
 
 /// Whether a wave may be opened.
 pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
@@ -40,15 +40,29 @@ fn trouble(desk: &Desk<'_>, tier: &Tier, after: &After, opening: bool) -> Option
         return Some(Finding::wait(Gate::After, Reason::AfterUnfinished { plugin, tier: tier.name.clone() }));
     }
     let asked = after.version.as_ref()?;
-    let enough = match (base.lowest(), base.highest()) {
-        (Some(lowest), Some(highest)) => asked.allows(lowest) && asked.allows(highest),
-        _ => false,
+    let ends = match (base.lowest(), base.highest()) {
+        (Some(lowest), Some(highest)) => Some((lowest, highest)),
+        _ => pinned_to(desk, &plugin, tier),
     };
+    let enough = ends.is_some_and(|(lowest, highest)| asked.allows(lowest) && asked.allows(highest));
     (!enough).then(|| {
-        let running = base.lowest().cloned();
+        let running = ends.map(|(lowest, _)| lowest.clone());
         let (tier, asked) = (tier.name.clone(), asked.as_str().to_string());
         Finding::wait(Gate::After, Reason::AfterVersion { plugin, tier, asked, running })
     })
+}
+
+/// The lowest and the highest of what all files of another plugin on a tier hold, where none of them is
+/// unread: where everybody is pinned, what they are pinned to runs.
+fn pinned_to<'a>(desk: &Desk<'a>, plugin: &PluginName, tier: &Tier) -> Option<(&'a Version, &'a Version)> {
+    let places = desk.snapshot.plugins.get(plugin)?.base.known()?.get(&tier.name)?;
+    let mut ends = None;
+    for place in places {
+        let held = place.version.known()?;
+        let (lowest, highest) = ends.unwrap_or((held, held));
+        ends = Some((lowest.min(held), highest.max(held)));
+    }
+    ends
 }
 
 /// A pull request of theirs that this very plan opens; the ledger does not know it yet.
@@ -119,6 +133,20 @@ mod tests {
         crds(world).releases = Read::Known(vec![release("1.1.0")]);
     }
 
+    /// crds stays what it is on qa's one cluster, which has a file of its own.
+    fn pin_all(world: &mut Snapshot) {
+        let (qa, mut places) = place("qa", "1.1.0");
+        places[0].cluster = Some("qa-1".into());
+        crds(world).base = Read::Known([(qa, places)].into());
+        let select = world.policy.plugins[0].tiers[0].select.clone();
+        let named = |plugin: &&mut PluginPolicy| plugin.name.as_str() == "crds";
+        for policy in world.policy.plugins.iter_mut().filter(named) {
+            let why = "an audit".into();
+            policy.pins =
+                vec![crate::model::Pin { select: select.clone(), version: version("1.1.0"), until: None, why }];
+        }
+    }
+
     fn asks(world: &mut Snapshot, version: &str) {
         world.policy.plugins[0].after[0].version = version.parse().ok();
     }
@@ -148,7 +176,7 @@ mod tests {
         type Case = (&'static str, fn(&mut Snapshot), &'static [&'static str], &'static str);
         let both = &["app", "crds"][..];
         let first = "crds goes first and has not finished on qa";
-        let cases: [Case; 12] = [
+        let cases: [Case; 14] = [
             ("the other opens in the same plan", |_| {}, &["crds"], first),
             ("nobody goes first", |w| w.policy.plugins[0].after.clear(), both, ""),
             ("the other has nothing new", nothing_new, &["app"], ""),
@@ -221,6 +249,26 @@ mod tests {
                 |w| {
                     nothing_new(w);
                     asks(w, ">=1.2");
+                },
+                &[],
+                "crds goes first and runs 1.1.0 on qa; asked for is `>=1.2`",
+            ),
+            (
+                "every cluster is pinned to enough",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.1");
+                    pin_all(w);
+                },
+                &["app"],
+                "",
+            ),
+            (
+                "every cluster is pinned to too little",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.2");
+                    pin_all(w);
                 },
                 &[],
                 "crds goes first and runs 1.1.0 on qa; asked for is `>=1.2`",

@@ -95,7 +95,15 @@ impl Watch {
             let mut versions = shown_base(world, shown, &there).unwrap_or_default();
             versions.dedup();
             let one = versions.first().cloned();
-            if versions.len() > 1 {
+            let (tier, known) = (world.tier(&there), shown.plugins[&there.0].base.known());
+            if versions.is_empty() && !tier.follows && after.version.is_some() {
+                // Where everybody is pinned, what they are pinned to runs.
+                let held = known.and_then(|base| base.get(&there.1)).into_iter().flatten();
+                versions = held.map(|place| place.version.known().map_or(Version::new(0, 0, 0), plain)).collect();
+                if versions.is_empty() {
+                    missing.push(format!("{} runs nothing", after.plugin));
+                }
+            } else if versions.len() > 1 {
                 missing.push(format!("{} is under way", after.plugin));
             }
             // The only versions that are asked for in these worlds, as Helm users write it: no pre-release is one.

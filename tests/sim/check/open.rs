@@ -185,8 +185,8 @@ fn anew(world: &World, version: &Version, proposal: &Proposal, moved: Option<u64
 /// are still there.
 fn cut_off(world: &World, shown: &Snapshot, proposal: &Proposal) -> bool {
     let page = shown.ledger.plugins.get(&proposal.plugin);
-    let waves = page.and_then(|page| page.tiers.get(&proposal.tier)).into_iter().flatten();
-    let Some(wave) = waves.filter(|wave| plain(&wave.version) == plain(&proposal.to)).next_back() else { return false };
+    let mut waves = page.and_then(|page| page.tiers.get(&proposal.tier)).into_iter().flatten();
+    let Some(wave) = waves.rfind(|wave| plain(&wave.version) == plain(&proposal.to)) else { return false };
     let ended =
         wave.landed.is_some() || wave.superseded.is_some() || wave.withdrawn.is_some() || wave.rejected.is_some();
     let begun = !wave.heads.is_empty() && wave.pull.is_none() && wave.part.slice == proposal.part.slice;
