@@ -148,6 +148,11 @@ mod tests {
         on_qa(&mut world, "1.2.0", crate::ledger::Change::Finished(ago(1)));
         let rings = |world: &Snapshot| crate::plan(world, noon()).alarm.is_some();
         assert!(rings(&world), "1.3.0 is out");
+        let mut pinned = world.clone();
+        let select = pinned.policy.plugins[0].tiers[0].select.clone();
+        let why = "an audit".into();
+        pinned.policy.plugins[0].pins = vec![crate::model::Pin { select, version: version("1.2.0"), until: None, why }];
+        assert!(!rings(&pinned), "everybody is pinned");
         publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
         assert!(!rings(&world));
     }

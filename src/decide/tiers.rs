@@ -40,9 +40,10 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
 /// ring.
 fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
     let base = desk.base(&tier.name);
-    // What a tier takes by itself rings no bell when it moves.
+    // What a tier takes by itself rings no bell when it moves; where nobody is, or everybody is pinned, nothing does.
+    let nobody = matches!(base, Base::Empty);
     let coming = || release::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
-    if tier.follows && (matches!(base, Base::Mixed { .. }) || coming()) {
+    if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
         desk.look_again();
     }
     let Base::Uniform(running) = base else { return };

@@ -45,8 +45,9 @@ impl Watch {
             let there = || shown_base(world, shown, &first).unwrap_or_default().into_iter().max();
             let finished = kept.met.contains_key(&(first.clone(), version.clone()));
             let may = world.rung(&spot.1) > 0 && members.iter().all(|name| ahead.contains(name)) && finished;
-            // Where its clusters are gone, and their files with them, it has finished it all the same.
-            let gone = shown_base(world, shown, &first).is_some_and(|there| there.is_empty());
+            // Where its clusters are gone, and their files with them, or do not tell at this look what they run, it
+            // has finished it all the same.
+            let gone = shown_base(world, shown, &first).is_none_or(|there| there.is_empty());
             if may && (!merges || gone || there().is_some_and(|there| there >= *version)) {
                 return;
             }

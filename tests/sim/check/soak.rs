@@ -210,6 +210,9 @@ fn looked_at(
     let wanted = version.to_string();
     let mut look = Look::default();
     for member in members.iter().filter(|member| present(member)) {
+        if world.places_of(spot, std::slice::from_ref(member)).next().is_none() && shown.clusters.known().is_none() {
+            continue; // its file went with it, and who else would tell while nobody can read the inventory?
+        }
         look.members += 1;
         let readings = shown.plugins[&spot.0].readings.of(member);
         let place = world.places_of(spot, std::slice::from_ref(member)).next().map(|place| place.cluster.clone());
