@@ -198,8 +198,8 @@ pub(crate) enum Astray {
 }
 
 /// Whether somebody put other versions where a landed wave has its own. From a wave that is over they
-/// have to have taken it everywhere: single clusters may follow another rule by then. A climb of which a slice was taken
-/// back is not over.
+/// have to have taken it everywhere: single clusters may follow another rule by then. A climb of
+/// which a slice was taken back is not over.
 pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
     let (moved, all) = (wave.moved(), wave.clusters());
     if !tier.follows {

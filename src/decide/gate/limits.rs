@@ -50,7 +50,8 @@ pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
     Finding::new(Gate::Limits, Verdict::Wait { until }, Reason::ClusterLimit { limit })
 }
 
-/// The place in the turn of a wave whose findings these are, where they lack nothing but perhaps room under the cap of changed clusters.
+/// The place in the turn of a wave whose findings these are, where they lack nothing but perhaps room under
+/// the cap of changed clusters.
 pub(crate) fn in_turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &[Finding]) -> Option<Ready> {
     let waits = |finding: &Finding| matches!(finding.because, Reason::ClusterLimit { .. });
     let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through());
