@@ -224,6 +224,27 @@ fn past_its_end_what_is_open_is_taken_back() {
     assert_eq!(closes(Some(noon()), true), None);
 }
 
+/// Its pull request is one like any other: caps and approvals hold for it, the tier's turn does not.
+#[test]
+fn the_gates_hold_for_who_is_ahead() {
+    let mut world = ahead();
+    world.policy.limits.open_pulls = Some(0);
+    let plan = crate::plan(&world, noon());
+    assert_eq!(opened(&plan), None);
+    let mut world = ahead();
+    let early = opened(&crate::plan(&world, noon())).unwrap();
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let Proposal { from, digest, part, members, .. } = early;
+    write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
+    let mut shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
+    shown.version = Some(version("1.2.0"));
+    shown.reviews.iter_mut().for_each(|review| review.commit = shown.head.clone());
+    facts(&mut world).pulls = Read::Known(vec![shown]);
+    assert!(merges(&crate::plan(&world, noon())), "before staging has finished it");
+    edit(&mut world, |pull| pull.reviews.clear());
+    assert!(!merges(&crate::plan(&world, noon())));
+}
+
 /// Who was ahead belongs to another tier now: nobody waits for what it ran here.
 #[test]
 fn it_comes_to_rest_when_everybody_ahead_has_left() {
