@@ -129,7 +129,7 @@ impl Spread {
         for version in versions {
             spread.read += 1;
             spread.lowest = spread.lowest.filter(|lowest| lowest <= version).or_else(|| Some(version.clone()));
-            spread.highest = spread.highest.filter(|highest| highest > version).or_else(|| Some(version.clone()));
+            spread.highest = spread.highest.max(Some(version.clone()));
         }
         Self { places: spread.read, ..spread }
     }
@@ -137,7 +137,7 @@ impl Spread {
     /// Whether there are places and all of them hold this version.
     pub(crate) fn is(&self, version: &Version) -> bool {
         let ends = [&self.lowest, &self.highest];
-        self.places > 0 && self.read == self.places && ends.iter().all(|end| end.as_ref() == Some(version))
+        self.read == self.places && ends.iter().all(|end| end.as_ref() == Some(version))
     }
 }
 
@@ -189,5 +189,29 @@ impl Base {
             Self::Unread(_) | Self::Empty => None,
             Self::Uniform(version) | Self::Mixed { lowest: version, .. } => Some(version),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::version;
+
+    #[test]
+    fn a_spread_has_its_ends() {
+        let of = |texts: &[&str]| Spread::of(texts.iter().map(|text| version(text)).collect::<Vec<_>>().iter());
+        let ends = |texts: &[&str]| {
+            let spread = of(texts);
+            (spread.lowest.unwrap(), spread.highest.unwrap(), spread.read)
+        };
+        for order in [["1.0.0", "1.1.0", "1.2.0"], ["1.2.0", "1.0.0", "1.1.0"], ["1.1.0", "1.2.0", "1.0.0"]] {
+            assert_eq!(ends(&order), (version("1.0.0"), version("1.2.0"), 3));
+        }
+        assert!(of(&["1.1.0", "1.1.0"]).is(&version("1.1.0")));
+        assert!(!of(&["1.1.0", "1.0.0"]).is(&version("1.1.0")));
+        assert!(!of(&[]).is(&version("1.1.0")), "no place holds nothing");
+        let unread = Spread { places: 2, ..of(&["1.1.0"]) };
+        assert!(!unread.is(&version("1.1.0")), "nobody knows what the other one holds");
     }
 }

@@ -469,4 +469,17 @@ mod tests {
         assert_eq!(until(30, Health::Suspended), wait(None), "that is over, and something else keeps it");
         assert_eq!(until(31, Health::Degraded), wait(None));
     }
+
+    /// It failed after the fact: what it had soaked stays said.
+    #[test]
+    fn what_had_finished_says_how_long_it_was_healthy() {
+        let mut world = reading(|_| {});
+        soaked(60, 1, false, &mut world);
+        remember(&mut world, Change::Finished(ago(1)));
+        remember(&mut world, Change::Failed(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded }));
+        let finding = says(&world, Gate::Soak);
+        assert_eq!((finding.verdict, finding.because.to_string()), (Verdict::Pass, "all were healthy for 1 h".into()));
+        bronze(&mut world).soak = crate::model::Soak::default();
+        assert_eq!(says(&world, Gate::Soak).because, Reason::SoakNotAsked);
+    }
 }

@@ -178,6 +178,7 @@ fn a_later_slice_merges_only_while_the_earlier_ones_are_healthy() {
     let second = opened(&crate::plan(&world, noon())).unwrap();
     propose(&mut world, &second, 22, 15);
     assert!(merges(&crate::plan(&world, noon())));
+    assert_eq!(changes(&crate::plan(&world, noon())), [""; 0], "nothing has to go on that did not stand still");
     let sick = |health, since| vec![Reading { health, since: Some(ago(since)), ..healthy("1.1.0") }];
     facts(&mut world).readings.insert("bronze-1".into(), sick(Health::Progressing, 1));
     let plan = crate::plan(&world, noon());
@@ -266,6 +267,22 @@ fn the_soak_of_a_slice_is_none_of_the_whole() {
     }
     let whole = soaked(&world).unwrap();
     assert_eq!((whole.healthy_for, whole.paused, whole.begun), (SignedDuration::ZERO, false, Some(later)));
+    let look = |world: &mut Snapshot, minutes: i64| {
+        let at = noon() + SignedDuration::from_mins(minutes);
+        for name in CLUSTERS {
+            let reading = Reading { observed_at: at, since: None, ..healthy("1.1.0") };
+            facts(world).readings.insert(name.into(), vec![reading]);
+        }
+        for record in crate::plan(world, at).entries {
+            world.ledger.apply(&record.entry);
+        }
+        soaked(world).unwrap()
+    };
+    assert_eq!(look(&mut world, 7).healthy_for, SignedDuration::from_mins(3));
+    // Somebody takes the last one back to what it had: what all of them were healthy for is gone.
+    holds(&mut world, "bronze-3", "1.0.0");
+    let again = look(&mut world, 9);
+    assert_eq!((again.healthy_for, again.paused, again.begun), (SignedDuration::ZERO, true, None));
 }
 
 #[test]
@@ -332,6 +349,11 @@ fn what_keeps_the_next_slice_back() {
     assert_eq!(opens(|_| {}), second);
     assert_eq!(opens(|w| w.policy.plugins[0].constraint = "~1.0".parse().ok()), None, "not accepted any more");
     assert_eq!(opens(|w| w.policy.limits.open_pulls = Some(0)), None);
+    let ill: fn(&mut Snapshot) = |w| {
+        let reading = Reading { health: Health::Progressing, ..healthy("1.1.0") };
+        facts(w).readings.insert("bronze-1".into(), vec![reading]);
+    };
+    assert_eq!(opens(ill), None, "they were healthy once, and are not now");
     assert_eq!(opens(|w| holds(w, "bronze-1", "1.0.0")), None, "somebody took the first one back");
     assert_eq!(opens(|w| holds(w, "bronze-3", "1.2.0")), None, "somebody put a newer one on another");
     // Who has left is passed over; who was moved by hand needs no pull request.
@@ -430,4 +452,48 @@ fn pinned_clusters_are_no_members() {
     let plan = crate::plan(&world, ago(1));
     let shown: Vec<String> = plan.waves[1].pinned.iter().map(|pin| format!("{} {}", pin.cluster, pin.why)).collect();
     assert_eq!(shown, ["bronze-2 audit"]);
+}
+
+/// A tier that has begun to move goes to the end of that release.
+#[test]
+fn no_newer_release_moves_a_later_slice() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &second, 22, 15);
+    edit_last(&mut world, |pull| pull.reviews.clear());
+    edit(&mut world, |pull| pull.reviews.clear());
+    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+    let landed = Landed { at: ago(20), commit: None, by: None };
+    let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+    for change in [found, Change::Finished(ago(8))] {
+        crate::conveyor::tests::on_qa(&mut world, "1.2.0", change);
+    }
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("qa", "1.2.0")]);
+    assert_eq!(crate::conveyor::tests::doings(&world), [""; 0]);
+}
+
+/// Somebody takes the first slice off the base branch while the second is open, or was taken back.
+#[test]
+fn what_has_moved_and_is_taken_off_has_failed() {
+    let fails = |change: fn(&mut Snapshot)| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &second, 22, 15);
+        holds(&mut world, "bronze-1", "1.0.0");
+        change(&mut world);
+        changes(&crate::plan(&world, noon())).iter().any(|change| change.contains("failed"))
+    };
+    let withdraw: fn(&mut Snapshot) = |w| {
+        edit_last(w, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+        remember(w, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(5), why: Reason::NotLanded }));
+    };
+    let superseded: fn(&mut Snapshot) = |w| {
+        edit_last(w, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+        remember(w, Change::Superseded(crate::ledger::Superseded { at: ago(5), by: version("1.2.0") }));
+    };
+    assert_eq!([fails(|_| {}), fails(withdraw), fails(superseded)], [true, true, false]);
+    assert!(!fails(|w| holds(w, "bronze-1", "1.1.0")));
 }

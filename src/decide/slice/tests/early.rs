@@ -88,6 +88,8 @@ fn who_is_ahead_gets_what_has_finished_the_first_tier() {
         Read::Known(vec![release("1.0.0"), release("1.1.0"), crate::snapshot::Release { digest, ..release("1.2.0") }]);
     assert_eq!(opened(&crate::plan(&same, noon())), None);
     // Two cases that differ in the key alone: without it, and past its end, nothing.
+    bronzes(&mut world).early[0].until = Some(noon() + SignedDuration::from_secs(1));
+    assert!(opened(&crate::plan(&world, noon())).is_some());
     bronzes(&mut world).early[0].until = Some(noon());
     assert_eq!(opened(&crate::plan(&world, noon())), None);
     let mut world = ahead();
