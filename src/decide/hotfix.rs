@@ -249,7 +249,7 @@ mod tests {
     /// The pull request was moved from 1.0.5, about which people were told, to 1.1.0.
     #[test]
     fn a_hotfix_restarts_the_clock() {
-        let since = |hotfix: bool| {
+        let since = |hotfix: bool, number: u64| {
             let mut world = unapproved();
             if hotfix {
                 fix(&mut world, "1.1.0", |_| {});
@@ -260,6 +260,7 @@ mod tests {
             older.version = version("1.0.5");
             older.superseded = Some(crate::ledger::Superseded { at: ago(1), by: version("1.1.0") });
             older.grace = Some(Grace { since: ago(70), deadline: ago(10), notices: Vec::new() });
+            older.pull = Some(crate::ledger::Announced { number: crate::PullNumber(number), at: ago(70) });
             waves.insert(1, older);
             let before = SignedDuration::from_mins(10);
             edit(&mut world, |pull| pull.notices = vec![SentNotice { before, at: ago(20) }]);
@@ -268,8 +269,10 @@ mod tests {
             let grace = wave.grace.clone().unwrap();
             (grace.since, grace.notices.len(), merges(&plan))
         };
-        assert_eq!(since(false), (ago(70), 1, true));
-        assert_eq!(since(true), (noon(), 0, false));
+        assert_eq!(since(false, 7), (ago(70), 1, true));
+        assert_eq!(since(true, 7), (noon(), 0, false));
+        // Each had a pull request of its own: this one's clock was never another's.
+        assert_eq!((since(false, 5).0, since(true, 5).0), (noon(), noon()));
     }
 
     #[test]

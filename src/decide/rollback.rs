@@ -62,7 +62,7 @@ fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     }
     let whole = wave.part.partition.is_empty();
     let here = match base {
-        Base::Uniform(_) => wave.landed.is_some() || !whole,
+        Base::Uniform(_) => true,
         // One place of several may be somebody's own doing; of slices it is what is to be expected.
         Base::Mixed { .. } => !whole,
         Base::Unread(_) | Base::Empty => false,

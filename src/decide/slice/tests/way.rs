@@ -73,3 +73,39 @@ fn a_later_slice_whose_forerunners_have_left_waits_for_nobody() {
     assert!(finding.verdict.lets_through(), "{finding:?}");
     assert_eq!(finding.because.to_string(), "nobody who moved before is left to wait for");
 }
+
+/// The path of a cluster whose turn comes later is nobody's to approve yet; any other path is.
+#[test]
+fn a_slice_needs_the_owners_of_its_own_paths() {
+    let verdict = |path: &str| {
+        let mut world = world();
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        edit_last(&mut world, |pull| {
+            let (owners, people) = (vec!["@acme/security".to_string()], ["eve".into()].into());
+            let path = path.to_string();
+            pull.owned = Read::Known(vec![crate::snapshot::OwnedPath { path, owners, people }]);
+        });
+        says(&world, crate::plan::Gate::Approvals).verdict
+    };
+    assert_eq!(verdict("clusters/bronze/bronze-1/app.yaml"), WAIT);
+    assert_eq!(verdict("clusters/bronze/bronze-2/app.yaml"), Verdict::Pass);
+    assert_eq!(verdict("charts/app.yaml"), WAIT);
+}
+
+/// While slices are still to come nothing soaks, and nothing is said of a soak.
+#[test]
+fn between_slices_nothing_is_said_of_a_soak() {
+    let mut world = one_of_three();
+    world.policy.limits.open_pulls = Some(0);
+    remember(&mut world, Change::Converged(ago(20)));
+    for record in crate::plan(&world, noon()).entries {
+        world.ledger.apply(&record.entry);
+    }
+    let plan = crate::plan(&world, noon());
+    let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(matches!(bronze.state, WaveState::Converging { healthy: 1, .. }), "{:?}", bronze.state);
+    let told = |gate| bronze.findings.iter().any(|finding| finding.gate == gate);
+    assert!(told(crate::plan::Gate::Health) && !told(crate::plan::Gate::Soak), "{:?}", bronze.findings);
+    assert!(told(crate::plan::Gate::Limits), "the next one waits for that");
+}
