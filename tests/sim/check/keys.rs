@@ -151,6 +151,11 @@ impl Watch {
         let held = |known: &Version| world.first_held.keys().any(|(there, _, held)| there == spot && held == known);
         let opened = |known: &Version| self.opened.keys().any(|(there, to, _)| there.0 == spot.0 && to == known);
         let tried = |known: &Version| opened(known) || held(known);
+        // What somebody put on another tier, where it fared badly, climbs nowhere.
+        let ill = |known: &Version| {
+            let mut said = kept.failed.keys().chain(&kept.doubts);
+            said.any(|(there, what)| there.0 == spot.0 && what == known)
+        };
         let clean = |known: &Version| {
             let release = &world.releases[&spot.0][known];
             let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
@@ -159,6 +164,7 @@ impl Watch {
                 && !release.retagged
                 && checked
                 && !tried(known)
+                && !ill(known)
                 && !super::expiry::to_be_left(shown, &spot.0, known, now)
                 && policy.blocks.is_empty()
                 && !world.releases[&spot.0]

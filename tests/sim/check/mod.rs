@@ -66,7 +66,7 @@ pub struct Watch {
 /// What the bot may rest on, as long as its ledger holds it: kept with every push, and gone with it.
 #[derive(Clone, Default)]
 pub struct Kept {
-    soaks: BTreeMap<Spot, soak::Clock>,
+    soaks: BTreeMap<(Spot, Version), soak::Clock>,
     /// Releases that met the soak of a tier.
     met: BTreeMap<(Spot, Version), Timestamp>,
     /// Members as they were when the wave began.
