@@ -46,12 +46,14 @@ fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
     if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
         desk.look_again();
     }
-    let Base::Uniform(running) = base else { return };
-    let standing = desk.page.wave(&tier.name, &running);
-    let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
-    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there.
-    let soaks = |wave: &Wave| wave.finished.is_none() && wave.failed.is_none() && wave.superseded.is_none();
-    if standing.is_some_and(|wave| wave.landed.is_some() && soaks(wave) && somebody(wave)) {
+    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there, also on
+    // one cluster of several.
+    let soaks = |wave: &Wave| {
+        let begun = wave.landed.is_some() && wave.finished.is_none();
+        begun && wave.failed.is_none() && wave.superseded.is_none()
+    };
+    let here = desk.page.present(&tier.name);
+    if here.into_iter().any(|wave| soaks(wave) && slice::is_there(desk, tier, wave)) {
         desk.look_again();
     }
 }

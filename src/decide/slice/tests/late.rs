@@ -272,6 +272,29 @@ fn what_was_withdrawn_and_put_there_by_hand_is_watched() {
     assert!(plan.alarm.is_some(), "it soaks");
 }
 
+/// The same where somebody has joined the tier since, and is on what was there before.
+#[test]
+fn what_was_put_on_one_cluster_of_several_is_watched() {
+    let mut world = ready();
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    let no = crate::ledger::Rejected { at: ago(20), by: Some("olga".into()), pull: crate::PullNumber(7) };
+    remember(&mut world, Change::Rejected(no));
+    let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+    let late = crate::snapshot::Cluster { name: "bronze-2".into(), ..clusters[1].clone() };
+    clusters.push(late);
+    let at = |cluster: &str, text: &str| Place {
+        file: alloc::format!("clusters/{cluster}/app.yaml"),
+        cluster: Some(cluster.into()),
+        ..place("bronze", text).1.remove(0)
+    };
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.insert("bronze".into(), alloc::vec![at("bronze-1", "1.1.0"), at("bronze-2", "1.0.0")]);
+    facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.1.0")]);
+    let plan = crate::plan(&world, noon());
+    assert!(plan.entries.iter().any(|record| matches!(&record.entry, Entry::Wave { change: Change::Soaked(_), .. })));
+    assert!(plan.alarm.is_some(), "it soaks");
+}
+
 /// What an empty tier's file holds begins with its first cluster, which else nobody would ever soak for.
 #[test]
 fn an_empty_tier_begins_with_its_first_cluster() {
