@@ -93,6 +93,10 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     }
     let shelved = shelved && wave.finished.is_none();
     let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+    // Where everybody has left who moved or was to, nobody is waited for.
+    if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
+        return None;
+    }
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }
 
