@@ -203,7 +203,9 @@ fn a_climb_whose_last_cluster_leaves_soaks_and_finishes() {
 /// The clusters of a tier that stay.
 fn only(world: &mut Snapshot, stays: fn(&str) -> bool) {
     match &mut world.clusters {
-        Read::Known(clusters) => clusters.retain(|it| !it.name.as_str().starts_with("bronze") || stays(it.name.as_str())),
+        Read::Known(clusters) => {
+            clusters.retain(|it| !it.name.as_str().starts_with("bronze") || stays(it.name.as_str()))
+        }
         Read::Unread(_) => unreachable!(),
     }
 }
