@@ -46,12 +46,14 @@ fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
     if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
         desk.look_again();
     }
-    let Base::Uniform(running) = base else { return };
-    let standing = desk.page.wave(&tier.name, &running);
-    let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
-    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there.
-    let soaks = |wave: &Wave| wave.finished.is_none() && wave.failed.is_none() && wave.superseded.is_none();
-    if standing.is_some_and(|wave| wave.landed.is_some() && soaks(wave) && somebody(wave)) {
+    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there, also on
+    // one cluster of several.
+    let soaks = |wave: &Wave| {
+        let begun = wave.landed.is_some() && wave.finished.is_none();
+        begun && wave.failed.is_none() && wave.superseded.is_none()
+    };
+    let here = desk.page.present(&tier.name);
+    if here.into_iter().any(|wave| soaks(wave) && slice::is_there(desk, tier, wave)) {
         desk.look_again();
     }
 }
@@ -91,6 +93,10 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     }
     let shelved = shelved && wave.finished.is_none();
     let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+    // Where everybody has left who moved or was to, nobody is waited for.
+    if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
+        return None;
+    }
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }
 

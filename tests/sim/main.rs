@@ -166,7 +166,7 @@ mod tests {
     /// old one, rollbacks of what a person had put back, openings that were given up and opened again, approvals
     /// of a pull request that was never merged lent to the tier above, the word of clusters written as the version of a release,
     /// tiers that got ahead of who came in the place of all that had finished a release.
-    const ONCE_BROKEN: [u64; 30] = [
+    const ONCE_BROKEN: [u64; 33] = [
         1_795_279_113_051,
         41_022,
         41_096,
@@ -197,6 +197,9 @@ mod tests {
         402_233,
         410_154,
         500_255,
+        521_472,
+        521_938,
+        911_296,
     ];
 
     /// The same, of worlds that seldom lose their ledger.

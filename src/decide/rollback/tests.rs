@@ -10,6 +10,8 @@ use crate::{Entry, WaveState};
 use alloc::string::{String, ToString};
 use jiff::{SignedDuration, Timestamp};
 
+mod mixed;
+
 fn failing() -> Snapshot {
     let mut world = landed(vec![Reading { health: Health::Failed, ..healthy("1.1.0") }]);
     bronze(&mut world).on_failure = OnFailure::RollBack { merge: Merge::Approved };

@@ -45,8 +45,8 @@ pub struct Watch {
     /// Pull requests opened and writes made for a release on a tier.
     opened: BTreeMap<(Spot, Version, Vec<ClusterName>), u32>,
     writes: BTreeMap<(Spot, Version), u32>,
-    /// Clusters that the bot's merges changed, and when.
-    changed: Vec<(Timestamp, u32)>,
+    /// The bot's merges of the last hour.
+    changed: Vec<merge::Changed>,
     /// Openings of the plan that is being carried out.
     opening_now: u32,
     busy_plans: u32,
