@@ -260,6 +260,7 @@ mod tests {
             older.version = version("1.0.5");
             older.superseded = Some(crate::ledger::Superseded { at: ago(1), by: version("1.1.0") });
             older.grace = Some(Grace { since: ago(70), deadline: ago(10), notices: Vec::new() });
+            waves.last_mut().unwrap().pull = None;
             waves.insert(1, older);
             let before = SignedDuration::from_mins(10);
             edit(&mut world, |pull| pull.notices = vec![SentNotice { before, at: ago(20) }]);

@@ -123,6 +123,8 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
         leftover::tidy_up(desk, rung, pull);
         report::landed(desk, rung, wave);
+    } else if let Some(theirs) = leftover.and_then(|pull| leftover::theirs(desk, tier, pull)) {
+        report::between(desk, rung, wave, alloc::vec![theirs]);
     } else if passes {
         desk_alarms(desk, &findings);
         report::portion(desk, rung, &wave.version, &next, findings);
@@ -306,6 +308,10 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     let leftover = desk.open_pull(&tier.name);
     if release::is_passed(desk, tier) {
         report::passed(desk, rung);
+        return;
+    }
+    if let Some(theirs) = leftover.and_then(|pull| leftover::theirs(desk, tier, pull)) {
+        report::blocked(desk, rung, alloc::vec![theirs]);
         return;
     }
     if let Some(pull) = leftover

@@ -441,4 +441,31 @@ mod tests {
         ahead.hub.skew = SignedDuration::from_mins(10);
         assert_eq!(grace(&ahead), Some(ago(10)));
     }
+
+    /// 1.0.5 had the pull request before, and its clock ran for an hour and ten minutes.
+    #[test]
+    fn a_clock_is_carried_by_the_move_and_not_over_a_time_without_force() {
+        let grace = |known: bool| {
+            let mut world = unapproved();
+            told(&mut world, 15);
+            let waves = world.ledger.plugins.get_mut(&"app".into()).expect("app").tiers.get_mut(&"bronze".into());
+            let waves = waves.expect("bronze");
+            let mut older = waves.last().expect("a wave").clone();
+            older.version = version("1.0.5");
+            older.grace = Some(Grace { since: ago(70), deadline: ago(5), notices: Vec::new() });
+            older.superseded = Some(crate::ledger::Superseded { at: ago(20), by: version("1.1.0") });
+            if !known {
+                waves.last_mut().expect("a wave").pull = None;
+            }
+            waves.insert(1, older);
+            let plan = crate::plan(&world, noon());
+            let forced = merges(&plan);
+            let wave = plan.waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+            let grace = wave.grace.expect("a clock");
+            (grace.since, grace.deadline, forced)
+        };
+        assert_eq!(grace(false), (ago(70), ago(5), true), "just moved");
+        let later = noon() + SignedDuration::from_hours(1);
+        assert_eq!(grace(true), (noon(), later, false), "force was off, and is on again");
+    }
 }

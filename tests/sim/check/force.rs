@@ -1,5 +1,7 @@
 //! S8 and S17: everything that a merge without the missing approvals needs, and deadlines that stand.
 
+use std::collections::BTreeSet;
+
 use decide::ledger::ForceEvidence;
 use decide::model::{Merge, Tier};
 use decide::snapshot::{CheckState, LedgerGuard, LedgerState, Mergeable, Pull, PullState, Snapshot};
@@ -35,12 +37,16 @@ impl Watch {
     pub(super) fn deadlines_stand(&mut self, world: &mut World) {
         let Some(tip) = world.branch.tip().filter(|tip| self.read != Some(tip.id)) else { return };
         self.read = Some(tip.id);
-        let mut earlier = Vec::new();
+        let (mut earlier, mut newest) = (Vec::new(), BTreeSet::new());
         for (plugin, page) in &tip.ledger.plugins {
             for (tier, waves) in &page.tiers {
                 for wave in waves.iter().rev().take(2) {
                     let Some(pull) = &wave.pull else { continue };
                     let key = ((plugin.clone(), tier.clone()), wave.version.to_string(), pull.number.0);
+                    // The slice before may have had the same pull request, which somebody else's commit left open.
+                    if !newest.insert(key.clone()) {
+                        continue;
+                    }
                     let Some(grace) = &wave.grace else {
                         self.deadlines.remove(&key); // switched off; it would count anew
                         continue;
