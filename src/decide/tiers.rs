@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
+use crate::desk::Desk;
 use crate::gate::{self, Standing};
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
@@ -32,29 +32,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         } else {
             free_tier(desk, rung);
         }
-        watch_what_runs(desk, tier);
-    }
-}
-
-/// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
-/// ring.
-fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
-    let base = desk.base(&tier.name);
-    // What a tier takes by itself rings no bell when it moves; where nobody is, or everybody is pinned, nothing does.
-    let nobody = matches!(base, Base::Empty);
-    let coming = || release::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
-    if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
-        desk.look_again();
-    }
-    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there, also on
-    // one cluster of several.
-    let soaks = |wave: &Wave| {
-        let begun = wave.landed.is_some() && wave.finished.is_none();
-        begun && wave.failed.is_none() && wave.superseded.is_none()
-    };
-    let here = desk.page.present(&tier.name);
-    if here.into_iter().any(|wave| soaks(wave) && slice::is_there(desk, tier, wave)) {
-        desk.look_again();
+        dates::watch(desk, tier);
     }
 }
 
@@ -228,8 +206,15 @@ fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let mut room = gate::limits::finishing(desk);
     // What cannot be read, or is not listed at this look, is not taken up.
     let unlisted = || release::stopped(desk, rung, &wave.version).filter(|_| rollback::of(wave).is_none());
-    if let Some(why) = unlisted() {
-        room = Finding::wait(Gate::Release, why);
+    match unlisted() {
+        // Who took it from the source will hardly bring it back, and nobody sees a pull request to close.
+        Some(why @ Reason::Yanked { .. }) if wave.pull.is_none() && conveyor::candidate(desk, rung).is_some() => {
+            withdraw(desk, rung, wave, None, why);
+            desk.look_again();
+            return;
+        }
+        Some(why) => room = Finding::wait(Gate::Release, why),
+        None => {}
     }
     if room.verdict.lets_through() {
         // What was written would move who is gone or pinned now. One that was shown once is there, and the

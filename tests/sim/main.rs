@@ -166,7 +166,7 @@ mod tests {
     /// old one, rollbacks of what a person had put back, openings that were given up and opened again, approvals
     /// of a pull request that was never merged lent to the tier above, the word of clusters written as the version of a release,
     /// tiers that got ahead of who came in the place of all that had finished a release.
-    const ONCE_BROKEN: [u64; 33] = [
+    const ONCE_BROKEN: [u64; 34] = [
         1_795_279_113_051,
         41_022,
         41_096,
@@ -199,6 +199,7 @@ mod tests {
         500_255,
         521_472,
         521_938,
+        802_153,
         911_296,
     ];
 

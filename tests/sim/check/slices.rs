@@ -39,7 +39,10 @@ impl Watch {
     ) {
         let rule = world.tier(spot).health;
         let earlier: Vec<ClusterName> = part.partition.iter().take(part.slice as usize).flatten().cloned().collect();
+        // Who was pinned since is a member no more.
+        let pinned = |place: &&Place| place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name));
         let moved = world.places_of(spot, &earlier).filter(|place| place.version == *version && place.by_bot);
+        let moved = moved.filter(|place| !pinned(place));
         let readings = &shown.plugins[&spot.0].readings;
         // The look may be a minute old when it is acted upon.
         let fresh = rule.max_age + SignedDuration::from_mins(1);
