@@ -1,9 +1,11 @@
-//! Dates of the policy file, at which something begins or ends that rings no bell of its own.
+//! What rings no bell of its own: dates of the policy file at which something begins or ends, and what soaks.
 
-use crate::Reason;
-use crate::desk::Desk;
+use crate::desk::{Base, Desk};
+use crate::ledger::Wave;
+use crate::model::Tier;
+use crate::{Reason, release, slice};
 
-/// Rings at each of them that is still to come: the ends of pins, clusters ahead of their tier,
+/// Rings at each date of the policy file that is still to come: the ends of pins, clusters ahead of their tier,
 /// versions that expire.
 pub(crate) fn wake(desk: &mut Desk<'_>) {
     let policy = desk.policy;
@@ -11,5 +13,27 @@ pub(crate) fn wake(desk: &mut Desk<'_>) {
     let early = policy.tiers.iter().flat_map(|tier| &tier.early).filter_map(|early| early.until);
     for at in pins.chain(early).chain(policy.expires.iter().map(|expiry| expiry.at)) {
         desk.wake(at, Reason::LookAgain);
+    }
+}
+
+/// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
+/// ring.
+pub(crate) fn watch(desk: &mut Desk<'_>, tier: &Tier) {
+    let base = desk.base(&tier.name);
+    // What a tier takes by itself rings no bell when it moves; where nobody is, or everybody is pinned, nothing does.
+    let nobody = matches!(base, Base::Empty);
+    let coming = || release::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
+    if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
+        desk.look_again();
+    }
+    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there, also on
+    // one cluster of several.
+    let soaks = |wave: &Wave| {
+        let begun = wave.landed.is_some() && wave.finished.is_none();
+        begun && wave.failed.is_none() && wave.superseded.is_none()
+    };
+    let here = desk.page.present(&tier.name);
+    if here.into_iter().any(|wave| soaks(wave) && slice::is_there(desk, tier, wave)) {
+        desk.look_again();
     }
 }

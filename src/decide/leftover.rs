@@ -5,13 +5,22 @@ use crate::Reason;
 use crate::desk::Desk;
 use crate::ledger::{Change, Withdrawn};
 use crate::model::Tier;
-use crate::plan::{Action, Finding};
+use crate::plan::{Action, Finding, Gate};
 use crate::snapshot::{Pull, PullState};
 
 /// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
 pub(crate) fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
     let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
     waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
+}
+
+/// That somebody pushed to the branch of an open pull request whose wave is over: what it holds is theirs, and
+/// nothing is written over it. A lost ledger forgets which ones are ours.
+pub(crate) fn theirs(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> Option<Finding> {
+    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    let ours_once = waves.any(|wave| wave.pull.as_ref().is_some_and(|known| known.number == pull.number));
+    let edited = ours_once && !is_known(desk, tier, pull);
+    edited.then(|| Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() }))
 }
 
 /// Whether somebody put the release of an open pull request on the base branch past it, or a slice of
@@ -66,5 +75,50 @@ pub(crate) fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: 
         let tier = desk.policy.tiers[rung].name.clone();
         desk.act(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why });
         desk.look_again();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use crate::Reason;
+    use crate::conveyor::tests::{doings, finished_above};
+    use crate::ledger::{Change, Withdrawn};
+    use crate::plan::Gate;
+    use crate::snapshot::{PullState, Snapshot};
+    use crate::testing::*;
+
+    /// 1.1.0 was taken back on bronze, and its pull request is still open; 1.2.0 is ready.
+    fn world(change: fn(&mut Snapshot)) -> Snapshot {
+        let mut world = ready();
+        let why = Reason::Superseded { by: version("1.2.0") };
+        remember(&mut world, Change::Withdrawn(Withdrawn { at: ago(5), why }));
+        finished_above(&mut world);
+        change(&mut world);
+        world
+    }
+
+    #[test]
+    fn what_somebody_pushed_to_is_theirs_also_when_its_wave_is_over() {
+        assert_eq!(doings(&world(|_| {})), ["move bronze to 1.2.0"]);
+        let pushed = |world: &mut Snapshot| edit(world, |pull| pull.head = "eeeeeeeeee".into());
+        assert_eq!(doings(&world(pushed)), [""; 0]);
+        let said = says(&world(pushed), Gate::Head).because;
+        assert_eq!(said, Reason::HeadEdited { head: "eeeeeeeeee".into() });
+        // Once it is closed, what is ready gets a pull request of its own.
+        let closed = |world: &mut Snapshot| {
+            edit(world, |pull| {
+                pull.head = "eeeeeeeeee".into();
+                pull.state = PullState::Closed { at: ago(1), by: Some("maria".into()) };
+            });
+        };
+        assert_eq!(doings(&world(closed)), ["open 1.2.0 on bronze"]);
+        // What a lost ledger has forgotten is told from nothing of ours: it is written anew.
+        let forgotten = |world: &mut Snapshot| {
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            page.tiers.get_mut(&"bronze".into()).unwrap().truncate(1);
+            edit(world, |pull| pull.head = "eeeeeeeeee".into());
+        };
+        assert_eq!(doings(&world(forgotten)), ["move bronze to 1.2.0"]);
     }
 }

@@ -47,30 +47,34 @@ pub(crate) fn due(desk: &Desk<'_>, rung: usize) -> Option<Result<Proposal, Reaso
 /// The failed wave of the release that runs on a tier which asks for rollbacks; of one that moves in
 /// slices the newest, though it may not have landed.
 fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
+    let base = desk.base(&tier.name);
+    let wave = failed_with(desk, tier, base.highest()?)?;
+    let whole = wave.part.partition.is_empty();
+    // Who joined with it was not moved by the wave, and who has it back already needs nothing.
+    let moved = slice::moved(desk, tier, wave);
+    let here = match base {
+        Base::Uniform(_) => true,
+        // One place of several may be somebody's own doing; of slices it is what is to be expected, and so it is
+        // where others joined, or a pin ended, with what ran before.
+        Base::Mixed { .. } => !whole || (wave.landed.is_some() && slice::holds(desk, tier, &moved, &wave.version)),
+        Base::Unread(_) | Base::Empty => false,
+    };
+    let runs = !moved.is_empty() && desk.spread(&tier.name, &moved).highest.as_ref() == base.highest();
+    (here && runs).then_some(wave)
+}
+
+/// The failed wave of a release that may be taken back on a tier which asks for rollbacks.
+fn failed_with<'a>(desk: &'a Desk<'_>, tier: &Tier, version: &Version) -> Option<&'a Wave> {
     match tier.on_failure {
         // Where the tier follows releases by itself, the bot opens nothing.
         OnFailure::RollBack { .. } if !tier.follows => {}
         OnFailure::RollBack { .. } | OnFailure::Hold | OnFailure::Stall => return None,
     }
-    let base = desk.base(&tier.name);
-    let wave = desk.page.wave(&tier.name, base.highest()?)?;
+    let wave = desk.page.wave(&tier.name, version)?;
     // What was taken back once, by us or by somebody, and runs again, a person has put there.
     let taken_back = matches!(wave.failed.as_ref()?.why, Reason::Reverted { .. });
     let landed = |known: &Wave| of(known) == Some(&wave.version) && known.landed.is_some();
-    if taken_back || desk.page.tiers.get(&tier.name)?.iter().any(landed) {
-        return None;
-    }
-    let whole = wave.part.partition.is_empty();
-    let here = match base {
-        Base::Uniform(_) => true,
-        // One place of several may be somebody's own doing; of slices it is what is to be expected.
-        Base::Mixed { .. } => !whole,
-        Base::Unread(_) | Base::Empty => false,
-    };
-    // Who joined with it was not moved by the wave, and who has it back already needs nothing.
-    let moved = slice::moved(desk, tier, wave);
-    let runs = !moved.is_empty() && desk.spread(&tier.name, &moved).highest.as_ref() == base.highest();
-    (here && runs).then_some(wave)
+    (!taken_back && !desk.page.tiers.get(&tier.name)?.iter().any(landed)).then_some(wave)
 }
 
 /// What ran before on all clusters that have moved with a failed wave; none where it is not known, or
@@ -151,6 +155,15 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Re
     if let Some(by) = running.highest().filter(|highest| *highest > of) {
         return Some(Reason::Superseded { by: by.clone() });
     }
+    let own = desk.still(tier, &wave.own());
+    if own.is_empty() {
+        return Some(release_gate::nobody(desk, tier));
+    }
+    // None of its clusters runs the failed release any more, and not all of them what it would bring.
+    let own = desk.spread(&tier.name, &own);
+    if let Some(by) = own.highest.filter(|highest| own.read == own.places && *highest < *of) {
+        return Some(Reason::Superseded { by });
+    }
     match tier.on_failure {
         OnFailure::RollBack { .. } => {}
         OnFailure::Hold | OnFailure::Stall => return Some(Reason::RollBackOff),
@@ -165,9 +178,10 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Re
 
 /// Every gate of a rollback before its pull request exists.
 pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize) -> Vec<Finding> {
+    let failed = desk.policy.tiers.get(rung).and_then(|tier| failed_here(desk, tier));
     vec![
         ledger::finding(desk),
-        gate(desk, rung),
+        gate(desk, rung, failed),
         release_gate::members(desk, rung),
         slice::finding(desk, &desk.policy.tiers[rung]),
         limits::opening(desk, &desk.policy.tiers[rung]),
@@ -177,9 +191,11 @@ pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize) -> Vec<Finding> {
 /// Every gate of an open rollback. It asks no tier below, and steps back over nothing that breaks.
 pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
     let tier = &desk.policy.tiers[rung];
+    // What it takes back it takes back, though somebody has restored a cluster, or others have come, since.
+    let failed = of(wave).and_then(|failed| failed_with(desk, tier, failed));
     let mut findings = vec![
         ledger::finding(desk),
-        gate(desk, rung),
+        gate(desk, rung, failed),
         tier_below::none_asked(),
         Finding::pass(Gate::Breaking, Reason::NotBreaking),
         release_gate::rejection(desk, rung, &wave.version),
@@ -196,8 +212,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
 }
 
 /// Whether the rollback may happen, with what it takes back and why.
-fn gate(desk: &Desk<'_>, rung: usize) -> Finding {
-    let failed = desk.policy.tiers.get(rung).and_then(|tier| failed_here(desk, tier));
+fn gate(desk: &Desk<'_>, rung: usize, failed: Option<&Wave>) -> Finding {
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
     match (obstacle(desk, rung, failed), &failed.failed) {
         // Whether it comes back to the source is no question of minutes.

@@ -281,9 +281,14 @@ fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (T
     // Seen much later than the look after its opening, force may have been switched on meanwhile.
     let now = desk.hub_now();
     let lately = now <= announced.at + desk.snapshot.look_again * 2;
-    let just_opened = lately && known_before.is_none_or(|wave| wave.pull.is_none());
-    let fresh = if just_opened { announced.at } else { now };
-    let (since, before) = carried.unwrap_or((fresh, fresh));
+    let known = known_before.is_some_and(|wave| wave.pull.is_some());
+    let fresh = if lately && !known { announced.at } else { now };
+    let (since, before) = match carried {
+        // It was here before without a clock: force was off, whatever ran for an older release before that.
+        Some((_, before)) if known => (fresh, before),
+        Some(running) => running,
+        None => (fresh, fresh),
+    };
     (if anew { now } else { since }, before)
 }
 

@@ -183,9 +183,11 @@ pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], vers
     clusters.is_empty() || desk.spread(&tier.name, clusters).is(version)
 }
 
-/// Whether the base branch holds a wave's version for each of its own clusters that is still there.
+/// Whether the base branch holds a wave's version for each of its own clusters that is still there. Of a landed
+/// slice that everybody has left it is those who moved before it that count.
 pub(crate) fn is_there(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
-    let members = desk.still(tier, &wave.own());
+    let own = desk.still(tier, &wave.own());
+    let members = if own.is_empty() && wave.landed.is_some() { moved(desk, tier, wave) } else { own };
     !members.is_empty() && holds(desk, tier, &members, &wave.version)
 }
 

@@ -17,9 +17,6 @@ use crate::model::Policy;
 use crate::selector::Labels;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Readings, Sha, TierName, Version};
 
-#[cfg(test)]
-mod tests;
-
 pub use breaking::{Breaking, BreakingFact, MissingValue};
 pub use command::{Command, CommandKind, FreezeScope};
 

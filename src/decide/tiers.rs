@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
+use crate::desk::Desk;
 use crate::gate::{self, Standing};
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
@@ -32,27 +32,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         } else {
             free_tier(desk, rung);
         }
-        watch_what_runs(desk, tier);
-    }
-}
-
-/// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
-/// ring.
-fn watch_what_runs(desk: &mut Desk<'_>, tier: &Tier) {
-    let base = desk.base(&tier.name);
-    // What a tier takes by itself rings no bell when it moves; where nobody is, or everybody is pinned, nothing does.
-    let nobody = matches!(base, Base::Empty);
-    let coming = || release::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
-    if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
-        desk.look_again();
-    }
-    let Base::Uniform(running) = base else { return };
-    let standing = desk.page.wave(&tier.name, &running);
-    let somebody = |wave: &Wave| !desk.still(tier, &wave.own()).is_empty();
-    // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there.
-    let soaks = |wave: &Wave| wave.finished.is_none() && wave.failed.is_none() && wave.superseded.is_none();
-    if standing.is_some_and(|wave| wave.landed.is_some() && soaks(wave) && somebody(wave)) {
-        desk.look_again();
+        dates::watch(desk, tier);
     }
 }
 
@@ -91,6 +71,10 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     }
     let shelved = shelved && wave.finished.is_none();
     let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+    // Where everybody has left who moved or was to, nobody is waited for.
+    if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
+        return None;
+    }
     (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
 }
 
@@ -139,6 +123,8 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
         leftover::tidy_up(desk, rung, pull);
         report::landed(desk, rung, wave);
+    } else if let Some(theirs) = leftover.and_then(|pull| leftover::theirs(desk, tier, pull)) {
+        report::between(desk, rung, wave, alloc::vec![theirs]);
     } else if passes {
         desk_alarms(desk, &findings);
         report::portion(desk, rung, &wave.version, &next, findings);
@@ -220,8 +206,15 @@ fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let mut room = gate::limits::finishing(desk);
     // What cannot be read, or is not listed at this look, is not taken up.
     let unlisted = || release::stopped(desk, rung, &wave.version).filter(|_| rollback::of(wave).is_none());
-    if let Some(why) = unlisted() {
-        room = Finding::wait(Gate::Release, why);
+    match unlisted() {
+        // Who took it from the source will hardly bring it back, and nobody sees a pull request to close.
+        Some(why @ Reason::Yanked { .. }) if wave.pull.is_none() && conveyor::candidate(desk, rung).is_some() => {
+            withdraw(desk, rung, wave, None, why);
+            desk.look_again();
+            return;
+        }
+        Some(why) => room = Finding::wait(Gate::Release, why),
+        None => {}
     }
     if room.verdict.lets_through() {
         // What was written would move who is gone or pinned now. One that was shown once is there, and the
@@ -315,6 +308,10 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     let leftover = desk.open_pull(&tier.name);
     if release::is_passed(desk, tier) {
         report::passed(desk, rung);
+        return;
+    }
+    if let Some(theirs) = leftover.and_then(|pull| leftover::theirs(desk, tier, pull)) {
+        report::blocked(desk, rung, alloc::vec![theirs]);
         return;
     }
     if let Some(pull) = leftover

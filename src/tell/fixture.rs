@@ -2,22 +2,20 @@
 //! fix climbs, one soaking, one forced onto gold, one about to be, and one where nothing is new.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::collections::BTreeMap;
-
-use decide::ledger::{Announced, Failed, ForceEvidence, Grace, Head, Landed, Merging, Wave};
-use decide::model::{Force, Freeze, PluginPolicy, Policy, Soak, Tier};
+use decide::ledger::{ForceEvidence, Grace};
 use decide::plan::{
     Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Members, Plan, Proposal, Rung, Verdict,
     WaveReport, WaveState,
 };
 use decide::reason::{MemberTrouble, Scope};
-use decide::snapshot::{HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Read, SentNotice, Snapshot};
-use decide::window::Windows;
-use decide::{Digest, Ledger, PluginLedger, PluginName, PullNumber, Reason, TierName, Version};
-use jiff::tz::TimeZone;
+use decide::snapshot::SentNotice;
+use decide::{Digest, PullNumber, Reason, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::View;
+pub(crate) use world::snapshot;
+
+mod world;
 
 const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];
 const HOUR: i64 = 3_600;
@@ -359,125 +357,6 @@ fn actions() -> Vec<Action> {
         },
         Action::Open(proposal),
     ]
-}
-
-fn tier(name: &str) -> Tier {
-    let json = serde_json::json!({ "name": name });
-    let mut tier: Tier = serde_json::from_value(json).unwrap();
-    tier.soak = Soak::at_least(seconds(match name {
-        "qa" => 2 * HOUR,
-        "bronze" => DAY,
-        "silver" => 2 * DAY,
-        _ => 3 * DAY,
-    }));
-    if matches!(name, "silver" | "gold") {
-        tier.force =
-            Some(Force { after: seconds(28 * DAY), notice: [14, 3, 1].map(|days| seconds(days * DAY)).to_vec() });
-    }
-    tier
-}
-
-fn policy() -> Policy {
-    let zone = TimeZone::get("Europe/Berlin").unwrap();
-    let windows = Windows::always(zone);
-    let plugin = |name: &str| PluginPolicy::new(name.into(), TIERS.iter().map(|name| tier(name)).collect());
-    let names = ["ingress-nginx", "cert-manager", "trust-manager", "loki", "external-dns", "velero"];
-    Policy {
-        windows: Some(windows),
-        freezes: vec![Freeze {
-            why: "year-end freeze".to_string(),
-            by: Some("carol".into()),
-            tiers: vec!["gold".into()],
-            plugins: vec!["velero".into()],
-            until: Some(at("2027-01-04T23:00:00Z")),
-            ..Freeze::default()
-        }],
-        plugins: names.into_iter().map(plugin).collect(),
-        ..Policy::default()
-    }
-}
-
-fn base(plugin: &str) -> BTreeMap<TierName, Vec<Place>> {
-    let place = |tier: &&str| {
-        let file = format!("clusters/{tier}/{plugin}.yaml");
-        ((*tier).into(), vec![Place { file, cluster: None, version: Read::Known(version("1.0.0")), range: None }])
-    };
-    TIERS.iter().map(place).collect()
-}
-
-fn ledger() -> Ledger {
-    let mut waves = vec![];
-    let mut open = Wave::begun(
-        version("1.15.0"),
-        clusters("silver").into_iter().map(Into::into).collect(),
-        at("2026-11-02T08:11:02Z"),
-    );
-    open.pull = Some(Announced { number: PullNumber(12), at: at("2026-11-02T08:12:00Z") });
-    open.grace = super::fixture::open().grace;
-    waves.push(("cert-manager", "silver", open));
-    let mut bad = Wave::begun(
-        version("0.12.0"),
-        clusters("silver").into_iter().map(Into::into).collect(),
-        at("2026-11-21T06:31:00Z"),
-    );
-    bad.pull = Some(Announced { number: PullNumber(9), at: at("2026-11-21T06:31:20Z") });
-    bad.heads = vec![Head { commit: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:31:00Z") }];
-    bad.merging = Some(Merging { head: "cd".repeat(20).as_str().into(), at: at("2026-11-21T06:50:00Z"), forced: None });
-    bad.landed = Some(Landed { at: at("2026-11-21T06:50:02Z"), commit: None, by: Some("coldframe[bot]".into()) });
-    let WaveState::Failed { at: failed, why } = held().state else { unreachable!() };
-    bad.failed = Some(Failed { at: failed, why });
-    waves.push(("trust-manager", "silver", bad));
-    let mut forced = Wave::begun(
-        version("6.6.2"),
-        clusters("gold").into_iter().map(Into::into).collect(),
-        at("2026-10-21T08:59:00Z"),
-    );
-    forced.pull = Some(Announced { number: PullNumber(4), at: at("2026-10-21T09:00:00Z") });
-    forced.grace = Some(Grace {
-        since: at("2026-10-21T09:00:00Z"),
-        deadline: at("2026-11-20T09:00:00Z"),
-        notices: evidence().notices,
-    });
-    forced.merging = Some(Merging {
-        head: "ef".repeat(20).as_str().into(),
-        at: at("2026-11-21T08:00:20Z"),
-        forced: Some(evidence()),
-    });
-    forced.landed =
-        Some(Landed { at: at("2026-11-21T08:00:30Z"), commit: None, by: Some("coldframe-force[bot]".into()) });
-    waves.push(("loki", "gold", forced));
-    let mut ledger = Ledger::default();
-    for (plugin, tier, wave) in waves {
-        let page: &mut PluginLedger = ledger.plugins.entry(plugin.into()).or_default();
-        page.tiers.entry(tier.into()).or_default().push(wave);
-    }
-    ledger
-}
-
-pub(crate) fn snapshot() -> Snapshot {
-    let policy = policy();
-    let facts = |plugin: &PluginPolicy| {
-        let facts = PluginFacts {
-            releases: Read::Known(Vec::new()),
-            base: Read::Known(base(plugin.name.as_str())),
-            pulls: Read::Known(Vec::new()),
-            readings: decide::Readings::default(),
-            runs: Read::Known(Vec::new()),
-        };
-        (plugin.name.clone(), facts)
-    };
-    let plugins: BTreeMap<PluginName, PluginFacts> = policy.plugins.iter().map(facts).collect();
-    Snapshot {
-        policy,
-        policy_commit: evidence().policy,
-        policy_problem: None,
-        clusters: Read::Known(Vec::new()),
-        hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
-        ledger: ledger(),
-        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
-        look_again: SignedDuration::from_secs(30),
-        plugins,
-    }
 }
 
 /// All of it as the terminal and the dashboard get it.

@@ -24,6 +24,7 @@ impl World {
         self.ranges.clear();
         crate::people::set_missing_values(self);
         self.note("calm begins");
+        self.end_what_is_under_way();
         crate::edits::settle(self);
         crate::rarely::settle(self);
         crate::fleet::heal(self);

@@ -15,15 +15,31 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rng::Rng;
-use crate::scenario::{BranchRules, Mode, Scenario};
+use crate::scenario::{BranchRules, Happening, Mode, Scenario};
 
 const PLUGINS: [&str; 3] = ["cert-manager", "ingress", "logs"];
 const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];
 /// In these zones the clocks change within the worlds.
 const ZONES: [&str; 4] = ["Europe/Berlin", "UTC", "America/New_York", "Asia/Kolkata"];
 
-/// The world of a seed; its troubles last for so many days.
+/// The world of a seed; its troubles last for so many days. Where the ledger is lost, much cannot be demanded
+/// any more; so most worlds keep theirs, and none loses it more than twice.
 pub fn draw(seed: u64, days: u64) -> Scenario {
+    let mut scenario = any(seed, days);
+    let mut left = *Rng::fate(seed, &["ledgers lost"]).pick(&[0, 0, 0, 1, 1, 2]);
+    scenario.happenings.retain(|(_, happening)| match happening {
+        Happening::LoseLedger { .. } if left == 0 => false,
+        Happening::LoseLedger { .. } => {
+            left -= 1;
+            true
+        }
+        _ => true,
+    });
+    scenario
+}
+
+/// The same with as many losses of the ledger as chance brings.
+pub fn any(seed: u64, days: u64) -> Scenario {
     let mut rng = Rng::fate(seed, &["scenario"]);
     let start: Timestamp = "2026-02-16T06:00:00Z".parse().unwrap();
     let start = start + rng.minutes(0, 21 * 24 * 60);

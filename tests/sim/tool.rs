@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use crate::{DAYS, cores, draw, first_of, planted, run, worlds};
+use crate::{DAYS, Draw, cores, draw, first_of, planted, run, worlds};
 
-const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J]
-       sim survey [--worlds N] [--seed S] [--days D] [--jobs J]
+const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J] [--losses-as-drawn 0|1]
+       sim survey [--worlds N] [--seed S] [--days D] [--jobs J] [--losses-as-drawn 0|1]
        sim kill-matrix [--worlds N] [--days D] [--jobs J]
 Runs seeded worlds through the planner up to the first failure, lists every failing seed, or looks for each planted bug within N worlds.";
 
@@ -14,6 +14,14 @@ struct Wishes {
     seed: u64,
     days: u64,
     jobs: usize,
+    /// Ledgers are lost as often as chance brings.
+    any: bool,
+}
+
+impl Wishes {
+    fn draw(&self) -> Draw {
+        if self.any { draw::any } else { draw::draw }
+    }
 }
 
 pub fn main() -> ExitCode {
@@ -35,13 +43,14 @@ pub fn main() -> ExitCode {
 }
 
 fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
-    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores() };
+    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores(), any: false };
     while let Some(word) = words.next() {
         let number: u64 = words.next()?.parse().ok()?;
         match word.as_str() {
             "--worlds" => wishes.worlds = Some(number),
             "--seed" => wishes.seed = number,
             "--days" => wishes.days = number.max(1),
+            "--losses-as-drawn" => wishes.any = number != 0,
             "--jobs" => wishes.jobs = (number as usize).max(1),
             _ => return None,
         }
@@ -53,7 +62,7 @@ fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
 fn run(wishes: &Wishes) -> ExitCode {
     let begun = std::time::Instant::now();
     let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
-    let (story, sums) = worlds(seeds.clone(), wishes.days, wishes.jobs);
+    let (story, sums) = worlds(seeds.clone(), wishes.days, wishes.jobs, wishes.draw());
     let seconds = begun.elapsed().as_secs_f64().max(0.001);
     print!("{}", sums.tally.table());
     let silent = sums.tally.silent();
@@ -86,7 +95,7 @@ fn survey(wishes: &Wishes) -> ExitCode {
     let tally = std::sync::Mutex::new(crate::tally::Tally::default());
     let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
     first_of(seeds, wishes.jobs, |seed| {
-        let outcome = run::run(draw::draw(seed, wishes.days), decide::plan);
+        let outcome = run::run(wishes.draw()(seed, wishes.days), decide::plan);
         tally.lock().unwrap().add(&outcome.tally);
         if let Some(what) = outcome.broken.into_iter().next() {
             println!("{seed:>7}  {}", what.chars().take(200).collect::<String>());

@@ -337,6 +337,17 @@ impl World {
         next.map(|((at, _), _)| *at)
     }
 
+    /// Checks that run end now, and what people were about to do unasked is not done: none of that would ring.
+    pub fn end_what_is_under_way(&mut self) {
+        for (at, due) in std::mem::take(&mut self.queue) {
+            match due {
+                Due::Check { .. } => self.befall(due),
+                Due::Happening(_) | Due::Noise { .. } | Due::Rare(Later::Revert { .. }) => {}
+                due => drop(self.queue.insert(at, due)),
+            }
+        }
+    }
+
     fn befall(&mut self, due: Due) {
         match due {
             Due::Happening(happening) => crate::people::befall(self, happening),

@@ -114,6 +114,30 @@ mod tests {
         }
     }
 
+    /// What was about to be opened was taken from the source: a newer release takes its place. Of one that people
+    /// have seen its pull request tells.
+    #[test]
+    fn what_was_cut_off_and_is_gone_keeps_no_newer_one_out() {
+        let withdrawn = |newer: bool, known: bool| {
+            let mut world = ready();
+            if newer {
+                crate::conveyor::tests::finished_above(&mut world);
+            }
+            let Read::Known(releases) = &mut facts(&mut world).releases else { unreachable!() };
+            releases.retain(|release| release.version != version("1.1.0"));
+            facts(&mut world).pulls = Read::Known(vec![]);
+            if !known {
+                wave(&mut world).pull = None;
+            }
+            let plan = crate::plan(&world, noon());
+            let taken_back = |record: &crate::plan::Record| {
+                matches!(&record.entry, crate::Entry::Wave { change: crate::ledger::Change::Withdrawn(_), .. })
+            };
+            plan.entries.iter().any(taken_back) && plan.alarm.is_some()
+        };
+        assert_eq!([withdrawn(true, false), withdrawn(false, false), withdrawn(true, true)], [true, false, false]);
+    }
+
     /// The source does not list it at this look: nothing of it is opened. What was shown once is there, whatever
     /// the hub's list lacks, and is written no second time.
     #[test]

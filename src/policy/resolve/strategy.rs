@@ -107,8 +107,8 @@ fn weight_of(weight: &Spanned<Count<0>>, heaviest: u8, report: &mut Report) -> O
         None => report.wrong(weight.at, "a weight is a percentage, 0 to 100", None),
         Some(lower) if lower < heaviest => report.wrong(
             weight.at,
-            "taking members back by a lower weight is not supported by this version of Coldframe",
-            Some("let the weights rise from step to step"),
+            "a lower weight would take clusters back from a release that is healthy there",
+            Some("let the weights rise from step to step; `onFailure: rollBack` takes back what failed"),
         ),
         Some(weight) => return Some(weight),
     }

@@ -84,7 +84,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 50}, {setWeight: 10}]}}}]",
-        "1:79: `canary` of `strategy` of tier `gold`: taking members back by a lower weight is not supported",
+        "1:79: `canary` of `strategy` of tier `gold`: a lower weight would take clusters back from a release that is healthy there",
     ),
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 50, pause: {}}]}}}]",

@@ -32,7 +32,10 @@ impl Watch {
         if moved || proposal.written.is_some() {
             return;
         }
-        self.comes_after(world, kept, shown, &spot, &version);
+        // What comes back ran there before, and waits for no other plugin.
+        if !matches!(proposal.part.purpose, Purpose::RollBack { .. }) {
+            self.comes_after(world, kept, shown, &spot, &version);
+        }
         if proposal.part.slice == 0 && proposal.part.purpose == Purpose::Promotion {
             self.tier_is_free(world, (kept, shown), &spot, &version);
         }
@@ -147,10 +150,22 @@ impl Watch {
         }
         let Some(running) = shown_base(world, shown, spot).unwrap_or_default().into_iter().max() else { return };
         let now = world.ours() + SignedDuration::from_hours(3);
-        // Whatever a person put there and took off again has had its turn, too.
-        let held = |known: &Version| world.first_held.keys().any(|(there, _, held)| there == spot && held == known);
-        let opened = |known: &Version| self.opened.keys().any(|(there, to, _)| there.0 == spot.0 && to == known);
-        let tried = |known: &Version| opened(known) || held(known);
+        // Whatever a person put there and took off again has had its turn, too; and what was passed by it has: after
+        // what failed a tier is free for a newer release only.
+        let held = |known: &Version| {
+            let mut here = world.first_held.keys().filter(|(there, _, _)| there == spot);
+            here.any(|(_, _, held)| held == known || (held > known && *held > running))
+        };
+        let written = |pull: &crate::pulls::PullRequest, known: &Version| {
+            let mut commits = pull.bot_heads.iter().filter_map(|head| world.written.get(head));
+            pull.spot.0 == spot.0 && commits.any(|commit| commit.version == *known)
+        };
+        let tried = |known: &Version| world.pulls.iter().any(|pull| written(pull, known)) || held(known);
+        // What somebody put on another tier, where it fared badly, climbs nowhere.
+        let ill = |known: &Version| {
+            let mut said = kept.failed.keys().chain(&kept.doubts);
+            said.any(|(there, what)| there.0 == spot.0 && what == known)
+        };
         let clean = |known: &Version| {
             let release = &world.releases[&spot.0][known];
             let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();
@@ -159,6 +174,7 @@ impl Watch {
                 && !release.retagged
                 && checked
                 && !tried(known)
+                && !ill(known)
                 && !super::expiry::to_be_left(shown, &spot.0, known, now)
                 && policy.blocks.is_empty()
                 && !world.releases[&spot.0]

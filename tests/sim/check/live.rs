@@ -96,7 +96,8 @@ impl Watch {
             })
             .collect();
         let hour = SignedDuration::from_hours(1);
-        let lately = self.changed.iter().filter(|(at, _)| world.now < *at + hour).map(|(_, count)| *count as usize);
+        // Who is to move counts, also where somebody has put the version already: nobody notes that.
+        let lately = self.changed.iter().filter(|merge| world.now < merge.at + hour).map(|merge| merge.members);
         let mut taken = lately.sum::<usize>();
         for (number, members, first) in others {
             let back = world.purpose(number).is_some();

@@ -114,8 +114,8 @@ impl Watch {
         number: u64,
     ) {
         let now = world.now;
-        self.changed.retain(|(at, _)| now < *at + SignedDuration::from_hours(1));
-        let others: u32 = self.changed.iter().map(|(_, count)| count).sum();
+        self.changed.retain(|merge| now < merge.at + SignedDuration::from_hours(1));
+        let others: u32 = self.changed.iter().map(|merge| merge.clusters).sum();
         let own = clusters_to_change(world, kept, spot, version, number);
         let Some(cap) = world.policy.limits.clusters_per_hour else { return };
         if own > 0 && others > 0 && others + own > cap {
@@ -125,8 +125,19 @@ impl Watch {
 
     /// The bot's merge goes through: it is counted.
     pub fn merged(&mut self, world: &World, kept: &Kept, spot: &Spot, version: &Version, number: u64) {
-        self.changed.push((world.now, clusters_to_change(world, kept, spot, version, number)));
+        let clusters = clusters_to_change(world, kept, spot, version, number);
+        self.changed.push(Changed { at: world.now, clusters, members: world.moved_by(number).len() });
     }
+}
+
+/// A merge of the bot.
+#[derive(Clone)]
+pub(super) struct Changed {
+    pub at: Timestamp,
+    /// Clusters that it changed.
+    pub clusters: u32,
+    /// Those that it was for, on which somebody may have put the same before.
+    pub members: usize,
 }
 
 /// Clusters that a merge of this version brings another one: those of its pull request, and where a

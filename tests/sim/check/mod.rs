@@ -45,8 +45,8 @@ pub struct Watch {
     /// Pull requests opened and writes made for a release on a tier.
     opened: BTreeMap<(Spot, Version, Vec<ClusterName>), u32>,
     writes: BTreeMap<(Spot, Version), u32>,
-    /// Clusters that the bot's merges changed, and when.
-    changed: Vec<(Timestamp, u32)>,
+    /// The bot's merges of the last hour.
+    changed: Vec<merge::Changed>,
     /// Openings of the plan that is being carried out.
     opening_now: u32,
     busy_plans: u32,
@@ -66,7 +66,7 @@ pub struct Watch {
 /// What the bot may rest on, as long as its ledger holds it: kept with every push, and gone with it.
 #[derive(Clone, Default)]
 pub struct Kept {
-    soaks: BTreeMap<Spot, soak::Clock>,
+    soaks: BTreeMap<(Spot, Version), soak::Clock>,
     /// Releases that met the soak of a tier.
     met: BTreeMap<(Spot, Version), Timestamp>,
     /// Members as they were when the wave began.
@@ -268,8 +268,12 @@ impl Watch {
             _ if world.losses == 0 && hotfix == 0 => since,
             // The date of an expiry does not say when the clock began, nor does it where that may be past it.
             own if own != asked(None) || own != asked(Some(world.ours())) => {
+                // Said again while the hub's list lagged behind, it was not said anew.
+                let lagged = SignedDuration::from_mins(10);
                 let told = truth.into_iter().flat_map(|known| &known.told);
-                let again = told.filter(|told| told.before == *before && told.at >= since).count();
+                let mut told: Vec<_> = told.filter(|told| told.before == *before && told.at >= since).collect();
+                told.dedup_by(|later, earlier| later.at < earlier.at + lagged);
+                let again = told.len();
                 if again > world.losses as usize + hotfix { Timestamp::MIN } else { Timestamp::MAX }
             }
             own => own.map_or(since, |force| *deadline - force.after),

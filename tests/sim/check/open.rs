@@ -1,5 +1,7 @@
 //! Opening and moving pull requests: S3, S4 as far as a plan shows it, S15, and the cap of open ones.
 
+use std::collections::BTreeSet;
+
 use decide::ClusterName;
 use decide::ledger::Purpose;
 use decide::model::Next;
@@ -160,9 +162,13 @@ impl Watch {
                 }
                 Purpose::Promotion => Vec::new(),
             };
-            // Under `restart` a hotfix comes again after each newer release that took its place and was given up.
+            // It comes again after each newer release to which its pull request was moved and which was given up;
+            // under `restart` a hotfix does after any.
             let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
-            let again = if policy.next == Next::Restart { world.releases[&spot.0].len() as u32 } else { 0 };
+            let again = match policy.next {
+                Next::Restart => world.releases[&spot.0].len() as u32,
+                Next::NewestFinished | Next::Every => took_its_place(world, spot, version),
+            };
             // What failed elsewhere a lost ledger forgets, and it comes until it fails there once more.
             let again = again + world.losses;
             let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
@@ -172,6 +178,16 @@ impl Watch {
             }
         }
     }
+}
+
+/// How many newer releases the bot wrote to pull requests that had held this one.
+fn took_its_place(world: &World, spot: &Spot, version: &Version) -> u32 {
+    let held = |pull: &crate::pulls::PullRequest| -> Vec<Version> {
+        pull.bot_heads.iter().filter_map(|head| Some(world.written.get(head)?.version.clone())).collect()
+    };
+    let held = world.pulls.iter().filter(|pull| pull.spot == *spot).map(held).filter(|held| held.contains(version));
+    let newer: BTreeSet<Version> = held.flatten().filter(|held| held > version).collect();
+    newer.len() as u32
 }
 
 /// Whether a pull request that is open already only gets the same slice once more, on the present base.

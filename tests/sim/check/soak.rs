@@ -1,6 +1,8 @@
 //! Who is healthy on what, and for how long: the soak of policy section 4 over what was shown, look
 //! by look. An upper bound of what the bot may count.
 
+use std::collections::BTreeSet;
+
 use decide::ClusterName;
 use decide::model::{OnFailure, Tier};
 use decide::snapshot::{CommandKind, Health, PullState, Read, Reading, Snapshot};
@@ -10,10 +12,9 @@ use semver::Version;
 use super::{Held, Kept, Watch, books, early, free_places, keys, plain, shown_base, shown_places};
 use crate::world::{Spot, World};
 
-/// How far the release on the base branch of a tier has come.
+/// How far a release on the base branch of a tier has come.
 #[derive(Clone)]
 pub(super) struct Clock {
-    version: Version,
     total: SignedDuration,
     until: Timestamp,
     paused: bool,
@@ -37,7 +38,7 @@ struct Look {
 }
 
 impl Watch {
-    /// Moves the clock of a tier by one look, and notes releases that met the soak or failed.
+    /// Moves the clocks of a tier by one look, and notes releases that met the soak or failed.
     pub(super) fn soaks_on(
         &mut self,
         world: &mut World,
@@ -46,44 +47,32 @@ impl Watch {
         spot: &Spot,
         tier: &Tier,
     ) {
-        let Some(version) = standing(world, kept, shown, spot) else { return };
-        let key = (spot.clone(), version.clone());
-        let Some(members) = kept.members.get(&key) else { return };
-        let rule = &tier.health;
-        let look = looked_at(world, (shown, now), spot, members, &version, tier);
+        let standing = standing(world, kept, shown, spot);
+        if !standing.is_empty() {
+            kept.soaks.retain(|(there, version), _| there != spot || standing.contains(version));
+        }
+        for version in &standing {
+            let key = (spot.clone(), version.clone());
+            let look = looked_at(world, (shown, now), spot, &kept.members[&key], version, tier);
+            // Of several only the newest is sure to be judged by the bot, too.
+            if Some(version) == standing.iter().max() {
+                self.fails_on(kept, &key, &look, now, tier);
+            }
+            soaks(world, kept, &key, &look, now, tier);
+        }
+    }
+
+    /// Notes a release of which too many members were given up, while that still counts.
+    fn fails_on(&self, kept: &mut Kept, key: &(Spot, Version), look: &Look, now: Timestamp, tier: &Tier) {
         // Who came late is judged apart.
-        let alone =
-            !self.opened.keys().any(|(there, known, late)| there == spot && *known == version && !late.is_empty());
-        let watched = kept.met.get(&key).is_none_or(|met| alone && now < *met + tier.watch);
-        if look.given_up > rule.max_failures && watched && tier.on_failure != OnFailure::Stall {
+        let late = |(there, known, late): &(Spot, Version, Vec<ClusterName>)| {
+            *there == key.0 && *known == key.1 && !late.is_empty()
+        };
+        let alone = !self.opened.keys().any(late);
+        let watched = kept.met.get(key).is_none_or(|met| alone && now < *met + tier.watch);
+        if look.given_up > tier.health.max_failures && watched && tier.on_failure != OnFailure::Stall {
             kept.failed.entry(key.clone()).or_insert(now);
         }
-        let landed = world.landed(spot, &version, members);
-        let overdue = tier.soak.max.zip(landed).is_some_and(|(max, landed)| now + keys::slack(world) >= landed + max);
-        if overdue && look.ill <= rule.max_failures {
-            kept.met.entry(key.clone()).or_insert(now);
-        }
-        let tolerated = look.unknown.min(rule.max_unknown) + (look.members - look.healthy).min(rule.max_failures);
-        let together = look.healthy > 0 && look.healthy + tolerated >= look.members;
-        let present = kept.soaks.get(spot).filter(|clock| clock.version == version).cloned();
-        let next = match (present, together, look.oldest) {
-            (None, true, Some(oldest)) => {
-                Clock { version: version.clone(), total: SignedDuration::ZERO, until: oldest, paused: false }
-            }
-            (Some(clock), true, Some(oldest)) => clock.moved(&look, oldest, rule.max_age),
-            (Some(clock), _, _) if look.ill > rule.max_failures => {
-                Clock { total: SignedDuration::ZERO, paused: true, ..clock }
-            }
-            (Some(clock), _, _) => Clock { paused: true, ..clock },
-            (None, _, _) => return,
-        };
-        let hotfixes = crate::words::hotfixes(world, &spot.0, &version);
-        let soaks = hotfixes.iter().filter_map(|hotfix| hotfix.soak);
-        let asked = soaks.chain([tier.soak.min]).min().unwrap_or(tier.soak.min);
-        if together && next.total >= asked {
-            kept.met.entry(key).or_insert(now);
-        }
-        kept.soaks.insert(spot.clone(), next);
     }
 
     /// Whatever is wrong with a version on some cluster of a tier, whoever moved it there: only that may bring
@@ -175,6 +164,35 @@ impl Watch {
             }
         }
     }
+}
+
+/// Moves the clock of a release by one look, and notes that it met the soak.
+fn soaks(world: &World, kept: &mut Kept, key: &(Spot, Version), look: &Look, now: Timestamp, tier: &Tier) {
+    let ((spot, version), rule) = (key, &tier.health);
+    let landed = world.landed(spot, version, &kept.members[key]);
+    let overdue = tier.soak.max.zip(landed).is_some_and(|(max, landed)| now + keys::slack(world) >= landed + max);
+    if overdue && look.ill <= rule.max_failures {
+        kept.met.entry(key.clone()).or_insert(now);
+    }
+    let tolerated = look.unknown.min(rule.max_unknown) + (look.members - look.healthy).min(rule.max_failures);
+    let together = look.healthy > 0 && look.healthy + tolerated >= look.members;
+    let present = kept.soaks.get(key).cloned();
+    let next = match (present, together, look.oldest) {
+        (None, true, Some(oldest)) => Clock { total: SignedDuration::ZERO, until: oldest, paused: false },
+        (Some(clock), true, Some(oldest)) => clock.moved(look, oldest, rule.max_age),
+        (Some(clock), _, _) if look.ill > rule.max_failures => {
+            Clock { total: SignedDuration::ZERO, paused: true, ..clock }
+        }
+        (Some(clock), _, _) => Clock { paused: true, ..clock },
+        (None, _, _) => return,
+    };
+    let hotfixes = crate::words::hotfixes(world, &spot.0, version);
+    let soaks = hotfixes.iter().filter_map(|hotfix| hotfix.soak);
+    let asked = soaks.chain([tier.soak.min]).min().unwrap_or(tier.soak.min);
+    if together && next.total >= asked {
+        kept.met.entry(key.clone()).or_insert(now);
+    }
+    kept.soaks.insert(key.clone(), next);
 }
 
 impl Clock {
@@ -278,10 +296,13 @@ pub(super) fn present(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<Clust
     clusters.filter(free).map(|cluster| cluster.name.clone()).collect()
 }
 
-/// The newest version that stands on the files of all clusters of its climb, whoever came since. Members who are
-/// ahead of the tier by now are asked where nobody else is left: they were fixed before.
-fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> Option<Version> {
-    let (places, all) = (shown_places(world, shown, spot)?, free_places(world, shown, spot)?);
+/// The versions that stand on the files of all clusters of their climb, whoever came since. Members who are
+/// ahead of the tier by now are asked where nobody else is left: they were fixed before. Beside them the tier's
+/// turn may run another version, by itself.
+fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> BTreeSet<Version> {
+    let (Some(places), Some(all)) = (shown_places(world, shown, spot), free_places(world, shown, spot)) else {
+        return BTreeSet::new();
+    };
     let stands = |version: &&Version| {
         let Some(members) = kept.members.get(&(spot.clone(), (*version).clone())) else { return false };
         let own = |(at, _): &&Held| at.as_ref().is_none_or(|name| members.contains(name));
@@ -289,7 +310,7 @@ fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> Option
         let mut own = if nobody { &all } else { &places }.iter().filter(own).peekable();
         own.peek().is_some() && own.all(|(_, there)| there == *version)
     };
-    all.iter().map(|(_, version)| version).filter(stands).max().cloned()
+    all.iter().map(|(_, version)| version).filter(stands).cloned().collect()
 }
 
 fn uniform(versions: Vec<Version>) -> Option<Version> {

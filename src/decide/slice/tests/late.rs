@@ -200,6 +200,61 @@ fn a_climb_whose_last_cluster_leaves_soaks_and_finishes() {
     assert!(matches!(state(&look(&mut world, 4)), WaveState::Failed { .. }));
 }
 
+/// The clusters of a tier that stay.
+fn only(world: &mut Snapshot, stays: fn(&str) -> bool) {
+    match &mut world.clusters {
+        Read::Known(clusters) => {
+            clusters.retain(|it| !it.name.as_str().starts_with("bronze") || stays(it.name.as_str()))
+        }
+        Read::Unread(_) => unreachable!(),
+    }
+}
+
+/// All have moved, and the last one leaves while they soak: the others finish it.
+#[test]
+fn a_climb_whose_last_cluster_leaves_when_it_has_landed_finishes_too() {
+    let mut world = one_of_three();
+    for (number, cluster) in [(22, "bronze-2"), (23, "bronze-3")] {
+        remember(&mut world, Change::Converged(ago(20)));
+        let next = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &next, number, 15);
+        land(&mut world, number, &[cluster], 15);
+    }
+    only(&mut world, |name| name != "bronze-3");
+    bronze(&mut world).soak.min = SignedDuration::ZERO;
+    let changes = changes(&crate::plan(&world, noon()));
+    assert!(changes.iter().any(|change| change.ends_with("finished")), "{changes:?}");
+}
+
+/// The next slice was taken back, and everybody has left; who joined since was on it already. Nobody would ever
+/// soak for it.
+#[test]
+fn a_climb_that_everybody_has_left_keeps_no_newer_one_out() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &second, 22, 15);
+    edit_last(&mut world, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+    let why = crate::Reason::NobodyMoves { tier: "bronze".into() };
+    remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(5), why }));
+    let newer = |stays: fn(&str) -> bool| {
+        let mut world = world.clone();
+        join(&mut world, "bronze-4", "1.1.0");
+        only(&mut world, stays);
+        crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+        let landed = Landed { at: ago(20), commit: None, by: None };
+        let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+        crate::conveyor::tests::on_qa(&mut world, "1.2.0", found);
+        crate::conveyor::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(10)));
+        let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+        base.extend([place("qa", "1.2.0")]);
+        opened(&crate::plan(&world, noon())).map(|proposal| proposal.to)
+    };
+    assert_eq!(newer(|_| true), Some(version("1.1.0")), "its next slice");
+    assert_eq!(newer(|name| name == "bronze-1" || name == "bronze-4"), None, "it soaks");
+    assert_eq!(newer(|name| name == "bronze-4"), Some(version("1.2.0")));
+}
+
 /// Under `restart` a newer release on the first tier ends a climb that has begun to move here.
 #[test]
 fn a_climb_that_was_given_up_moves_no_further() {
@@ -267,6 +322,29 @@ fn what_was_withdrawn_and_put_there_by_hand_is_watched() {
     base.extend([place("bronze", "1.1.0")]);
     facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.1.0")]);
     bronze(&mut world).soak.min = SignedDuration::from_hours(1);
+    let plan = crate::plan(&world, noon());
+    assert!(plan.entries.iter().any(|record| matches!(&record.entry, Entry::Wave { change: Change::Soaked(_), .. })));
+    assert!(plan.alarm.is_some(), "it soaks");
+}
+
+/// The same where somebody has joined the tier since, and is on what was there before.
+#[test]
+fn what_was_put_on_one_cluster_of_several_is_watched() {
+    let mut world = ready();
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    let no = crate::ledger::Rejected { at: ago(20), by: Some("olga".into()), pull: crate::PullNumber(7) };
+    remember(&mut world, Change::Rejected(no));
+    let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+    let late = crate::snapshot::Cluster { name: "bronze-2".into(), ..clusters[1].clone() };
+    clusters.push(late);
+    let at = |cluster: &str, text: &str| Place {
+        file: alloc::format!("clusters/{cluster}/app.yaml"),
+        cluster: Some(cluster.into()),
+        ..place("bronze", text).1.remove(0)
+    };
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.insert("bronze".into(), alloc::vec![at("bronze-1", "1.1.0"), at("bronze-2", "1.0.0")]);
+    facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.1.0")]);
     let plan = crate::plan(&world, noon());
     assert!(plan.entries.iter().any(|record| matches!(&record.entry, Entry::Wave { change: Change::Soaked(_), .. })));
     assert!(plan.alarm.is_some(), "it soaks");

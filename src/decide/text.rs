@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 extern crate std;
 
-use super::*;
 use crate::model::{Each, Empty, Next};
+use crate::snapshot::{Read, Snapshot};
 use crate::testing::*;
+use crate::{Readings, plan};
+use jiff::SignedDuration;
 use serde_json::Value;
 use std::string::ToString;
 
@@ -16,14 +18,14 @@ fn again(snapshot: &Snapshot) -> Snapshot {
 fn what_is_written_is_read_again_as_it_was() {
     for world in [ready(), unapproved(), landed(alloc::vec![healthy("1.1.0"), healthy("1.0.0")])] {
         assert_eq!(again(&world), world);
-        let plan = crate::plan(&world, noon());
+        let plan = plan(&world, noon());
         for wave in &plan.waves {
             let read: crate::plan::Members =
                 serde_json::from_value(serde_json::to_value(&wave.members).unwrap()).unwrap();
             assert_eq!(read, wave.members);
             assert_eq!(read.len(), wave.members.len());
         }
-        assert_eq!(crate::plan(&again(&world), noon()), plan);
+        assert_eq!(plan(&again(&world), noon()), plan);
     }
     let wrong = serde_json::from_value::<Readings>(Value::Bool(true)).unwrap_err().to_string();
     assert!(wrong.contains("a map of clusters to lists of readings"), "{wrong}");
@@ -42,7 +44,7 @@ fn what_is_as_usual_is_left_out() {
     world.policy.plugins[0].next = Next::Every;
     bronze(&mut world).empty = Empty::Pass;
     bronze(&mut world).approvals.each = Each::Slice;
-    facts(&mut world).runs = unasked();
+    facts(&mut world).runs = Read::Unread("nobody asked for them".into());
     edit(&mut world, |pull| pull.labelled = Read::Known(true));
     let said = [policy, tier, approvals].map(|path| text(&world, path));
     assert_eq!(said, ["every", "pass", "slice"].map(|word| Some(Value::from(word))));
