@@ -18,14 +18,14 @@ fn again(snapshot: &Snapshot) -> Snapshot {
 fn what_is_written_is_read_again_as_it_was() {
     for world in [ready(), unapproved(), landed(alloc::vec![healthy("1.1.0"), healthy("1.0.0")])] {
         assert_eq!(again(&world), world);
-        let plan = plan(&world, noon());
-        for wave in &plan.waves {
+        let decided = plan(&world, noon());
+        for wave in &decided.waves {
             let read: crate::plan::Members =
                 serde_json::from_value(serde_json::to_value(&wave.members).unwrap()).unwrap();
             assert_eq!(read, wave.members);
             assert_eq!(read.len(), wave.members.len());
         }
-        assert_eq!(plan(&again(&world), noon()), plan);
+        assert_eq!(plan(&again(&world), noon()), decided);
     }
     let wrong = serde_json::from_value::<Readings>(Value::Bool(true)).unwrap_err().to_string();
     assert!(wrong.contains("a map of clusters to lists of readings"), "{wrong}");

@@ -201,9 +201,9 @@ mod tests {
     }
 
     fn times(members: &Members) -> Vec<Option<i64>> {
-        let of = |member: Member| match member.state {
-            MemberState::Healthy { since } => since.map(|since| noon().duration_since(since).as_mins()),
-            _ => Some(-1),
+        let of = |member: Member| {
+            let MemberState::Healthy { since } = member.state else { return Some(-1) };
+            since.map(|since| noon().duration_since(since).as_mins())
         };
         members.iter().map(of).collect()
     }

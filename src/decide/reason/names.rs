@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_is_empty_is_not_said() {
         use alloc::vec;
-        let (by, why) = || -> (crate::Person, String) { ("noor".into(), String::new()) }();
+        let (by, why) = (crate::Person::from("noor"), String::new());
         let hour = jiff::SignedDuration::from_hours(1);
         let at = crate::testing::noon();
         let version = || crate::testing::version("1.1.0");
