@@ -196,7 +196,7 @@ impl Base {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::testing::version;
+    use crate::testing::*;
 
     #[test]
     fn a_spread_has_its_ends() {
@@ -213,5 +213,24 @@ mod tests {
         assert!(!of(&[]).is(&version("1.1.0")), "no place holds nothing");
         let unread = Spread { places: 2, ..of(&["1.1.0"]) };
         assert!(!unread.is(&version("1.1.0")), "nobody knows what the other one holds");
+    }
+
+    /// bronze-1 has a place of its own, and bronze-2 has none.
+    #[test]
+    fn who_has_no_place_holds_nothing() {
+        let mut world = ready();
+        join(&mut world, "bronze-2", alloc::vec![healthy("1.0.0")]);
+        let (bronze, mut places) = place("bronze", "1.0.0");
+        places[0].cluster = Some("bronze-1".into());
+        facts(&mut world).base = Read::Known([place("qa", "1.1.0"), (bronze, places)].into());
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let spread = |names: &[&str]| {
+            let names: Vec<ClusterName> = names.iter().map(|name| (*name).into()).collect();
+            desk.spread(&"bronze".into(), &names).places
+        };
+        assert_eq!([spread(&["bronze-1"]), spread(&["bronze-2"]), spread(&[])], [1, 0, 0]);
+        assert_eq!(spread(&["bronze-1", "bronze-2"]), 1);
     }
 }
