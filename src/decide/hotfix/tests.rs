@@ -120,6 +120,23 @@ fn a_hotfix_restarts_the_clock() {
     assert_eq!(since(true, 7), (noon(), 0, false));
     // Each had a pull request of its own: this one's clock was never another's.
     assert_eq!((since(false, 5).0, since(true, 5).0), (noon(), noon()));
+    let lately = || noon() - SignedDuration::from_secs(10);
+    let opened_lately = |number: u64| {
+        let mut world = unapproved();
+        fix(&mut world, "1.1.0", |_| {});
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
+        let mut older = waves.last().unwrap().clone();
+        older.version = version("1.0.5");
+        older.superseded = Some(crate::ledger::Superseded { at: ago(1), by: version("1.1.0") });
+        older.pull = Some(crate::ledger::Announced { number: crate::PullNumber(number), at: ago(70) });
+        waves.last_mut().unwrap().pull = None;
+        waves.insert(1, older);
+        edit(&mut world, |pull| pull.opened_at = lately());
+        let plan = crate::plan(&world, noon());
+        plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap().grace.clone().unwrap().since
+    };
+    assert_eq!((opened_lately(7), opened_lately(5)), (noon(), lately()), "a new one counts from its opening");
 }
 
 #[test]

@@ -296,6 +296,17 @@ fn the_gates_hold_for_who_is_ahead() {
     assert_eq!(moves(told), None);
 }
 
+/// Everybody has it already, one because it was ahead and the others by somebody's hand.
+#[test]
+fn what_everybody_has_is_nobodys_turn() {
+    let mut world = ahead_landed();
+    finish_staging(&mut world);
+    bronzes(&mut world).early.clear();
+    assert!(opened(&crate::plan(&world, noon())).is_some(), "the others are behind");
+    CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.2.0"));
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
+}
+
 /// Who was ahead belongs to another tier now: nobody waits for what it ran here.
 #[test]
 fn it_comes_to_rest_when_everybody_ahead_has_left() {

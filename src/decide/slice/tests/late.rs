@@ -79,6 +79,7 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
     world.policy.plugins[0].pins = vec![pin];
     let rings = crate::plan(&world, ago(1)).alarm.map(|alarm| alarm.at);
     assert_eq!(rings, Some(noon()), "its end rings");
+    assert_ne!(crate::plan(&world, noon()).alarm.map(|alarm| alarm.at), Some(noon()), "and then no more");
     // While it is pinned it has left the wave, whatever stands in its file.
     holds(&mut world, "bronze-2", "1.0.0");
     let plan = crate::plan(&world, ago(1));
