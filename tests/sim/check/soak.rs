@@ -210,7 +210,7 @@ impl Clock {
             _ if gap <= max_age => gap,
             _ => SignedDuration::ZERO,
         };
-        Self { total: self.total + proven, until: oldest, paused: false, ..self }
+        Self { total: self.total + proven, until: oldest, paused: false }
     }
 }
 

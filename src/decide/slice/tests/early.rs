@@ -268,11 +268,10 @@ fn the_gates_hold_for_who_is_ahead() {
         let mut world = world.clone();
         edit(&mut world, change);
         let plan = crate::plan(&world, noon());
-        let moved = plan.actions.iter().find_map(|action| match action {
+        plan.actions.iter().find_map(|action| match action {
             Action::Update { proposal, .. } => Some((names(proposal).len(), proposal.part.purpose.clone())),
             _ => None,
-        });
-        moved
+        })
     };
     assert_eq!(moves(|_| {}), Some((2, Purpose::Promotion)));
     assert_eq!(moves(|pull| pull.draft = true), None);
