@@ -116,3 +116,32 @@ impl<'a> Finder<'a> {
         self.sorted.get(found).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn names(names: &[&str]) -> Vec<ClusterName> {
+        names.iter().map(|name| (*name).into()).collect()
+    }
+
+    #[test]
+    fn two_lists_are_equal_when_they_name_the_same_in_the_same_order() {
+        let list = |all: &[&str]| Clusters::from(names(all));
+        assert_eq!(list(&["a", "b"]), list(&["a", "b"]));
+        assert_ne!(list(&["a", "b"]), list(&["b", "a"]));
+        assert_ne!(list(&["a", "b"]), list(&["a"]));
+    }
+
+    #[test]
+    fn a_name_is_found_at_its_place_in_whatever_order_one_asks() {
+        let all = names(&["b", "d", "a", "c"]);
+        let mut finder = Finder::new(&all);
+        let asked = ["b", "d", "a", "c", "c", "x", "b", "a", "x", "d"];
+        let found: Vec<Option<usize>> = asked.iter().map(|name| finder.find(&(*name).into())).collect();
+        let expected = [0, 1, 2, 3, 3, 9, 0, 2, 9, 1].map(|at| (at < 9).then_some(at));
+        assert_eq!(found, expected);
+        assert_eq!(vec![finder.has(&"d".into()), finder.has(&"x".into())], [true, false]);
+    }
+}

@@ -346,4 +346,87 @@ pub(crate) mod tests {
         };
         assert_eq!(world(told), ["close bronze: 1.2.0 takes its place".to_string()]);
     }
+
+    /// Above the first tier what is newer than a hotfix, and has finished the tier below, has its fix.
+    #[test]
+    fn above_the_first_tier_the_newest_is_taken_though_a_hotfix_is_ready() {
+        let opens = |newest: bool| {
+            let mut world = ready();
+            finished_above(&mut world);
+            world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap().pop();
+            facts(&mut world).pulls = Read::Known(Vec::new());
+            hotfix(&mut world, "1.1.0");
+            if newest {
+                publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+            } else {
+                publish(&mut world, &["1.0.0", "1.1.0"]);
+            }
+            doings(&world)
+        };
+        assert_eq!(
+            (opens(true), opens(false)),
+            (vec!["open 1.2.0 on bronze".into()], vec!["open 1.1.0 on bronze".into()])
+        );
+    }
+
+    fn hotfix(world: &mut Snapshot, text: &str) {
+        let why = "CVE-2026-1".into();
+        let hotfix = crate::model::Hotfix { version: version(text), why, soak: None, through_windows: false };
+        world.policy.plugins[0].hotfixes.push(hotfix);
+    }
+
+    /// The first tier's open pull request is for 1.1.0.
+    #[test]
+    fn which_hotfix_moves_what_is_open() {
+        let world = |versions: &[&str], hotfixes: &[&str]| {
+            let mut world = ready();
+            world.policy.plugins[0].tiers.remove(0);
+            publish(&mut world, versions);
+            hotfixes.iter().for_each(|text| hotfix(&mut world, text));
+            doings(&world)
+        };
+        let merge = "merge 1.1.0 on bronze";
+        assert_eq!(world(&["1.0.0", "1.0.5", "1.1.0"], &[]), [merge]);
+        assert_eq!(world(&["1.0.0", "1.0.5", "1.1.0"], &["1.0.5"]), ["move bronze to 1.0.5"], "an older one passes");
+        assert_eq!(world(&["1.0.0", "1.0.5", "1.1.0"], &["1.0.5", "1.1.0"]), [merge], "it is one itself");
+        assert_eq!(world(&["1.0.0", "1.1.0", "1.2.0"], &["1.1.0", "1.2.0"]), ["move bronze to 1.2.0"]);
+        assert_eq!(world(&["1.0.0", "1.1.0"], &["1.1.0"]), [merge]);
+    }
+
+    /// 1.2.0 failed on qa, and somebody took it off again.
+    #[test]
+    fn after_a_failure_only_what_is_newer_comes() {
+        let opens = |versions: &[&str]| {
+            let mut world = ready();
+            world.policy.plugins[0].tiers.truncate(1);
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            page.tiers.get_mut(&"qa".into()).unwrap().truncate(1);
+            facts(&mut world).pulls = Read::Known(Vec::new());
+            facts(&mut world).base = Read::Known([place("qa", "1.0.0")].into());
+            publish(&mut world, versions);
+            let landed = Landed { at: ago(20), commit: None, by: None };
+            on_qa(&mut world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
+            let why = Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
+            on_qa(&mut world, "1.2.0", Change::Failed(crate::ledger::Failed { at: ago(10), why }));
+            doings(&world)
+        };
+        assert_eq!(opens(&["1.0.0", "1.1.0", "1.2.0"]), [""; 0]);
+        assert_eq!(opens(&["1.0.0", "1.1.0", "1.2.0", "1.3.0"]), ["open 1.3.0 on qa"]);
+    }
+
+    /// A person's yes to this very commit keeps the pull request for it.
+    #[test]
+    fn whose_yes_keeps_what_is_open() {
+        use crate::snapshot::{Review, ReviewVerdict};
+        let moves = |review: Review| {
+            let mut world = ready();
+            finished_above(&mut world);
+            edit(&mut world, |pull| pull.reviews = vec![review]);
+            doings(&world) == ["move bronze to 1.2.0"]
+        };
+        assert!(!moves(Review { by: "eve".into(), ..approval("eve") }), "also of who is no owner");
+        assert!(moves(Review { human: false, ..approval("maria") }), "an App's");
+        assert!(moves(Review { commit: "bbbbbbbbbb".into(), ..approval("maria") }), "to another commit");
+        assert!(moves(Review { verdict: ReviewVerdict::Commented, ..approval("maria") }), "a comment");
+    }
 }

@@ -99,3 +99,42 @@ fn meet(one: &[ClusterName], other: &[ClusterName]) -> bool {
         rest.peek() == Some(&name)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PluginPolicy;
+    use crate::testing::*;
+
+    #[test]
+    fn two_lists_meet_where_they_have_one_in_common() {
+        let list = |names: &[&str]| -> Vec<ClusterName> { names.iter().map(|name| (*name).into()).collect() };
+        for (one, other, expected) in [
+            (&["a", "c"][..], &["b", "c"][..], true),
+            (&["a", "c"], &["a", "b"], true),
+            (&["b"], &["a", "b", "c"], true),
+            (&["a", "c"], &["b", "d"], false),
+            (&["c"], &["a", "b"], false),
+            (&[], &["a"], false),
+            (&["a"], &[], false),
+        ] {
+            assert_eq!(meet(&list(one), &list(other)), expected, "{one:?} and {other:?}");
+        }
+    }
+
+    /// Plugins mostly share their ladder.
+    #[test]
+    fn each_selector_is_looked_up_once() {
+        let mut world = ready();
+        let dns = PluginPolicy { name: "dns".into(), ..world.policy.plugins[0].clone() };
+        world.policy.plugins.push(dns);
+        let fleet = Fleet::of(&world);
+        assert_eq!(fleet.found.len(), 2, "qa and bronze");
+        assert_eq!((fleet.overlap(0), fleet.overlap(1)), (false, false));
+        // The second ladder names one tier twice.
+        let twice = crate::Tier { name: "again".into(), ..world.policy.plugins[1].tiers[0].clone() };
+        world.policy.plugins[1].tiers.push(twice);
+        let fleet = Fleet::of(&world);
+        assert_eq!((fleet.overlap(0), fleet.overlap(1)), (false, true));
+    }
+}

@@ -184,4 +184,27 @@ mod tests {
         assert!(!lifted(30, Read::Known(false)));
         assert!(!lifted(30, Read::Unread("503".into())));
     }
+
+    /// Of a freeze in the file and one by a command people wait for the one that ends last.
+    #[test]
+    fn whichever_ends_last_is_named() {
+        let named = |file: Option<i64>, hours: Option<i64>| {
+            let mut world = ready();
+            let until = file.map(|hours| noon() + SignedDuration::from_hours(hours));
+            let freeze_of_file = crate::model::Freeze { why: "audit".into(), until, ..Default::default() };
+            world.policy.freezes.push(freeze_of_file);
+            say(&mut world, 60, freeze(FreezeScope::Everything, hours), Read::Known(true));
+            let finding = says(&world, Gate::Freeze);
+            (finding.because.to_string(), finding.verdict)
+        };
+        let (file, command) = ("frozen: audit".to_string(), "frozen by noor with a command: incident 42".to_string());
+        let after = |hours| Verdict::Wait { until: Some(noon() + SignedDuration::from_hours(hours)) };
+        let endless = Verdict::Wait { until: None };
+        // The command was given an hour ago.
+        assert_eq!(named(Some(1), Some(3)), (command.clone(), after(2)));
+        assert_eq!(named(Some(2), Some(3)), (file.clone(), after(2)), "both at once: the file's");
+        assert_eq!(named(Some(3), Some(3)), (file.clone(), after(3)));
+        assert_eq!(named(None, Some(3)), (file, endless));
+        assert_eq!(named(Some(3), None), (command, endless));
+    }
 }

@@ -87,12 +87,12 @@ pub(crate) fn is_one(desk: &Desk<'_>, wave: &Wave) -> bool {
 /// The rules of a tier for a version: a hotfix may have a shorter soak of its own.
 pub(crate) fn rules<'a>(desk: &Desk<'_>, tier: &'a Tier, version: &Version) -> Cow<'a, Tier> {
     match entry(desk, version).and_then(|hotfix| hotfix.soak) {
-        Some(soak) if soak < tier.soak.min => {
+        Some(soak) => {
             let mut tier = tier.clone();
-            tier.soak.min = soak;
+            tier.soak.min = tier.soak.min.min(soak);
             Cow::Owned(tier)
         }
-        Some(_) | None => Cow::Borrowed(tier),
+        None => Cow::Borrowed(tier),
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     use crate::snapshot::{SentNotice, Snapshot};
     use crate::testing::*;
     use crate::window::{Range, Windows};
-    use alloc::string::ToString;
+    use alloc::string::{String, ToString};
     use alloc::vec;
     use alloc::vec::Vec;
     use jiff::SignedDuration;
@@ -387,6 +387,26 @@ mod tests {
         };
         let one = "a hotfix, as noor said with a command: CVE-2026-1".to_string();
         assert_eq!(tells("1.1.0", |_| {}), (one, 1, true));
+        assert_eq!(tells("1.0.0", |_| {}), (String::new(), 1, true), "it runs, and nothing newer runs everywhere");
+        // What makes 1.1.0 one is the file; noor spoke of another release.
+        let of_file: fn(&mut Snapshot) = |w| {
+            publish(w, &["1.0.0", "1.1.0", "1.2.0"]);
+            fix(w, "1.1.0", |_| {});
+        };
+        assert_eq!(tells("1.2.0", of_file), (String::new(), 1, true));
+        // Once said, and then not to be believed any more.
+        let mut forgotten = ready();
+        say(&mut forgotten, "1.1.0", true, Read::Known(true));
+        remember_all(&mut forgotten);
+        edit(&mut forgotten, |pull| pull.commands.clear());
+        let by_command = |world: &Snapshot| {
+            let plan = crate::plan(world, noon());
+            let bronze = plan.waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+            bronze.findings.iter().any(|finding| matches!(finding.because, Reason::HotfixByCommand { .. }))
+        };
+        assert!(by_command(&forgotten));
+        forgotten.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) };
+        assert!(!by_command(&forgotten));
         let unlisted = void("1.9.0", "the source does not list 1.9.0 any more");
         assert_eq!(tells("1.9.0", |_| {}), (unlisted, 0, true));
         let older = void("0.9.0", "1.0.0 takes its place");

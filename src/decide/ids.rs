@@ -262,3 +262,35 @@ impl<'de> Deserialize<'de> for Version {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::version;
+
+    #[test]
+    fn what_proves_that_a_version_runs() {
+        for (says, wanted, proves) in [
+            ("1.2.3", "1.2.3", true),
+            ("v1.2.3", "1.2.3", true),
+            ("1.2.3+flux", "1.2.3", true),
+            ("1.2.3+flux", "1.2.3+7", false),
+            ("1.2.3", "1.2.3+7", false),
+            ("1.2.3+7", "1.2.3+7", true),
+            ("1.2.4", "1.2.3", false),
+            ("1.2.3-rc.1", "1.2.3", false),
+        ] {
+            assert_eq!(version(says).proves(&version(wanted)), proves, "{says} for {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_version_has_its_parts_and_its_bounds() {
+        assert_eq!((version("1.2.3-rc.1").prerelease(), version("1.2.3").prerelease()), ("rc.1", ""));
+        let of = |length: usize| alloc::format!("1.2.3-{}", "a".repeat(length - 6)).parse::<Version>();
+        assert!(of(128).is_ok());
+        let why = of(129).unwrap_err().to_string();
+        assert!(why.ends_with("is not a SemVer 2 version (longer than 128 characters)"), "{why}");
+    }
+}

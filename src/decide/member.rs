@@ -413,3 +413,6 @@ fn rank(state: &MemberState) -> u8 {
         MemberState::Failed(_) => 5,
     }
 }
+
+#[cfg(test)]
+mod tests;

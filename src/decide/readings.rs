@@ -81,7 +81,7 @@ impl Stamp {
 
     /// What orders two instants.
     pub(crate) fn key(self) -> (i64, i32) {
-        (i64::from(self.high) << 32 | i64::from(self.low), self.nanos)
+        ((i64::from(self.high) << 32) + i64::from(self.low), self.nanos)
     }
 
     pub(crate) fn get(self) -> Option<Timestamp> {
@@ -279,5 +279,53 @@ impl<'de> Deserialize<'de> for Readings {
             }
         }
         deserializer.deserialize_map(Map)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::{at, healthy};
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    #[test]
+    fn a_stamp_is_its_instant_and_orders_as_it_does() {
+        let instants = [
+            "-000044-03-15T12:00:00.25Z",
+            "1969-12-31T23:59:59.5Z",
+            "1970-01-01T00:00:00Z",
+            "2026-11-23T12:00:00.000000001Z",
+            "2106-02-07T06:28:15Z",
+            "2106-02-07T06:28:16Z",
+            "3000-01-01T00:00:00Z",
+        ]
+        .map(at);
+        for instant in instants {
+            assert_eq!(Stamp::at(instant).get(), Some(instant), "{instant}");
+            assert!(!Stamp::at(instant).is_none());
+        }
+        assert!(instants.is_sorted_by_key(|instant| Stamp::at(*instant).key()));
+        assert_eq!((Stamp::NONE.get(), Stamp::NONE.is_none()), (None, true));
+    }
+
+    #[test]
+    fn the_answers_of_a_cluster_stay_together() {
+        let with = |signal: &str| Reading { signal: signal.to_string(), ..healthy("1.1.0") };
+        let answers = [("b", vec![with("one"), with("two")]), ("a", vec![with("three")]), ("c", vec![])];
+        let mut table: Readings = answers.into_iter().map(|(name, readings)| (name.into(), readings)).collect();
+        let shown = |table: &Readings| -> Vec<(String, Vec<String>)> {
+            let of = |rows: &[Row]| rows.iter().map(|row| row.reading().signal).collect();
+            table.iter().map(|(name, rows)| (name.to_string(), of(rows))).collect()
+        };
+        let both = ("b".to_string(), vec!["one".to_string(), "two".to_string()]);
+        assert_eq!(shown(&table), [("a".to_string(), vec!["three".to_string()]), both.clone()]);
+        table.insert("a".into(), vec![with("four")]);
+        table.reread(|name, readings| readings.retain(|reading| name.as_str() == "b" || reading.signal != "four"));
+        assert_eq!(shown(&table), [both]);
+        assert_eq!(table.rows().len(), 2);
+        let mut cursor = table.cursor();
+        assert_eq!(["b", "a", "b"].map(|name| cursor.of(&name.into()).1.len()), [2, 0, 2]);
     }
 }

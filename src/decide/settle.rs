@@ -242,7 +242,7 @@ fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
 fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    if wave.landed.is_some() || wave.is_over() || rollback::of(&wave).is_some() {
+    if rollback::of(&wave).is_some() {
         return;
     }
     let Some(announced) = &wave.pull else { return };
@@ -253,7 +253,7 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         }
         return;
     };
-    let fresh = || Grace { since, deadline: announced_deadline.max(since + force.after), notices: Vec::new() };
+    let fresh = || Grace { since, deadline: announced_deadline, notices: Vec::new() };
     let mut next = wave.grace.clone().unwrap_or_else(fresh);
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     for notice in own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
@@ -291,3 +291,6 @@ fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (T
     };
     (if anew { now } else { since }, before)
 }
+
+#[cfg(test)]
+mod tests;

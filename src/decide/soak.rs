@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_longest_soak_waits_for_no_missing_or_slow_signal_and_for_every_failed_one() {
         type Case = (&'static str, fn() -> Snapshot, bool);
-        let cases: [Case; 16] = [
+        let cases: [Case; 18] = [
             ("nobody answers", || soaked(Vec::new(), Some(25)), true),
             ("not known", || soaked(as_is(Health::Unknown), Some(25)), true),
             ("on the way", || soaked(as_is(Health::Progressing), Some(25)), true),
@@ -147,6 +147,16 @@ mod tests {
             ("failed", || soaked(as_is(Health::Failed), Some(25)), false),
             ("degraded, then silent", || soaked(as_is(Health::Unknown), None), false),
             ("degraded not long ago, healthy since, then silent", || soaked(as_is(Health::Unknown), Some(19)), false),
+            ("degraded, healthy since for just long enough", || soaked(as_is(Health::Unknown), Some(20)), true),
+            (
+                "stopped on this tier alone",
+                || {
+                    let mut world = soaked(as_is(Health::Unknown), Some(25));
+                    bronze(&mut world).constraint = "~1.0".parse().ok();
+                    world
+                },
+                false,
+            ),
             (
                 "no longest soak",
                 || {

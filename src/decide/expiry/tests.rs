@@ -187,6 +187,68 @@ fn one_stop_a_window() {
     let mut again = world(true);
     assert!(!forced(&again));
     assert!(says(&again, Gate::Grace).because.to_string().contains("1.0.0 was forced in this window already"));
+    // The window closes at ten in the evening: from then on it is the next one that is waited for.
+    let closes = at("2026-11-23T22:00:00Z");
+    let stops = |now| says_at(&again, Gate::Grace, now).because.to_string().contains("was forced in this window");
+    assert_eq!((stops(closes - SignedDuration::from_secs(1)), stops(closes)), (true, false));
     bronze(&mut again).windows = None;
     assert!(forced(&again), "where no window closes there is none to wait for");
+}
+
+/// What presses to leave what runs on bronze, asked directly.
+fn presses(change: fn(&mut Snapshot), wave: fn(&mut Wave)) -> Option<Pressing> {
+    let mut world = told();
+    expire(&mut world, "<1.1", 1);
+    change(&mut world);
+    let mut climbs = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
+    wave(&mut climbs);
+    let shared = &mut crate::desk::Shared::count(&world, noon());
+    let fleet = crate::fleet::Fleet::of(&world);
+    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+    pressing(&desk, &desk.policy.tiers[1], &climbs, ago(DAY))
+}
+
+#[test]
+fn what_presses_on_nobody() {
+    let by = |pressing: Option<Pressing>| pressing.map(|pressing| pressing.by);
+    assert_eq!(by(presses(|_| {}, |_| {})), Some(ago(DAY)));
+    assert_eq!(presses(|_| {}, |wave| wave.part.purpose = Purpose::Early), None, "who is ahead");
+    let back: fn(&mut Wave) = |wave| wave.part.purpose = Purpose::RollBack { of: version("1.2.0") };
+    assert_eq!(presses(|_| {}, back), None, "a way back");
+    assert_eq!(presses(|_| {}, |wave| wave.version = version("1.1.0-rc.1")), None, "a pre-release");
+    let there: fn(&mut Snapshot) = |w| {
+        w.policy.plugins[0].expires[0].versions = "<2".parse().unwrap();
+        facts(w).base = Read::Known([place("qa", "1.1.0"), place("bronze", "1.1.0")].into());
+    };
+    assert_eq!(presses(there, |_| {}), None, "what is there already is not left for itself");
+}
+
+/// Too many run: the grace period of the tier counts from the announcement, or thirty days.
+#[test]
+fn what_is_too_many_goes_after_the_grace_period() {
+    let by = |own: fn(&mut Snapshot)| {
+        let pressing = presses(own, |_| {});
+        pressing.map(|pressing| pressing.by.duration_since(ago(DAY)).as_hours() / 24)
+    };
+    let too_many_run: fn(&mut Snapshot) = |w| {
+        w.policy.plugins[0].expires.clear();
+        w.policy.plugins[0].max_live = Some(1);
+    };
+    assert_eq!(by(too_many_run), Some(30));
+    let own: fn(&mut Snapshot) = |w| {
+        w.policy.plugins[0].expires.clear();
+        w.policy.plugins[0].max_live = Some(1);
+        bronze(w).force = Some(Force { after: SignedDuration::from_hours(10 * 24), notice: Vec::new() });
+    };
+    assert_eq!(by(own), Some(10));
+    // Of the versions that run, only what is older than the newest ones is too many.
+    let too_many = |text: &str, most: u32| {
+        let mut world = told();
+        world.policy.plugins[0].max_live = Some(most);
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        crowded(&desk, &version(text)).is_some()
+    };
+    assert!(too_many("1.0.0", 1) && !too_many("1.1.0", 1) && !too_many("1.0.0", 2) && too_many("0.9.0", 2));
 }

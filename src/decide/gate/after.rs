@@ -176,7 +176,7 @@ mod tests {
         type Case = (&'static str, fn(&mut Snapshot), &'static [&'static str], &'static str);
         let both = &["app", "crds"][..];
         let first = "crds goes first and has not finished on qa";
-        let cases: [Case; 14] = [
+        let cases: [Case; 18] = [
             ("the other opens in the same plan", |_| {}, &["crds"], first),
             ("nobody goes first", |w| w.policy.plugins[0].after.clear(), both, ""),
             ("the other has nothing new", nothing_new, &["app"], ""),
@@ -274,6 +274,62 @@ mod tests {
                 "crds goes first and runs 1.1.0 on qa; asked for is `>=1.2`",
             ),
             (
+                "one of two clusters is pinned to too little: it is not asked",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.1");
+                    pin_all(w);
+                    let labels = [("tier".into(), "qa".into()), ("name".into(), "qa-2".into())].into();
+                    if let Read::Known(clusters) = &mut w.clusters {
+                        clusters.push(crate::snapshot::Cluster { name: "qa-2".into(), labels });
+                    }
+                    let named = |plugin: &&mut PluginPolicy| plugin.name.as_str() == "crds";
+                    for policy in w.policy.plugins.iter_mut().filter(named) {
+                        policy.pins[0].select.match_labels = [("name".into(), "qa-2".into())].into();
+                    }
+                    let mut pinned = place("qa", "1.0.0").1;
+                    (pinned[0].cluster, pinned[0].file) = (Some("qa-2".into()), "clusters/qa/2.yaml".into());
+                    let Read::Known(base) = &mut crds(w).base else { unreachable!() };
+                    base.get_mut(&"qa".into()).unwrap().append(&mut pinned);
+                },
+                &["app"],
+                "",
+            ),
+            (
+                "it goes after two, and nobody knows what the first of them runs",
+                |w| {
+                    nothing_new(w);
+                    wave(w).finished = None;
+                    w.policy.plugins[0].after.insert(0, After { plugin: "dns".into(), version: None });
+                },
+                &[],
+                "what dns runs on qa could not be read: this plugin was not looked at",
+            ),
+            (
+                "it goes after two, and nobody knows what the last of them runs",
+                |w| {
+                    nothing_new(w);
+                    wave(w).finished = None;
+                    w.policy.plugins[0].after.push(After { plugin: "dns".into(), version: None });
+                },
+                &[],
+                "what dns runs on qa could not be read: this plugin was not looked at",
+            ),
+            (
+                "one for which it does not wait opens in the same plan",
+                |w| {
+                    nothing_new(w);
+                    let mut page = w.ledger.plugins[&PluginName::from("app")].clone();
+                    page.tiers.remove(&"bronze".into());
+                    w.ledger.plugins.insert("dns".into(), page);
+                    w.plugins.insert("dns".into(), w.plugins[&"app".into()].clone());
+                    let dns = PluginPolicy { name: "dns".into(), after: vec![], ..w.policy.plugins[0].clone() };
+                    w.policy.plugins.insert(0, dns);
+                },
+                &["dns", "app"],
+                "",
+            ),
+            (
                 "something is asked for and it is not installed",
                 |w| {
                     crds(w).base = Read::Known([].into());
@@ -295,7 +351,7 @@ mod tests {
     /// Once open, it merges although the other has begun since, unless what it needs is gone.
     #[test]
     fn what_is_open_needs_what_it_asked_for() {
-        let merged = |asked: Option<&str>| {
+        let world = |asked: Option<&str>| {
             let mut world = ready();
             let crds = PluginPolicy { name: "crds".into(), ..world.policy.plugins[0].clone() };
             let after = After { plugin: "crds".into(), version: asked.and_then(|asked| asked.parse().ok()) };
@@ -305,11 +361,20 @@ mod tests {
             let facts = world.plugins[&"app".into()].clone();
             world.plugins.insert("crds".into(), PluginFacts { pulls: Read::Unread("503".into()), ..facts });
             world.ledger.plugins.insert("crds".into(), page);
+            world
+        };
+        let merged = |asked: Option<&str>| merges(&crate::plan(&world(asked), noon()));
+        let half = |asked: &str| {
+            let mut world = world(Some(asked));
+            let places = [place("bronze", "1.0.0").1, place("bronze", "1.1.0").1].concat();
+            crds(&mut world).base = Read::Known([("bronze".into(), places)].into());
             merges(&crate::plan(&world, noon()))
         };
         assert!(merged(None));
         assert!(merged(Some(">=1.0")));
         assert!(!merged(Some(">=1.1")), "bronze runs 1.0.0");
+        assert!(!half(">=1.1") && !half("<=1.0"), "and 1.1.0 beside it");
+        assert!(half(">=1.0"));
     }
 
     #[test]

@@ -78,4 +78,15 @@ mod tests {
         assert_eq!(alarm, Some(noon() + SignedDuration::from_mins(1)), "and the bot wakes for it");
         assert!(merges(&crate::plan(&world, noon() + SignedDuration::from_mins(1))));
     }
+
+    /// People read the gates in one order: they were told before somebody approves.
+    #[test]
+    fn it_stands_before_the_approvals() {
+        let mut world = ready();
+        bronze(&mut world).announce = SignedDuration::from_mins(30);
+        let plan = crate::plan(&world, noon());
+        let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+        let at = |gate| report.findings.iter().position(|finding| finding.gate == gate).unwrap();
+        assert_eq!(at(Gate::Announce) + 1, at(Gate::Approvals));
+    }
 }

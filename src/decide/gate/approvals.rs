@@ -105,8 +105,8 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     if !owners.is_empty() || (missing == 0 && !lent && review_missing(pull)) {
         missing = missing.max(1);
     }
-    if missing == 0 && lent && review_missing(pull) && !desk.snapshot.hub.bypass {
-        // The hub counts only what is said on this pull request.
+    if missing == 0 && review_missing(pull) && !desk.snapshot.hub.bypass {
+        // What was lent suffices here; the hub counts only what is said on this pull request.
         return Finding::wait(Gate::Approvals, Reason::BypassMissing);
     }
     if missing == 0 && !tiers.is_empty() {
@@ -154,6 +154,7 @@ mod tests {
     use crate::plan::Verdict;
     use crate::snapshot::Snapshot;
     use crate::testing::*;
+    use jiff::SignedDuration;
 
     fn review(world: &mut Snapshot, change: impl FnOnce(&mut Review)) {
         edit(world, |pull| change(&mut pull.reviews[0]));
@@ -182,6 +183,24 @@ mod tests {
                 ),
                 ("for another head", |w| review(w, |r| r.commit = "bbbbbbbbbb".into()), WAIT, "waits for an approval"),
                 ("from before the head was written", |w| review(w, |r| r.at = ago(31)), WAIT, "waits for an approval"),
+                (
+                    "from when the head was written, by a clock that is behind ours",
+                    |w| {
+                        review(w, |r| r.at = ago(31));
+                        w.hub.skew = SignedDuration::from_mins(1);
+                    },
+                    Verdict::Pass,
+                    "approved by maria",
+                ),
+                (
+                    "from before that, whatever the clocks",
+                    |w| {
+                        review(w, |r| r.at = ago(31) - SignedDuration::from_secs(1));
+                        w.hub.skew = SignedDuration::from_mins(-1);
+                    },
+                    WAIT,
+                    "waits for an approval",
+                ),
                 ("taken back", |w| review(w, |r| r.verdict = ReviewVerdict::Dismissed), WAIT, "waits for an approval"),
                 (
                     "followed by a comment",
@@ -318,5 +337,10 @@ mod tests {
         };
         assert_eq!(via(true), Some(Identity::Bypass), "branch rules want a review that the policy does not");
         assert_eq!(via(false), None, "without the second App it waits");
+        let mut world = ready();
+        rule(&mut world, Merge::Automatic);
+        let plan = crate::plan(&world, noon());
+        let ordinary = |action: &crate::Action| matches!(action, crate::Action::Merge { via: Identity::Ordinary, .. });
+        assert!(plan.actions.iter().any(ordinary), "where no review is missing nothing is bypassed");
     }
 }

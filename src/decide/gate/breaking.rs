@@ -99,6 +99,15 @@ mod tests {
                 ("a minor step", |_| {}, Verdict::Pass, "not a breaking step"),
                 ("marked by its author", mark, WAIT, "1.0.0 to 1.1.0 may break"),
                 (
+                    "what it runs was marked, and what is newer",
+                    |w| {
+                        let marked = |text: &str| Release { marked_breaking: true, ..release(text) };
+                        facts(w).releases = Read::Known(vec![marked("1.0.0"), release("1.1.0"), marked("1.2.0")]);
+                    },
+                    Verdict::Pass,
+                    "not a breaking step",
+                ),
+                (
                     "acknowledged",
                     |w| {
                         mark(w);

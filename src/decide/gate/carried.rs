@@ -14,8 +14,9 @@ use crate::snapshot::PullState;
 /// with the same content (design: invariant S7). An objection there ends that.
 pub(crate) fn approvers(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Person> {
     match tier.approvals.each {
-        Each::Tier if wave.part.slice > 0 => {}
-        Each::Tier | Each::Slice => return Vec::new(),
+        // Before the first slice nothing has landed, and nobody's approval is found.
+        Each::Tier => {}
+        Each::Slice => return Vec::new(),
     }
     let slices = desk.page.landed_with(&tier.name, wave);
     let same = |first: &&Wave| {

@@ -390,6 +390,28 @@ mod tests {
         assert_eq!(notices(49), None);
         assert_eq!(notices(50), Some(noon() + SignedDuration::from_mins(10)));
         assert_eq!(notices(90), Some(noon() + SignedDuration::from_mins(10)), "a late notice moves the deadline");
+        // Nobody is told of what is not open any more, or is not what the bot wrote.
+        for change in [
+            |pull: &mut Pull| pull.head = "eeeeeeeeee".into(),
+            |pull: &mut Pull| pull.state = PullState::Closed { at: ago(1), by: Some(BOT.into()) },
+        ] {
+            let mut world = unapproved();
+            graced(&mut world, 50);
+            edit(&mut world, change);
+            let plan = crate::plan(&world, noon());
+            assert!(!plan.actions.iter().any(|action| matches!(action, Action::Notice { .. })), "{:?}", plan.actions);
+        }
+        // A notice that is late keeps its distance.
+        let until = |minutes: i64| {
+            let mut world = unapproved();
+            graced(&mut world, minutes);
+            match says(&world, Gate::Grace).verdict {
+                Verdict::Wait { until } => until,
+                _ => None,
+            }
+        };
+        assert_eq!(until(49), Some(noon() + SignedDuration::from_mins(11)));
+        assert_eq!(until(55), Some(noon() + SignedDuration::from_mins(10)));
         let mut world = unapproved();
         graced(&mut world, 49);
         let due = noon() + SignedDuration::from_mins(1);
@@ -400,6 +422,21 @@ mod tests {
         let report = crate::plan(&world, noon());
         let wave = report.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
         assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));
+    }
+
+    /// The deadline is the hub's: a clock of ours that differs waits as much longer, up to half a minute.
+    #[test]
+    fn a_clock_that_differs_forces_nothing_sooner() {
+        for seconds in [-30, -20, 0, 20, 30] {
+            let mut world = over();
+            world.hub.skew = SignedDuration::from_secs(seconds);
+            let due = noon() + SignedDuration::from_secs(seconds.abs());
+            let merges_at = |at| merges(&crate::plan(&world, at));
+            assert!(!merges_at(due - SignedDuration::from_secs(1)), "{seconds}");
+            assert!(merges_at(due), "{seconds}");
+            let before = says_at(&world, Gate::Grace, due - SignedDuration::from_secs(1)).verdict;
+            assert_eq!(before, Verdict::Wait { until: Some(due) }, "{seconds}");
+        }
     }
 
     #[test]

@@ -70,6 +70,17 @@ mod tests {
                     "somebody pushed eeeeeee",
                 ),
                 (
+                    "an older commit of ours",
+                    |w| {
+                        let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+                        let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
+                        wave.heads.insert(0, crate::ledger::Head { commit: "9999999999".into(), at: ago(31) });
+                        edit(w, |pull| pull.head = "9999999999".into());
+                    },
+                    WAIT,
+                    "the branch still holds 9999999",
+                ),
+                (
                     "not worked out",
                     |w| edit(w, |pull| pull.mergeable = Mergeable::Unknown),
                     Verdict::Unknown,

@@ -55,7 +55,7 @@ fn deadline(wave: &Wave, tier: &Tier, now: Timestamp) -> Finding {
     if wave.landed.is_none() {
         return Finding::wait(Gate::ProgressDeadline, Reason::NotLanded);
     }
-    if wave.converged.is_some() || !past_deadline(wave, rule, now) {
+    if !past_deadline(wave, rule, now) {
         return Finding::pass(Gate::ProgressDeadline, Reason::InTime);
     }
     let because = Reason::PastProgressDeadline { deadline: rule.progress_deadline, members: Vec::new() };
@@ -431,5 +431,42 @@ mod tests {
         let plan = crate::plan(&world, noon());
         let report = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
         assert_eq!(report.state, WaveState::Finished { at: noon() });
+    }
+
+    /// Bronze landed half an hour ago.
+    #[test]
+    fn the_deadline_to_become_healthy_passes_at_its_instant() {
+        let says = |converged: bool, deadline: i64, seconds: i64| {
+            let mut world = reading(|r| r.health = Health::Progressing);
+            bronze(&mut world).health.progress_deadline = SignedDuration::from_mins(deadline);
+            if converged {
+                remember(&mut world, Change::Converged(ago(20)));
+            }
+            let finding = says_at(&world, Gate::ProgressDeadline, noon() - SignedDuration::from_secs(seconds));
+            (finding.verdict, finding.because.to_string())
+        };
+        let in_time = (Verdict::Pass, "within the progress deadline".to_string());
+        assert_eq!(says(false, 30, 1), in_time);
+        assert_eq!(says(false, 30, 0), (Verdict::Fail, "not healthy 30 min after it landed".to_string()));
+        assert_eq!(says(true, 25, 0), in_time, "they were healthy before");
+    }
+
+    /// Paused for good, it says until when at the longest, as long as nobody is degraded.
+    #[test]
+    fn a_paused_soak_says_until_when_at_the_longest() {
+        let until = |max: i64, health: Health| {
+            let mut world = reading(|r| {
+                r.health = health;
+                r.since = Some(ago(1));
+            });
+            bronze(&mut world).soak.max = Some(SignedDuration::from_mins(max));
+            soaked(10, 2, true, &mut world);
+            edit(&mut world, |pull| pull.draft = true);
+            says(&world, Gate::Soak).verdict
+        };
+        let wait = |until: Option<i64>| Verdict::Wait { until: until.map(ago) };
+        assert_eq!(until(31, Health::Suspended), wait(Some(-1)));
+        assert_eq!(until(30, Health::Suspended), wait(None), "that is over, and something else keeps it");
+        assert_eq!(until(31, Health::Degraded), wait(None));
     }
 }

@@ -4,7 +4,7 @@ use crate::desk::{CAP_SPAN, Desk, Ready};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::snapshot::{Pull, PullState};
+use crate::snapshot::Pull;
 use crate::{Reason, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
@@ -55,7 +55,7 @@ pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
 pub(crate) fn in_turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &[Finding]) -> Option<Ready> {
     let waits = |finding: &Finding| matches!(finding.because, Reason::ClusterLimit { .. });
     let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through());
-    if desk.snapshot.policy.limits.clusters_per_hour.is_none() || pull.state != PullState::Open || !lacks.all(waits) {
+    if desk.snapshot.policy.limits.clusters_per_hour.is_none() || !lacks.all(waits) {
         return None;
     }
     Some(Ready {
@@ -284,6 +284,16 @@ mod tests {
                     },
                     Verdict::Pass,
                     "within the limits",
+                ),
+                (
+                    "its own merge, asked for an hour ago and never seen",
+                    |w| {
+                        changed(w, 20, 1);
+                        cap(w, 1);
+                        remember(w, Change::Merging(Merging { head: "aaaaaaaaaa".into(), at: ago(60), forced: None }));
+                    },
+                    until,
+                    "the limit of 1 clusters changed in an hour",
                 ),
                 (
                     "its own merge, asked for and not seen yet",

@@ -219,3 +219,38 @@ pub(crate) fn announced(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mu
         findings.insert(at, finding);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use crate::snapshot::Read;
+    use crate::testing::*;
+    use alloc::string::ToString;
+
+    /// gold selects a zone in which qa-1 lies, too: both stand still, and bronze, which shares nobody, goes on.
+    #[test]
+    fn a_cluster_in_two_tiers_stops_both_and_no_other() {
+        let world = |zone: &str| {
+            let mut world = ready();
+            if let Read::Known(clusters) = &mut world.clusters {
+                clusters[0].labels.insert("zone".to_string(), zone.to_string());
+            }
+            let mut gold = tier("gold");
+            gold.select.match_labels = [("zone".to_string(), "a".to_string())].into();
+            world.policy.plugins[0].tiers.push(gold);
+            crate::plan(&world, noon())
+        };
+        let blockers = |zone: &str| {
+            let of = |name: &str| {
+                let plan = world(zone);
+                let wave = plan.waves.iter().find(|wave| wave.tier.as_str() == name).expect("a report").clone();
+                wave.blocker().map(|finding| finding.because.to_string()).unwrap_or_default()
+            };
+            ["qa", "bronze", "gold"].map(of)
+        };
+        let both = "cluster qa-1 belongs to more than one tier: qa, gold";
+        assert_eq!(blockers("a"), [both, "", both]);
+        assert!(merges(&world("a")), "bronze");
+        assert!(!blockers("b").contains(&both.to_string()), "nobody is in two");
+    }
+}

@@ -299,5 +299,31 @@ mod tests {
         assert_eq!(said(&moved(Some(5))), (false, true), "in that very second");
         assert_eq!(said(&moved(Some(4))), (false, true));
         assert!(!seen_now(&asked()), "opened with it");
+        // What somebody pushed to it is no commit of ours, and what was shown once was another one.
+        let mut pushed = moved(None);
+        edit(&mut pushed, |pull| pull.head = "eeeeeeeeee".into());
+        assert!(!crate::plan(&pushed, noon()).entries.iter().any(|record| record.entry.to_string().contains("holds")));
+        let mut other = moved(Some(6));
+        wave(&mut other).shown = Some(Head { commit: "bbbbbbbbbb".into(), at: ago(6) });
+        assert_eq!((seen_now(&other), said(&other)), (true, (false, true)));
+        // It is said right behind the approvals that it is about.
+        let plan = crate::plan(&moved(None), noon());
+        let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        let at = bronze.findings.iter().position(|finding| matches!(finding.because, Reason::ForceVoid { .. }));
+        let approvals = bronze.findings.iter().position(|finding| finding.gate == Gate::Approvals);
+        assert_eq!(at, approvals.map(|at| at + 1));
+    }
+
+    /// Our clock is ahead of the hub's, or behind: a pull request that was opened with its commit is no other.
+    #[test]
+    fn clocks_that_differ_void_no_word() {
+        let word_counts = |skew: i64, opened: i64| {
+            let mut world = asked();
+            world.hub.skew = SignedDuration::from_secs(skew);
+            edit(&mut world, |pull| pull.opened_at = ago(30) - SignedDuration::from_secs(opened));
+            merges(&crate::plan(&world, noon()))
+        };
+        assert!(word_counts(20, 20) && word_counts(-20, 20));
+        assert!(!word_counts(20, 21), "it was there before");
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn of_early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], v
     let Some(tier) = desk.policy.tiers.get(rung) else { return finding(desk, rung, version) };
     let ahead = desk.ahead(tier);
     let first = first_with_clusters(desk, rung);
-    if rung > 0 && has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name)) {
+    // On the first tier nobody is ahead.
+    if has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name)) {
         let (tier, version) = (desk.policy.tiers[first].name.clone(), version.clone());
         return Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version });
     }

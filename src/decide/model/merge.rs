@@ -54,3 +54,23 @@ pub enum Merge {
     /// A person; the check says when.
     Manual,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::version;
+
+    #[test]
+    fn the_size_of_the_step_says_who_merges() {
+        let rule = MergeRule { patch: Merge::Automatic, minor: Merge::Approved, major: Merge::Manual };
+        for (from, to, expected) in [
+            (Some("1.2.3"), "1.2.4", Merge::Automatic),
+            (Some("1.2.3"), "1.3.3", Merge::Approved),
+            (Some("1.2.3"), "2.2.3", Merge::Manual),
+            (Some("1.2.3"), "2.3.4", Merge::Manual),
+            (None, "1.2.3", Merge::Manual),
+        ] {
+            assert_eq!(rule.of(from.map(version).as_ref(), &version(to)), expected, "{from:?} to {to}");
+        }
+    }
+}

@@ -173,3 +173,83 @@ impl<'de> Deserialize<'de> for Members {
         Vec::<Member>::deserialize(deserializer).map(Self::from_iter)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::snapshot::{Cluster, Health, Read, Reading};
+    use crate::testing::*;
+    use alloc::vec;
+
+    /// What a plan says of the members of bronze's landed 1.1.0: b-0 of no tier has answered before them.
+    fn members(answers: &[(&str, Vec<Reading>)]) -> Members {
+        let mut world = landed(answers[0].1.clone());
+        for (name, readings) in &answers[1..] {
+            join(&mut world, name, readings.clone());
+        }
+        if let Read::Known(clusters) = &mut world.clusters {
+            clusters.push(Cluster { name: "b-0".into(), labels: [].into() });
+        }
+        facts(&mut world).readings.insert("b-0".into(), vec![healthy("1.0.0")]);
+        let plan = crate::plan(&world, noon());
+        plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap().members.clone()
+    }
+
+    fn since(minutes: i64) -> Vec<Reading> {
+        vec![Reading { since: Some(ago(minutes)), ..healthy("1.1.0") }]
+    }
+
+    fn times(members: &Members) -> Vec<Option<i64>> {
+        let of = |member: Member| match member.state {
+            MemberState::Healthy { since } => since.map(|since| noon().duration_since(since).as_mins()),
+            _ => Some(-1),
+        };
+        members.iter().map(of).collect()
+    }
+
+    #[test]
+    fn each_is_healthy_since_its_own_time() {
+        let two = || [since(11), since(12)].concat();
+        let ill = || vec![Reading { health: Health::Progressing, ..healthy("1.1.0") }];
+        let unsaid = || vec![Reading { since: None, ..healthy("1.1.0") }];
+        let all = |three: [Vec<Reading>; 3]| {
+            let [one, two, three] = three;
+            times(&members(&[("bronze-1", one), ("bronze-2", two), ("bronze-3", three)]))
+        };
+        assert_eq!(all([since(21), since(22), since(23)]), [21, 22, 23].map(Some));
+        assert_eq!(all([two(), since(22), since(23)]), [11, 22, 23].map(Some), "two signals: the later time");
+        assert_eq!(all([since(21), two(), since(23)]), [21, 11, 23].map(Some));
+        assert_eq!(all([ill(), since(22), since(23)]), [-1, 22, 23].map(Some));
+        assert_eq!(all([since(21), vec![], since(23)]), [21, -1, 23].map(Some));
+        assert_eq!(all([vec![], two(), since(23)]), [-1, 11, 23].map(Some));
+        assert_eq!(all([since(21), unsaid(), since(23)]), [Some(21), None, Some(23)]);
+    }
+
+    #[test]
+    fn a_list_is_what_its_members_are() {
+        let from = |answers: [Vec<Reading>; 2]| {
+            let [one, two] = answers;
+            members(&[("bronze-1", one), ("bronze-2", two)])
+        };
+        let mut some = from([since(21), vec![]]);
+        let again: Members = some.iter().collect();
+        assert_eq!((again.len(), again.healthy(), &again), (2, 1, &some));
+        assert_ne!(some, from([since(22), vec![]]));
+        assert_ne!(some, from([vec![], since(21)]));
+        assert_ne!(some, members(&[("bronze-1", since(21))]));
+        some.change(1, |member| member.state = MemberState::Healthy { since: None });
+        assert_eq!((times(&some), some.healthy()), (vec![Some(21), None], 2));
+        assert_eq!(some.clusters(), ["bronze-1".into(), "bronze-2".into()]);
+        let names = |members: &Members| members.iter().map(|member| member.cluster).collect::<Vec<_>>();
+        let nobody = Members::not_asked(some.clusters().into());
+        assert_eq!((nobody.len(), nobody.healthy(), names(&nobody)), (2, 0, some.clusters().to_vec()));
+        let again: Members = nobody.iter().collect();
+        assert_eq!((again.asked(), &again), (false, &nobody));
+        assert!(!nobody.asked() && some.asked() && from([vec![], vec![]]).asked());
+        let mut one = nobody.clone();
+        let silent = from([vec![], vec![]]).iter().next().unwrap();
+        one.change(0, |member| *member = silent);
+        assert!(one.asked() && one.healthy() == 0 && one != nobody);
+    }
+}

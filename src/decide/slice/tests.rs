@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::ledger::{Announced, Change, Head, Landed};
 use crate::model::{Each, MaxUpdate, Merge, MergeRule, Pin, Step};
+use crate::plan::Identity::{Bypass, Ordinary};
 use crate::plan::{Plan, Proposal, Verdict, WaveState};
 use crate::selector::Selector;
 use crate::snapshot::{Cluster, Command, CommandKind, Health, Pull, PullState, Read, ReviewDecision, Snapshot};
@@ -279,7 +280,14 @@ fn whose_approval_a_later_slice_rests_on() {
             pull.review_decision = ReviewDecision::NotRequired;
         });
         change(&mut world);
-        (says(&world, Gate::Approvals).verdict, merges(&crate::plan(&world, noon())))
+        let plan = crate::plan(&world, noon());
+        let wants = |review: ReviewDecision| if review == ReviewDecision::Required { Bypass } else { Ordinary };
+        for action in &plan.actions {
+            let Action::Merge { via, .. } = action else { continue };
+            let last = facts(&mut world).pulls.known().and_then(|pulls| pulls.last()).map(|pull| pull.review_decision);
+            assert_eq!(Some(*via), last.map(wants));
+        }
+        (says(&world, Gate::Approvals).verdict, merges(&plan))
     };
     let required: fn(&mut Snapshot) = |w| edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
     assert_eq!(verdict(|_| {}), (Verdict::Pass, true));
@@ -287,6 +295,15 @@ fn whose_approval_a_later_slice_rests_on() {
     assert_eq!(verdict(|w| edit(w, |pull| pull.reviews.clear())), (WAIT, false), "the first had none");
     assert_eq!(verdict(|w| edit(w, |pull| pull.reviews[0].may_write = Read::Known(false))), (WAIT, false));
     assert_eq!(verdict(required), (Verdict::Pass, true), "the bypassing App merges");
+    let objection: fn(&mut Snapshot) = |w| {
+        let verdict = crate::snapshot::ReviewVerdict::ChangesRequested;
+        edit(w, |pull| pull.reviews.push(crate::snapshot::Review { verdict, ..approval("noor") }));
+    };
+    assert_eq!(verdict(objection), (WAIT, false), "somebody objects to the first since");
+    let by_hand: fn(&mut Snapshot) = |w| {
+        edit(w, |pull| pull.state = PullState::Closed { at: ago(30), by: Some(BOT.into()) });
+    };
+    assert_eq!(verdict(by_hand), (WAIT, false), "the first came by hand, and its pull request was closed");
     assert_eq!(
         verdict(|w| {
             edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
@@ -371,6 +388,14 @@ fn pauses_between_slices() {
     assert!(!canary(None, |w| resume(w, 5, Read::Known(false))), "who may not");
     assert!(!canary(None, |w| resume(w, 5, Read::Unread("503".into()))), "unknown is not yes");
     assert!(!canary(None, |w| resume(w, 25, Read::Known(true))), "before they were healthy");
+    // What was waited for before a slice is not waited for again behind it.
+    let third: fn(&mut Snapshot) = |world| {
+        let second = opened(&crate::plan(world, noon())).unwrap();
+        propose(world, &second, 22, 15);
+        land(world, 22, &["bronze-2"], 10);
+        remember(world, Change::Converged(ago(5)));
+    };
+    assert!(canary(minutes(20), third));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use decide::ledger::ForceEvidence;
-use decide::model::{Merge, Tier};
+use decide::model::{Force, Merge, Tier};
 use decide::snapshot::{CheckState, LedgerGuard, LedgerState, Mergeable, Pull, PullState, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 
@@ -70,6 +70,27 @@ impl Watch {
         of_pull.map(|(_, deadline)| *deadline).max()
     }
 
+    /// What a period that counts from `since` still lacks: its length without outages, and its notices.
+    fn too_soon(&self, now: Timestamp, pull: &PullRequest, since: Timestamp, force: &Force) -> Vec<String> {
+        let mut missing = Vec::new();
+        let clock = since + force.after + out_of_reach(&self.outages, since, now);
+        if now < clock {
+            missing.push(format!("the deadline is {clock}"));
+        }
+        for before in &force.notice {
+            // The first since the clock runs: what says it again tells nobody anything new.
+            let first = pull.told.iter().find(|sent| sent.before == *before && sent.at >= since);
+            match first {
+                None => missing.push(format!("the notice {before:#} ahead was never sent")),
+                Some(sent) if now < sent.at + *before => {
+                    missing.push(format!("the notice {before:#} ahead was sent at {}", sent.at))
+                }
+                Some(_) => {}
+            }
+        }
+        missing
+    }
+
     /// S8: everything that a merge without the missing approvals needs.
     pub(super) fn may_be_forced(
         &mut self,
@@ -96,27 +117,18 @@ impl Watch {
                 }
             }
             (Some(force), Some(pull)) => {
-                let since = since(&pull);
-                let clock = since + force.after + out_of_reach(&self.outages, since, now);
-                if now < clock {
-                    missing.push(format!("the deadline is {clock}"));
-                }
+                let of_tier = self.too_soon(now, &pull, since(&pull), &force);
+                // What clusters must leave they leave also where force is off; switched on it puts nothing off.
+                let off = Tier { force: None, ..tier.clone() };
+                let pressed = expiry::asked(world, shown, (&pull, pull.opened_at), &off);
+                let pressed = pressed.map(|pressed| Force { notice: force.notice.clone(), ..pressed });
+                let pressed = pressed.map(|force| self.too_soon(now, &pull, pull.opened_at, &force));
+                missing.extend(pressed.filter(Vec::is_empty).unwrap_or(of_tier));
                 if evidence.deadline.is_none_or(|deadline| deadline > world.ours()) {
                     missing.push(format!("its own evidence names the deadline {:?}", evidence.deadline));
                 }
                 if let Some(announced) = self.announced(spot, pull.number).filter(|announced| now < *announced) {
                     missing.push(format!("the deadline was announced as {announced}"));
-                }
-                for before in &force.notice {
-                    // The first since the clock runs: what says it again tells nobody anything new.
-                    let first = pull.told.iter().find(|sent| sent.before == *before && sent.at >= since);
-                    match first {
-                        None => missing.push(format!("the notice {before:#} ahead was never sent")),
-                        Some(sent) if now < sent.at + *before => {
-                            missing.push(format!("the notice {before:#} ahead was sent at {}", sent.at))
-                        }
-                        Some(_) => {}
-                    }
                 }
             }
             (None, _) => missing.push("the policy has no force here".to_string()),

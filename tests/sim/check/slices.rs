@@ -1,5 +1,7 @@
 //! A tier that moves in slices: nobody moves before those who moved earlier are healthy.
 
+use std::collections::BTreeSet;
+
 use decide::ClusterName;
 use decide::ledger::Part;
 use decide::model::Strategy;
@@ -10,12 +12,15 @@ use semver::Version;
 use super::Watch;
 use crate::world::{Place, Spot, World};
 
-/// The most slices in which a tier may move.
+/// The most slices in which a tier may move. Where all who had moved have left, the climb begins anew with those
+/// who are there: whoever was among them counts.
 pub(super) fn most(world: &World, spot: &Spot) -> u32 {
     match world.tier(spot).strategy {
         Strategy::AllAtOnce | Strategy::Delegated => 1,
         Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => {
-            world.members(&spot.1).len().max(1) as u32
+            let pulls = world.pulls.iter().filter(|pull| pull.spot == *spot);
+            let moved = pulls.flat_map(|pull| pull.members.iter().cloned());
+            moved.chain(world.members(&spot.1)).collect::<BTreeSet<_>>().len().max(1) as u32
         }
     }
 }
@@ -47,7 +52,8 @@ impl Watch {
                     && all.iter().all(|reading| {
                         reading.fact.health == Health::Healthy
                             && reading.fact.running.as_ref().map(super::plain).as_ref() == Some(version)
-                            && reading.observed_at() >= place.since
+                            // It was read by our own clock.
+                            && reading.observed_at() + super::keys::slack(world) >= place.since
                             && world.ours() <= reading.observed_at() + fresh
                     })
             })

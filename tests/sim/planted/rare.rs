@@ -1,6 +1,8 @@
 //! Bugs in the rarer keys: clusters ahead of their tier, versions to be left, freezes by command, spellings, and
 //! what has to happen soon.
 
+use decide::ledger::Grace;
+use decide::model::Next;
 use decide::plan::{Action, Plan};
 use decide::snapshot::{CommandKind, Snapshot};
 use jiff::{SignedDuration, Timestamp};
@@ -108,7 +110,46 @@ fn occupied_is_free(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// `every` takes the newest, as if nobody had asked for all.
+fn every_skips(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let every = snapshot.policy.plugins.iter_mut().filter(|plugin| plugin.next == Next::Every);
+        every.for_each(|plugin| plugin.next = Next::NewestFinished);
+    })
+}
+
+/// A notice that was given an hour ago is given again.
+fn notices_are_forgotten(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let long_ago = now - SignedDuration::from_hours(1);
+    lied_to(snapshot, now, |snapshot| {
+        pulls(snapshot).for_each(|pull| pull.notices.retain(|sent| sent.at > long_ago));
+        let waves = snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut()).flatten();
+        let graces = waves.filter_map(|wave| wave.grace.as_mut());
+        graces.for_each(|grace| grace.notices.retain(|sent| sent.at > long_ago));
+    })
+}
+
+/// A period that is switched on later counts from when the pull request was opened.
+fn force_counts_from_the_opening(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for plugin in &snapshot.policy.plugins {
+            let Some(page) = snapshot.ledger.plugins.get_mut(&plugin.name) else { continue };
+            for tier in &plugin.tiers {
+                let Some(force) = &tier.force else { continue };
+                for wave in page.tiers.get_mut(&tier.name).into_iter().flatten().filter(|wave| wave.grace.is_none()) {
+                    let since = wave.pull.as_ref().map(|pull| pull.at);
+                    let fresh = |since| Grace { since, deadline: since + force.after, notices: Vec::new() };
+                    wave.grace = since.map(fresh);
+                }
+            }
+        }
+    })
+}
+
 pub const BUGS: &[Bug] = &[
+    ("none is skipped, they said", every_skips, &["P3"]),
+    ("notices are forgotten", notices_are_forgotten, &["S15"]),
+    ("force counts from the opening", force_counts_from_the_opening, &["S8"]),
     ("freeze by command ignored", freezes_by_command_ignored, &["S9"]),
     ("everybody lifts a freeze", everybody_lifts, &["S9"]),
     ("ahead of its tier for ever", early_for_ever, &["P3", "S1", "S2", "S4"]),

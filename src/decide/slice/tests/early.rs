@@ -196,6 +196,25 @@ fn nobody_gets_ahead_what_was_abandoned() {
     use crate::model::Next::{NewestFinished, Restart};
     assert_eq!(opens(NewestFinished, "1.3.0").as_deref(), Some("1.2.0"));
     assert_eq!(opens(Restart, "1.3.0"), None);
+    let mut hotfix = ahead();
+    hotfix.policy.plugins[0].next = Restart;
+    facts(&mut hotfix).releases =
+        Read::Known(["1.0.0", "1.1.0", "1.2.0", "1.3.0"].iter().map(|text| release(text)).collect());
+    let of = |world: &Snapshot| {
+        let opened = crate::plan(world, noon()).actions.into_iter().filter_map(|action| match action {
+            Action::Open(proposal) if proposal.tier.as_str() == "bronze" => Some(proposal.to.to_string()),
+            _ => None,
+        });
+        opened.last()
+    };
+    assert_eq!(of(&hotfix), None, "1.3.0 is about to enter the first tier");
+    hotfix.policy.plugins[0].hotfixes.push(crate::model::Hotfix {
+        version: version("1.2.0"),
+        why: "CVE-2026-1".into(),
+        soak: None,
+        through_windows: false,
+    });
+    assert_eq!(of(&hotfix).as_deref(), Some("1.2.0"), "nothing takes the place of a hotfix");
 }
 
 /// An open pull request of clusters that are ahead no more keeps the tier's turn from nobody.
@@ -222,6 +241,50 @@ fn past_its_end_what_is_open_is_taken_back() {
     assert_eq!(closes(None, false), None);
     assert_eq!(closes(Some(noon()), false).as_deref(), Some("1.2.0 has not finished staging"));
     assert_eq!(closes(Some(noon()), true), None);
+}
+
+/// Its pull request is one like any other: caps and approvals hold for it, the tier's turn does not.
+#[test]
+fn the_gates_hold_for_who_is_ahead() {
+    let mut world = ahead();
+    world.policy.limits.open_pulls = Some(0);
+    let plan = crate::plan(&world, noon());
+    assert_eq!(opened(&plan), None);
+    let mut world = ahead();
+    let early = opened(&crate::plan(&world, noon())).unwrap();
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let Proposal { from, digest, part, members, .. } = early;
+    write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
+    let mut shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
+    shown.version = Some(version("1.2.0"));
+    shown.reviews.iter_mut().for_each(|review| review.commit = shown.head.clone());
+    facts(&mut world).pulls = Read::Known(vec![shown]);
+    assert!(merges(&crate::plan(&world, noon())), "before staging has finished it");
+    edit(&mut world, |pull| pull.reviews.clear());
+    assert!(!merges(&crate::plan(&world, noon())));
+    // The tier's own turn takes the pull request, as long as nobody has said yes or was told of it.
+    finish_staging(&mut world);
+    let moves = |change: fn(&mut Pull)| {
+        let mut world = world.clone();
+        edit(&mut world, change);
+        let plan = crate::plan(&world, noon());
+        let moved = plan.actions.iter().find_map(|action| match action {
+            Action::Update { proposal, .. } => Some((names(proposal).len(), proposal.part.purpose.clone())),
+            _ => None,
+        });
+        moved
+    };
+    assert_eq!(moves(|_| {}), Some((2, Purpose::Promotion)));
+    assert_eq!(moves(|pull| pull.draft = true), None);
+    assert_eq!(moves(|pull| pull.state = PullState::Closed { at: ago(1), by: Some(BOT.into()) }), None);
+    let approve: fn(&mut Pull) = |pull| {
+        pull.reviews.push(crate::snapshot::Review { commit: pull.head.clone(), ..approval("eve") });
+    };
+    assert_eq!(moves(approve), None);
+    let told: fn(&mut Pull) = |pull| {
+        pull.notices.push(crate::snapshot::SentNotice { before: SignedDuration::from_hours(1), at: ago(1) });
+    };
+    assert_eq!(moves(told), None);
 }
 
 /// Who was ahead belongs to another tier now: nobody waits for what it ran here.
