@@ -11,6 +11,7 @@ use alloc::string::{String, ToString};
 use jiff::{SignedDuration, Timestamp};
 
 mod mixed;
+mod refused;
 
 fn failing() -> Snapshot {
     let mut world = landed(vec![Reading { health: Health::Failed, ..healthy("1.1.0") }]);
@@ -54,7 +55,7 @@ fn what_ran_before_comes_back() {
 #[test]
 fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
     type Case = (&'static str, fn(&mut Snapshot), &'static str);
-    let cases: [Case; 9] = [
+    let cases: [Case; 13] = [
         (
             "the source does not list it any more",
             |w| facts(w).releases = Read::Known(vec![release("1.1.0")]),
@@ -95,6 +96,31 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
             "it is not rolled back: outside the constraint",
         ),
         ("nothing before", |w| last(w).from = None, "it is not rolled back: what ran before it is not known"),
+        (
+            "the same before",
+            |w| last(w).from = Some(version("1.1.0")),
+            "it is not rolled back: what ran before it is not known",
+        ),
+        (
+            "something newer before",
+            |w| last(w).from = Some(version("1.2.0")),
+            "it is not rolled back: what ran before it is not known",
+        ),
+        (
+            "no digest was ever known",
+            |w| {
+                let other = Release { digest: None, ..release("1.0.0") };
+                facts(w).releases = Read::Known(vec![other, release("1.1.0")]);
+                let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+                page.releases.iter_mut().for_each(|seen| seen.digest = None);
+            },
+            "it is not rolled back: the source does not prove that 1.0.0",
+        ),
+        (
+            "the source cannot be read",
+            |w| facts(w).releases = Read::Unread("503".into()),
+            "it is not rolled back: the list of releases could not be read",
+        ),
         (
             "a rollback itself",
             |w| last(w).part.purpose = Purpose::RollBack { of: version("1.2.0") },

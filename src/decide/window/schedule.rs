@@ -159,7 +159,7 @@ impl Field {
             let help = "list the values, such as `22,23,0,1`".to_string();
             return Err(refusal(format!("`{part}`: the {} ends before it begins", self.name), &help));
         }
-        Ok((low..=high).step_by(usize::from(step.unwrap_or(1))).fold(0, |set, value| set | 1 << value))
+        Ok((low..=high).step_by(usize::from(step.unwrap_or(1))).map(|value| 1 << value).sum())
     }
 
     fn step(&self, part: &str, step: &str) -> Result<u8, ScheduleError> {
@@ -317,5 +317,22 @@ mod tests {
             assert!(error.why.starts_with(why) && !error.help.is_empty(), "{text}: {error}");
         }
         assert!("0 8 29 2 *".parse::<Schedule>().is_ok() && "0 8 30 2 1".parse::<Schedule>().is_ok());
+    }
+
+    #[test]
+    fn sunday_has_two_numbers_and_a_range_of_it_is_one_day() {
+        // 2026-11-22 is a Sunday.
+        for text in ["0 8 * * 0", "0 8 * * 7", "0 8 * * 0,7", "0 8 * * sun", "0 8 * * sun-sun", "0 8 * * 0-0"] {
+            let on = |day: i8| !schedule(text).minutes_of(date(2026, 11, day)).is_empty();
+            assert!(on(22) && !on(21) && !on(23), "{text}");
+            assert_eq!(schedule(text).as_str(), text);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_answered_with_those_that_are() {
+        let says = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
+        assert!(says("0 8 * foo *").contains("a name, `jan` to `dec`"), "{}", says("0 8 * foo *"));
+        assert!(!says("foo 8 * * *").contains("a name"), "{}", says("foo 8 * * *"));
     }
 }

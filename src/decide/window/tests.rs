@@ -302,3 +302,70 @@ fn clocks_that_go_back_over_midnight() {
     let fires = cron(zone, "0 0 * * *", 61);
     check(&fires, &[("2006-10-29T03:00:00Z", true, Some("2006-10-29T03:31:00Z"))]);
 }
+
+/// What is over says nothing about what comes, and closed days may overlap.
+#[test]
+fn closed_days_that_touch_or_overlap_end_with_the_last() {
+    let closed = |days: &[(&str, &str)]| {
+        let days = days.iter().map(|(from, to)| ClosedDays {
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            why: "".into(),
+        });
+        Windows { closed: days.collect(), ..Windows::always(TimeZone::UTC) }
+    };
+    let past = closed(&[("2026-11-01", "2026-11-02")]);
+    check(
+        &past,
+        &[("2026-11-23T12:00:00Z", true, None), ("2026-11-02T12:00:00Z", false, Some("2026-11-03T00:00:00Z"))],
+    );
+    let two = closed(&[("2026-11-24", "2026-11-26"), ("2026-11-25", "2026-11-28")]);
+    check(
+        &two,
+        &[
+            ("2026-11-23T12:00:00Z", true, Some("2026-11-24T00:00:00Z")),
+            ("2026-11-24T00:00:00Z", false, Some("2026-11-29T00:00:00Z")),
+        ],
+    );
+}
+
+/// Toronto, 1919: on 30 March clocks went from 23:30 to 00:30. The next day began with that.
+#[test]
+fn a_midnight_that_clocks_skip_begins_its_day_when_they_skip_it() {
+    let zone = || TimeZone::get("America/Toronto").unwrap();
+    let (from, to) = ("1919-03-31".parse().unwrap(), "1919-03-31".parse().unwrap());
+    let closed = Windows { closed: vec![ClosedDays { from, to, why: "".into() }], ..Windows::always(zone()) };
+    let noon = "1919-03-30T17:00:00Z";
+    check(&closed, &[(noon, true, Some("1919-03-31T04:30:00Z"))]);
+    // 31 March was a Monday.
+    let open = windows("America/Toronto", &[(&[1], 0, 6 * 60)]);
+    check(&open, &[(noon, false, Some("1919-03-31T04:30:00Z"))]);
+    let both = Windows { closed: closed.closed.clone(), ..windows("America/Toronto", &[(DAILY, 0, 24 * 60)]) };
+    check(&both, &[(noon, true, Some("1919-03-31T04:30:00Z"))]);
+}
+
+#[test]
+fn a_range_that_ends_where_it_begins_lasts_a_day() {
+    let day = windows("UTC", &[(&[1], 8 * 60, 8 * 60)]);
+    check(
+        &day,
+        &[
+            ("2026-11-23T07:59:00Z", false, Some("2026-11-23T08:00:00Z")),
+            ("2026-11-23T08:00:00Z", true, Some("2026-11-24T08:00:00Z")),
+            ("2026-11-24T07:59:00Z", true, Some("2026-11-24T08:00:00Z")),
+            ("2026-11-24T08:00:00Z", false, Some("2026-11-30T08:00:00Z")),
+        ],
+    );
+}
+
+#[test]
+fn a_firing_counts_up_to_the_limit_and_after_the_instant() {
+    let daily = Cron { cron: "0 8 * * *".parse().unwrap(), lasts: SignedDuration::from_hours(2) };
+    let next = |from: &str, limit: &str| daily.next_change(&TimeZone::UTC, at(from), at(limit));
+    let eight = at("2026-11-24T08:00:00Z");
+    assert_eq!(next("2026-11-23T12:00:00Z", "2026-11-24T08:00:00Z"), Some(eight));
+    assert_eq!(next("2026-11-23T12:00:00Z", "2026-11-24T07:59:59Z"), None);
+    assert_eq!(next("2026-11-24T08:00:00Z", "2026-11-25T12:00:00Z"), Some(at("2026-11-24T10:00:00Z")));
+    // Windows that are as far apart as they are long touch; the one that is open ends with the last.
+    assert_eq!(next("2026-11-24T10:00:00Z", "2026-11-25T12:00:00Z"), Some(at("2026-11-25T08:00:00Z")));
+}
