@@ -10,6 +10,7 @@ use crate::{Entry, WaveState};
 use alloc::string::{String, ToString};
 use jiff::{SignedDuration, Timestamp};
 
+mod later;
 mod mixed;
 
 fn failing() -> Snapshot {
@@ -54,7 +55,7 @@ fn what_ran_before_comes_back() {
 #[test]
 fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
     type Case = (&'static str, fn(&mut Snapshot), &'static str);
-    let cases: [Case; 9] = [
+    let cases: [Case; 13] = [
         (
             "the source does not list it any more",
             |w| facts(w).releases = Read::Known(vec![release("1.1.0")]),
@@ -71,6 +72,20 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
         (
             "no digest to compare",
             |w| {
+                let other = Release { digest: None, ..release("1.0.0") };
+                facts(w).releases = Read::Known(vec![other, release("1.1.0")]);
+            },
+            "it is not rolled back: the source does not prove that 1.0.0",
+        ),
+        (
+            "no digest was pinned",
+            |w| page(w).releases[0].digest = None,
+            "it is not rolled back: the source does not prove that 1.0.0",
+        ),
+        (
+            "nor is there one now",
+            |w| {
+                page(w).releases[0].digest = None;
                 let other = Release { digest: None, ..release("1.0.0") };
                 facts(w).releases = Read::Known(vec![other, release("1.1.0")]);
             },
@@ -96,6 +111,16 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
         ),
         ("nothing before", |w| last(w).from = None, "it is not rolled back: what ran before it is not known"),
         (
+            "something newer before",
+            |w| last(w).from = Some(version("1.2.0")),
+            "it is not rolled back: what ran before it is not known",
+        ),
+        (
+            "itself before",
+            |w| last(w).from = Some(version("1.1.0")),
+            "it is not rolled back: what ran before it is not known",
+        ),
+        (
             "a rollback itself",
             |w| last(w).part.purpose = Purpose::RollBack { of: version("1.2.0") },
             "it is not rolled back: it is a rollback itself",
@@ -119,9 +144,12 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
     }
 }
 
+fn page(world: &mut Snapshot) -> &mut crate::ledger::PluginLedger {
+    world.ledger.plugins.get_mut(&"app".into()).expect("app")
+}
+
 fn last(world: &mut Snapshot) -> &mut Wave {
-    let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
-    page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave")
+    page(world).tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave")
 }
 
 /// The rollback's pull request is open since five minutes.
