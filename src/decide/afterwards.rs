@@ -215,6 +215,51 @@ mod tests {
         assert!(matches!(report(&crate::plan(&world, later), "qa").state, WaveState::Failed { .. }));
     }
 
+    /// Degraded at one look, healthy at the next and degraded again: the time in between was none of illness.
+    #[test]
+    fn who_recovers_is_watched_anew() {
+        let mut world = lost(Health::Degraded);
+        let mut state = None;
+        let minute = SignedDuration::from_mins(1);
+        let looks = [Health::Degraded, Health::Healthy, Health::Degraded];
+        for (at, health) in (0..).map(|look| noon() + minute * 3 * look).zip(looks) {
+            let reading = Reading { health, since: None, observed_at: at, ..healthy("1.1.0") };
+            facts(&mut world).readings.insert("qa-1".into(), vec![reading]);
+            let plan = crate::plan(&world, at);
+            plan.entries.iter().for_each(|record| world.ledger.apply(&record.entry));
+            state = Some(report(&plan, "qa").state.clone());
+        }
+        assert!(matches!(state, Some(WaveState::Finished { .. })), "{state:?}");
+        // Where nobody may be degraded for any time at all, the first look is enough.
+        let mut strict = lost(Health::Degraded);
+        strict.policy.plugins[0].tiers[0].health.degraded_for = SignedDuration::ZERO;
+        let reading = Reading { health: Health::Degraded, since: None, ..healthy("1.1.0") };
+        facts(&mut strict).readings.insert("qa-1".into(), vec![reading]);
+        assert!(stops(&strict));
+    }
+
+    /// 1.2.0 is on qa's base branch by now, and its cluster still says that 1.1.0 is ill.
+    #[test]
+    fn where_a_newer_release_has_begun_to_move_its_health_counts() {
+        let mut world = lost(Health::Failed);
+        crate::conveyor::tests::finished_above(&mut world);
+        assert!(!stops(&world));
+    }
+
+    /// A release that stalls has no soak, and nobody ails on it yet: that is looked at anew.
+    #[test]
+    fn what_stalls_begins_at_nought() {
+        let mut world = landed(vec![Reading { health: Health::Failed, ..healthy("1.1.0") }]);
+        bronze(&mut world).on_failure = OnFailure::Stall;
+        let entries = crate::plan(&world, noon()).entries;
+        let soaked = entries.iter().find_map(|record| match &record.entry {
+            crate::Entry::Wave { change: Change::Soaked(soaked), .. } => Some(*soaked),
+            _ => None,
+        });
+        let soaked = soaked.expect("a soak");
+        assert_eq!((soaked.healthy_for, soaked.paused, soaked.ailing), (SignedDuration::ZERO, true, None));
+    }
+
     /// 1.1.0 landed on bronze too, before qa lost it.
     #[test]
     fn what_has_landed_above_stays_and_is_said() {
@@ -259,6 +304,15 @@ mod tests {
         let mut world = finished();
         says(&mut world, 31, Read::Known(true));
         assert_eq!(failed(&world), None, "it was said about what the pull request held before");
+        world.hub.skew = SignedDuration::from_secs(60);
+        assert!(failed(&world).is_some(), "by clocks that are a minute apart it may have been after that");
+        world.hub.skew = SignedDuration::from_secs(-59);
+        assert_eq!(failed(&world), None);
+        let mut world = finished();
+        says(&mut world, 5, Read::Known(true));
+        let entries = |world: &Snapshot| crate::plan(world, noon()).entries;
+        entries(&world).iter().for_each(|record| world.ledger.apply(&record.entry));
+        assert_eq!(entries(&world), [], "it is remembered once");
     }
 
     #[test]

@@ -149,7 +149,8 @@ mod tests {
         assert_eq!(doings(&world), [close]);
         // The hub shows closed pull requests for a while only.
         remember_all(&mut world);
-        edit(&mut world, |_| {});
+        let labels = |entry: &Entry| matches!(entry, Entry::Labelled { .. } | Entry::Unlabelled { .. });
+        assert!(!crate::plan(&world, noon()).entries.iter().any(|record| labels(&record.entry)), "it is said once");
         if let Read::Known(pulls) = &mut facts(&mut world).pulls {
             pulls.truncate(1);
         }
@@ -163,6 +164,8 @@ mod tests {
         // On its own tier it stops nothing, and nothing is known where the labels were not read.
         let mut own = ready();
         edit(&mut own, |pull| pull.labelled = Read::Known(true));
+        assert_eq!(doings(&own), ["merge 1.1.0 on bronze"]);
+        edit(&mut own, |pull| pull.labelled = Read::Unread("503".into()));
         assert_eq!(doings(&own), ["merge 1.1.0 on bronze"]);
         let mut unread = ready();
         merged(&mut unread, Read::Unread("503".into()));
@@ -179,6 +182,36 @@ mod tests {
             pulls[1].version = Some(version("1.2.0"));
         }
         assert_eq!(doings(&world), ["merge 1.1.0 on bronze"]);
+    }
+
+    /// Somebody pushed to its branch, so that it does not say its release any more.
+    #[test]
+    fn a_pull_request_that_was_edited_is_about_the_release_it_had() {
+        let mut world = ready();
+        let announced = crate::ledger::Announced { number: PullNumber(3), at: ago(699) };
+        crate::conveyor::tests::on_qa(&mut world, "1.1.0", crate::ledger::Change::Announced(announced));
+        merged(&mut world, Read::Known(true));
+        if let Read::Known(pulls) = &mut facts(&mut world).pulls {
+            pulls[1].version = None;
+        }
+        let close = "close bronze: 1.1.0 goes no further than qa while #3 has the label `coldframe/block`";
+        assert_eq!(doings(&world), [close]);
+    }
+
+    /// Where a version runs already there is no step to it.
+    #[test]
+    fn what_runs_takes_no_step() {
+        for (running, blocks) in [("1.0.0", true), ("1.1.0", false), ("1.2.0", false)] {
+            let mut world = ready();
+            let anywhere = ChartBlock { from: None, why: "the CRD".into() };
+            let blocked = Release { blocks: vec![anywhere], ..release("1.1.0") };
+            facts(&mut world).releases = Read::Known(vec![release("1.0.0"), blocked, release("1.2.0")]);
+            facts(&mut world).base = Read::Known([place("qa", "1.1.0"), place("bronze", running)].into());
+            let shared = &mut crate::desk::Shared::count(&world, noon());
+            let fleet = crate::fleet::Fleet::of(&world);
+            let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+            assert_eq!(super::blocked(&desk, 1, &version("1.1.0")).is_some(), blocks, "{running}");
+        }
     }
 
     #[test]

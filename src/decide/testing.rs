@@ -19,7 +19,7 @@ use crate::snapshot::{
     Cluster, Health, HubFacts, LedgerGuard, LedgerState, Mergeable, OwnedPath, Place, PluginFacts, Pull, PullState,
     Read, Reading, Release, Review, ReviewDecision, ReviewVerdict, Snapshot,
 };
-use crate::{Entry, Ledger, Person, PluginName, PluginPolicy, PullNumber, Reason, Sha, TierName, Version};
+use crate::{ClusterName, Entry, Ledger, Person, PluginName, PluginPolicy, PullNumber, Reason, Sha, TierName, Version};
 
 pub(crate) const BOT: &str = "coldframe[bot]";
 
@@ -282,6 +282,38 @@ pub(crate) fn table(gate: Gate, world: fn() -> Snapshot, cases: &[Case]) {
 }
 
 pub(crate) const WAIT: Verdict = Verdict::Wait { until: None };
+
+/// A climb that is half done: bronze has two clusters with a place each and moves one at a time; 1.1.0 has
+/// landed on bronze-2, its first slice, which is healthy, and bronze-1 still runs 1.0.0. No pull request is open.
+pub(crate) fn sliced() -> Snapshot {
+    let mut world = ready();
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    join(&mut world, "bronze-2", vec![healthy("1.1.0")]);
+    own_places(&mut world, &[("bronze-1", "1.0.0"), ("bronze-2", "1.1.0")]);
+    bronze(&mut world).strategy =
+        crate::model::Strategy::RollingUpdate { max_update: crate::model::MaxUpdate::Count(1) };
+    let page = world.ledger.plugins.get_mut(&PluginName::from("app")).unwrap();
+    let wave = page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap();
+    wave.members = [ClusterName::from("bronze-2")].into_iter().collect();
+    wave.part.partition = ["bronze-2", "bronze-1"].map(|name| [ClusterName::from(name)].into_iter().collect()).into();
+    wave.landed = Some(Landed { at: ago(30), commit: None, by: None });
+    wave.converged = Some(ago(25));
+    world
+}
+
+/// Each of these clusters has a place of its own on bronze's base branch, which holds this version.
+pub(crate) fn own_places(world: &mut Snapshot, all: &[(&str, &str)]) {
+    let own = |(name, text): &(&str, &str)| Place {
+        file: alloc::format!("clusters/{name}/app.yaml"),
+        cluster: Some((*name).into()),
+        version: Read::Known(version(text)),
+        range: None,
+    };
+    match &mut facts(world).base {
+        Read::Known(base) => drop(base.insert("bronze".into(), all.iter().map(own).collect())),
+        Read::Unread(_) => unreachable!(),
+    }
+}
 
 #[test]
 fn the_world_of_the_tables_merges() {

@@ -176,7 +176,7 @@ impl<'de> Deserialize<'de> for Members {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::snapshot::{Cluster, Health, Read, Reading};
     use crate::testing::*;

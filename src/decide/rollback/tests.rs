@@ -10,6 +10,7 @@ use crate::{Entry, WaveState};
 use alloc::string::{String, ToString};
 use jiff::{SignedDuration, Timestamp};
 
+mod later;
 mod mixed;
 mod refused;
 

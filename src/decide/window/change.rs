@@ -19,7 +19,8 @@ impl Windows {
     /// are tried in turn, however far apart they are.
     fn next_rare(&self, at: Timestamp, limit: Timestamp, now: bool) -> Option<Timestamp> {
         let mut closings: Vec<Timestamp> = self.closed.iter().flat_map(|closed| self.ends_of(closed)).collect();
-        closings.retain(|instant| *instant > at && *instant <= limit);
+        // At `at` itself nothing changes any more.
+        closings.retain(|instant| (at..=limit).contains(instant));
         closings.sort_unstable();
         closings.dedup();
         let mut closings = closings.into_iter().peekable();
@@ -79,11 +80,11 @@ impl Windows {
             instants.extend(following.iter().filter(|instant| **instant <= end));
             instants.sort_unstable();
             instants.dedup();
-            let later = instants.iter().filter(|instant| **instant > at);
+            let later = instants.iter().filter(|instant| **instant >= at);
             if let Some(change) = later.copied().find(|instant| self.covers(*instant) != now) {
                 return Some(change).filter(|change| *change <= limit);
             }
-            if end > limit {
+            if end >= limit {
                 return None;
             }
             (day, instants) = (tomorrow, following);

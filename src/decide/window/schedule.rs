@@ -252,6 +252,13 @@ mod tests {
         assert_eq!(schedule("* * * * *").minutes_of(date(2026, 1, 1)).len(), 1440);
     }
 
+    /// As it was written, but for white space.
+    #[test]
+    fn it_is_shown_as_it_was_written() {
+        let schedule = schedule(" 0  8 * * MON-THU ");
+        assert_eq!((schedule.as_str(), schedule.to_string().as_str()), ("0 8 * * MON-THU", "0 8 * * MON-THU"));
+    }
+
     #[test]
     fn days() {
         // 2026-11-23 is a Monday.
@@ -264,6 +271,8 @@ mod tests {
             ("0 8 * * FRI-SUN", &[27, 28, 29], &[26, 30]),
             ("0 8 * * 5-7", &[27, 28, 29], &[26, 30]),
             ("0 8 * * SUN-TUE", &[22, 23, 24], &[25, 28]),
+            ("0 8 * * SUN-SUN", &[22, 29], &[23, 28]),
+            ("0 8 * * 0,7", &[22, 29], &[23, 28]),
             ("0 8 * * */2", &[22, 24, 26, 28], &[23, 25, 27]),
             ("0 8 1,15 * *", &[1, 15], &[2, 14]),
             ("0 8 */10 * *", &[1, 11, 21], &[10, 20, 30]),
@@ -316,6 +325,11 @@ mod tests {
             let error = text.parse::<Schedule>().unwrap_err();
             assert!(error.why.starts_with(why) && !error.help.is_empty(), "{text}: {error}");
         }
+        let said = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
+        let write = "lists, ranges and steps of them";
+        let day = "`MO` is no day of the week (write a number from 0 to 7, or a name, `sun` to `sat`; ";
+        assert_eq!(said("0 8 * * MO"), format!("{day}{write})"));
+        assert_eq!(said("60 8 * * *"), format!("`60` is no minute (write a number from 0 to 59; {write})"));
         assert!("0 8 29 2 *".parse::<Schedule>().is_ok() && "0 8 30 2 1".parse::<Schedule>().is_ok());
     }
 

@@ -54,3 +54,62 @@ fn it_goes_on_as_long_as_it_has_something_to_take_back() {
         assert!(matches!(plan.actions[..], [Action::Close { pull: PullNumber(8), .. }]), "{name}: {:?}", plan.actions);
     }
 }
+
+/// All of them have left, and what others brought along is none of its business; or somebody restored one by
+/// hand after the verdict, or everybody who had moved, while a newcomer runs what failed.
+#[test]
+fn it_does_not_come_where_nobody_is_left_to_take_back() {
+    let verdict = || Some(Failed { at: ago(10), why: Reason::NotLanded });
+    let mut world = failing();
+    last(&mut world).failed = verdict();
+    assert!(super::opens(&world).is_some());
+    last(&mut world).members = ["bronze-0".into()].into_iter().collect();
+    assert_eq!(super::opens(&world), None, "others came to the place that they share");
+    let opens = |moved: &[&str], slices: bool, all: &[(&str, &str)]| {
+        let mut world = failing();
+        let members: crate::Clusters = moved.iter().map(|name| (*name).into()).collect();
+        let wave = last(&mut world);
+        (wave.failed, wave.members) = (verdict(), members.clone());
+        wave.part.partition = if slices { vec![members, ["bronze-8".into()].into_iter().collect()] } else { vec![] };
+        holds(&mut world, all);
+        super::opens(&world).map(|proposal| proposal.members.len())
+    };
+    let (one, both) = (["bronze-1"], ["bronze-1", "bronze-2"]);
+    assert_eq!(opens(&both, false, &[("bronze-1", "1.1.0"), ("bronze-2", "1.1.0")]), Some(2));
+    assert_eq!(opens(&both, false, &[("bronze-1", "1.1.0"), ("bronze-2", "1.0.0")]), None, "somebody's own doing");
+    assert_eq!(opens(&one, true, &[("bronze-1", "1.1.0"), ("bronze-8", "1.0.0")]), Some(1));
+    assert_eq!(opens(&one, true, &[("bronze-1", "1.0.0"), ("bronze-8", "1.0.0"), ("bronze-9", "1.1.0")]), None);
+}
+
+/// The second slice had not landed when the first one failed, and those who were to move with it left.
+#[test]
+fn it_comes_for_the_slices_that_had_moved_though_the_tier_is_one_now() {
+    let mut world = sliced();
+    bronze(&mut world).on_failure = OnFailure::RollBack { merge: Merge::Approved };
+    let wave = last(&mut world);
+    let (partition, slice) = (wave.part.partition.clone(), 1);
+    let mut second = Wave { from: wave.from.clone(), ..Wave::begun(version("1.1.0"), partition[1].clone(), ago(20)) };
+    second.part = Part { partition, slice, ..Part::default() };
+    second.failed = Some(Failed { at: ago(10), why: Reason::NotLanded });
+    let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+    page.tiers.get_mut(&"bronze".into()).unwrap().push(second);
+    assert_eq!(super::opens(&world).map(|proposal| proposal.members), Some(vec!["bronze-2".into()]));
+    own_places(&mut world, &[("bronze-2", "1.1.0")]);
+    let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+    clusters.retain(|cluster| cluster.name.as_str() != "bronze-1");
+    assert_eq!(super::opens(&world).map(|proposal| proposal.members), Some(vec!["bronze-2".into()]));
+}
+
+/// All have left, and those who are there run something else by now: that is what is said.
+#[test]
+fn what_others_run_takes_its_place() {
+    let mut world = open(Merge::Automatic);
+    last(&mut world).members = ["bronze-1".into()].into_iter().collect();
+    holds(&mut world, &[("bronze-2", "0.9.0")]);
+    let plan = crate::plan(&world, noon());
+    let why = plan.actions.iter().find_map(|action| match action {
+        Action::Close { why, .. } => Some(why.to_string()),
+        _ => None,
+    });
+    assert_eq!(why.as_deref(), Some("0.9.0 takes its place"));
+}
