@@ -349,4 +349,85 @@ mod tests {
         assert!(matches!(state(5, 4), WaveState::Failed { .. }), "{:?}", state(5, 4));
         assert!(!matches!(state(3, 4), WaveState::Failed { .. }), "said when it had been taken back already");
     }
+
+    /// Whose word it is about: a wave of this pull request that can still fail.
+    #[test]
+    fn a_word_is_about_the_wave_of_its_own_pull_request() {
+        use crate::ledger::{Announced, Head, Landed, Part, Purpose};
+        // 1.0.0 came with #5, and came back with #8 after 1.1.0 had failed.
+        let failed = |said_on: u64, clocks: i64, said: i64| {
+            let mut world = landed(vec![healthy("1.1.0")]);
+            remember(&mut world, Change::Failed(Failed { at: ago(8), why: Reason::NotLanded }));
+            facts(&mut world).base = Read::Known([place("qa", "1.1.0"), place("bronze", "1.0.0")].into());
+            facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.0.0")]);
+            world.hub.skew = SignedDuration::from_secs(clocks);
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
+            let announced = |number| Some(Announced { number: PullNumber(number), at: ago(900) });
+            waves[0].pull = announced(5);
+            let begun = Wave::begun(version("1.0.0"), waves[0].members.clone(), ago(7));
+            waves.push(Wave {
+                pull: announced(8),
+                heads: vec![Head { commit: "88".into(), at: ago(7) }],
+                part: Part { purpose: Purpose::RollBack { of: version("1.1.0") }, ..Part::default() },
+                landed: Some(Landed { at: ago(6), commit: None, by: None }),
+                ..begun
+            });
+            let what = CommandKind::Fail { why: "customers cannot log in".into() };
+            let at = ago(7) - SignedDuration::from_secs(said);
+            let commands = vec![Command { by: "noor".into(), at, what, allowed: Read::Known(true) }];
+            let state = PullState::Merged { at: ago(6), by: BOT.into(), commit: "dd".into() };
+            let number = PullNumber(said_on);
+            facts(&mut world).pulls =
+                Read::Known(vec![Pull { number, head: "88".into(), state, commands, version: None, ..pull() }]);
+            let fails = |world: &Snapshot| {
+                let entries = crate::plan(world, noon()).entries;
+                let failed = entries
+                    .iter()
+                    .filter(|record| matches!(&record.entry, crate::Entry::Wave { change: Change::Failed(_), .. }));
+                failed.count()
+            };
+            let count = fails(&world);
+            for record in crate::plan(&world, noon()).entries {
+                world.ledger.apply(&record.entry);
+            }
+            assert_eq!(fails(&world), 0, "it is noted once");
+            count
+        };
+        assert_eq!(failed(8, 0, -1), 1);
+        assert_eq!(failed(5, 0, -1), 0, "what came back is not what came first");
+        assert_eq!((failed(8, 20, 20), failed(8, -20, 20)), (1, 1), "clocks differ");
+        assert_eq!((failed(8, 20, 21), failed(8, 0, 1)), (0, 0), "it was said before");
+    }
+
+    /// Signals without times: somebody was seen degraded, and is well again, or the wave stalls for it.
+    #[test]
+    fn who_is_well_again_ails_no_more() {
+        let soaks = |world: &Snapshot, tier: &str| {
+            let entries = crate::plan(world, noon()).entries.into_iter();
+            let soaked = entries.filter_map(|record| match record.entry {
+                crate::Entry::Wave { tier: of, change: Change::Soaked(soaked), .. } if of.as_str() == tier => {
+                    Some(soaked.ailing)
+                }
+                _ => None,
+            });
+            soaked.collect::<Vec<_>>()
+        };
+        let (zero, ailing) = (SignedDuration::ZERO, Some(ago(3)));
+        let soaked = Soaked { healthy_for: zero, until: ago(3), paused: true, ailing, begun: None };
+        let mut world = lost(Health::Healthy);
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().soak = Some(soaked);
+        assert_eq!(soaks(&world, "qa"), [None]);
+        let mut world = landed(vec![Reading { health: Health::Failed, ..healthy("1.1.0") }]);
+        remember(&mut world, Change::Soaked(soaked));
+        bronze(&mut world).on_failure = OnFailure::Stall;
+        assert_eq!(soaks(&world, "bronze"), [None]);
+        // Where a newer release has begun to move, it is that one whose health counts.
+        let mut world = lost(Health::Failed);
+        assert!(stops(&world));
+        facts(&mut world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
+        let plan = crate::plan(&world, noon());
+        assert!(!plan.actions.iter().any(|action| matches!(action, Action::Close { .. })), "{:?}", plan.actions);
+    }
 }

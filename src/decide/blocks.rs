@@ -238,4 +238,47 @@ mod tests {
         }
         assert_eq!(doings(&world).first().map(ToString::to_string).as_deref(), Some("open 1.2.0 on qa"));
     }
+
+    fn labelled(world: &Snapshot) -> Vec<alloc::string::String> {
+        let entries = crate::plan(world, noon()).entries.into_iter();
+        let of_labels = entries.filter_map(|record| match record.entry {
+            Entry::Labelled { labelled, .. } => Some(alloc::format!("{} on {}", labelled.version, labelled.pull)),
+            Entry::Unlabelled { pull, .. } => Some(alloc::format!("none on {pull}")),
+            _ => None,
+        });
+        of_labels.collect()
+    }
+
+    /// A label is remembered once, for the release that the pull request holds.
+    #[test]
+    fn a_label_follows_what_its_pull_request_holds() {
+        let mut world = ready();
+        edit(&mut world, |pull| pull.labelled = Read::Known(true));
+        assert_eq!(labelled(&world), ["1.1.0 on #7"]);
+        for record in crate::plan(&world, noon()).entries {
+            world.ledger.apply(&record.entry);
+            world.ledger.apply(&record.entry);
+        }
+        let page = |world: &Snapshot| world.ledger.plugins[&"app".into()].labelled.clone();
+        assert_eq!((labelled(&world).len(), page(&world).len()), (0, 1), "it is known");
+        // Two pull requests may carry it for one release, and one for two.
+        let known = page(&world)[0].clone();
+        let mut two = world.clone();
+        for other in [
+            Labelled { pull: crate::PullNumber(8), ..known.clone() },
+            Labelled { version: version("1.2.0"), ..known.clone() },
+        ] {
+            two.ledger.apply(&Entry::Labelled { plugin: "app".into(), labelled: other });
+        }
+        assert_eq!(page(&two).len(), 3);
+        let mut moved = world.clone();
+        edit(&mut moved, |pull| pull.version = Some(version("1.2.0")));
+        assert_eq!(labelled(&moved), ["none on #7", "1.2.0 on #7"]);
+        // Somebody pushed to it: it is still about the release that it had.
+        let mut pushed = world.clone();
+        edit(&mut pushed, |pull| pull.version = None);
+        assert_eq!(labelled(&pushed), [""; 0]);
+        edit(&mut world, |pull| pull.labelled = Read::Known(false));
+        assert_eq!(labelled(&world), ["none on #7"]);
+    }
 }

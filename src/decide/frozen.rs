@@ -207,4 +207,39 @@ mod tests {
         assert_eq!(named(None, Some(3)), (file, endless));
         assert_eq!(named(Some(3), None), (command, endless));
     }
+
+    /// Two freezes that were said at the same time, or on the same pull request, are two.
+    #[test]
+    fn each_command_is_a_freeze_of_its_own() {
+        let count = |minutes: i64, by: &str| {
+            let mut world = ready();
+            say(&mut world, 60, freeze(FreezeScope::Tier, None), Read::Known(true));
+            for record in crate::plan(&world, noon()).entries {
+                world.ledger.apply(&record.entry);
+            }
+            let (what, allowed) = (freeze(FreezeScope::Plugin, None), Read::Known(true));
+            edit(&mut world, |pull| {
+                pull.commands.push(Command { by: by.into(), at: ago(minutes), what, allowed });
+            });
+            for record in crate::plan(&world, noon()).entries {
+                world.ledger.apply(&record.entry);
+            }
+            world.ledger.freezes.len()
+        };
+        assert_eq!((count(60, "noor"), count(59, "noor"), count(60, "maria")), (1, 2, 2));
+    }
+
+    /// With a ledger that cannot be believed nothing is remembered, and what is said stops all the same.
+    #[test]
+    fn a_lost_ledger_lifts_nothing() {
+        let mut world = ready();
+        say(&mut world, 60, freeze(FreezeScope::Everything, None), Read::Known(true));
+        for record in crate::plan(&world, noon()).entries {
+            world.ledger.apply(&record.entry);
+        }
+        say(&mut world, 30, CommandKind::Unfreeze, Read::Known(true));
+        world.ledger_state = crate::snapshot::LedgerState::Unread("503".into());
+        assert_eq!(entries(&world), [""; 0]);
+        assert!(!says(&world, Gate::Ledger).verdict.lets_through());
+    }
 }

@@ -105,3 +105,6 @@ fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     let landed = Landed { at: desk.now, commit: None, by: None };
     desk.record(&tier.name, &version, Change::Found { members: members.to_vec(), digest, landed });
 }
+
+#[cfg(test)]
+mod tests;

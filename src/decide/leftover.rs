@@ -121,4 +121,26 @@ mod tests {
         };
         assert_eq!(doings(&world(forgotten)), ["move bronze to 1.2.0"]);
     }
+
+    /// Somebody let the pull request go to another branch, or the file names another one by now.
+    #[test]
+    fn what_goes_elsewhere_is_turned_back() {
+        let turned = |change: fn(&mut Snapshot)| {
+            let mut world = ready();
+            edit(&mut world, |pull| pull.misplaced = Some("release".into()));
+            change(&mut world);
+            let withdrawn = crate::plan(&world, noon())
+                .entries
+                .into_iter()
+                .filter(|record| matches!(&record.entry, crate::Entry::Wave { change: Change::Withdrawn(_), .. }));
+            (doings(&world).iter().filter(|doing| doing.starts_with("close bronze")).count(), withdrawn.count())
+        };
+        assert_eq!(turned(|_| {}), (1, 1));
+        assert_eq!(turned(|w| edit(w, |pull| pull.head = "eeeeeeeeee".into())), (0, 0), "it is theirs");
+        let over: fn(&mut Snapshot) = |w| {
+            let why = Reason::NotLanded;
+            remember(w, Change::Withdrawn(Withdrawn { at: ago(5), why }));
+        };
+        assert_eq!(turned(over), (1, 0), "its wave is over already");
+    }
 }

@@ -45,6 +45,8 @@ pub mod snapshot;
 mod soak;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod text;
 mod tiers;
 pub mod window;
 

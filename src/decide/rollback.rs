@@ -53,7 +53,7 @@ fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
     // Who joined with it was not moved by the wave, and who has it back already needs nothing.
     let moved = slice::moved(desk, tier, wave);
     let here = match base {
-        Base::Uniform(_) => wave.landed.is_some() || !whole,
+        Base::Uniform(_) => true,
         // One place of several may be somebody's own doing; of slices it is what is to be expected, and so it is
         // where others joined, or a pin ended, with what ran before.
         Base::Mixed { .. } => !whole || (wave.landed.is_some() && slice::holds(desk, tier, &moved, &wave.version)),

@@ -153,7 +153,7 @@ fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
-            None if wave.part.slice > 0 && wave.withdrawn.is_some() => taken_back(desk, tier, &wave),
+            None if wave.withdrawn.is_some() => taken_back(desk, tier, &wave),
             Some(_) | None => {}
         }
     }

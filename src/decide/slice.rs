@@ -94,7 +94,7 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
 /// Clusters that are ahead of their tier and run something older than the newest release that has
 /// finished the first one, and that release.
 pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
-    let tier = desk.policy.tiers.get(rung).filter(|_| rung > 0)?;
+    let tier = desk.policy.tiers.get(rung)?;
     let ahead = desk.ahead(tier);
     if ahead.is_empty() {
         return None;

@@ -438,3 +438,6 @@ fn desk_alarms(desk: &mut Desk<'_>, findings: &[Finding]) {
 pub(crate) fn conflicts(pull: &Pull) -> bool {
     pull.state == PullState::Open && pull.mergeable == Mergeable::Conflict
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,3 +171,17 @@ fn bounds() {
     let error = long.parse::<Constraint>().unwrap_err();
     assert!(error.why.contains("longer than 512") && error.part.len() == 64);
 }
+
+#[test]
+fn a_constraint_has_bounds_and_says_which() {
+    let long = |length: usize| format!("1.2.3-{}", "a".repeat(length - 6));
+    let padded = |length: usize| [length - 386, 126, 126, 128].map(long).join("||").parse::<Constraint>();
+    assert!(padded(512).is_ok());
+    let why = padded(513).unwrap_err().to_string();
+    assert!(why.ends_with(": longer than 512 characters"), "{why}");
+    let parts = |count: usize| alloc::vec![">1"; count].join(" ").parse::<Constraint>();
+    assert!(parts(32).is_ok());
+    assert!(parts(33).unwrap_err().to_string().ends_with(": more than 32 comparisons"));
+    let names = |text: &str| text.parse::<Constraint>().unwrap().names_prereleases();
+    assert!(names(">=1.2.3-0") && names("1.x || 2.0.0-rc.1") && !names("^1.2"));
+}

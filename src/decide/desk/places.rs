@@ -129,7 +129,7 @@ impl Spread {
         for version in versions {
             spread.read += 1;
             spread.lowest = spread.lowest.filter(|lowest| lowest <= version).or_else(|| Some(version.clone()));
-            spread.highest = spread.highest.filter(|highest| highest > version).or_else(|| Some(version.clone()));
+            spread.highest = spread.highest.max(Some(version.clone()));
         }
         Self { places: spread.read, ..spread }
     }
@@ -137,7 +137,7 @@ impl Spread {
     /// Whether there are places and all of them hold this version.
     pub(crate) fn is(&self, version: &Version) -> bool {
         let ends = [&self.lowest, &self.highest];
-        self.places > 0 && self.read == self.places && ends.iter().all(|end| end.as_ref() == Some(version))
+        self.read == self.places && ends.iter().all(|end| end.as_ref() == Some(version))
     }
 }
 
@@ -189,5 +189,48 @@ impl Base {
             Self::Unread(_) | Self::Empty => None,
             Self::Uniform(version) | Self::Mixed { lowest: version, .. } => Some(version),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::*;
+
+    #[test]
+    fn a_spread_has_its_ends() {
+        let of = |texts: &[&str]| Spread::of(texts.iter().map(|text| version(text)).collect::<Vec<_>>().iter());
+        let ends = |texts: &[&str]| {
+            let spread = of(texts);
+            (spread.lowest.unwrap(), spread.highest.unwrap(), spread.read)
+        };
+        for order in [["1.0.0", "1.1.0", "1.2.0"], ["1.2.0", "1.0.0", "1.1.0"], ["1.1.0", "1.2.0", "1.0.0"]] {
+            assert_eq!(ends(&order), (version("1.0.0"), version("1.2.0"), 3));
+        }
+        assert!(of(&["1.1.0", "1.1.0"]).is(&version("1.1.0")));
+        assert!(!of(&["1.1.0", "1.0.0"]).is(&version("1.1.0")));
+        assert!(!of(&[]).is(&version("1.1.0")), "no place holds nothing");
+        let unread = Spread { places: 2, ..of(&["1.1.0"]) };
+        assert!(!unread.is(&version("1.1.0")), "nobody knows what the other one holds");
+    }
+
+    /// bronze-1 has a place of its own, and bronze-2 has none.
+    #[test]
+    fn who_has_no_place_holds_nothing() {
+        let mut world = ready();
+        join(&mut world, "bronze-2", alloc::vec![healthy("1.0.0")]);
+        let (bronze, mut places) = place("bronze", "1.0.0");
+        places[0].cluster = Some("bronze-1".into());
+        facts(&mut world).base = Read::Known([place("qa", "1.1.0"), (bronze, places)].into());
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let spread = |names: &[&str]| {
+            let names: Vec<ClusterName> = names.iter().map(|name| (*name).into()).collect();
+            desk.spread(&"bronze".into(), &names).places
+        };
+        assert_eq!([spread(&["bronze-1"]), spread(&["bronze-2"]), spread(&[])], [1, 0, 0]);
+        assert_eq!(spread(&["bronze-1", "bronze-2"]), 1);
     }
 }

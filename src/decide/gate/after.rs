@@ -147,6 +147,11 @@ mod tests {
         }
     }
 
+    fn follows(world: &mut Snapshot) {
+        let named = |plugin: &&mut PluginPolicy| plugin.name.as_str() == "crds";
+        world.policy.plugins.iter_mut().filter(named).for_each(|policy| policy.tiers[0].follows = true);
+    }
+
     fn asks(world: &mut Snapshot, version: &str) {
         world.policy.plugins[0].after[0].version = version.parse().ok();
     }
@@ -176,7 +181,7 @@ mod tests {
         type Case = (&'static str, fn(&mut Snapshot), &'static [&'static str], &'static str);
         let both = &["app", "crds"][..];
         let first = "crds goes first and has not finished on qa";
-        let cases: [Case; 18] = [
+        let cases: [Case; 20] = [
             ("the other opens in the same plan", |_| {}, &["crds"], first),
             ("nobody goes first", |w| w.policy.plugins[0].after.clear(), both, ""),
             ("the other has nothing new", nothing_new, &["app"], ""),
@@ -328,6 +333,30 @@ mod tests {
                 },
                 &["dns", "app"],
                 "",
+            ),
+            (
+                "it follows releases by itself, and its clusters run enough",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.2");
+                    follows(w);
+                    let page = w.ledger.plugins.get_mut(&"crds".into()).unwrap();
+                    page.tiers.clear();
+                    crds(w).readings.insert("qa-1".into(), vec![healthy("1.2.0")]);
+                },
+                &["app"],
+                "",
+            ),
+            (
+                "it follows releases by itself, and its clusters run too little",
+                |w| {
+                    nothing_new(w);
+                    asks(w, ">=1.2");
+                    follows(w);
+                    crds(w).base = Read::Known([place("qa", "1.2.0")].into());
+                },
+                &[],
+                "crds goes first and runs 1.1.0 on qa; asked for is `>=1.2`",
             ),
             (
                 "something is asked for and it is not installed",

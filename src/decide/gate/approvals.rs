@@ -154,6 +154,7 @@ mod tests {
     use crate::plan::Verdict;
     use crate::snapshot::Snapshot;
     use crate::testing::*;
+    use alloc::vec;
     use jiff::SignedDuration;
 
     fn review(world: &mut Snapshot, change: impl FnOnce(&mut Review)) {
@@ -228,6 +229,27 @@ mod tests {
                     |w| edit(w, |pull| pull.owned = Read::Unread("503".into())),
                     Verdict::Unknown,
                     "the code owners could not be read",
+                ),
+                (
+                    "no owner's is asked for, and nobody's is there",
+                    |w| {
+                        bronze(w).approvals.code_owners = false;
+                        edit(w, |pull| pull.reviews.clear());
+                    },
+                    WAIT,
+                    "waits for an approval by somebody with write access",
+                ),
+                (
+                    "of one path alone: the owners of the other are named",
+                    |w| {
+                        edit(w, |pull| {
+                            let Read::Known(owned) = &mut pull.owned else { unreachable!() };
+                            let (owners, people) = (vec!["@acme/security".into()], [Person::from("eve")].into());
+                            owned.push(crate::snapshot::OwnedPath { path: "charts/app.yaml".into(), owners, people });
+                        })
+                    },
+                    WAIT,
+                    "waits for an approval by @acme/security",
                 ),
                 ("one of two", |w| bronze(w).approvals.at_least = 2, WAIT, "waits for an approval by @acme/platform"),
                 (

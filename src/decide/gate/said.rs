@@ -306,6 +306,11 @@ mod tests {
         let mut other = moved(Some(6));
         wave(&mut other).shown = Some(Head { commit: "bbbbbbbbbb".into(), at: ago(6) });
         assert_eq!((seen_now(&other), said(&other)), (true, (false, true)));
+        let mut back = moved(Some(6));
+        wave(&mut back).heads.insert(0, Head { commit: "9999999999".into(), at: ago(31) });
+        wave(&mut back).shown = Some(Head { commit: "9999999999".into(), at: ago(6) });
+        edit(&mut back, |pull| pull.head = "9999999999".into());
+        assert_eq!(said(&back), (false, true), "it holds an older commit of ours again");
         // It is said right behind the approvals that it is about.
         let plan = crate::plan(&moved(None), noon());
         let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");

@@ -171,6 +171,16 @@ mod tests {
                     "the policy file is closed for: release day",
                 ),
                 (
+                    "a closed day of which nobody says why",
+                    |w| {
+                        let mut windows = closed();
+                        windows.closed.iter_mut().for_each(|days| days.why.clear());
+                        w.policy.windows = Some(windows);
+                    },
+                    until("2026-11-24T00:00:00Z"),
+                    "the window of the policy file is closed",
+                ),
+                (
                     "no room before it closes",
                     |w| w.policy.windows = Some(Windows { room: SignedDuration::from_hours(4), ..windows(8, 16) }),
                     until("2026-11-24T08:00:00Z"),

@@ -202,4 +202,97 @@ mod tests {
         assert_eq!(waves("here"), [true], "the same climb");
         assert_eq!(waves("new"), [true, false], "one that nobody of the first is in");
     }
+
+    fn page(changes: &[Change]) -> Vec<Wave> {
+        let mut ledger = Ledger::default();
+        for change in changes {
+            let (plugin, tier) = ("app".into(), "qa".into());
+            ledger.apply(&Entry::Wave { plugin, tier, version: version("1.1.0"), change: change.clone() });
+        }
+        ledger.plugins[&"app".into()].tiers[&"qa".into()].clone()
+    }
+
+    fn intent(part: Part, commit: &str, minutes: i64) -> Change {
+        let head = Head { commit: commit.into(), at: ago(minutes) };
+        Change::Intent { from: None, digest: None, part, members: vec!["a".into()], head }
+    }
+
+    fn withdrawn() -> Change {
+        Change::Withdrawn(crate::ledger::Withdrawn { at: ago(5), why: crate::Reason::NotLanded })
+    }
+
+    #[test]
+    fn what_is_written_twice_is_there_once() {
+        use crate::ledger::{Outage, Rebuild};
+        let mut ledger = Ledger::default();
+        let outage = Outage { from: ago(9), to: ago(8) };
+        let rebuilt = Rebuild { cited: "aa".into(), by: "noor".into(), at: ago(3), pull: crate::PullNumber(7) };
+        for _ in 0..2 {
+            ledger.apply(&Entry::Outage(outage));
+            ledger.apply(&Entry::Rebuilt(rebuilt.clone()));
+        }
+        ledger.apply(&Entry::Outage(Outage { from: ago(7), to: ago(6) }));
+        ledger.apply(&Entry::Rebuilt(Rebuild { cited: "bb".into(), ..rebuilt }));
+        assert_eq!((ledger.outages.len(), ledger.rebuilds.len()), (2, 2));
+    }
+
+    /// What was pushed for a shelved wave is still ours; another slice has heads of its own, and who left the
+    /// climb has left all of it.
+    #[test]
+    fn a_shelved_wave_comes_again_with_its_commits() {
+        let heads = |waves: &[Wave]| waves.iter().map(|wave| wave.heads.len()).collect::<Vec<_>>();
+        let whole = Part::default;
+        assert_eq!(heads(&page(&[intent(whole(), "aa", 9), intent(whole(), "bb", 8)])), [2], "written anew");
+        assert_eq!(heads(&page(&[intent(whole(), "aa", 9), withdrawn(), intent(whole(), "bb", 4)])), [2]);
+        let superseded =
+            Change::Superseded(crate::ledger::Superseded { at: ago(5), by: crate::testing::version("1.2.0") });
+        assert_eq!(heads(&page(&[intent(whole(), "aa", 9), superseded, intent(whole(), "bb", 4)])), [2]);
+        let landed = Change::Landed(Landed { at: ago(6), commit: None, by: None });
+        let late = Part { purpose: Purpose::CatchUp, ..whole() };
+        let after = [intent(whole(), "aa", 9), landed.clone(), withdrawn(), intent(late.clone(), "bb", 4)];
+        assert_eq!(heads(&page(&after)), [1, 1], "clusters that catch up have a wave of their own");
+        assert_eq!(heads(&page(&[intent(whole(), "aa", 9), withdrawn(), intent(late, "bb", 4)])), [1, 1]);
+        let partition = vec![vec![ClusterName::from("a")].into(), vec![ClusterName::from("b")].into()];
+        let slice = |slice| Part { slice, partition: partition.clone(), ..whole() };
+        let left = Change::Left { clusters: vec!["b".into()] };
+        let climb = [intent(slice(0), "aa", 9), landed, left.clone(), intent(slice(1), "bb", 4)];
+        let waves = page(&climb);
+        assert_eq!((heads(&waves), waves[1].left.len()), (vec![1, 1], 1), "who has left the climb has left it");
+        let anew = page(&[intent(slice(0), "aa", 9), left, withdrawn(), intent(slice(0), "bb", 4)]);
+        assert_eq!((heads(&anew), anew[0].left.len()), (vec![2], 0), "it begins anew with those who are there");
+    }
+
+    #[test]
+    fn a_deadline_moves_later_and_never_earlier() {
+        let grace = |minutes| Change::Grace(Grace { since: ago(90), deadline: ago(minutes), notices: vec![] });
+        let deadline = |changes: &[Change]| {
+            let mut all = vec![intent(Part::default(), "aa", 9)];
+            all.extend_from_slice(changes);
+            page(&all)[0].grace.as_ref().unwrap().deadline
+        };
+        assert_eq!(deadline(&[grace(5), grace(9)]), ago(5));
+        assert_eq!(deadline(&[grace(9), grace(5)]), ago(5));
+        assert_eq!(deadline(&[grace(9), Change::GraceEnded, grace(20)]), ago(20), "switched off, and on again");
+    }
+
+    #[test]
+    fn a_later_slice_that_was_taken_back_may_come_again() {
+        let comes = |slice: u32, changes: &[Change]| {
+            let partition = vec![vec![ClusterName::from("a")].into(), vec![ClusterName::from("b")].into()];
+            let mut all = vec![intent(Part { slice, partition, ..Part::default() }, "aa", 9)];
+            all.extend_from_slice(changes);
+            page(&all).last().unwrap().may_come_again()
+        };
+        let rejected = Change::Rejected(crate::ledger::Rejected { at: ago(1), by: None, pull: crate::PullNumber(7) });
+        let failed = Change::Failed(crate::ledger::Failed { at: ago(1), why: crate::Reason::NotLanded });
+        let landed = Change::Landed(Landed { at: ago(1), commit: None, by: None });
+        let superseded =
+            Change::Superseded(crate::ledger::Superseded { at: ago(1), by: crate::testing::version("1.2.0") });
+        assert!(comes(1, &[withdrawn()]));
+        assert!(!comes(0, &[withdrawn()]), "the first one begins anew");
+        assert!(!comes(1, &[]), "it was not taken back");
+        for other in [rejected, failed, landed, superseded] {
+            assert!(!comes(1, &[withdrawn(), other.clone()]), "{other:?}");
+        }
+    }
 }

@@ -201,16 +201,16 @@ mod tests {
     }
 
     fn times(members: &Members) -> Vec<Option<i64>> {
-        let of = |member: Member| match member.state {
-            MemberState::Healthy { since } => since.map(|since| noon().duration_since(since).as_mins()),
-            _ => Some(-1),
+        let of = |member: Member| {
+            let MemberState::Healthy { since } = member.state else { return Some(-1) };
+            since.map(|since| noon().duration_since(since).as_mins())
         };
         members.iter().map(of).collect()
     }
 
     #[test]
     fn each_is_healthy_since_its_own_time() {
-        let two = || [since(11), since(12)].concat();
+        let two = || [since(12), since(11)].concat();
         let ill = || vec![Reading { health: Health::Progressing, ..healthy("1.1.0") }];
         let unsaid = || vec![Reading { since: None, ..healthy("1.1.0") }];
         let all = |three: [Vec<Reading>; 3]| {
@@ -224,6 +224,9 @@ mod tests {
         assert_eq!(all([since(21), vec![], since(23)]), [21, -1, 23].map(Some));
         assert_eq!(all([vec![], two(), since(23)]), [-1, 11, 23].map(Some));
         assert_eq!(all([since(21), unsaid(), since(23)]), [Some(21), None, Some(23)]);
+        // A wave lists its clusters in another order than the table of answers.
+        let backwards = [("bronze-1", since(21)), ("bronze-0", since(20)), ("bronze-2", since(22))];
+        assert_eq!(times(&members(&backwards)), [21, 20, 22].map(Some));
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl<'de> Deserializer<'de> for Asks {
 mod tests {
     use super::*;
     use alloc::boxed::Box;
+    use alloc::string::ToString;
 
     #[test]
     fn names_come_from_the_enum() {
@@ -123,5 +124,70 @@ mod tests {
         let reason = Reason::ForceBlocked { by: Box::new(held) };
         let names: Vec<String> = reason.chain().into_iter().map(Reason::name).collect();
         assert_eq!(names, ["forceBlocked", "healthLost", "notLanded"]);
+    }
+
+    /// What people left out is not said with a colon and nothing behind it.
+    #[test]
+    fn what_is_empty_is_not_said() {
+        use alloc::vec;
+        let (by, why) = (crate::Person::from("noor"), String::new());
+        let hour = jiff::SignedDuration::from_hours(1);
+        let at = crate::testing::noon();
+        let version = || crate::testing::version("1.1.0");
+        let trouble = || crate::reason::MemberTrouble {
+            cluster: "a".into(),
+            what: "failed".into(),
+            evidence: String::new(),
+            since: None,
+        };
+        let fact = |words: &str| crate::snapshot::BreakingFact {
+            what: crate::snapshot::Breaking::CommitMarked { words: words.into() },
+            at,
+        };
+        let said = [
+            (Reason::FrozenByCommand { by: by.clone(), why: why.clone() }, "frozen by noor with a command"),
+            (Reason::FrozenByCommand { by: by.clone(), why: "x".into() }, "frozen by noor with a command: x"),
+            (Reason::Held { by: by.clone(), why: why.clone() }, "held by noor"),
+            (Reason::Held { by, why: "x".into() }, "held by noor: x"),
+            (
+                Reason::SoakOverdue { after: hour, members: vec![] },
+                "let through after 1 h although the soak had stood still",
+            ),
+            (
+                Reason::SoakOverdue { after: hour, members: vec![trouble()] },
+                "let through after 1 h without: a is failed",
+            ),
+            (Reason::PastProgressDeadline { deadline: hour, members: vec![] }, "not healthy 1 h after it landed"),
+            (
+                Reason::PastProgressDeadline { deadline: hour, members: vec![trouble()] },
+                "not healthy 1 h after it landed: a is failed",
+            ),
+            (Reason::Expires { version: version(), at, why }, "1.1.0 is to be left by 2026-11-23T12:00:00Z"),
+            (
+                Reason::BreakingUnacknowledged { from: version(), to: version(), facts: vec![] },
+                "1.1.0 to 1.1.0 may break, and nobody has acknowledged the migration notes",
+            ),
+            (
+                Reason::BreakingUnacknowledged { from: version(), to: version(), facts: vec![fact(""), fact("x")] },
+                "1.1.0 to 1.1.0 may break (a commit marks it, a commit marks it: x), and nobody has acknowledged the migration notes",
+            ),
+        ];
+        for (reason, words) in said {
+            assert_eq!(reason.to_string(), words);
+        }
+        let annotated = crate::snapshot::Breaking::Annotated { words: String::new() };
+        let annotated = crate::snapshot::BreakingFact { what: annotated, at };
+        assert_eq!(annotated.to_string(), "its author marked it");
+    }
+
+    #[test]
+    fn who_can_unblock_it_is_named() {
+        let approval = |owners: &[&str]| {
+            let owners = owners.iter().map(ToString::to_string).collect();
+            Reason::NeedsApproval { owners, missing: 1 }.unblock()
+        };
+        assert_eq!(approval(&[]).as_deref(), Some("anybody with write access, by approving"));
+        assert_eq!(approval(&["@acme/platform"]).as_deref(), Some("@acme/platform, by approving"));
+        assert_eq!(Reason::FirstTier.unblock(), None);
     }
 }

@@ -90,3 +90,27 @@ pub(super) fn people(owners: &[String], missing: u32) -> String {
         (false, _) => format!("waits for {missing} approvals, among them {}", list(owners)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_two_units_at_most_and_no_empty_one() {
+        for (seconds, words) in [
+            (-5, "0 s"),
+            (0, "0 s"),
+            (45, "45 s"),
+            (60, "1 min"),
+            (61, "1 min 1 s"),
+            (3_600, "1 h"),
+            (3_661, "1 h 1 min"),
+            (7_500, "2 h 5 min"),
+            (86_400, "1 d"),
+            (90_061, "1 d 1 h"),
+            (86_460, "1 d"),
+        ] {
+            assert_eq!(spell(SignedDuration::from_secs(seconds)), words, "{seconds}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What comes back, when it does not, and what becomes of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
-use crate::ledger::{Announced, Change, Failed, Head, Landed};
+use crate::ledger::{Announced, Change, Failed, Head};
 use crate::model::Hotfix;
 use crate::plan::{Action, Plan, WaveReport};
 use crate::snapshot::{Health, Mergeable, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 mod later;
 mod mixed;
+mod refused;
 
 fn failing() -> Snapshot {
     let mut world = landed(vec![Reading { health: Health::Failed, ..healthy("1.1.0") }]);
@@ -55,7 +56,7 @@ fn what_ran_before_comes_back() {
 #[test]
 fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
     type Case = (&'static str, fn(&mut Snapshot), &'static str);
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         (
             "the source does not list it any more",
             |w| facts(w).releases = Read::Known(vec![release("1.1.0")]),
@@ -79,16 +80,7 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
         ),
         (
             "no digest was pinned",
-            |w| page(w).releases[0].digest = None,
-            "it is not rolled back: the source does not prove that 1.0.0",
-        ),
-        (
-            "nor is there one now",
-            |w| {
-                page(w).releases[0].digest = None;
-                let other = Release { digest: None, ..release("1.0.0") };
-                facts(w).releases = Read::Known(vec![other, release("1.1.0")]);
-            },
+            |w| w.ledger.plugins.get_mut(&"app".into()).unwrap().releases[0].digest = None,
             "it is not rolled back: the source does not prove that 1.0.0",
         ),
         (
@@ -111,14 +103,29 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
         ),
         ("nothing before", |w| last(w).from = None, "it is not rolled back: what ran before it is not known"),
         (
+            "the same before",
+            |w| last(w).from = Some(version("1.1.0")),
+            "it is not rolled back: what ran before it is not known",
+        ),
+        (
             "something newer before",
             |w| last(w).from = Some(version("1.2.0")),
             "it is not rolled back: what ran before it is not known",
         ),
         (
-            "itself before",
-            |w| last(w).from = Some(version("1.1.0")),
-            "it is not rolled back: what ran before it is not known",
+            "no digest was ever known",
+            |w| {
+                let other = Release { digest: None, ..release("1.0.0") };
+                facts(w).releases = Read::Known(vec![other, release("1.1.0")]);
+                let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+                page.releases.iter_mut().for_each(|seen| seen.digest = None);
+            },
+            "it is not rolled back: the source does not prove that 1.0.0",
+        ),
+        (
+            "the source cannot be read",
+            |w| facts(w).releases = Read::Unread("503".into()),
+            "it is not rolled back: the list of releases could not be read",
         ),
         (
             "a rollback itself",
@@ -144,12 +151,9 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
     }
 }
 
-fn page(world: &mut Snapshot) -> &mut crate::ledger::PluginLedger {
-    world.ledger.plugins.get_mut(&"app".into()).expect("app")
-}
-
 fn last(world: &mut Snapshot) -> &mut Wave {
-    page(world).tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave")
+    let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+    page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave")
 }
 
 /// The rollback's pull request is open since five minutes.
@@ -429,19 +433,4 @@ fn what_came_back_finishes_no_tier() {
     let below = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();
     below.part.purpose = Purpose::RollBack { of: version("1.2.0") };
     assert!(!finished(&world));
-}
-
-/// A later release that somebody takes off to what an older rollback had restored has failed all the same.
-#[test]
-fn an_older_rollback_explains_no_later_revert() {
-    let mut world = restored();
-    apply(&mut world, noon());
-    newer_finished_below(&mut world);
-    let landed = Landed { at: ago(1), commit: None, by: None };
-    let found = Change::Found { members: vec!["bronze-1".into()], digest: None, landed };
-    let (plugin, tier) = ("app".into(), "bronze".into());
-    world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.2.0"), change: found });
-    apply(&mut world, noon());
-    let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.2.0")).cloned().expect("1.2.0");
-    assert_eq!(wave.failed.expect("failed").why, Reason::Reverted { version: version("1.2.0") });
 }

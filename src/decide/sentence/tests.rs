@@ -248,3 +248,36 @@ fn a_later_soak_replaces_an_earlier_one_of_the_same_wave_only() {
     assert!(!replaces(&soak(2), &wave(Change::Finished(at))));
     assert!(!replaces(&wave(Change::Finished(at)), &wave(Change::Finished(at))));
 }
+
+/// A title has room for one line: what matters most comes first.
+#[test]
+fn what_a_person_or_force_did_weighs_most() {
+    let at: Timestamp = "2026-11-21T09:12:00Z".parse().unwrap();
+    let forced = ForceEvidence {
+        deadline: Some(at),
+        said: None,
+        notices: vec![crate::snapshot::SentNotice { before: SignedDuration::from_hours(1), at }],
+        held: vec![],
+        waived: "1 approval".to_string(),
+        policy: commit(),
+    };
+    let merging = |forced| wave(Change::Merging(Merging { head: commit(), at, forced }));
+    let landed = wave(Change::Landed(Landed { at, commit: None, by: None }));
+    let finished = wave(Change::Finished(at));
+    let order = [wave(Change::Converged(at)), merging(None), landed, finished, merging(Some(forced.clone()))];
+    assert!(order.is_sorted_by(|one, other| weight(one) < weight(other)), "{:?}", order.each_ref().map(weight));
+    assert!(evidence(&forced).contains("passed, 1 notice sent; waived: 1 approval"), "{}", evidence(&forced));
+}
+
+#[test]
+fn which_part_of_a_climb_is_named() {
+    let part = |purpose: Purpose, slice: u32, slices: usize| {
+        let partition = (0..slices).map(|_| vec!["eu-1".into()].into()).collect();
+        portion(&Part { purpose, slice, partition, ..Part::default() })
+    };
+    assert_eq!(part(Purpose::Promotion, 0, 0), "");
+    assert_eq!(part(Purpose::Promotion, 0, 1), "");
+    assert_eq!(part(Purpose::Promotion, 1, 3), "slice 2 of 3 ");
+    assert_eq!(part(Purpose::CatchUp, 0, 0), "for clusters that catch up ");
+    assert_eq!(part(Purpose::Early, 0, 0), "for clusters ahead of their tier ");
+}

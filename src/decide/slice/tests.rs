@@ -178,6 +178,7 @@ fn a_later_slice_merges_only_while_the_earlier_ones_are_healthy() {
     let second = opened(&crate::plan(&world, noon())).unwrap();
     propose(&mut world, &second, 22, 15);
     assert!(merges(&crate::plan(&world, noon())));
+    assert_eq!(changes(&crate::plan(&world, noon())), [""; 0], "nothing has to go on that did not stand still");
     let sick = |health, since| vec![Reading { health, since: Some(ago(since)), ..healthy("1.1.0") }];
     facts(&mut world).readings.insert("bronze-1".into(), sick(Health::Progressing, 1));
     let plan = crate::plan(&world, noon());
@@ -266,58 +267,22 @@ fn the_soak_of_a_slice_is_none_of_the_whole() {
     }
     let whole = soaked(&world).unwrap();
     assert_eq!((whole.healthy_for, whole.paused, whole.begun), (SignedDuration::ZERO, false, Some(later)));
-}
-
-#[test]
-fn whose_approval_a_later_slice_rests_on() {
-    let verdict = |change: fn(&mut Snapshot)| {
-        let mut world = one_of_three();
-        remember(&mut world, Change::Converged(ago(20)));
-        let second = opened(&crate::plan(&world, noon())).unwrap();
-        propose(&mut world, &second, 22, 15);
-        edit_last(&mut world, |pull| {
-            pull.reviews.clear();
-            pull.review_decision = ReviewDecision::NotRequired;
-        });
-        change(&mut world);
-        let plan = crate::plan(&world, noon());
-        let wants = |review: ReviewDecision| if review == ReviewDecision::Required { Bypass } else { Ordinary };
-        for action in &plan.actions {
-            let Action::Merge { via, .. } = action else { continue };
-            let last = facts(&mut world).pulls.known().and_then(|pulls| pulls.last()).map(|pull| pull.review_decision);
-            assert_eq!(Some(*via), last.map(wants));
+    let look = |world: &mut Snapshot, minutes: i64| {
+        let at = noon() + SignedDuration::from_mins(minutes);
+        for name in CLUSTERS {
+            let reading = Reading { observed_at: at, since: None, ..healthy("1.1.0") };
+            facts(world).readings.insert(name.into(), vec![reading]);
         }
-        (says(&world, Gate::Approvals).verdict, merges(&plan))
+        for record in crate::plan(world, at).entries {
+            world.ledger.apply(&record.entry);
+        }
+        soaked(world).unwrap()
     };
-    let required: fn(&mut Snapshot) = |w| edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
-    assert_eq!(verdict(|_| {}), (Verdict::Pass, true));
-    assert_eq!(verdict(|w| bronze(w).approvals.each = Each::Slice), (WAIT, false));
-    assert_eq!(verdict(|w| edit(w, |pull| pull.reviews.clear())), (WAIT, false), "the first had none");
-    assert_eq!(verdict(|w| edit(w, |pull| pull.reviews[0].may_write = Read::Known(false))), (WAIT, false));
-    assert_eq!(verdict(required), (Verdict::Pass, true), "the bypassing App merges");
-    let objection: fn(&mut Snapshot) = |w| {
-        let verdict = crate::snapshot::ReviewVerdict::ChangesRequested;
-        edit(w, |pull| pull.reviews.push(crate::snapshot::Review { verdict, ..approval("noor") }));
-    };
-    assert_eq!(verdict(objection), (WAIT, false), "somebody objects to the first since");
-    let by_hand: fn(&mut Snapshot) = |w| {
-        edit(w, |pull| pull.state = PullState::Closed { at: ago(30), by: Some(BOT.into()) });
-    };
-    assert_eq!(verdict(by_hand), (WAIT, false), "the first came by hand, and its pull request was closed");
-    assert_eq!(
-        verdict(|w| {
-            edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
-            w.hub.bypass = false;
-        }),
-        (WAIT, false),
-        "without it the hub would refuse"
-    );
-    let elsewhere: fn(&mut Snapshot) = |w| {
-        let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
-        let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
-        waves.iter_mut().filter(|wave| wave.part.slice == 1).for_each(|wave| wave.from = Some(version("0.9.0")));
-    };
-    assert_eq!(verdict(elsewhere), (WAIT, false), "another step");
+    assert_eq!(look(&mut world, 7).healthy_for, SignedDuration::from_mins(3));
+    // Somebody takes the last one back to what it had: what all of them were healthy for is gone.
+    holds(&mut world, "bronze-3", "1.0.0");
+    let again = look(&mut world, 9);
+    assert_eq!((again.healthy_for, again.paused, again.begun), (SignedDuration::ZERO, true, None));
 }
 
 #[test]
@@ -332,6 +297,11 @@ fn what_keeps_the_next_slice_back() {
     assert_eq!(opens(|_| {}), second);
     assert_eq!(opens(|w| w.policy.plugins[0].constraint = "~1.0".parse().ok()), None, "not accepted any more");
     assert_eq!(opens(|w| w.policy.limits.open_pulls = Some(0)), None);
+    let ill: fn(&mut Snapshot) = |w| {
+        let reading = Reading { health: Health::Progressing, ..healthy("1.1.0") };
+        facts(w).readings.insert("bronze-1".into(), vec![reading]);
+    };
+    assert_eq!(opens(ill), None, "they were healthy once, and are not now");
     assert_eq!(opens(|w| holds(w, "bronze-1", "1.0.0")), None, "somebody took the first one back");
     assert_eq!(opens(|w| holds(w, "bronze-3", "1.2.0")), None, "somebody put a newer one on another");
     // Who has left is passed over; who was moved by hand needs no pull request.

@@ -7,6 +7,8 @@ use jiff::tz::TimeZone;
 
 use super::*;
 
+mod edges;
+
 fn windows(zone: &str, open: &[(&[u8], u16, u16)]) -> Windows {
     let open = open.iter().map(|(days, from, to)| Range { days: days.to_vec(), from: *from, to: *to }).collect();
     Windows { open, ..Windows::always(TimeZone::get(zone).unwrap()) }
@@ -303,100 +305,69 @@ fn clocks_that_go_back_over_midnight() {
     check(&fires, &[("2006-10-29T03:00:00Z", true, Some("2006-10-29T03:31:00Z"))]);
 }
 
-/// `to` as early as `from`: until the same time of the next day.
+/// What is over says nothing about what comes, and closed days may overlap.
 #[test]
-fn a_range_that_ends_when_it_begins_is_a_day_long() {
+fn closed_days_that_touch_or_overlap_end_with_the_last() {
+    let closed = |days: &[(&str, &str)]| {
+        let days = days.iter().map(|(from, to)| ClosedDays {
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            why: "".into(),
+        });
+        Windows { closed: days.collect(), ..Windows::always(TimeZone::UTC) }
+    };
+    let past = closed(&[("2026-11-01", "2026-11-02")]);
     check(
-        &windows("UTC", &[(&[1], 480, 480)]),
+        &past,
+        &[("2026-11-23T12:00:00Z", true, None), ("2026-11-02T12:00:00Z", false, Some("2026-11-03T00:00:00Z"))],
+    );
+    let two = closed(&[("2026-11-24", "2026-11-26"), ("2026-11-25", "2026-11-28")]);
+    check(
+        &two,
+        &[
+            ("2026-11-23T12:00:00Z", true, Some("2026-11-24T00:00:00Z")),
+            ("2026-11-24T00:00:00Z", false, Some("2026-11-29T00:00:00Z")),
+        ],
+    );
+}
+
+/// Toronto, 1919: on 30 March clocks went from 23:30 to 00:30. The next day began with that.
+#[test]
+fn a_midnight_that_clocks_skip_begins_its_day_when_they_skip_it() {
+    let zone = || TimeZone::get("America/Toronto").unwrap();
+    let (from, to) = ("1919-03-31".parse().unwrap(), "1919-03-31".parse().unwrap());
+    let closed = Windows { closed: vec![ClosedDays { from, to, why: "".into() }], ..Windows::always(zone()) };
+    let noon = "1919-03-30T17:00:00Z";
+    check(&closed, &[(noon, true, Some("1919-03-31T04:30:00Z"))]);
+    // 31 March was a Monday.
+    let open = windows("America/Toronto", &[(&[1], 0, 6 * 60)]);
+    check(&open, &[(noon, false, Some("1919-03-31T04:30:00Z"))]);
+    let both = Windows { closed: closed.closed.clone(), ..windows("America/Toronto", &[(DAILY, 0, 24 * 60)]) };
+    check(&both, &[(noon, true, Some("1919-03-31T04:30:00Z"))]);
+}
+
+#[test]
+fn a_range_that_ends_where_it_begins_lasts_a_day() {
+    let day = windows("UTC", &[(&[1], 8 * 60, 8 * 60)]);
+    check(
+        &day,
         &[
             ("2026-11-23T07:59:00Z", false, Some("2026-11-23T08:00:00Z")),
             ("2026-11-23T08:00:00Z", true, Some("2026-11-24T08:00:00Z")),
+            ("2026-11-24T07:59:00Z", true, Some("2026-11-24T08:00:00Z")),
             ("2026-11-24T08:00:00Z", false, Some("2026-11-30T08:00:00Z")),
         ],
     );
 }
 
-fn closed(windows: &mut Windows, from: &str, to: &str) {
-    let (from, to) = (from.parse().unwrap(), to.parse().unwrap());
-    windows.closed.push(ClosedDays { from, to, why: alloc::string::String::new() });
-}
-
 #[test]
-fn closed_days_that_are_over_or_far_away_close_nothing() {
-    let mut windows = windows("UTC", &[]);
-    closed(&mut windows, "2026-12-20", "2027-01-04");
-    closed(&mut windows, "2031-12-20", "2032-01-04");
-    check(
-        &windows,
-        &[
-            ("2026-12-19T12:00:00Z", true, Some("2026-12-20T00:00:00Z")),
-            ("2027-01-05T00:00:00Z", true, None),
-            ("2027-06-01T12:00:00Z", true, None),
-        ],
-    );
-    windows.room = SignedDuration::from_hours(1);
-    assert!(windows.open_at(at("2026-12-19T22:59:59Z")) && !windows.open_at(at("2026-12-19T23:00:00Z")));
-}
-
-/// A cron window that is open when the closed days end opens with their end.
-#[test]
-fn closed_days_end_within_a_cron_window() {
-    let mut windows = cron("UTC", "0 20 * * *", 480);
-    closed(&mut windows, "2026-11-24", "2026-11-25");
-    check(
-        &windows,
-        &[
-            ("2026-11-23T20:00:00Z", true, Some("2026-11-24T00:00:00Z")),
-            ("2026-11-24T01:00:00Z", false, Some("2026-11-26T00:00:00Z")),
-            ("2026-11-26T00:00:00Z", true, Some("2026-11-26T04:00:00Z")),
-        ],
-    );
-}
-
-/// The first minute after a closed day is over before clocks go back into that day.
-#[test]
-fn a_closed_day_comes_back_with_the_clocks() {
-    // St. John's: 2006-10-29 00:01 became 2006-10-28 23:01, at 02:31 UTC.
-    let mut windows = windows("America/St_Johns", &[]);
-    closed(&mut windows, "2006-10-28", "2006-10-28");
-    check(
-        &windows,
-        &[
-            ("2006-10-28T12:00:00Z", false, Some("2006-10-29T02:30:00Z")),
-            ("2006-10-29T02:30:30Z", true, Some("2006-10-29T02:31:00Z")),
-            ("2006-10-29T02:31:00Z", false, Some("2006-10-29T03:30:00Z")),
-        ],
-    );
-}
-
-/// Alaska came over the date line: the afternoon of 19 October 1867 became that of the 18th.
-#[test]
-fn a_day_that_comes_twice_opens_twice() {
-    let windows = windows("America/Juneau", &[(DAILY, 600, 660)]);
-    let mut from = at("1867-10-17T02:00:00Z");
-    let opens: Vec<_> = (0..3)
-        .map(|_| {
-            let opens = windows.next_open(from).unwrap();
-            from = windows.closes(opens).unwrap();
-            assert_eq!(from.duration_since(opens), SignedDuration::from_hours(1));
-            windows.zone.to_datetime(opens)
-        })
-        .collect();
-    let ten = |day: i8| jiff::civil::date(1867, 10, day).at(10, 0, 0, 0);
-    assert_eq!(opens, [ten(18), ten(19), ten(19)]);
-}
-
-/// `limit` is the last instant that is asked about.
-#[test]
-fn a_firing_at_the_limit_counts() {
-    let daily = cron("UTC", "0 8 * * *", 60).cron.remove(0);
+fn a_firing_counts_up_to_the_limit_and_after_the_instant() {
+    let daily = Cron { cron: "0 8 * * *".parse().unwrap(), lasts: SignedDuration::from_hours(2) };
     let next = |from: &str, limit: &str| daily.next_change(&TimeZone::UTC, at(from), at(limit));
-    let eight = at("2026-11-23T08:00:00Z");
-    assert_eq!(next("2026-11-23T07:00:00Z", "2026-11-23T08:00:00Z"), Some(eight));
-    assert_eq!(next("2026-11-23T07:00:00Z", "2026-11-23T07:59:59Z"), None);
-    // A window without any length is never open, and its firing is no change of the instant it is at.
-    let none = Cron { lasts: SignedDuration::ZERO, ..daily.clone() };
-    assert!(!none.covers(&TimeZone::UTC, eight));
-    let after = none.next_change(&TimeZone::UTC, eight, at("2026-11-30T00:00:00Z"));
-    assert_eq!(after, Some(at("2026-11-24T08:00:00Z")));
+    let eight = at("2026-11-24T08:00:00Z");
+    assert_eq!(next("2026-11-23T12:00:00Z", "2026-11-24T08:00:00Z"), Some(eight));
+    assert_eq!(next("2026-11-23T12:00:00Z", "2026-11-24T07:59:59Z"), None);
+    assert_eq!(next("2026-11-24T08:00:00Z", "2026-11-25T12:00:00Z"), Some(at("2026-11-24T10:00:00Z")));
+    // Windows that are as far apart as they are long touch; the one that is open ends with the last.
+    assert_eq!(next("2026-11-24T10:00:00Z", "2026-11-25T12:00:00Z"), Some(at("2026-11-25T08:00:00Z")));
 }

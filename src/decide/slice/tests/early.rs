@@ -87,7 +87,17 @@ fn who_is_ahead_gets_what_has_finished_the_first_tier() {
     facts(&mut same).releases =
         Read::Known(vec![release("1.0.0"), release("1.1.0"), crate::snapshot::Release { digest, ..release("1.2.0") }]);
     assert_eq!(opened(&crate::plan(&same, noon())), None);
+    // It runs there already, and the source names no digests.
+    let mut unnamed = ahead();
+    holds(&mut unnamed, "bronze-2", "1.2.0");
+    let page = unnamed.ledger.plugins.get_mut(&"app".into()).unwrap();
+    page.releases.iter_mut().for_each(|seen| seen.digest = None);
+    let plain = |text: &&str| crate::snapshot::Release { digest: None, ..release(text) };
+    facts(&mut unnamed).releases = Read::Known(["1.0.0", "1.1.0", "1.2.0"].iter().map(plain).collect());
+    assert_eq!(opened(&crate::plan(&unnamed, noon())), None);
     // Two cases that differ in the key alone: without it, and past its end, nothing.
+    bronzes(&mut world).early[0].until = Some(noon() + SignedDuration::from_secs(1));
+    assert!(opened(&crate::plan(&world, noon())).is_some());
     bronzes(&mut world).early[0].until = Some(noon());
     assert_eq!(opened(&crate::plan(&world, noon())), None);
     let mut world = ahead();
@@ -268,11 +278,10 @@ fn the_gates_hold_for_who_is_ahead() {
         let mut world = world.clone();
         edit(&mut world, change);
         let plan = crate::plan(&world, noon());
-        let moved = plan.actions.iter().find_map(|action| match action {
+        plan.actions.iter().find_map(|action| match action {
             Action::Update { proposal, .. } => Some((names(proposal).len(), proposal.part.purpose.clone())),
             _ => None,
-        });
-        moved
+        })
     };
     assert_eq!(moves(|_| {}), Some((2, Purpose::Promotion)));
     assert_eq!(moves(|pull| pull.draft = true), None);
@@ -285,6 +294,17 @@ fn the_gates_hold_for_who_is_ahead() {
         pull.notices.push(crate::snapshot::SentNotice { before: SignedDuration::from_hours(1), at: ago(1) });
     };
     assert_eq!(moves(told), None);
+}
+
+/// Everybody has it already, one because it was ahead and the others by somebody's hand.
+#[test]
+fn what_everybody_has_is_nobodys_turn() {
+    let mut world = ahead_landed();
+    finish_staging(&mut world);
+    bronzes(&mut world).early.clear();
+    assert!(opened(&crate::plan(&world, noon())).is_some(), "the others are behind");
+    CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.2.0"));
+    assert_eq!(opened(&crate::plan(&world, noon())), None);
 }
 
 /// Who was ahead belongs to another tier now: nobody waits for what it ran here.

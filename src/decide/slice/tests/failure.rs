@@ -113,3 +113,37 @@ fn a_cluster_that_is_taken_back_fails_a_climb_whose_next_slice_was_withdrawn() {
     world.clusters = clusters;
     assert!(!changes(&crate::plan(&world, noon())).iter().any(|said| said.ends_with("failed")));
 }
+
+/// How many failures are tolerated is fixed when the first slice opens.
+#[test]
+fn an_edit_of_what_is_tolerated_changes_no_climb_that_has_begun() {
+    let fails = |then: u32, now: u32| {
+        let mut world = world();
+        bronze(&mut world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(2) };
+        bronze(&mut world).health.max_failures = then;
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        land(&mut world, 21, &["bronze-1", "bronze-2"], 30);
+        says_health(&mut world, Health::Failed);
+        bronze(&mut world).health.max_failures = now;
+        matches!(state(&crate::plan(&world, noon())), WaveState::Failed { .. })
+    };
+    assert_eq!([fails(0, 0), fails(0, 1), fails(1, 1), fails(1, 0)], [true, true, false, false]);
+}
+
+/// Slices that came from different versions have no one version to go back to.
+#[test]
+fn slices_from_different_versions_have_no_way_back() {
+    let back = |first_from: &str| {
+        let mut world = second_is_open(BACK, false);
+        land(&mut world, 22, &["bronze-2"], 4);
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
+        waves.iter_mut().filter(|wave| wave.part.slice == 0 && wave.version == version("1.1.0")).for_each(|wave| {
+            wave.from = Some(version(first_from));
+        });
+        says_health(&mut world, Health::Failed);
+        opened(&crate::plan(&world, noon())).map(|back| back.to.to_string())
+    };
+    assert_eq!((back("1.0.0").as_deref(), back("0.9.0")), (Some("1.0.0"), None));
+}

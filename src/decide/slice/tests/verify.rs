@@ -241,3 +241,65 @@ fn pauses_around_a_workflow_come_one_after_the_other() {
     let later = noon() + SignedDuration::from_mins(5);
     assert!(opened(&crate::plan(&world, later)).is_some());
 }
+
+/// The success of one workflow is none of the next, nor one from before the slice landed.
+#[test]
+fn each_workflow_has_to_succeed_itself() {
+    let two = |minutes: i64| {
+        let mut world = super::world();
+        let verify = |file: &str| Step::Verify { workflow: file.to_string(), timeout: SignedDuration::from_mins(30) };
+        bronze(&mut world).strategy =
+            Strategy::Canary { steps: vec![Step::SetWeight(10), verify("smoke.yml"), verify("load.yml")] };
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        land(&mut world, 21, &["bronze-1"], 40);
+        remember(&mut world, Change::Converged(ago(35)));
+        let passed = Some(ago(minutes));
+        let intent = Verification { id: ID.to_string(), slice: 1, step: 0, at: ago(minutes), passed };
+        remember(&mut world, Change::Dispatching(intent));
+        what_follows(&world).0
+    };
+    assert_eq!(two(20), "dispatches app-bronze-1.1.0-21-1.1.1 for bronze-1");
+    assert_eq!(two(40), "dispatches app-bronze-1.1.0-21-1.1.1 for bronze-1", "in that very instant");
+    assert_eq!(two(41), format!("dispatches {ID} for bronze-1"), "it was about what stood there before");
+}
+
+/// The second of three was taken back and its cluster has left: what is to come before the third is verified
+/// after the first, and fails the release where it fails.
+#[test]
+fn what_comes_after_a_slice_that_was_taken_back_is_verified_too() {
+    let fails = |state: CheckState, withdrawn: bool| {
+        let mut world = super::world();
+        let smoke = Step::Verify { workflow: "smoke.yml".to_string(), timeout: SignedDuration::from_mins(30) };
+        bronze(&mut world).strategy =
+            Strategy::Canary { steps: vec![Step::SetWeight(10), Step::SetWeight(60), smoke, Step::SetWeight(100)] };
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        land(&mut world, 21, &["bronze-1"], 40);
+        remember(&mut world, Change::Converged(ago(35)));
+        let second = opened(&crate::plan(&world, noon())).unwrap();
+        assert_eq!((names(&second), second.part.slices()), (vec!["bronze-2".to_string()], 3));
+        propose(&mut world, &second, 22, 30);
+        if state == CheckState::Failure && !withdrawn {
+            let no = crate::ledger::Rejected { at: ago(20), by: None, pull: PullNumber(22) };
+            remember(&mut world, Change::Rejected(no));
+        }
+        if withdrawn {
+            let why = Reason::NotLanded;
+            remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(20), why }));
+            edit_last(&mut world, |pull| pull.state = PullState::Closed { at: ago(20), by: Some(BOT.into()) });
+        }
+        match &mut world.clusters {
+            Read::Known(clusters) => clusters.retain(|cluster| cluster.name.as_str() != "bronze-2"),
+            Read::Unread(_) => unreachable!(),
+        }
+        let id = "app-bronze-1.1.0-21-2.0.1";
+        let intent = Verification { id: id.to_string(), slice: 2, step: 0, at: ago(10), passed: None };
+        remember(&mut world, Change::Dispatching(intent));
+        run(&mut world, id, state);
+        changes(&crate::plan(&world, noon())).iter().any(|change| change.contains("failed"))
+    };
+    assert!(fails(CheckState::Failure, true));
+    assert!(!fails(CheckState::Success, true) && !fails(CheckState::Pending, true));
+    assert!(!fails(CheckState::Failure, false), "a person has said no to it, and nothing comes any more");
+}

@@ -1,4 +1,4 @@
-//! Climbs that cannot go on and give way to a newer release.
+//! Climbs that cannot go on and give way to a newer release, and on whose yes and whose health one goes on.
 
 use super::*;
 
@@ -72,4 +72,136 @@ fn a_later_slice_whose_forerunners_have_left_waits_for_nobody() {
     let finding = health(&world);
     assert!(finding.verdict.lets_through(), "{finding:?}");
     assert_eq!(finding.because.to_string(), "nobody who moved before is left to wait for");
+}
+
+/// The path of a cluster whose turn comes later is nobody's to approve yet; any other path is.
+#[test]
+fn a_slice_needs_the_owners_of_its_own_paths() {
+    let verdict = |path: &str| {
+        let mut world = world();
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        edit_last(&mut world, |pull| {
+            let (owners, people) = (vec!["@acme/security".to_string()], ["eve".into()].into());
+            let path = path.to_string();
+            pull.owned = Read::Known(vec![crate::snapshot::OwnedPath { path, owners, people }]);
+        });
+        says(&world, crate::plan::Gate::Approvals).verdict
+    };
+    assert_eq!(verdict("clusters/bronze/bronze-1/app.yaml"), WAIT);
+    assert_eq!(verdict("clusters/bronze/bronze-2/app.yaml"), Verdict::Pass);
+    assert_eq!(verdict("charts/app.yaml"), WAIT);
+}
+
+/// While slices are still to come nothing soaks, and nothing is said of a soak.
+#[test]
+fn between_slices_nothing_is_said_of_a_soak() {
+    let mut world = one_of_three();
+    world.policy.limits.open_pulls = Some(0);
+    remember(&mut world, Change::Converged(ago(20)));
+    for record in crate::plan(&world, noon()).entries {
+        world.ledger.apply(&record.entry);
+    }
+    let plan = crate::plan(&world, noon());
+    let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert!(matches!(bronze.state, WaveState::Converging { healthy: 1, .. }), "{:?}", bronze.state);
+    let told = |gate| bronze.findings.iter().any(|finding| finding.gate == gate);
+    assert!(told(crate::plan::Gate::Health) && !told(crate::plan::Gate::Soak), "{:?}", bronze.findings);
+    assert!(told(crate::plan::Gate::Limits), "the next one waits for that");
+}
+
+#[test]
+fn whose_approval_a_later_slice_rests_on() {
+    let verdict = |change: fn(&mut Snapshot)| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &second, 22, 15);
+        edit_last(&mut world, |pull| {
+            pull.reviews.clear();
+            pull.review_decision = ReviewDecision::NotRequired;
+        });
+        change(&mut world);
+        let plan = crate::plan(&world, noon());
+        let wants = |review: ReviewDecision| if review == ReviewDecision::Required { Bypass } else { Ordinary };
+        for action in &plan.actions {
+            let Action::Merge { via, .. } = action else { continue };
+            let last = facts(&mut world).pulls.known().and_then(|pulls| pulls.last()).map(|pull| pull.review_decision);
+            assert_eq!(Some(*via), last.map(wants));
+        }
+        (says(&world, Gate::Approvals).verdict, merges(&plan))
+    };
+    let required: fn(&mut Snapshot) = |w| edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
+    assert_eq!(verdict(|_| {}), (Verdict::Pass, true));
+    assert_eq!(verdict(|w| bronze(w).approvals.each = Each::Slice), (WAIT, false));
+    assert_eq!(verdict(|w| edit(w, |pull| pull.reviews.clear())), (WAIT, false), "the first had none");
+    assert_eq!(verdict(|w| edit(w, |pull| pull.reviews[0].may_write = Read::Known(false))), (WAIT, false));
+    assert_eq!(verdict(required), (Verdict::Pass, true), "the bypassing App merges");
+    let objection: fn(&mut Snapshot) = |w| {
+        let verdict = crate::snapshot::ReviewVerdict::ChangesRequested;
+        edit(w, |pull| pull.reviews.push(crate::snapshot::Review { verdict, ..approval("noor") }));
+    };
+    assert_eq!(verdict(objection), (WAIT, false), "somebody objects to the first since");
+    let by_hand: fn(&mut Snapshot) = |w| {
+        edit(w, |pull| pull.state = PullState::Closed { at: ago(30), by: Some(BOT.into()) });
+    };
+    assert_eq!(verdict(by_hand), (WAIT, false), "the first came by hand, and its pull request was closed");
+    assert_eq!(
+        verdict(|w| {
+            edit_last(w, |pull| pull.review_decision = ReviewDecision::Required);
+            w.hub.bypass = false;
+        }),
+        (WAIT, false),
+        "without it the hub would refuse"
+    );
+    let elsewhere: fn(&mut Snapshot) = |w| {
+        let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
+        let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
+        waves.iter_mut().filter(|wave| wave.part.slice == 1).for_each(|wave| wave.from = Some(version("0.9.0")));
+    };
+    assert_eq!(verdict(elsewhere), (WAIT, false), "another step");
+}
+
+/// A tier that has begun to move goes to the end of that release.
+#[test]
+fn no_newer_release_moves_a_later_slice() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).unwrap();
+    propose(&mut world, &second, 22, 15);
+    edit_last(&mut world, |pull| pull.reviews.clear());
+    edit(&mut world, |pull| pull.reviews.clear());
+    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+    let landed = Landed { at: ago(20), commit: None, by: None };
+    let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+    for change in [found, Change::Finished(ago(8))] {
+        crate::conveyor::tests::on_qa(&mut world, "1.2.0", change);
+    }
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("qa", "1.2.0")]);
+    assert_eq!(crate::conveyor::tests::doings(&world), [""; 0]);
+}
+
+/// Somebody takes the first slice off the base branch while the second is open, or was taken back.
+#[test]
+fn what_has_moved_and_is_taken_off_has_failed() {
+    let fails = |change: fn(&mut Snapshot)| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &second, 22, 15);
+        holds(&mut world, "bronze-1", "1.0.0");
+        change(&mut world);
+        changes(&crate::plan(&world, noon())).iter().any(|change| change.contains("failed"))
+    };
+    let withdraw: fn(&mut Snapshot) = |w| {
+        edit_last(w, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+        remember(w, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(5), why: Reason::NotLanded }));
+    };
+    let superseded: fn(&mut Snapshot) = |w| {
+        edit_last(w, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+        remember(w, Change::Superseded(crate::ledger::Superseded { at: ago(5), by: version("1.2.0") }));
+    };
+    assert_eq!([fails(|_| {}), fails(withdraw), fails(superseded)], [true, true, false]);
+    assert!(!fails(|w| holds(w, "bronze-1", "1.1.0")));
 }

@@ -1,0 +1,114 @@
+//! What somebody puts on the base branch, or takes off it, beside the bot.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+use super::*;
+use crate::ledger::{Merging, Part, Purpose};
+use crate::snapshot::{Read, Snapshot};
+use crate::testing::*;
+use crate::{Entry, WaveState};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use jiff::{SignedDuration, Timestamp};
+
+fn notes(world: &Snapshot, now: Timestamp) -> Vec<(String, Change)> {
+    let entries = crate::plan(world, now).entries.into_iter();
+    let of_bronze = entries.filter_map(|record| match record.entry {
+        Entry::Wave { tier, version, change, .. } if tier.as_str() == "bronze" => Some((version.to_string(), change)),
+        _ => None,
+    });
+    of_bronze.collect()
+}
+
+fn waves(world: &mut Snapshot) -> &mut Vec<Wave> {
+    world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap()
+}
+
+fn base(world: &mut Snapshot, text: &str) {
+    facts(world).base = Read::Known([place("qa", "1.1.0"), place("bronze", text)].into());
+}
+
+/// 1.1.0 soaks on bronze, and somebody puts something newer there.
+#[test]
+fn what_is_put_past_a_soaking_release_takes_its_place() {
+    let superseded = |change: fn(&mut Snapshot)| {
+        let mut world = landed(vec![healthy("1.1.0")]);
+        base(&mut world, "1.2.0");
+        change(&mut world);
+        let by = |change: &Change| match change {
+            Change::Superseded(superseded) => Some(superseded.by.to_string()),
+            _ => None,
+        };
+        notes(&world, noon()).iter().find_map(|(version, change)| by(change).filter(|_| version == "1.1.0"))
+    };
+    assert_eq!(superseded(|_| {}).as_deref(), Some("1.2.0"));
+    assert_eq!(superseded(|w| remember(w, Change::Finished(ago(1)))), None, "it had finished");
+    assert_eq!(superseded(|w| base(w, "1.1.0")), None);
+}
+
+/// The hub says since ten minutes that the pull request is merged, and the base branch does not hold it.
+#[test]
+fn what_was_merged_and_is_gone_has_failed() {
+    let fails = |seconds: i64, change: fn(&mut Snapshot)| {
+        let mut world = ready();
+        let merged = ago(10) + SignedDuration::from_secs(seconds);
+        edit(&mut world, |pull| pull.state = PullState::Merged { at: merged, by: BOT.into(), commit: "dd".into() });
+        change(&mut world);
+        let reverted = |change: &Change| match change {
+            Change::Failed(failed) => matches!(failed.why, Reason::Reverted { .. }),
+            _ => false,
+        };
+        notes(&world, noon()).iter().any(|(version, change)| version == "1.1.0" && reverted(change))
+    };
+    assert!(fails(0, |_| {}));
+    assert!(!fails(1, |_| {}), "the list may lag behind");
+    assert!(!fails(0, |w| base(w, "1.1.0")), "it is there");
+    assert!(!fails(0, |w| edit(w, |pull| pull.state = PullState::Open)), "it was never merged");
+    let everybody_left: fn(&mut Snapshot) = |w| {
+        if let Read::Known(clusters) = &mut w.clusters {
+            clusters[1].name = "bronze-9".into();
+        }
+    };
+    assert!(!fails(0, everybody_left), "of whom nothing can be seen there");
+    let unread: fn(&mut Snapshot) = |w| facts(w).base = Read::Unread("503".into());
+    assert!(!fails(0, unread));
+}
+
+/// 1.1.0 had finished; then 1.2.0 came, failed and was taken back past it to 1.0.0.
+#[test]
+fn our_own_way_back_is_nobodys_revert() {
+    let fails = |of: &str, merging: bool| {
+        let mut world = ready();
+        edit(&mut world, |pull| {
+            pull.state = PullState::Merged { at: ago(300), by: BOT.into(), commit: "dd".into() };
+        });
+        let all = waves(&mut world);
+        let newer = &mut all[1];
+        newer.landed = Some(Landed { at: ago(300), commit: None, by: None });
+        newer.finished = Some(ago(200));
+        let merging = merging.then(|| Merging { head: "back".into(), at: ago(6), forced: None });
+        let landed = Some(Landed { at: ago(5), commit: None, by: None });
+        let part = Part { purpose: Purpose::RollBack { of: version(of) }, ..Part::default() };
+        let begun = Wave::begun(version("1.0.0"), newer.members.clone(), ago(9));
+        all.push(Wave { landed, merging, part, ..begun });
+        notes(&world, noon()).iter().any(|(version, change)| version == "1.1.0" && matches!(change, Change::Failed(_)))
+    };
+    assert!(!fails("1.2.0", true));
+    assert!(!fails("1.1.0", true), "it was that of this very release");
+    assert!(fails("1.0.5", true), "it took back something older");
+    assert!(fails("1.2.0", false), "somebody else merged it");
+}
+
+/// Of several places one is still another's: that is no climb of ours that landed.
+#[test]
+fn a_release_lands_when_every_place_holds_it() {
+    let mut world = ready();
+    base(&mut world, "1.1.0");
+    let lands = |world: &Snapshot| notes(world, noon()).iter().any(|(_, change)| matches!(change, Change::Landed(_)));
+    assert!(lands(&world));
+    let Read::Known(places) = &mut facts(&mut world).base else { unreachable!() };
+    places.get_mut(&"bronze".into()).unwrap().extend(place("bronze", "1.0.0").1);
+    assert!(!lands(&world));
+    let state =
+        crate::plan(&world, noon()).waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").unwrap().state;
+    assert!(matches!(state, WaveState::Open { .. }), "{state:?}");
+    assert_eq!(vec![lands(&ready())], [false]);
+}
