@@ -107,4 +107,21 @@ mod tests {
         assert_eq!(alarm, Some(noon() + SignedDuration::from_mins(30)));
         assert_eq!(moved(60).0, ["move bronze to 1.2.0"]);
     }
+
+    /// Above the first tier nothing cools, also where that has no cluster and is passed.
+    #[test]
+    fn it_is_the_first_tiers() {
+        let mut world = world(&[("1.2.0", 10)]);
+        world.policy.plugins[0].tiers[0].empty = crate::model::Empty::Pass;
+        world.policy.plugins[0].tiers.push(tier("bronze"));
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.releases.iter_mut().for_each(|seen| seen.first_seen = ago(10));
+        page.tiers.remove(&"qa".into());
+        page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+        let crate::snapshot::Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+        clusters.retain(|cluster| cluster.name.as_str() != "qa-1");
+        facts(&mut world).pulls = crate::snapshot::Read::Known(Vec::new());
+        facts(&mut world).base = crate::snapshot::Read::Known([place("bronze", "1.0.0")].into());
+        assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
+    }
 }

@@ -318,3 +318,6 @@ fn state(desk: &Desk<'_>, wave: &Wave, tier: &crate::Tier) -> WaveState {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -252,3 +252,19 @@ fn what_is_too_many_goes_after_the_grace_period() {
     };
     assert!(too_many("1.0.0", 1) && !too_many("1.1.0", 1) && !too_many("1.0.0", 2) && too_many("0.9.0", 2));
 }
+
+/// People read on a quiet tier what is deprecated there, also where nothing expires.
+#[test]
+fn what_is_deprecated_is_marked() {
+    let marked = |deprecated: Option<&str>| {
+        let mut world = ready();
+        world.policy.plugins[0].deprecated = deprecated.and_then(|text| text.parse().ok());
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        marks(&desk, &desk.policy.tiers[1]).into_iter().map(|finding| finding.because.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(marked(Some("<1.1")), ["1.0.0 is deprecated (`<1.1`)"]);
+    assert_eq!(marked(Some("<1.0")), [""; 0]);
+    assert_eq!(marked(None), [""; 0]);
+}

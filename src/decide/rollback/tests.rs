@@ -1,7 +1,7 @@
 //! What comes back, when it does not, and what becomes of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
-use crate::ledger::{Announced, Change, Failed, Head, Landed};
+use crate::ledger::{Announced, Change, Failed, Head};
 use crate::model::Hotfix;
 use crate::plan::{Action, Plan, WaveReport};
 use crate::snapshot::{Health, Mergeable, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
@@ -56,7 +56,7 @@ fn what_ran_before_comes_back() {
 #[test]
 fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
     type Case = (&'static str, fn(&mut Snapshot), &'static str);
-    let cases: [Case; 13] = [
+    let cases: [Case; 14] = [
         (
             "the source does not list it any more",
             |w| facts(w).releases = Read::Known(vec![release("1.1.0")]),
@@ -76,6 +76,11 @@ fn it_holds_and_says_why_where_there_is_no_safe_way_back() {
                 let other = Release { digest: None, ..release("1.0.0") };
                 facts(w).releases = Read::Known(vec![other, release("1.1.0")]);
             },
+            "it is not rolled back: the source does not prove that 1.0.0",
+        ),
+        (
+            "no digest was pinned",
+            |w| w.ledger.plugins.get_mut(&"app".into()).unwrap().releases[0].digest = None,
             "it is not rolled back: the source does not prove that 1.0.0",
         ),
         (
@@ -428,19 +433,4 @@ fn what_came_back_finishes_no_tier() {
     let below = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();
     below.part.purpose = Purpose::RollBack { of: version("1.2.0") };
     assert!(!finished(&world));
-}
-
-/// A later release that somebody takes off to what an older rollback had restored has failed all the same.
-#[test]
-fn an_older_rollback_explains_no_later_revert() {
-    let mut world = restored();
-    apply(&mut world, noon());
-    newer_finished_below(&mut world);
-    let landed = Landed { at: ago(1), commit: None, by: None };
-    let found = Change::Found { members: vec!["bronze-1".into()], digest: None, landed };
-    let (plugin, tier) = ("app".into(), "bronze".into());
-    world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.2.0"), change: found });
-    apply(&mut world, noon());
-    let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.2.0")).cloned().expect("1.2.0");
-    assert_eq!(wave.failed.expect("failed").why, Reason::Reverted { version: version("1.2.0") });
 }

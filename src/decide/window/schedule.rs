@@ -271,8 +271,6 @@ mod tests {
             ("0 8 * * FRI-SUN", &[27, 28, 29], &[26, 30]),
             ("0 8 * * 5-7", &[27, 28, 29], &[26, 30]),
             ("0 8 * * SUN-TUE", &[22, 23, 24], &[25, 28]),
-            ("0 8 * * SUN-SUN", &[22, 29], &[23, 28]),
-            ("0 8 * * 0,7", &[22, 29], &[23, 28]),
             ("0 8 * * */2", &[22, 24, 26, 28], &[23, 25, 27]),
             ("0 8 1,15 * *", &[1, 15], &[2, 14]),
             ("0 8 */10 * *", &[1, 11, 21], &[10, 20, 30]),
@@ -325,11 +323,6 @@ mod tests {
             let error = text.parse::<Schedule>().unwrap_err();
             assert!(error.why.starts_with(why) && !error.help.is_empty(), "{text}: {error}");
         }
-        let said = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
-        let write = "lists, ranges and steps of them";
-        let day = "`MO` is no day of the week (write a number from 0 to 7, or a name, `sun` to `sat`; ";
-        assert_eq!(said("0 8 * * MO"), format!("{day}{write})"));
-        assert_eq!(said("60 8 * * *"), format!("`60` is no minute (write a number from 0 to 59; {write})"));
         assert!("0 8 29 2 *".parse::<Schedule>().is_ok() && "0 8 30 2 1".parse::<Schedule>().is_ok());
     }
 
@@ -347,6 +340,7 @@ mod tests {
     fn a_name_that_is_none_is_answered_with_those_that_are() {
         let says = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
         assert!(says("0 8 * foo *").contains("a name, `jan` to `dec`"), "{}", says("0 8 * foo *"));
+        assert!(says("0 8 * foo *").starts_with("`foo` is no month (write a number from 1 to 12"));
         assert!(!says("foo 8 * * *").contains("a name"), "{}", says("foo 8 * * *"));
     }
 }

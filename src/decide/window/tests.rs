@@ -7,6 +7,8 @@ use jiff::tz::TimeZone;
 
 use super::*;
 
+mod edges;
+
 fn windows(zone: &str, open: &[(&[u8], u16, u16)]) -> Windows {
     let open = open.iter().map(|(days, from, to)| Range { days: days.to_vec(), from: *from, to: *to }).collect();
     Windows { open, ..Windows::always(TimeZone::get(zone).unwrap()) }
