@@ -19,7 +19,7 @@ fn what_cannot_be_read_is_not_taken_for_a_no() {
         change(&mut world);
         let plan = crate::plan(&world, noon());
         let held = |finding: &&Finding| matches!(finding.because, Reason::NoRollBack { .. });
-        told(&plan).findings.iter().find(held).map(|finding| finding.verdict.clone())
+        told(&plan).findings.iter().find(held).map(|finding| finding.verdict)
     };
     let unread = |w: &mut Snapshot| facts(w).releases = Read::Unread("503".into());
     assert_eq!(held(unread), Some(Verdict::Unknown));
