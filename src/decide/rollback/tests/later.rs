@@ -1,8 +1,55 @@
-//! What becomes of the versions around a rollback, and which words are about it.
+//! What is said of a rollback while it is open, what becomes of the versions around it, and which words are about it.
 
 use super::*;
+use crate::conveyor::tests::doings;
 use crate::ledger::{Landed, Merging};
+use crate::plan::Verdict;
 use crate::snapshot::{Command, CommandKind};
+
+fn marked(world: &mut Snapshot) {
+    let marked = Release { marked_breaking: true, ..release("1.1.0") };
+    facts(world).releases = Read::Known(vec![release("1.0.0"), marked]);
+}
+
+/// What could not be read is unknown and passes; what is for good is said as such.
+#[test]
+fn what_cannot_be_read_is_not_taken_for_a_no() {
+    let held = |change: fn(&mut Snapshot)| {
+        let mut world = failing();
+        change(&mut world);
+        let plan = crate::plan(&world, noon());
+        let held = |finding: &&Finding| matches!(finding.because, Reason::NoRollBack { .. });
+        told(&plan).findings.iter().find(held).map(|finding| finding.verdict)
+    };
+    let unread = |w: &mut Snapshot| facts(w).releases = Read::Unread("503".into());
+    assert_eq!(held(unread), Some(Verdict::Unknown));
+    assert_eq!(held(marked), Some(WAIT));
+    // Open: the same, and what is for good takes it back, but for a branch that somebody edited.
+    let mut world = open(Merge::Automatic);
+    unread(&mut world);
+    assert_eq!(says(&world, Gate::Release).verdict, Verdict::Unknown);
+    assert_eq!(doings(&world), [""; 0]);
+    let mut world = open(Merge::Automatic);
+    marked(&mut world);
+    assert_eq!(doings(&world), ["close bronze: the way back from 1.1.0 to 1.0.0 crosses a breaking change"]);
+    edit(&mut world, |pull| pull.head = "eeeeeeeeee".into());
+    assert_eq!(doings(&world), [""; 0]);
+    assert_eq!(says(&world, Gate::Release).verdict, Verdict::Fail);
+}
+
+/// gold runs 0.9.0, and 1.0.0 has long finished bronze: the no to bronze's rollback is no no to 1.0.0.
+#[test]
+fn who_closes_it_says_no_to_no_version() {
+    let mut world = open(Merge::Approved);
+    edit(&mut world, |pull| pull.state = PullState::Closed { at: ago(1), by: Some("noor".into()) });
+    world.policy.plugins[0].tiers.push(tier("gold"));
+    let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+    let labels = [("tier".to_string(), "gold".to_string())].into();
+    clusters.push(crate::snapshot::Cluster { name: "gold-1".into(), labels });
+    let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+    base.extend([place("gold", "0.9.0")]);
+    assert_eq!(doings(&world), ["open 1.0.0 on gold"]);
+}
 
 fn begin(world: &mut Snapshot, text: &str, change: Change) {
     world.ledger.apply(&Entry::Wave { plugin: "app".into(), tier: "bronze".into(), version: version(text), change });

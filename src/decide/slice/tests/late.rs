@@ -432,30 +432,3 @@ fn nobody_catches_up_to_what_was_stopped_or_abandoned() {
     assert_eq!(opens(newer), None, "1.2.0 is about to take its place");
     assert_eq!(opens(|w| holds(w, "bronze-3", "1.2.0")), None, "somebody put a newer one on another");
 }
-
-/// What a pinned cluster runs is none of what its tier runs.
-#[test]
-fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
-    let mut world = finished();
-    let match_labels = BTreeMap::from([("name".to_string(), "bronze-2".to_string())]);
-    let select = Selector { match_labels, match_expressions: Vec::new() };
-    world.policy.plugins[0].pins =
-        vec![Pin { select, version: version("1.0.0"), until: None, why: "audit".to_string() }];
-    holds(&mut world, "bronze-2", "1.0.0");
-    // It runs all the same, for whoever counts what does.
-    let shared = &mut crate::desk::Shared::count(&world, noon());
-    let fleet = crate::fleet::Fleet::of(&world);
-    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
-    assert_eq!(desk.base(&"bronze".into()), crate::desk::Base::Uniform(version("1.1.0")));
-    assert_eq!(release::running(&desk, &desk.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
-}
-
-/// One cluster of a finished release is on another version: that is somebody's own doing.
-#[test]
-fn one_cluster_that_somebody_puts_back_fails_nothing_that_has_finished() {
-    let mut world = finished();
-    holds(&mut world, "bronze-2", "1.0.0");
-    assert_eq!(changes(&crate::plan(&world, noon())), [""; 0]);
-    CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.0.0"));
-    assert_eq!(changes(&crate::plan(&world, noon())), ["app 1.1.0 on bronze: failed"], "all of them");
-}

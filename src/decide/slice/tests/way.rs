@@ -1,5 +1,6 @@
 //! Climbs that cannot go on and give way to a newer release, and on whose yes and whose health one goes on.
 
+use super::late::finished;
 use super::*;
 
 /// The source takes a release back while its slices climb: nothing more of it is opened, and a newer one
@@ -204,4 +205,31 @@ fn what_has_moved_and_is_taken_off_has_failed() {
     };
     assert_eq!([fails(|_| {}), fails(withdraw), fails(superseded)], [true, true, false]);
     assert!(!fails(|w| holds(w, "bronze-1", "1.1.0")));
+}
+
+/// What a pinned cluster runs is none of what its tier runs.
+#[test]
+fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
+    let mut world = finished();
+    let match_labels = BTreeMap::from([("name".to_string(), "bronze-2".to_string())]);
+    let select = Selector { match_labels, match_expressions: Vec::new() };
+    world.policy.plugins[0].pins =
+        vec![Pin { select, version: version("1.0.0"), until: None, why: "audit".to_string() }];
+    holds(&mut world, "bronze-2", "1.0.0");
+    // It runs all the same, for whoever counts what does.
+    let shared = &mut crate::desk::Shared::count(&world, noon());
+    let fleet = crate::fleet::Fleet::of(&world);
+    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+    assert_eq!(desk.base(&"bronze".into()), crate::desk::Base::Uniform(version("1.1.0")));
+    assert_eq!(release::running(&desk, &desk.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
+}
+
+/// One cluster of a finished release is on another version: that is somebody's own doing.
+#[test]
+fn one_cluster_that_somebody_puts_back_fails_nothing_that_has_finished() {
+    let mut world = finished();
+    holds(&mut world, "bronze-2", "1.0.0");
+    assert_eq!(changes(&crate::plan(&world, noon())), [""; 0]);
+    CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.0.0"));
+    assert_eq!(changes(&crate::plan(&world, noon())), ["app 1.1.0 on bronze: failed"], "all of them");
 }
