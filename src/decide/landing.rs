@@ -19,7 +19,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
     }
     arrivals(desk, tier);
     if let Base::Uniform(running) = desk.base(&tier.name)
-        && desk.page.wave(&tier.name, &running).is_none()
+        && desk.page.wave(&tier.name, &running).is_none_or(Wave::is_deserted)
     {
         adopt(desk, tier, &running);
     }
@@ -90,7 +90,8 @@ fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
     }
 }
 
-/// A version on the base branch that nobody recorded counts as landed now (house rule 3). From here on it is
+/// A version on the base branch that nobody recorded counts as landed now (house rule 3), and so does one of
+/// which everybody has left before it finished, for those who are there in their place. From here on it is
 /// spelled as its release is: whoever says that it runs may have added metadata, or left out the `v`.
 fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     // Members are fixed now: not while it is open whose some of them are.

@@ -95,13 +95,22 @@ pub(crate) fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
     running
 }
 
-/// A release whose artefact is the one that runs here already. Nothing would change, so that nothing
-/// could prove that it runs: it is passed over.
+/// A release whose artefact is the one that the tier's turn runs already, whatever runs on clusters that are
+/// pinned or ahead. Nothing would change, so that nothing could prove that it runs: it is passed over.
 fn same_content(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
     let digest = pinned(desk, version)?;
-    let running = running(desk, tier);
-    let below = running.iter().max().filter(|highest| *highest < version)?;
-    let same = running.iter().all(|running| pinned(desk, running).as_ref() == Some(&digest));
+    let base = desk.base(&tier.name);
+    let below = base.highest().filter(|highest| *highest < version)?;
+    let is_same = |running: &Version| pinned(desk, running).as_ref() == Some(&digest);
+    let same = match &base {
+        Base::Uniform(running) => is_same(running),
+        Base::Mixed { lowest, highest } => {
+            let places = desk.places(&tier.name);
+            [lowest, highest].into_iter().all(is_same)
+                && places.iter().filter_map(|place| place.version.known()).all(is_same)
+        }
+        Base::Unread(_) | Base::Empty => false,
+    };
     same.then(|| Reason::SameContent { version: version.clone(), running: below.clone() })
 }
 
@@ -263,4 +272,53 @@ pub(crate) fn has_finished(desk: &Desk<'_>, rung: usize, version: &Version) -> b
 /// The digest that was pinned for a version.
 pub(crate) fn pinned(desk: &Desk<'_>, version: &Version) -> Option<Digest> {
     desk.page.seen(version).and_then(|seen| seen.digest.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use crate::model::{Early, Pin};
+    use crate::selector::Selector;
+    use crate::snapshot::{Cluster, Place, Snapshot};
+    use crate::testing::*;
+    use alloc::collections::BTreeMap;
+    use alloc::vec;
+
+    /// 1.1.0 has the content of 1.0.0, which bronze-1 runs; bronze-2 runs 0.9.0, which has another.
+    fn apart(change: fn(&mut Snapshot, Selector)) -> Vec<String> {
+        let mut world = ready();
+        let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+        page.releases.iter_mut().for_each(|seen| seen.digest = Some("sha256:11".into()));
+        let labels: BTreeMap<String, String> =
+            [("tier", "bronze"), ("customer", "acme")].map(|(key, value)| (key.to_string(), value.to_string())).into();
+        let acme = Selector { match_labels: labels.clone(), ..Selector::default() };
+        if let Read::Known(clusters) = &mut world.clusters {
+            clusters.push(Cluster { name: "bronze-2".into(), labels });
+        }
+        let held = |name: &str, text: &str| Place {
+            file: alloc::format!("clusters/{name}.yaml"),
+            cluster: Some(name.into()),
+            version: Read::Known(version(text)),
+            range: None,
+        };
+        let bronze = ("bronze".into(), vec![held("bronze-1", "1.0.0"), held("bronze-2", "0.9.0")]);
+        facts(&mut world).base = Read::Known([place("qa", "1.1.0"), bronze].into());
+        change(&mut world, acme);
+        crate::conveyor::tests::doings(&world)
+    }
+
+    #[test]
+    fn what_runs_beside_a_turn_does_not_make_the_same_content_another() {
+        let back = "close bronze: 1.1.0 is the same artefact as 1.0.0";
+        let stays = apart(|world, select| {
+            let (until, why) = (None, "an audit".to_string());
+            world.policy.plugins[0].pins = vec![Pin { select, version: version("0.9.0"), until, why }];
+        });
+        assert!(stays[0].starts_with(back), "pinned: {stays:?}");
+        let ahead = apart(|world, select| bronze(world).early = vec![Early { select, until: None }]);
+        assert!(ahead[0].starts_with(back), "ahead: {ahead:?}");
+        let of_the_turn = apart(|_, _| {});
+        assert!(!of_the_turn.iter().any(|doing| doing.starts_with(back)), "its turn, too: {of_the_turn:?}");
+    }
 }

@@ -81,7 +81,7 @@ fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
 /// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
 /// newer one on some cluster of the climb, or the tier below has it no more.
 fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
-    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, rung, wave) {
+    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, rung, wave).is_some() {
         return true;
     }
     match release::stopped(desk, rung, &wave.version) {
@@ -92,12 +92,14 @@ fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
     }
 }
 
-/// Whether the tier below, as far as a ledger that was lost once still tells, has never finished a wave's
-/// release, and has finished a newer one: it will not come back for this one.
-fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
-    let Some(below) = rung.checked_sub(1) else { return false };
+/// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
+/// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
+/// was begun has let it pass, and has clusters now.
+fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
+    let below = (0..rung).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
     let finished = release::finished(desk, below);
-    !finished.contains(&wave.version) && finished.iter().any(|newer| *newer > wave.version)
+    let newest = finished.iter().max().filter(|newest| **newest > wave.version)?;
+    (!finished.contains(&wave.version)).then(|| newest.clone())
 }
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.
@@ -270,8 +272,9 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     if let Some(why) = stopped.filter(|why| !(stalls && matches!(why, Reason::ReleaseHeld { .. }))) {
         return Some(why);
     }
-    // Somebody put a newer version on the base branch: merging would take it back.
-    if let Some(by) = ahead(desk, rung, wave) {
+    // Somebody put a newer version on the base branch: merging would take it back. Or the tier below has gone on
+    // without it: it would wait there for ever, approved or not.
+    if let Some(by) = ahead(desk, rung, wave).or_else(|| passed_below(desk, rung, wave)) {
         return Some(Reason::Superseded { by });
     }
     let tier = desk.policy.tiers.get(rung)?;

@@ -192,3 +192,67 @@ pub(crate) struct Taken {
     /// Its page, where another plugin waits for it.
     page: Option<PluginLedger>,
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::PluginPolicy;
+    use crate::ledger::{Change, Landed, Merging};
+    use crate::snapshot::Read;
+    use crate::testing::*;
+    use alloc::vec;
+
+    /// The intent of 1.1.0 is on bronze, and nobody has seen its pull request yet.
+    fn intended(pulls: Vec<Pull>) -> u32 {
+        let mut world = ready();
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().pull = None;
+        facts(&mut world).pulls = Read::Known(pulls);
+        Shared::count(&world, noon()).openings.unfinished
+    }
+
+    #[test]
+    fn what_was_cut_off_keeps_a_place_until_it_is_shown() {
+        let closed = || PullState::Closed { at: ago(1), by: Some(BOT.into()) };
+        assert_eq!(intended(vec![]), 1);
+        assert_eq!(intended(vec![pull()]), 0);
+        assert_eq!(intended(vec![Pull { head: "eeeeeeeeee".into(), ..pull() }]), 0, "somebody pushed to it");
+        assert_eq!(intended(vec![Pull { state: closed(), ..pull() }]), 0, "it was there");
+        assert_eq!(intended(vec![Pull { state: closed(), head: "eeeeeeeeee".into(), ..pull() }]), 1, "another one was");
+        assert_eq!(intended(vec![Pull { tier: "qa".into(), ..pull() }]), 1, "of another tier");
+    }
+
+    /// Two plugins, each with a new release for its first tier.
+    #[test]
+    fn what_one_plugin_opens_the_next_one_counts() {
+        let opens = |limit: u32| {
+            let mut world = ready();
+            world.policy.plugins[0].tiers.truncate(1);
+            facts(&mut world).pulls = Read::Known(vec![]);
+            facts(&mut world).releases = Read::Known(vec![release("1.1.0"), release("1.2.0")]);
+            let dns = PluginPolicy { name: "dns".into(), ..world.policy.plugins[0].clone() };
+            world.policy.plugins.push(dns);
+            world.plugins.insert("dns".into(), world.plugins[&"app".into()].clone());
+            let page = world.ledger.plugins[&PluginName::from("app")].clone();
+            world.ledger.plugins.insert("dns".into(), page);
+            world.policy.limits.open_pulls = Some(limit);
+            crate::plan(&world, noon()).actions.len()
+        };
+        assert_eq!([opens(0), opens(1), opens(2)], [0, 1, 2]);
+    }
+
+    /// What was merged counts for an hour by whichever clock is later.
+    #[test]
+    fn a_merge_counts_for_an_hour() {
+        let counts = |minutes: i64, skew: i64| {
+            let mut world = landed(vec![healthy("1.1.0")]);
+            world.hub.skew = SignedDuration::from_mins(skew);
+            remember(&mut world, Change::Merging(Merging { head: "aa".into(), at: ago(minutes), forced: None }));
+            remember(&mut world, Change::Landed(Landed { at: ago(minutes), commit: None, by: None }));
+            Shared::count(&world, noon()).changed.len()
+        };
+        assert_eq!([counts(59, 0), counts(60, 0)], [1, 0]);
+        assert_eq!([counts(60, 1), counts(60, -1), counts(61, 1)], [1, 1, 0]);
+    }
+}

@@ -78,4 +78,30 @@ mod tests {
             ],
         );
     }
+
+    /// It came here when the tier below let it pass, or a lost ledger forgot that it had finished there.
+    #[test]
+    fn what_the_tier_below_has_gone_on_without_is_closed_though_it_is_approved() {
+        use crate::conveyor::tests::{doings, finished_above};
+        let world = |finished: bool| {
+            let mut world = ready();
+            finished_above(&mut world);
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            let waves = page.tiers.get_mut(&"qa".into()).unwrap();
+            let wave = waves.iter_mut().find(|wave| wave.version == version("1.1.0")).unwrap();
+            wave.finished = wave.finished.filter(|_| finished);
+            world
+        };
+        assert_eq!(doings(&world(true)), ["merge 1.1.0 on bronze"]);
+        assert_eq!(doings(&world(false)), ["close bronze: 1.2.0 takes its place"]);
+        // Of a tier that lets everything pass nothing is known, whatever its source lists at this look.
+        let mut empty = world(false);
+        let Read::Known(clusters) = &mut empty.clusters else { unreachable!() };
+        clusters.retain(|cluster| cluster.name.as_str() != "qa-1");
+        let pending = crate::snapshot::Release { checks: Read::Unread("503".into()), ..release("1.1.0") };
+        empty.policy.plugins[0].tiers[0].empty = crate::model::Empty::Pass;
+        facts(&mut empty).releases = Read::Known(alloc::vec![release("1.0.0"), pending, release("1.2.0")]);
+        let doings = doings(&empty);
+        assert!(!doings.iter().any(|doing| doing.starts_with("close")), "{doings:?}");
+    }
 }

@@ -63,8 +63,9 @@ impl Ledger {
 
 impl PluginLedger {
     /// Writes a change of the newest wave of `version` on `tier`. `Found` and `Intent` begin a wave:
-    /// where none is there, where the bot had taken the present one back or moved it on, and where
-    /// another slice, or the same version for another purpose, is to move.
+    /// where none is there, where the bot had taken the present one back or moved it on, where
+    /// another slice, or the same version for another purpose, is to move, and where everybody has left
+    /// the present one.
     pub fn apply(&mut self, tier: &TierName, version: &Version, change: &Change) {
         let waves = self.tiers.entry(tier.clone()).or_default();
         let present = waves.iter().rposition(|wave| wave.version == *version);
@@ -72,6 +73,12 @@ impl PluginLedger {
             (Change::Found { members, landed: Landed { at, .. }, .. }, None)
             | (Change::Intent { members, head: Head { at, .. }, .. }, None) => {
                 waves.push(Wave::begun(version.clone(), members.as_slice().into(), *at));
+                waves.last_mut()
+            }
+            (Change::Found { members, landed, .. }, Some(index))
+                if waves[index].is_deserted() && !members.is_empty() =>
+            {
+                waves.push(Wave::begun(version.clone(), members.as_slice().into(), landed.at));
                 waves.last_mut()
             }
             (Change::Intent { part, members, head, .. }, Some(index)) if waves[index].begins_anew(part, members) => {

@@ -136,6 +136,14 @@ impl Wave {
         self.part.slice > 0 && self.withdrawn.is_some() && self.landed.is_none() && open
     }
 
+    /// Whether it stands on the base branch, unfinished, and everybody of its climb has left: whoever runs it now
+    /// came with it, and nobody would ever soak.
+    pub(crate) fn is_deserted(&self) -> bool {
+        let stands = self.landed.is_some() && !self.is_over();
+        let climbs = self.part.purpose == Purpose::Promotion && self.finished.is_none() && self.stalled.is_none();
+        climbs && (stands || self.may_come_again()) && self.clusters().is_empty()
+    }
+
     /// Its own clusters, those that have left not among them.
     pub fn own(&self) -> Clusters {
         self.staying(core::slice::from_ref(&self.members))

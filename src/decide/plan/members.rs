@@ -176,7 +176,7 @@ impl<'de> Deserialize<'de> for Members {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::snapshot::{Cluster, Health, Read, Reading};
     use crate::testing::*;
@@ -224,6 +224,13 @@ mod tests {
         assert_eq!(all([since(21), vec![], since(23)]), [21, -1, 23].map(Some));
         assert_eq!(all([vec![], two(), since(23)]), [-1, 11, 23].map(Some));
         assert_eq!(all([since(21), unsaid(), since(23)]), [Some(21), None, Some(23)]);
+        // The first of them may have the first row of the table.
+        let mut world = landed(since(21));
+        join(&mut world, "bronze-2", since(22));
+        join(&mut world, "bronze-3", since(23));
+        let plan = crate::plan(&world, noon());
+        let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+        assert_eq!(times(&bronze.members), [21, 22, 23].map(Some));
         // A wave lists its clusters in another order than the table of answers.
         let backwards = [("bronze-1", since(21)), ("bronze-0", since(20)), ("bronze-2", since(22))];
         assert_eq!(times(&members(&backwards)), [21, 20, 22].map(Some));

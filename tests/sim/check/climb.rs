@@ -172,10 +172,8 @@ impl Watch {
         // What was published again before the bot first saw it has other content for the bot.
         let again = |version: &Version| world.release(&spot.0, version).is_some_and(|release| release.retagged);
         let retagged = again(version) || running.iter().any(again);
-        // Beside a pinned cluster with other content it is not all the same.
-        let pinned = !policy.pins.is_empty();
         let own = digest(version);
-        let same = newer && !retagged && !pinned && own.is_some() && running.iter().all(|there| digest(there) == own);
+        let same = newer && !retagged && own.is_some() && running.iter().all(|there| digest(there) == own);
         let of_author = release.into_iter().flat_map(|release| &release.blocks);
         let start = |there: &Version, from: bool| !from || *there < Version::new(1, 3, 0);
         let annotated = of_author

@@ -159,13 +159,19 @@ impl Watch {
         there.dedup();
         let [running] = there.as_slice() else { return };
         let key = (spot.clone(), running.clone());
+        // Who came in the place of all whom it moved is nobody's climb.
+        let members = kept.members.get(&key).map_or(&[][..], Vec::as_slice);
         let by_bot = world.pulls.iter().any(|pull| {
             let merged = pull.closed.as_ref().is_some_and(|end| end.merged.is_some() && end.by == BOT);
-            pull.spot == *spot && pull.bot_version == *running && merged && world.purpose(pull.number).is_none()
+            let moved = || pull.members.iter().any(|name| members.contains(name));
+            pull.spot == *spot
+                && pull.bot_version == *running
+                && merged
+                && world.purpose(pull.number).is_none()
+                && moved()
         });
         // What a person brought back is nobody's climb.
         let by_bot = by_bot && world.base[spot].iter().any(|place| place.by_bot);
-        let somebody = kept.members.get(&key).is_some_and(|members| !members.is_empty());
         let doubted =
             kept.failed.keys().chain(&kept.doubts).any(|((plugin, _), what)| *plugin == spot.0 && what == running);
         let release = world.release(&spot.0, running).filter(|release| !release.yanked && !release.retagged);
@@ -179,7 +185,7 @@ impl Watch {
                 && pull.bot_version == *running
                 && pull.closed.as_ref().is_some_and(|end| end.merged.is_none())
         });
-        if by_bot && somebody && !doubted && good && !refused && !kept.met.contains_key(&key) {
+        if by_bot && !doubted && good && !refused && !kept.met.contains_key(&key) {
             self.fails(world, format!("P3 opens {} {version} on {}, which {running} occupies", spot.0, spot.1));
         }
     }

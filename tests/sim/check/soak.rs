@@ -158,8 +158,11 @@ impl Watch {
             if let Some(version) = shown_base(world, shown, spot).and_then(uniform) {
                 // Of an empty tier it begins with the first cluster that comes.
                 let selected = selected(world, shown, spot);
-                if !selected.is_empty() {
-                    kept.members.entry((spot.clone(), version)).or_insert(selected);
+                let key = (spot.clone(), version);
+                // So it does, and soaks anew, where everybody has left.
+                if !selected.is_empty() && kept.members.get(&key).is_none_or(Vec::is_empty) {
+                    kept.soaks.remove(&key);
+                    kept.members.insert(key, selected);
                 }
             }
         }
@@ -210,7 +213,7 @@ impl Clock {
             _ if gap <= max_age => gap,
             _ => SignedDuration::ZERO,
         };
-        Self { total: self.total + proven, until: oldest, paused: false, ..self }
+        Self { total: self.total + proven, until: oldest, paused: false }
     }
 }
 

@@ -351,6 +351,34 @@ fn what_was_put_on_one_cluster_of_several_is_watched() {
     assert!(plan.alarm.is_some(), "it soaks");
 }
 
+/// The cluster of a tier was replaced while its release soaked, or left the tier by a mistake and came back: it
+/// soaks there from now on, and finishes.
+#[test]
+fn a_release_that_everybody_has_left_soaks_with_those_in_their_place() {
+    let finishes = |name: &str, how: fn(&mut Snapshot)| {
+        let mut world = crate::testing::landed(vec![healthy("1.1.0")]);
+        bronze(&mut world).soak.min = SignedDuration::ZERO;
+        remember(&mut world, Change::Left { clusters: vec!["bronze-1".into()] });
+        let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+        clusters[1].name = name.into();
+        how(&mut world);
+        facts(&mut world).readings.insert(name.into(), vec![healthy("1.1.0")]);
+        let plan = crate::plan(&world, noon());
+        plan.entries.iter().for_each(|record| world.ledger.apply(&record.entry));
+        let again = crate::plan(&world, noon());
+        assert_eq!(again.entries, [], "{name}");
+        changes(&plan).iter().any(|change| change.ends_with("finished"))
+    };
+    assert!(finishes("bronze-2", |_| {}));
+    assert!(finishes("bronze-1", |_| {}));
+    let failed = |w: &mut Snapshot| {
+        let failed = crate::ledger::Failed { at: ago(1), why: crate::Reason::NotLanded };
+        remember(w, Change::Failed(failed));
+    };
+    assert!(!finishes("bronze-2", failed), "what failed stays so");
+    assert!(!finishes("bronze-2", |w| bronze(w).soak.min = SignedDuration::from_mins(1)), "the soak begins now");
+}
+
 /// What an empty tier's file holds begins with its first cluster, which else nobody would ever soak for.
 #[test]
 fn an_empty_tier_begins_with_its_first_cluster() {
