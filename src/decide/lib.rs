@@ -45,8 +45,6 @@ pub mod snapshot;
 mod soak;
 #[cfg(test)]
 mod testing;
-#[cfg(test)]
-mod text;
 mod tiers;
 pub mod window;
 

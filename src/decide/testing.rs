@@ -4,6 +4,8 @@
 
 extern crate std;
 
+mod text;
+
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec;

@@ -29,7 +29,8 @@ impl File {
     pub fn is_for_tests(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         let words = ["tests.rs", "testing.rs", "fixture.rs", "golden.rs", "hostile.rs", "puppet.rs"];
-        ["/tests/", "/benches/"].iter().any(|folder| self.path.contains(folder)) || words.contains(&name)
+        ["/tests/", "/benches/", "/fixture/", "/testing/"].iter().any(|folder| self.path.contains(folder))
+            || words.contains(&name)
     }
 
     pub fn is_rust(&self) -> bool {
