@@ -22,9 +22,22 @@ const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];
 /// In these zones the clocks change within the worlds.
 const ZONES: [&str; 4] = ["Europe/Berlin", "UTC", "America/New_York", "Asia/Kolkata"];
 
-/// The world of a seed; its troubles last for so many days. Where the ledger is lost, much cannot be demanded
-/// any more; so most worlds keep theirs, and none loses it more than twice.
+/// The world of a seed; its troubles last for so many days. A world has some kinds of trouble and not others, and
+/// seldom loses its ledger (where it is lost, much cannot be demanded any more): what only shows where the rest
+/// is quiet is found as well, and a story of it can be read.
 pub fn draw(seed: u64, days: u64) -> Scenario {
+    let mut scenario = keeps_its_ledger(seed, days);
+    crate::swarm::thin(&mut scenario);
+    scenario
+}
+
+/// Everything may happen in one world: some forty acts of people and as many faults.
+pub fn crowded(seed: u64, days: u64) -> Scenario {
+    keeps_its_ledger(seed, days)
+}
+
+/// None loses its ledger more than twice, most never.
+fn keeps_its_ledger(seed: u64, days: u64) -> Scenario {
     let mut scenario = any(seed, days);
     let mut left = *Rng::fate(seed, &["ledgers lost"]).pick(&[0, 0, 0, 1, 1, 2]);
     scenario.happenings.retain(|(_, happening)| match happening {
@@ -38,7 +51,7 @@ pub fn draw(seed: u64, days: u64) -> Scenario {
     scenario
 }
 
-/// The same with as many losses of the ledger as chance brings.
+/// A crowded world with as many losses of the ledger as chance brings.
 pub fn any(seed: u64, days: u64) -> Scenario {
     let mut rng = Rng::fate(seed, &["scenario"]);
     let start: Timestamp = "2026-02-16T06:00:00Z".parse().unwrap();

@@ -20,6 +20,13 @@ const KINDS: [(&str, &str, &str); 6] = [
     ("cut", include_str!("scenario.rs"), "pub enum Cut {"),
 ];
 
+/// The name of a variant.
+pub fn name_of(what: &impl Debug) -> String {
+    let mut name = Name(String::new());
+    let _ = write!(name, "{what:?}"); // stops after the name
+    name.0
+}
+
 impl Tally {
     pub fn count(&mut self, kind: &'static str, name: &str) {
         let names = self.0.entry(kind).or_default();
@@ -33,9 +40,7 @@ impl Tally {
 
     /// Counts a variant by its name.
     pub fn variant(&mut self, kind: &'static str, what: &impl Debug) {
-        let mut name = Name(String::new());
-        let _ = write!(name, "{what:?}"); // stops after the name
-        self.count(kind, &name.0);
+        self.count(kind, &name_of(what));
     }
 
     /// Counts a reason, and what it rests on.

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use crate::{DAYS, Draw, cores, draw, first_of, planted, run, worlds};
 
-const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J] [--losses-as-drawn 0|1]
-       sim survey [--worlds N] [--seed S] [--days D] [--jobs J] [--losses-as-drawn 0|1]
+const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2]
+       sim survey [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2]
        sim kill-matrix [--worlds N] [--days D] [--jobs J]
 Runs seeded worlds through the planner up to the first failure, lists every failing seed, or looks for each planted bug within N worlds.";
 
@@ -14,13 +14,17 @@ struct Wishes {
     seed: u64,
     days: u64,
     jobs: usize,
-    /// Ledgers are lost as often as chance brings.
-    any: bool,
+    /// How much happens in one world: 0 what people know, 1 all at once, 2 with all losses of the ledger too.
+    crowded: u64,
 }
 
 impl Wishes {
     fn draw(&self) -> Draw {
-        if self.any { draw::any } else { draw::draw }
+        match self.crowded {
+            0 => draw::draw,
+            1 => draw::crowded,
+            _ => draw::any,
+        }
     }
 }
 
@@ -43,14 +47,14 @@ pub fn main() -> ExitCode {
 }
 
 fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
-    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores(), any: false };
+    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores(), crowded: 0 };
     while let Some(word) = words.next() {
         let number: u64 = words.next()?.parse().ok()?;
         match word.as_str() {
             "--worlds" => wishes.worlds = Some(number),
             "--seed" => wishes.seed = number,
             "--days" => wishes.days = number.max(1),
-            "--losses-as-drawn" => wishes.any = number != 0,
+            "--crowded" => wishes.crowded = number,
             "--jobs" => wishes.jobs = (number as usize).max(1),
             _ => return None,
         }

@@ -253,6 +253,39 @@ fn past_its_end_what_is_open_is_taken_back() {
     assert_eq!(closes(Some(noon()), true), None);
 }
 
+/// The tier in between has finished a newer one that failed on the first tier since, and never this one.
+#[test]
+fn what_the_tier_in_between_has_gone_on_without_stays_open_for_who_is_ahead() {
+    let mut world = ahead();
+    facts(&mut world).releases = Read::Known(["1.0.0", "1.2.0", "1.3.0"].map(release).to_vec());
+    let mut write_there = |tier: &str, change: Change| {
+        let (plugin, tier) = ("app".into(), tier.into());
+        world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.3.0"), change });
+    };
+    for (tier, cluster) in [("qa", "qa-1"), ("staging", "staging-1")] {
+        let landed = Landed { at: ago(24), commit: None, by: None };
+        write_there(tier, Change::Found { members: vec![cluster.into()], digest: None, landed });
+        write_there(tier, Change::Finished(ago(20)));
+    }
+    let why = Reason::FailedBy { by: "eve".into(), why: "slow".into() };
+    write_there("qa", Change::Failed(crate::ledger::Failed { at: ago(10), why }));
+    match &mut facts(&mut world).base {
+        Read::Known(base) => base.extend([place("staging", "1.3.0")]),
+        Read::Unread(_) => unreachable!(),
+    }
+    facts(&mut world).readings.insert("staging-1".into(), vec![healthy("1.3.0")]);
+    let early = opened(&crate::plan(&world, noon())).expect("a wave for the one that is ahead");
+    assert_eq!((names(&early), early.to.to_string()), (vec!["bronze-2".to_string()], "1.2.0".to_string()));
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let Proposal { from, digest, part, members, .. } = early;
+    write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
+    let shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
+    facts(&mut world).pulls = Read::Known(vec![Pull { version: Some(version("1.2.0")), ..shown }]);
+    let plan = crate::plan(&world, noon());
+    let closed = |action: &Action| matches!(action, Action::Close { .. });
+    assert!(!plan.actions.iter().any(closed), "{:?}", plan.actions);
+}
+
 /// Its pull request is one like any other: caps and approvals hold for it, the tier's turn does not.
 #[test]
 fn the_gates_hold_for_who_is_ahead() {
