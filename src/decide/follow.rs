@@ -10,7 +10,9 @@ use crate::{ClusterName, PluginName, Version};
 
 /// What the clusters of such a tier run. One that does not say makes it unknown.
 pub(crate) fn base(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier) -> Base {
-    let Some(clusters) = desk.selected(tier) else { return Base::Unread("the inventory was not read".into()) };
+    let Some(clusters) = desk.selected_of(plugin, tier) else {
+        return Base::Unread("the inventory was not read".into());
+    };
     match running(desk, plugin, &clusters) {
         Ok(running) => Base::between(&running),
         Err(why) => Base::Unread(why),
@@ -136,6 +138,45 @@ mod tests {
             assert!(!adopted, "{name}: {:?}", plan.entries);
             assert!(doings(&world).iter().all(|doing| !doing.contains("qa")), "{name}");
         }
+    }
+
+    /// dns goes after app, and keeps qa-2 on its own version; app is on its way there.
+    #[test]
+    fn who_goes_after_it_asks_all_of_its_clusters() {
+        let world = |pins: &str, behind: &str| {
+            let mut world = follows();
+            on_qa(&mut world, "1.2.0", Change::Finished(ago(1)));
+            let labels = [("tier".to_string(), "qa".to_string()), ("name".to_string(), "qa-2".to_string())].into();
+            let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+            clusters.push(crate::snapshot::Cluster { name: "qa-2".into(), labels });
+            facts(&mut world).readings.insert("qa-2".into(), vec![healthy(behind)]);
+            let app = world.policy.plugins[0].clone();
+            let after = vec![crate::model::After { plugin: app.name.clone(), version: ">=1.2".parse().ok() }];
+            let mut dns = crate::PluginPolicy { name: "dns".into(), after, ..app };
+            dns.tiers.truncate(1);
+            dns.tiers[0].follows = false;
+            let own = ["qa-1", "qa-2"].map(|name| {
+                let (_, mut places) = place("qa", "1.0.0");
+                places[0].cluster = Some(name.into());
+                places[0].file = name.to_string();
+                places.remove(0)
+            });
+            let base = Read::Known([("qa".into(), own.into())].into());
+            let looked_at = crate::snapshot::PluginFacts { base, ..facts(&mut world).clone() };
+            world.plugins.insert("dns".into(), looked_at);
+            world.policy.plugins.push(dns);
+            let match_labels = [("name".to_string(), "qa-2".to_string())].into();
+            let select = crate::selector::Selector { match_labels, match_expressions: Vec::new() };
+            let pin = crate::model::Pin { select, version: version("1.0.0"), until: None, why: "an audit".into() };
+            let named = |policy: &&mut crate::PluginPolicy| policy.name.as_str() == pins;
+            world.policy.plugins.iter_mut().filter(named).for_each(|policy| policy.pins = vec![pin.clone()]);
+            let opens = |action: &crate::Action| matches!(action, crate::Action::Open(proposal) if proposal.plugin.as_str() == "dns");
+            crate::plan(&world, noon()).actions.iter().any(opens)
+        };
+        assert!(world("nobody", "1.2.0") && world("dns", "1.2.0"));
+        assert!(!world("nobody", "1.1.0"), "it is under way");
+        assert!(!world("dns", "1.1.0"), "and so it is where dns itself shall not go");
+        assert!(world("app", "1.1.0"), "it stays there");
     }
 
     #[test]

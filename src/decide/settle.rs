@@ -232,8 +232,7 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
 
 /// Before a slice that was taken back comes again, what is to come of the one before it may be verified.
 fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
-    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back().cloned();
-    if let Some(why) = earlier.and_then(|earlier| gate::verify::settle(desk, tier, &earlier)) {
+    if let Some(why) = slice::before(desk, tier, wave).and_then(|earlier| gate::verify::settle(desk, tier, &earlier)) {
         afterwards::fail(desk, tier, wave, why);
     }
 }

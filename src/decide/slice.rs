@@ -54,6 +54,16 @@ pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Por
     )
 }
 
+/// Where a climb stands of which the bot took a slice back: the slice before that one. Who was to move and has
+/// left since is noted with the later one, and comes back as a new one.
+pub(crate) fn before(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Wave> {
+    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+    let moved = earlier.moved();
+    let mut moved = Finder::new(&moved);
+    let left = wave.left.iter().filter(|name| !moved.has(name)).cloned().collect();
+    Some(Wave { left, ..earlier.clone() })
+}
+
 /// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
 /// with those that have moved, and soaks.
 pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {

@@ -57,20 +57,20 @@ fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
     };
     let present = desk.page.present(&tier.name);
     let landed = present.iter().rev().find(holds).filter(|wave| slice::is_there(desk, tier, wave)).copied();
-    landed.or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave)).cloned()
+    landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
 }
 
 /// The slice before one that the bot took back: when what stopped the release is mended, it goes on
 /// where it stood.
-fn taken_back<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
+fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
     let highest = desk.base(&tier.name).highest().cloned()?;
     let wave = desk.page.wave(&tier.name, &highest)?;
     let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
     if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
-        return Some(wave);
+        return Some(wave.clone());
     }
     let shelved = shelved && wave.finished.is_none();
-    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+    let earlier = slice::before(desk, tier, wave)?;
     // Where everybody has left who moved or was to, nobody is waited for.
     if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
         return None;

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Desk, Memo, roster};
+use super::{Desk, Memo};
 use crate::clusters::Finder;
 use crate::model::Tier;
 use crate::snapshot::{Place, Read};
@@ -50,9 +50,7 @@ impl<'a> Desk<'a> {
 
     /// The places of another plugin that may change: those of clusters that it pins are not asked for.
     fn places_elsewhere(&self, plugin: &PluginName, places: &'a [Place]) -> Vec<&'a Place> {
-        let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
-        let pins = policy.map(|policy| roster::pinned(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
-        let ahead = policy.map(|policy| roster::ahead(self.snapshot, self.fleet, policy, self.now)).unwrap_or_default();
+        let (pins, ahead) = self.apart_elsewhere(plugin);
         let apart = |name: &ClusterName| pins.contains_key(name) || ahead.contains(name);
         places.iter().filter(|place| !place.cluster.as_ref().is_some_and(apart)).collect()
     }

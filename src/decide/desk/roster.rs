@@ -13,7 +13,7 @@ use crate::model::{Early, Pin, PluginPolicy, Tier};
 use crate::plan::Pinned;
 use crate::selector::Labels;
 use crate::snapshot::Snapshot;
-use crate::{ClusterName, Clusters};
+use crate::{ClusterName, Clusters, PluginName};
 
 impl<'a> Desk<'a> {
     /// What keeps a cluster on its version: the first pin that selects it and still holds.
@@ -28,6 +28,25 @@ impl<'a> Desk<'a> {
             Some(at) => self.snapshot.clusters.known().and_then(|_| self.selected.get(at)).cloned(),
             None => Some(without(&self.present(tier)?, |name| self.ahead.contains(name))),
         }
+    }
+
+    /// The same of a tier of any plugin: whom that one keeps apart is left out, and not whom this one does.
+    pub(crate) fn selected_of(&self, plugin: &PluginName, tier: &Tier) -> Option<Clusters> {
+        if *plugin == self.policy.name {
+            return self.selected(tier);
+        }
+        self.snapshot.clusters.known()?;
+        let (pins, ahead) = self.apart_elsewhere(plugin);
+        let apart = |name: &ClusterName| pins.contains_key(name) || ahead.contains(name);
+        Some(without(&self.fleet.selected(self.snapshot, &tier.select), apart))
+    }
+
+    /// The clusters that another plugin pins, and those that are ahead of a tier of it.
+    pub(super) fn apart_elsewhere(&self, plugin: &PluginName) -> (Pins<'a>, BTreeSet<ClusterName>) {
+        let policy = self.snapshot.policy.plugins.iter().find(|policy| policy.name == *plugin);
+        let pins = policy.map(|policy| pinned(self.snapshot, self.fleet, policy, self.now));
+        let ahead = policy.map(|policy| ahead(self.snapshot, self.fleet, policy, self.now));
+        (pins.unwrap_or_default(), ahead.unwrap_or_default())
     }
 
     /// The clusters of a tier that are ahead of it now, in the order of their names.

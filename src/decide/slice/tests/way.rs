@@ -233,3 +233,27 @@ fn one_cluster_that_somebody_puts_back_fails_nothing_that_has_finished() {
     CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.0.0"));
     assert_eq!(changes(&crate::plan(&world, noon())), ["app 1.1.0 on bronze: failed"], "all of them");
 }
+
+/// The next slice was taken back while its cluster was pinned, and the pin has ended: who has left a climb comes
+/// after it, as a new one.
+#[test]
+fn who_has_left_a_slice_that_was_taken_back_is_not_moved_by_it() {
+    let next = |left: &[&str]| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &second, 22, 15);
+        edit_last(&mut world, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+        if !left.is_empty() {
+            remember(&mut world, Change::Left { clusters: left.iter().map(|name| (*name).into()).collect() });
+        }
+        let why = Reason::NobodyMoves { tier: "bronze".into() };
+        remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(5), why }));
+        opened(&crate::plan(&world, noon())).map(|next| (names(&next).join(" "), next.part.slice))
+    };
+    assert_eq!(next(&[]), Some(("bronze-2".to_string(), 1)));
+    assert_eq!(next(&["bronze-2"]), Some(("bronze-3".to_string(), 2)));
+    assert_eq!(next(&["bronze-2", "bronze-3"]), None, "it ends with who has moved");
+    // Who had moved, and came back, is looked at all the same.
+    assert_eq!(next(&["bronze-1"]), Some(("bronze-2".to_string(), 1)));
+}
