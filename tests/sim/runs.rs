@@ -33,10 +33,22 @@ enum Fate {
 }
 
 impl Run {
-    /// Whether it verified this release here, after this time.
-    pub fn verifies(&self, spot: &Spot, version: &Version, workflow: &str, since: Timestamp, now: Timestamp) -> bool {
+    /// Whether it verified this release here, after this time; `late`: also when that took it too long.
+    pub fn verifies(
+        &self,
+        spot: &Spot,
+        version: &Version,
+        workflow: &str,
+        (since, now): (Timestamp, Timestamp),
+        late: bool,
+    ) -> bool {
         let same = self.spot == *spot && self.version == *version && self.workflow == workflow;
-        same && self.begun >= since && self.ends <= now && self.fate == Fate::Green
+        let green = match self.fate {
+            Fate::Green => true,
+            Fate::Hangs => late,
+            Fate::Red | Fate::Lost => false,
+        };
+        same && self.begun >= since && self.ends <= now && green
     }
 
     /// Whether it speaks against this release here.

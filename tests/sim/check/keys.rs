@@ -2,7 +2,7 @@
 //! announcements, tiers that follow by themselves.
 
 use decide::ledger::{Purpose, Wait};
-use decide::model::{Empty, Next};
+use decide::model::{Empty, Next, OnFailure};
 use decide::plan::{Action, Proposal};
 use decide::snapshot::{CommandKind, Pull, Read, Snapshot};
 use decide::{ClusterName, PluginName};
@@ -205,7 +205,9 @@ impl Watch {
                 Wait::Pause(None) => asked = true,
                 Wait::Verify(verify) => {
                     let since = since - slack(world);
-                    let did = |run: &Run| run.verifies(spot, version, &verify.workflow, since, world.now);
+                    // Under `stall` what took too long fails nothing: the slice waits until it succeeds.
+                    let late = world.tier(spot).on_failure == OnFailure::Stall;
+                    let did = |run: &Run| run.verifies(spot, version, &verify.workflow, (since, world.now), late);
                     verified &= world.runs.iter().any(did);
                 }
             }
