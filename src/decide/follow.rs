@@ -124,6 +124,20 @@ mod tests {
         assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
     }
 
+    /// Everybody on whom 1.2.0 was proved has left, or went back by itself.
+    #[test]
+    fn no_tier_gets_ahead_of_who_came_in_their_place() {
+        let mut world = follows();
+        let landed = crate::ledger::Landed { at: ago(90), commit: None, by: None };
+        let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
+        for change in [found, Change::Finished(ago(1))] {
+            on_qa(&mut world, "1.2.0", change);
+        }
+        assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
+        qa(&mut world, vec![healthy("1.1.0")]);
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
+    }
+
     #[test]
     fn what_is_not_known_or_not_settled_promotes_nothing() {
         for (name, readings) in [

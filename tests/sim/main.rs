@@ -208,8 +208,9 @@ mod tests {
     const BROKEN_SINCE: [u64; 1] = [704_982];
 
     /// The same, of worlds that people know: clusters that had left a slice which was taken back moved with it again,
-    /// and who goes after a plugin that follows by itself asked only those of its clusters that it does not pin itself.
-    const BROKEN_THIN: [u64; 2] = [1_402_326, 766];
+    /// who goes after a plugin that follows by itself asked only those of its clusters that it does not pin itself, and
+    /// tiers got ahead of who came in the place of all on whom a tier that follows had proved a release.
+    const BROKEN_THIN: [u64; 3] = [1_402_326, 766, 2_000_314];
 
     #[test]
     fn what_was_broken_once_stays_mended() {
