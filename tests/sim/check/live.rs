@@ -172,8 +172,9 @@ impl Watch {
         });
         // What a person brought back is nobody's climb.
         let by_bot = by_bot && world.base[spot].iter().any(|place| place.by_bot);
-        let doubted =
-            kept.failed.keys().chain(&kept.doubts).any(|((plugin, _), what)| *plugin == spot.0 && what == running);
+        // So is what a person took off another tier: it has failed there, and climbs nowhere.
+        let wrong = kept.failed.keys().chain(&kept.doubts).chain(&kept.taken_off);
+        let doubted = wrong.into_iter().any(|((plugin, _), what)| *plugin == spot.0 && what == running);
         let release = world.release(&spot.0, running).filter(|release| !release.yanked && !release.retagged);
         let good = release
             .is_some_and(|release| policy.checks.is_empty() || release.green && release.checked <= world.now)

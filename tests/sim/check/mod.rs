@@ -75,6 +75,8 @@ pub struct Kept {
     failed: BTreeMap<(Spot, Version), Timestamp>,
     /// Releases with whose health something was wrong on a tier at some look, or of which somebody said so.
     doubts: BTreeSet<(Spot, Version)>,
+    /// Releases that people took off a tier altogether.
+    taken_off: BTreeSet<(Spot, Version)>,
     /// Versions that came back to a tier by a rollback.
     backs: BTreeSet<(Spot, Version)>,
     /// What people froze by command.

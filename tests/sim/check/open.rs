@@ -80,7 +80,7 @@ impl Watch {
         let goes_on = proposal.written.is_some()
             || moved.is_some_and(|number| {
                 let known = world.pulls.iter().find(|pull| pull.number == number);
-                known.is_some_and(|pull| pull.bot_version == key.1 && !was_early(world, pull))
+                known.is_some_and(|pull| pull.bot_version == key.1 && !taken_over(world, pull, proposal))
             });
         if !goes_on {
             self.is_published(world, shown, &spot, &key.1);
@@ -197,11 +197,11 @@ fn anew(world: &World, version: &Version, proposal: &Proposal, moved: Option<u64
     written.is_some_and(|commit| commit.version == *version && commit.part == proposal.part)
 }
 
-/// Whether a pull request was for clusters ahead of their tier: where the tier's own turn takes it, also with the
-/// same release (somebody had put an older one back), that begins with everybody who is there.
-fn was_early(world: &World, pull: &crate::pulls::PullRequest) -> bool {
+/// Whether the tier's own turn takes the pull request of clusters ahead of it, be it with the same release (somebody
+/// had put an older one back): it begins with everybody who is there.
+fn taken_over(world: &World, pull: &crate::pulls::PullRequest, proposal: &Proposal) -> bool {
     let written = pull.bot_heads.last().and_then(|head| world.written.get(head));
-    written.is_some_and(|commit| commit.part.purpose == Purpose::Early)
+    proposal.part.purpose != Purpose::Early && written.is_some_and(|commit| commit.part.purpose == Purpose::Early)
 }
 
 /// Whether an opening was cut off before anything was shown of it, and this one is for those of its members who

@@ -115,6 +115,7 @@ impl Watch {
                 kept.doubts.extend(above.filter(|other| *other > place.version).map(|other| (spot.clone(), other)));
             }
         }
+        kept.taken_off.extend(taken_off(world, spot).into_iter().map(|version| (spot.clone(), version)));
         // A workflow that verifies it says so, or says nothing for too long.
         let doubted = world.base[spot].iter().map(|place| &place.version);
         let doubted = doubted.filter(|version| world.runs.iter().any(|run| run.doubts(spot, version)));
@@ -273,6 +274,20 @@ fn looked_at(
         }
     }
     look
+}
+
+/// Releases that stood on files of a tier, of which people hold something older in all by now.
+fn taken_off(world: &World, spot: &Spot) -> BTreeSet<Version> {
+    if !world.base[spot].iter().any(|place| !place.by_bot && place.since > world.scenario.start) {
+        return BTreeSet::new();
+    }
+    let held = world.first_held.keys().filter(|(there, _, _)| there == spot);
+    let held: Vec<_> = held.map(|(_, cluster, version)| (cluster, version)).collect();
+    let taken = |version: &Version| {
+        let mut places = world.base[spot].iter().filter(|place| held.contains(&(&place.cluster, version))).peekable();
+        places.peek().is_some() && places.all(|place| !place.by_bot && place.version < *version)
+    };
+    held.iter().map(|(_, version)| *version).filter(|version| taken(version)).cloned().collect()
 }
 
 /// Where the cluster names the digest of what it runs, it is the one that was published first; of a release
