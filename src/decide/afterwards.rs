@@ -90,7 +90,8 @@ pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<
 }
 
 fn watched(desk: &mut Desk<'_>, tier: &Tier) {
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    let finished = |wave: &&Wave| wave.finished.is_some() && wave.failed.is_none() && wave.superseded.is_none();
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(finished).cloned().collect();
     for wave in present {
         let clusters = desk.still(tier, &wave.clusters());
         // Where a newer release has begun to move, it is that one whose health counts.
