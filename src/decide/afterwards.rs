@@ -198,6 +198,19 @@ mod tests {
         assert!(why.as_deref().is_some_and(|why| why.starts_with(expected)), "{why:?}");
     }
 
+    /// Where no patience is asked for, a signal without times fails the release at the look that shows it.
+    #[test]
+    fn a_signal_without_times_counts_from_this_look() {
+        let fails = |degraded_for: i64| {
+            let mut world = lost(Health::Degraded);
+            let reading = Reading { health: Health::Degraded, since: None, ..healthy("1.1.0") };
+            facts(&mut world).readings.insert("qa-1".into(), vec![reading]);
+            world.policy.plugins[0].tiers[0].health.degraded_for = SignedDuration::from_mins(degraded_for);
+            stops(&world)
+        };
+        assert_eq!([fails(0), fails(1)], [true, false]);
+    }
+
     #[test]
     fn a_signal_without_times_is_watched_look_after_look_and_wakes() {
         let mut world = lost(Health::Degraded);
