@@ -157,6 +157,19 @@ mod tests {
         assert!(!rings(&world));
     }
 
+    /// All that finished 1.1.0 have left, and who came in their place runs what came before.
+    #[test]
+    fn no_tier_gets_ahead_of_who_came_in_the_place_of_all_that_finished() {
+        let mut world = follows();
+        qa(&mut world, vec![healthy("1.0.0")]);
+        assert!(doings(&world).is_empty(), "{:?}", doings(&world));
+        qa(&mut world, vec![healthy("1.1.0")]);
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
+        // One that does not say what it runs takes nothing back.
+        qa(&mut world, vec![Reading { running: None, ..healthy("1.0.0") }]);
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
+    }
+
     /// Switched on while a pull request is open there: it is taken back.
     #[test]
     fn an_open_pull_request_is_taken_back() {

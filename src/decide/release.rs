@@ -234,7 +234,7 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     // Clusters ahead of their tier do not finish it, nor do those that get back what ran before.
     let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && rollback::of(wave).is_none());
     // Who finished it may all have left, and others came in their place: no tier gets ahead of those.
-    let runs = if tier.follows { Base::Empty } else { desk.base(&tier.name) };
+    let runs = desk.base(&tier.name);
     let gone = |wave: &Wave| runs.highest().is_some_and(|highest| *highest < wave.version);
     let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none() && !gone(wave));
     whole.map(|wave| spelled(desk, &wave.version).clone()).collect()
