@@ -124,20 +124,6 @@ mod tests {
         assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
     }
 
-    /// Everybody on whom 1.2.0 was proved has left, or went back by itself.
-    #[test]
-    fn no_tier_gets_ahead_of_who_came_in_their_place() {
-        let mut world = follows();
-        let landed = crate::ledger::Landed { at: ago(90), commit: None, by: None };
-        let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
-        for change in [found, Change::Finished(ago(1))] {
-            on_qa(&mut world, "1.2.0", change);
-        }
-        assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
-        qa(&mut world, vec![healthy("1.1.0")]);
-        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
-    }
-
     #[test]
     fn what_is_not_known_or_not_settled_promotes_nothing() {
         for (name, readings) in [
@@ -210,6 +196,19 @@ mod tests {
         assert!(!rings(&pinned), "everybody is pinned");
         publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
         assert!(!rings(&world));
+    }
+
+    /// All that finished 1.1.0 have left, and who came in their place runs what came before.
+    #[test]
+    fn no_tier_gets_ahead_of_who_came_in_the_place_of_all_that_finished() {
+        let mut world = follows();
+        qa(&mut world, vec![healthy("1.0.0")]);
+        assert!(doings(&world).is_empty(), "{:?}", doings(&world));
+        qa(&mut world, vec![healthy("1.1.0")]);
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
+        // One that does not say what it runs takes nothing back.
+        qa(&mut world, vec![Reading { running: None, ..healthy("1.0.0") }]);
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"]);
     }
 
     /// Switched on while a pull request is open there: it is taken back.

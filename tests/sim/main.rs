@@ -210,7 +210,7 @@ mod tests {
     /// The same, of worlds that people know: clusters that had left a slice which was taken back moved with it again,
     /// who goes after a plugin that follows by itself asked only those of its clusters that it does not pin itself, and
     /// tiers got ahead of who came in the place of all on whom a tier that follows had proved a release.
-    const BROKEN_THIN: [u64; 3] = [1_402_326, 766, 2_000_314];
+    const BROKEN_THIN: [u64; 5] = [1_402_326, 766, 2_000_314, 1_400_239, 1_401_314];
 
     #[test]
     fn what_was_broken_once_stays_mended() {

@@ -270,9 +270,13 @@ impl Watch {
             _ if world.losses == 0 && hotfix == 0 => since,
             // The date of an expiry does not say when the clock began, nor does it where that may be past it.
             own if own != asked(None) || own != asked(Some(world.ours())) => {
-                // Said again while the hub's list lagged behind, it was not said anew.
+                // Said again while the hub's list lagged behind, it was not said anew; nor is this one, where the
+                // list still lacks what was said a moment ago.
                 let lagged = SignedDuration::from_mins(10);
-                let told = truth.into_iter().flat_map(|known| &known.told);
+                let shown = seen.into_iter().flat_map(|seen| &seen.notices).filter(|sent| sent.before == *before);
+                let shown = shown.map(|sent| sent.at).max();
+                let lacks = |at: Timestamp| Some(at) > shown && world.now < at + lagged;
+                let told = truth.into_iter().flat_map(|known| &known.told).filter(|told| !lacks(told.at));
                 let mut told: Vec<_> = told.filter(|told| told.before == *before && told.at >= since).collect();
                 told.dedup_by(|later, earlier| later.at < earlier.at + lagged);
                 let again = told.len();

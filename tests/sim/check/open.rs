@@ -15,6 +15,9 @@ use crate::world::{Spot, World};
 /// The bot may take a pull request back and open another one later, but not again and again.
 const MOST_OPENINGS: u32 = 3;
 
+/// Before the name of a cluster that a wave is for because it is ahead of its tier.
+pub(super) const EARLY: &str = "early ";
+
 impl Watch {
     /// A pull request is about to be opened, or the open one `moved` is about to get another commit.
     pub fn opens(
@@ -158,7 +161,7 @@ impl Watch {
                 Purpose::CatchUp => proposal.members.clone(),
                 Purpose::RollBack { of } => vec![ClusterName::new(format!("back from {of}"))],
                 Purpose::Early => {
-                    proposal.members.iter().map(|name| ClusterName::new(format!("early {name}"))).collect()
+                    proposal.members.iter().map(|name| ClusterName::new(format!("{EARLY}{name}"))).collect()
                 }
                 Purpose::Promotion => Vec::new(),
             };

@@ -9,6 +9,7 @@ use decide::snapshot::{CommandKind, Health, PullState, Read, Reading, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
+use super::open::EARLY;
 use super::{Held, Kept, Watch, books, early, free_places, keys, plain, shown_base, shown_places};
 use crate::world::{Spot, World};
 
@@ -56,14 +57,30 @@ impl Watch {
             let look = looked_at(world, (shown, now), spot, &kept.members[&key], version, tier);
             // Of several only the newest is sure to be judged by the bot, too.
             if Some(version) == standing.iter().max() {
-                self.fails_on(kept, &key, &look, now, tier);
+                self.fails_on(world, kept, &key, &look, now, tier);
             }
             soaks(world, kept, &key, &look, now, tier);
         }
     }
 
     /// Notes a release of which too many members were given up, while that still counts.
-    fn fails_on(&self, kept: &mut Kept, key: &(Spot, Version), look: &Look, now: Timestamp, tier: &Tier) {
+    fn fails_on(
+        &self,
+        world: &World,
+        kept: &mut Kept,
+        key: &(Spot, Version),
+        look: &Look,
+        now: Timestamp,
+        tier: &Tier,
+    ) {
+        // The books have one wave of a release on a tier at a time: where that is of clusters ahead of the turn,
+        // what somebody else puts on all of the turn begins none.
+        let ahead = |whose: &[ClusterName]| whose.iter().any(|name| name.as_str().starts_with(EARLY));
+        let mut opened = self.opened.keys().filter(|(there, known, _)| *there == key.0 && *known == key.1);
+        let by_bot = |place: &crate::world::Place| place.by_bot || place.since <= world.scenario.start;
+        if opened.any(|(_, _, whose)| ahead(whose)) && !world.places_of(&key.0, &kept.members[key]).any(by_bot) {
+            return;
+        }
         // Who came late is judged apart.
         let late = |(there, known, late): &(Spot, Version, Vec<ClusterName>)| {
             *there == key.0 && *known == key.1 && !late.is_empty()
