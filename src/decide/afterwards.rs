@@ -90,7 +90,8 @@ pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<
 }
 
 fn watched(desk: &mut Desk<'_>, tier: &Tier) {
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    let finished = |wave: &&Wave| wave.finished.is_some() && wave.failed.is_none() && wave.superseded.is_none();
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(finished).cloned().collect();
     for wave in present {
         let clusters = desk.still(tier, &wave.clusters());
         // Where a newer release has begun to move, it is that one whose health counts.
@@ -195,6 +196,19 @@ mod tests {
         });
         let expected = "1.1.0 failed on qa: it lost its health after it had finished: qa-1 is failed";
         assert!(why.as_deref().is_some_and(|why| why.starts_with(expected)), "{why:?}");
+    }
+
+    /// Where no patience is asked for, a signal without times fails the release at the look that shows it.
+    #[test]
+    fn a_signal_without_times_counts_from_this_look() {
+        let fails = |degraded_for: i64| {
+            let mut world = lost(Health::Degraded);
+            let reading = Reading { health: Health::Degraded, since: None, ..healthy("1.1.0") };
+            facts(&mut world).readings.insert("qa-1".into(), vec![reading]);
+            world.policy.plugins[0].tiers[0].health.degraded_for = SignedDuration::from_mins(degraded_for);
+            stops(&world)
+        };
+        assert_eq!([fails(0), fails(1)], [true, false]);
     }
 
     #[test]

@@ -28,10 +28,11 @@ pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
 
 /// Waves whose version stands on the places of all their clusters.
 fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
-    for wave in present.iter().filter(|wave| wave.landed.is_none()) {
-        if slice::is_there(desk, tier, wave) {
-            let landed = landing(desk, tier, wave);
+    let awaited = |wave: &&Wave| wave.landed.is_none();
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(awaited).cloned().collect();
+    for wave in present {
+        if slice::is_there(desk, tier, &wave) {
+            let landed = landing(desk, tier, &wave);
             desk.record(&tier.name, &wave.version, Change::Landed(landed));
         }
     }
@@ -39,13 +40,12 @@ fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
 
 /// Landed waves that somebody overtook or took back.
 fn departures(desk: &mut Desk<'_>, tier: &Tier) {
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
-    for wave in present {
+    let begun = |wave: &&Wave| {
         let goes_on = !wave.is_over() || wave.finished.is_some() || wave.may_come_again();
-        let begun = wave.landed.is_some() || (wave.part.slice > 0 && goes_on);
-        if !begun || wave.failed.is_some() {
-            continue;
-        }
+        wave.failed.is_none() && (wave.landed.is_some() || (wave.part.slice > 0 && goes_on))
+    };
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(begun).cloned().collect();
+    for wave in present {
         match slice::astray(desk, tier, &wave) {
             // We did: a rollback of ours has landed.
             Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to, &wave.version)) => {}

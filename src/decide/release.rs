@@ -321,4 +321,26 @@ mod tests {
         let of_the_turn = apart(|_, _| {});
         assert!(!of_the_turn.iter().any(|doing| doing.starts_with(back)), "its turn, too: {of_the_turn:?}");
     }
+
+    /// The oldest and the newest have the content of 1.1.0; this is what one between them has.
+    fn between(world: &mut Snapshot, digest: &str) {
+        let Read::Known(base) = &mut facts(world).base else { unreachable!() };
+        let places = base.get_mut(&"bronze".into()).expect("bronze");
+        places[1].version = Read::Known(version("0.8.0"));
+        let file = "clusters/bronze-3.yaml".to_string();
+        places.push(Place { file, version: Read::Known(version("0.9.0")), ..places[1].clone() });
+        let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+        for (text, digest) in [("0.8.0", "sha256:11"), ("0.9.0", digest)] {
+            let seen =
+                crate::ledger::Seen { version: version(text), digest: Some(digest.into()), first_seen: ago(900) };
+            page.releases.push(seen);
+        }
+    }
+
+    #[test]
+    fn the_same_content_is_the_same_on_all_of_the_turn() {
+        let same = |doings: Vec<String>| doings.iter().any(|doing| doing.contains("is the same artefact as"));
+        assert!(same(apart(|world, _| between(world, "sha256:11"))));
+        assert!(!same(apart(|world, _| between(world, "sha256:99"))));
+    }
 }

@@ -125,30 +125,30 @@ fn unclaimed<'a>(desk: &Desk<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull> 
 
 /// Clusters that a climb had for members and that the tier has no more, or only pinned.
 fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
-    let running = desk.base(&tier.name).highest().cloned();
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
-    for wave in present {
-        let runs = wave.finished.is_some() && Some(&wave.version) == running.as_ref();
-        if wave.is_over() && !runs && !wave.may_come_again() {
-            continue;
-        }
+    let base = desk.base(&tier.name);
+    let running = base.highest();
+    let counts = |wave: &&&Wave| {
+        let runs = wave.finished.is_some() && Some(&wave.version) == running;
+        !wave.is_over() || runs || wave.may_come_again()
+    };
+    let left = |wave: &Wave| {
         let all = wave.clusters();
         let here = desk.still(tier, &all);
-        if here.len() < all.len() {
-            let mut here = Finder::new(&here);
-            let clusters = all.iter().filter(|name| !here.has(name)).cloned().collect();
-            desk.record(&tier.name, &wave.version, Change::Left { clusters });
-        }
+        let mut finder = Finder::new(&here);
+        let clusters = || all.iter().filter(|name| !finder.has(name)).cloned().collect();
+        (here.len() < all.len()).then(clusters).map(|clusters| (wave.version.clone(), clusters))
+    };
+    let gone: Vec<_> = desk.page.present(&tier.name).iter().filter(counts).filter_map(|wave| left(wave)).collect();
+    for (version, clusters) in gone {
+        desk.record(&tier.name, &version, Change::Left { clusters });
     }
 }
 
 /// Health and soak of what runs on the tier.
 fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().cloned().collect();
+    let open = |wave: &&Wave| wave.failed.is_none() && wave.finished.is_none() && wave.superseded.is_none();
+    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(open).cloned().collect();
     for wave in present {
-        if wave.failed.is_some() || wave.finished.is_some() || wave.superseded.is_some() {
-            continue;
-        }
         match &wave.landed {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),

@@ -199,7 +199,7 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
         merge(desk, rung, wave, pull, &standing, forced);
     } else if standing.rewrite && pull.state == PullState::Open && !apart {
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
-        let proposal = again(desk, rung, wave, standing.stale && !standing.outgrown);
+        let proposal = again(desk, rung, wave, standing.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }

@@ -197,6 +197,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::testing::*;
+    use alloc::string::ToString;
 
     #[test]
     fn a_spread_has_its_ends() {
@@ -232,5 +233,39 @@ mod tests {
         };
         assert_eq!([spread(&["bronze-1"]), spread(&["bronze-2"]), spread(&[])], [1, 0, 0]);
         assert_eq!(spread(&["bronze-1", "bronze-2"]), 1);
+    }
+
+    /// What could not be read on one place is known on none.
+    #[test]
+    fn a_place_that_cannot_be_read_counts() {
+        let mut world = ready();
+        join(&mut world, "bronze-2", alloc::vec![healthy("1.0.0")]);
+        own_places(&mut world, &[("bronze-1", "1.0.0"), ("bronze-2", "1.0.0")]);
+        match &mut facts(&mut world).base {
+            Read::Known(base) => base.get_mut(&"bronze".into()).unwrap()[1].version = Read::Unread("no YAML".into()),
+            Read::Unread(_) => unreachable!(),
+        }
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let spread = desk.spread(&"bronze".into(), &["bronze-1".into(), "bronze-2".into()]);
+        assert_eq!((spread.places, spread.read, spread.is(&version("1.0.0"))), (2, 1, false));
+    }
+
+    /// Of a tier of which all are ahead nobody takes the turn, whatever all of them run.
+    #[test]
+    fn who_is_ahead_does_not_show_in_what_the_turn_runs() {
+        let runs = |ahead: bool| {
+            let mut world = ready();
+            own_places(&mut world, &[("bronze-1", "1.0.0")]);
+            let match_labels = [("tier".to_string(), "bronze".to_string())].into();
+            let select = crate::selector::Selector { match_labels, match_expressions: Vec::new() };
+            bronze(&mut world).early.extend(ahead.then_some(crate::model::Early { select, until: None }));
+            let shared = &mut crate::desk::Shared::count(&world, noon());
+            let fleet = crate::fleet::Fleet::of(&world);
+            let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+            desk.base(&"bronze".into())
+        };
+        assert_eq!([runs(false), runs(true)], [Base::Uniform(version("1.0.0")), Base::Empty]);
     }
 }

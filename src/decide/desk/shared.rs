@@ -255,4 +255,48 @@ mod tests {
         assert_eq!([counts(59, 0), counts(60, 0)], [1, 0]);
         assert_eq!([counts(60, 1), counts(60, -1), counts(61, 1)], [1, 1, 0]);
     }
+
+    fn ready_one(number: u64, merges: bool) -> Ready {
+        let turn = (false, ago(100 - number as i64), PullNumber(number));
+        let head = Sha::new(alloc::format!("{number:040x}"));
+        Ready { turn, plugin: "app".into(), head, clusters: 3, merges }
+    }
+
+    #[test]
+    fn what_a_plugin_took_is_what_another_one_finds_taken() {
+        let mut shared = Shared::count(&ready(), noon());
+        (shared.openings, shared.due) =
+            (Openings { open: 2, unfinished: 2 }, vec![ready_one(1, false), ready_one(2, false)]);
+        let mark = shared.mark();
+        shared.openings.open();
+        shared.openings.finish();
+        assert_eq!((shared.openings.open, shared.openings.unfinished), (4, 1));
+        shared.is_ready(ready_one(1, true));
+        shared.is_ready(ready_one(3, false));
+        let taken = shared.since(&mark, &"app".into());
+        assert_eq!((taken.opened, taken.finished, taken.ready.len()), (2, 1, 2));
+        let due = |shared: &Shared| shared.due.iter().map(|due| due.turn.2.0).collect::<Vec<_>>();
+        assert_eq!(due(&shared), [2], "what merges is due no more");
+        let mut other = Shared::count(&ready(), noon());
+        (other.openings, other.due) =
+            (Openings { open: 2, unfinished: 2 }, vec![ready_one(1, false), ready_one(2, false)]);
+        other.take(&"app".into(), &taken);
+        assert_eq!((other.openings.open, other.openings.unfinished, due(&other)), (4, 1, vec![2]));
+    }
+
+    #[test]
+    fn only_what_merges_before_an_older_one_that_waits_has_overtaken_it() {
+        let overtaken = |ready: &[Ready]| {
+            let mut shared = Shared::count(&crate::testing::ready(), noon());
+            ready.iter().for_each(|ready| shared.is_ready(ready.clone()));
+            shared.was_overtaken()
+        };
+        assert!(!overtaken(&[]));
+        assert!(!overtaken(&[ready_one(1, false)]), "nobody merges");
+        assert!(!overtaken(&[ready_one(1, true), ready_one(2, true)]), "nobody waits");
+        assert!(!overtaken(&[ready_one(1, true), ready_one(2, false)]), "the older one merges");
+        assert!(!overtaken(&[ready_one(1, false), ready_one(2, false)]));
+        assert!(!overtaken(&[ready_one(2, false), ready_one(2, true)]), "its own turn");
+        assert!(overtaken(&[ready_one(1, false), ready_one(2, true)]));
+    }
 }

@@ -256,15 +256,19 @@ fn what_is_too_many_goes_after_the_grace_period() {
 /// People read on a quiet tier what is deprecated there, also where nothing expires.
 #[test]
 fn what_is_deprecated_is_marked() {
-    let marked = |deprecated: Option<&str>| {
+    let marked = |change: &dyn Fn(&mut Snapshot)| {
         let mut world = ready();
-        world.policy.plugins[0].deprecated = deprecated.and_then(|text| text.parse().ok());
+        change(&mut world);
         let shared = &mut crate::desk::Shared::count(&world, noon());
         let fleet = crate::fleet::Fleet::of(&world);
         let desk = Desk::new(&world, &fleet, 0, noon(), shared);
         marks(&desk, &desk.policy.tiers[1]).into_iter().map(|finding| finding.because.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(marked(Some("<1.1")), ["1.0.0 is deprecated (`<1.1`)"]);
-    assert_eq!(marked(Some("<1.0")), [""; 0]);
-    assert_eq!(marked(None), [""; 0]);
+    let deprecated = |text: &'static str| move |w: &mut Snapshot| w.policy.plugins[0].deprecated = text.parse().ok();
+    assert_eq!(marked(&deprecated("<1.1")), ["1.0.0 is deprecated (`<1.1`)"]);
+    assert_eq!(marked(&deprecated("<1.0")), [""; 0]);
+    assert_eq!(marked(&|_| {}), [""; 0]);
+    // Each of the three marks by itself.
+    assert_eq!(marked(&|w| expire(w, "1.0.x", 1)), ["1.0.0 is to be left by 2026-11-22T12:00:00Z: CVE-2026-1"]);
+    assert_eq!(marked(&|w| w.policy.plugins[0].max_live = Some(1)).len(), 1);
 }

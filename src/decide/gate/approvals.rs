@@ -365,4 +365,14 @@ mod tests {
         let ordinary = |action: &crate::Action| matches!(action, crate::Action::Merge { via: Identity::Ordinary, .. });
         assert!(plan.actions.iter().any(ordinary), "where no review is missing nothing is bypassed");
     }
+
+    #[test]
+    fn no_second_app_is_needed_where_no_review_is_missing() {
+        for decision in [ReviewDecision::NotRequired, ReviewDecision::Approved] {
+            let mut world = ready();
+            world.hub.bypass = false;
+            edit(&mut world, |pull| pull.review_decision = decision);
+            assert_eq!(says(&world, Gate::Approvals).verdict, Verdict::Pass, "{decision:?}");
+        }
+    }
 }

@@ -210,6 +210,19 @@ mod tests {
         assert_eq!(waves("new"), [true, false], "one that nobody of the first is in");
     }
 
+    /// What is found where it stands already begins nothing; nor does what nobody runs.
+    #[test]
+    fn what_is_found_begins_anew_only_for_others_than_those_who_left() {
+        let found = |names: &[&str]| {
+            let members = names.iter().map(|name| ClusterName::from(*name)).collect();
+            Change::Found { members, digest: None, landed: Landed { at: ago(90), commit: None, by: None } }
+        };
+        let left = || Change::Left { clusters: vec!["a".into()] };
+        assert_eq!(page(&[found(&["a"]), found(&["b"])]).len(), 1);
+        assert_eq!(page(&[found(&["a"]), left(), found(&["b"])]).len(), 2);
+        assert_eq!(page(&[found(&["a"]), left(), found(&[])]).len(), 1);
+    }
+
     fn page(changes: &[Change]) -> Vec<Wave> {
         let mut ledger = Ledger::default();
         for change in changes {

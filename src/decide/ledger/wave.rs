@@ -435,15 +435,4 @@ pub struct Withdrawn {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_part_is_whole_only_when_nothing_sets_it_apart() {
-        assert!(Part::default().is_whole());
-        let late = Part { purpose: Purpose::CatchUp, ..Part::default() };
-        let second = Part { slice: 1, ..Part::default() };
-        assert!(!late.is_whole() && !second.is_whole());
-        assert!(second.is_like(&second) && !second.is_like(&Part::default()) && !late.is_like(&Part::default()));
-    }
-}
+mod tests;

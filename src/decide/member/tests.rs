@@ -232,3 +232,15 @@ fn two_orders_are_one_only_in_every_word() {
         assert!(one() != other);
     }
 }
+
+/// Who is late is said to be late, and what it says of itself besides.
+#[test]
+fn who_is_late_is_said_to_be_late() {
+    let mut world = landed(vec![reading(|r| r.health = Health::Progressing)]);
+    bronze(&mut world).health.progress_deadline = minutes(30);
+    let finding = says(&world, Gate::Health);
+    assert_eq!(
+        finding.because.to_string(),
+        "bronze-1 is progressing past the progress deadline; 1 failed, 0 tolerated"
+    );
+}

@@ -176,3 +176,18 @@ fn a_landed_wave_rings_at_its_deadline() {
     let alarm = crate::plan(&world, noon()).alarm.map(|alarm| alarm.at);
     assert_eq!(alarm, Some(ago(30) + SignedDuration::from_hours(2)));
 }
+
+/// The source takes a release back while it soaks: what runs is watched to its end before a newer one comes.
+#[test]
+fn what_soaks_keeps_its_tier_though_it_is_listed_no_more() {
+    let mut world = landed(vec![healthy("1.1.0")]);
+    finished_above(&mut world);
+    base(&mut world, "1.1.0");
+    let Read::Known(all) = &mut facts(&mut world).base else { unreachable!() };
+    all.extend([place("qa", "1.2.0")]);
+    publish(&mut world, &["1.0.0", "1.2.0"]);
+    bronze(&mut world).soak = crate::model::Soak::at_least(SignedDuration::from_hours(9));
+    assert_eq!(doings(&world), [""; 0]);
+    remember(&mut world, Change::Finished(ago(1)));
+    assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
+}

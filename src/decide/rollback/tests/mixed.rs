@@ -113,3 +113,17 @@ fn what_others_run_takes_its_place() {
     });
     assert_eq!(why.as_deref(), Some("0.9.0 takes its place"));
 }
+
+/// It was cut off before anybody saw its pull request, and one of its clusters was restored meanwhile.
+#[test]
+fn what_it_takes_back_is_said_though_one_is_restored() {
+    let mut world = open(Merge::Automatic);
+    last(&mut world).pull = None;
+    if let Read::Known(pulls) = &mut facts(&mut world).pulls {
+        pulls.retain(|pull| pull.number != PullNumber(8));
+    }
+    last(&mut world).members = ["bronze-1".into(), "bronze-3".into()].into_iter().collect();
+    holds(&mut world, &[("bronze-1", "1.1.0"), ("bronze-3", "1.0.0")]);
+    let proposal = opens(&world).expect("opened again");
+    assert_eq!((proposal.to.to_string(), proposal.from), ("1.0.0".to_string(), Some(version("1.1.0"))));
+}

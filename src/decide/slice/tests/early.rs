@@ -175,6 +175,30 @@ fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
     assert_eq!(opened(&crate::plan(&world, noon())), None);
 }
 
+/// What is shown of who is ahead is what has landed for them and is not over.
+#[test]
+fn only_what_landed_and_is_not_over_is_shown_of_who_is_ahead() {
+    let shown = |world: &Snapshot| {
+        let shared = &mut crate::desk::Shared::count(world, noon());
+        let fleet = crate::fleet::Fleet::of(world);
+        let desk = Desk::new(world, &fleet, 0, noon(), shared);
+        early_wave(&desk, &desk.policy.tiers[2]).is_some()
+    };
+    let mut world = ahead();
+    let Proposal { from, digest, part, members, .. } = opened(&crate::plan(&world, noon())).unwrap();
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head });
+    assert!(!shown(&world), "still open");
+    let mut world = ahead_landed();
+    assert!(shown(&world));
+    write(&mut world, "1.2.0", Change::Finished(ago(1)));
+    assert!(!shown(&world), "it has finished");
+    let mut world = ahead_landed();
+    let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+    page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().part.purpose = Purpose::Promotion;
+    assert!(!shown(&world), "the turn of all");
+}
+
 /// Past `until` their turn is the tier's again, and the others still get what only they have.
 #[test]
 fn who_was_ahead_does_not_keep_the_others_back() {

@@ -233,3 +233,63 @@ fn one_cluster_that_somebody_puts_back_fails_nothing_that_has_finished() {
     CLUSTERS.iter().for_each(|name| holds(&mut world, name, "1.0.0"));
     assert_eq!(changes(&crate::plan(&world, noon())), ["app 1.1.0 on bronze: failed"], "all of them");
 }
+
+/// What holds a climb up between two slices is said once, and what does not hold it up is not said.
+#[test]
+fn between_slices_only_what_holds_the_climb_up_is_said() {
+    let said = |world: &Snapshot| {
+        let plan = crate::plan(world, noon());
+        let bronze = plan.waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+        bronze.findings
+    };
+    let mut world = one_of_three();
+    facts(&mut world).readings.insert("bronze-1".into(), vec![healthy("1.0.0")]);
+    let health = |finding: &&crate::plan::Finding| finding.gate == crate::plan::Gate::Health;
+    assert_eq!(said(&world).iter().filter(health).count(), 1, "{:?}", said(&world));
+    let release = |finding: &crate::plan::Finding| finding.gate == crate::plan::Gate::Release;
+    assert!(!said(&world).iter().any(release), "{:?}", said(&world));
+}
+
+/// A later slice was taken back, and all whose turn was still to come have left: who had moved is the climb.
+#[test]
+fn a_climb_whose_others_have_left_is_watched_to_its_end() {
+    let mut world = one_of_three();
+    remember(&mut world, Change::Converged(ago(20)));
+    let second = opened(&crate::plan(&world, noon())).expect("the second slice");
+    propose(&mut world, &second, 22, 15);
+    edit_last(&mut world, |pull| pull.state = PullState::Closed { at: ago(5), by: Some(BOT.into()) });
+    remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(5), why: Reason::NotLanded }));
+    let leave = |world: &mut Snapshot, names: &[&str]| {
+        let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+        clusters.retain(|cluster| !names.contains(&cluster.name.as_str()));
+        let Read::Known(base) = &mut facts(world).base else { unreachable!() };
+        let gone =
+            |place: &crate::snapshot::Place| place.cluster.as_ref().is_some_and(|name| names.contains(&name.as_str()));
+        base.get_mut(&"bronze".into()).unwrap().retain(|place| !gone(place));
+    };
+    leave(&mut world, &["bronze-2", "bronze-3"]);
+    let shown = crate::plan(&world, noon()).waves.into_iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    assert_eq!(shown.version, Some(version("1.1.0")), "{:?}", shown.state);
+    assert!(!matches!(shown.state, WaveState::Idle { .. }), "{:?}", shown.state);
+}
+
+/// Of a tier that follows releases by itself, what its clusters say is what they hold.
+#[test]
+fn who_follows_by_itself_goes_astray_by_what_its_clusters_say() {
+    let astray = |running: &str| {
+        let mut world = landed(vec![healthy(running)]);
+        bronze(&mut world).follows = true;
+        let shared = &mut crate::desk::Shared::count(&world, noon());
+        let fleet = crate::fleet::Fleet::of(&world);
+        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let tier = &desk.policy.tiers[1];
+        let wave = desk.page.wave(&tier.name, &version("1.1.0")).unwrap();
+        super::astray(&desk, tier, wave).map(|astray| match astray {
+            Astray::Back(to) => format!("back to {}", to[0]),
+            Astray::Past(to) => format!("past to {to}"),
+        })
+    };
+    assert_eq!(astray("1.1.0"), None);
+    assert_eq!(astray("1.0.0").as_deref(), Some("back to 1.0.0"));
+    assert_eq!(astray("1.2.0").as_deref(), Some("past to 1.2.0"));
+}
