@@ -284,10 +284,7 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     if desk.still(tier, &wave.own()).is_empty() {
         return Some(gate::release::nobody(desk, tier));
     }
-    // Who is ahead no more waits for the tier's turn, and does not keep it from others.
-    let early = wave.part.purpose == Purpose::Early;
-    let finding = early.then(|| gate::tier_below::of_early(desk, rung, &wave.own(), &wave.version))?;
-    (!finding.verdict.lets_through()).then_some(finding.because)
+    gate::tier_below::in_the_way(desk, rung, wave)
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request

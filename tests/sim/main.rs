@@ -205,7 +205,7 @@ mod tests {
     ];
 
     /// The same, of crowded worlds that seldom lose their ledger.
-    const BROKEN_SINCE: [u64; 1] = [704_982];
+    const BROKEN_SINCE: [u64; 2] = [704_982, 1_200_032];
 
     /// The same, of worlds that people know: clusters that had left a slice which was taken back moved with it again,
     /// who goes after a plugin that follows by itself asked only those of its clusters that it does not pin itself, and

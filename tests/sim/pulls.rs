@@ -359,7 +359,13 @@ impl World {
         if let Some(pull) = self.pull_mut(number).filter(|pull| pull.is_open()) {
             pull.remember(now);
             pull.closed = Some(Closed { at: now, by: by.to_string(), merged: None });
+            let spot = pull.spot.clone();
             self.note(format!("#{number} is closed by {by}"));
+            // The bot closes what stands on the base branch already, too: what comes after waits for a word all
+            // the same.
+            if by == BOT && self.is_calm() && self.scenario.mode == Mode::Answered {
+                self.resume_later(&spot);
+            }
         }
     }
 }

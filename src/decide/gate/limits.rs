@@ -16,6 +16,12 @@ pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
     }
 }
 
+/// Whether there is no room for one more pull request.
+pub(crate) fn is_reached(desk: &Desk<'_>) -> bool {
+    let there = desk.shared.openings;
+    !beside(desk, there.open.saturating_add(there.unfinished)).verdict.lets_through()
+}
+
 /// Whether an opening that was cut off may be finished now.
 pub(crate) fn finishing(desk: &Desk<'_>) -> Finding {
     beside(desk, desk.shared.openings.open)

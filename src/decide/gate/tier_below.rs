@@ -1,8 +1,10 @@
 //! A release comes to a tier only after it has finished the tier below.
 
-use crate::desk::Desk;
+use super::limits;
+use crate::desk::{Base, Desk};
+use crate::ledger::{Purpose, Wave};
 use crate::plan::{Finding, Gate, Verdict};
-use crate::release::{first_with_clusters, has_finished};
+use crate::release::{first_with_clusters, has_finished, is_passed};
 use crate::{ClusterName, Reason, Version};
 
 pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
@@ -34,6 +36,35 @@ pub(crate) fn of_early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], v
         return Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version });
     }
     finding(desk, rung, version)
+}
+
+/// Why an open wave may not wait for the tier below with its pull request open.
+pub(crate) fn in_the_way(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+    let finding = match wave.part.purpose {
+        // Who is ahead no more waits for the tier's turn, and does not keep it from others.
+        Purpose::Early => of_early(desk, rung, &wave.own(), &wave.version),
+        Purpose::Promotion | Purpose::CatchUp => {
+            keeps_the_place(desk, rung, wave).then(|| finding(desk, rung, &wave.version))?
+        }
+        Purpose::RollBack { .. } => return None,
+    };
+    (!finding.verdict.lets_through()).then_some(finding.because)
+}
+
+/// Whether the cap of open pull requests is reached, and the tier below has to open one before it can finish this
+/// release: both would wait for each other.
+fn keeps_the_place(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
+    let Some(tier) = desk.policy.tiers.get(rung).filter(|_| limits::is_reached(desk)) else { return false };
+    let Some(below) = desk.policy.tiers.iter().take(rung).rfind(|below| !is_passed(desk, below)) else { return false };
+    // What has been merged meanwhile keeps no place.
+    let open = wave.pull.is_none() || desk.open_pull(&tier.name).is_some();
+    let opening = desk.shared.opening.iter().any(|(plugin, on)| plugin == desk.plugin() && *on == below.name);
+    let idle = !opening && desk.open_pull(&below.name).is_none() && desk.page.climbing(&below.name).is_none();
+    let lacks = match desk.base(&below.name) {
+        Base::Uniform(lowest) | Base::Mixed { lowest, .. } => lowest < wave.version,
+        Base::Unread(_) | Base::Empty => false,
+    };
+    open && idle && lacks && !below.follows
 }
 
 /// A rollback goes where the release before has been already.
@@ -77,6 +108,40 @@ mod tests {
                 ("finished by those who were there", replaced, WAIT, "1.1.0 has not finished qa"),
             ],
         );
+    }
+
+    /// Everybody who finished 1.1.0 on qa has left, and qa-2, which came in their place, runs what came before: qa
+    /// needs a pull request before bronze's can go on.
+    #[test]
+    fn who_waits_for_the_tier_below_does_not_keep_the_last_place_from_it() {
+        use crate::conveyor::tests::doings;
+        let held = |world: &mut Snapshot, text: &str| {
+            let (qa, mut places) = place("qa", text);
+            places[0].cluster = Some("qa-2".into());
+            facts(world).base = Read::Known([(qa, places), place("bronze", "1.0.0")].into());
+        };
+        let world = |limit: Option<u32>, running: &str, follows: bool| {
+            let mut world = ready();
+            if let Read::Known(clusters) = &mut world.clusters {
+                clusters.iter_mut().filter(|known| known.name.as_str() == "qa-1").for_each(|known| {
+                    known.name = "qa-2".into();
+                });
+            }
+            held(&mut world, running);
+            world.policy.limits.open_pulls = limit;
+            if follows {
+                world.policy.plugins[0].tiers[0].follows = true;
+                let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+                page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+            }
+            doings(&world)
+        };
+        let opens = ["open 1.1.0 on qa"];
+        assert_eq!(world(None, "1.0.0", false), opens, "there is no cap");
+        assert_eq!(world(Some(2), "1.0.0", false), opens, "there is another place");
+        assert_eq!(world(Some(1), "1.0.0", false), ["close bronze: 1.1.0 has not finished qa"]);
+        assert_eq!(world(Some(1), "1.0.0", true), [""; 0], "nothing is opened on qa");
+        assert_eq!(world(Some(1), "1.1.0", false), ["merge 1.1.0 on bronze"], "qa runs it");
     }
 
     /// It came here when the tier below let it pass, or a lost ledger forgot that it had finished there.

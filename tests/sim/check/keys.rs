@@ -34,7 +34,7 @@ impl Watch {
         }
         // What comes back ran there before, and waits for no other plugin.
         if !matches!(proposal.part.purpose, Purpose::RollBack { .. }) {
-            self.comes_after(world, kept, shown, &spot, &version);
+            self.comes_after(world, (kept, shown), (&spot, &version), true);
         }
         if proposal.part.slice == 0 && proposal.part.purpose == Purpose::Promotion {
             self.tier_is_free(world, (kept, shown), &spot, &version);
@@ -82,14 +82,14 @@ impl Watch {
         }
     }
 
-    /// `after`: the plugins before it are done on this tier, and run what is asked.
+    /// `after`: the plugins before it are done on this tier when it opens, and run what is asked also when it
+    /// merges.
     pub(super) fn comes_after(
         &mut self,
         world: &mut World,
-        kept: &Kept,
-        shown: &Snapshot,
-        spot: &Spot,
-        version: &Version,
+        (kept, shown): (&Kept, &Snapshot),
+        (spot, version): (&Spot, &Version),
+        opens: bool,
     ) {
         let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
         let mut missing = Vec::new();
@@ -106,7 +106,7 @@ impl Watch {
                 if versions.is_empty() {
                     missing.push(format!("{} runs nothing", after.plugin));
                 }
-            } else if versions.len() > 1 {
+            } else if versions.len() > 1 && opens {
                 missing.push(format!("{} is under way", after.plugin));
             }
             // The only versions that are asked for in these worlds, as Helm users write it: no pre-release is one.
@@ -114,7 +114,7 @@ impl Watch {
             if after.version.is_some() && !versions.iter().all(enough) {
                 missing.push(format!("{} runs {one:?}", after.plugin));
             }
-            if let Some(one) = one.filter(|_| world.losses == 0) {
+            if let Some(one) = one.filter(|_| opens && world.losses == 0) {
                 let by_bot = world.base[&there].iter().any(|place| place.by_bot && place.version == one);
                 if by_bot && !kept.met.contains_key(&(there, one.clone())) {
                     missing.push(format!("{} {one} has not finished", after.plugin));
@@ -122,7 +122,9 @@ impl Watch {
             }
         }
         for what in missing {
-            self.fails(world, format!("P3 opens {} {version} on {}, though {what}", spot.0, spot.1));
+            // Not "merges": that ends by the clock alone (`live`).
+            let does = if opens { "opens" } else { "takes" };
+            self.fails(world, format!("P3 {does} {} {version} on {}, though {what}", spot.0, spot.1));
         }
     }
 

@@ -128,7 +128,7 @@ impl Watch {
         if lately {
             trial.broken.push("P3 merges what people were not told of".to_string());
         }
-        trial.comes_after(world, kept, shown, &spot, &version);
+        trial.comes_after(world, (kept, shown), (&spot, &version), false);
         if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
             trial.broken.push("it is larger than the cap".to_string());
         }

@@ -44,22 +44,36 @@ impl Watch {
         let moved = world.places_of(spot, &earlier).filter(|place| place.version == *version && place.by_bot);
         let moved = moved.filter(|place| !pinned(place));
         let readings = &shown.plugins[&spot.0].readings;
-        // The look may be a minute old when it is acted upon.
-        let fresh = rule.max_age + SignedDuration::from_mins(1);
+        let of = |place: &Place| place.cluster.as_ref().map(|name| readings.of(name)).filter(|all| !all.is_empty());
+        // The look may be a minute old when it is acted upon, and each reads by its own clock.
+        let (look, slack) = (SignedDuration::from_mins(1), super::keys::slack(world));
         let healthy = |place: &&Place| {
-            place.cluster.as_ref().map(|name| readings.of(name)).is_some_and(|all| {
-                !all.is_empty()
-                    && all.iter().all(|reading| {
-                        reading.fact.health == Health::Healthy
-                            && reading.fact.running.as_ref().map(super::plain).as_ref() == Some(version)
-                            // It was read by our own clock.
-                            && reading.observed_at() + super::keys::slack(world) >= place.since
-                            && world.ours() <= reading.observed_at() + fresh
-                    })
+            of(place).is_some_and(|all| {
+                all.iter().all(|reading| {
+                    reading.fact.health == Health::Healthy
+                        && reading.fact.running.as_ref().map(super::plain).as_ref() == Some(version)
+                        && reading.observed_at() + slack >= place.since
+                        && world.ours() <= reading.observed_at() + rule.max_age + look
+                })
             })
         };
-        let ill: Vec<String> = moved.filter(|place| !healthy(place)).map(|place| place.file.clone()).collect();
-        if !earlier.is_empty() && ill.len() > (rule.max_failures + rule.max_unknown) as usize {
+        // Who plainly answers with this version and is not well is nobody of whom nothing is known.
+        let known = |place: &&Place| {
+            of(place).is_some_and(|all| {
+                all.iter().all(|reading| {
+                    reading.fact.health != Health::Unknown
+                        && reading.fact.running.as_ref().map(super::plain).as_ref() == Some(version)
+                        && reading.observed_at() >= place.since + slack
+                        && world.ours() + look + slack <= reading.observed_at() + rule.max_age
+                })
+            })
+        };
+        let ill: Vec<&Place> = moved.filter(|place| !healthy(place)).collect();
+        let unwell = ill.iter().filter(|place| known(place)).count();
+        let ill: Vec<String> = ill.iter().map(|place| place.file.clone()).collect();
+        let (failures, unknown) = (rule.max_failures as usize, rule.max_unknown as usize);
+        let beyond = ill.len() > failures + unknown || unwell > failures;
+        if !earlier.is_empty() && beyond {
             self.fails(world, format!("S1 {does} {} {version} on {} before {ill:?} are healthy", spot.0, spot.1));
         }
     }
