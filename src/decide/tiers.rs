@@ -65,17 +65,18 @@ fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
 fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
     let highest = desk.base(&tier.name).highest().cloned()?;
     let wave = desk.page.wave(&tier.name, &highest)?;
-    let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
     if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
         return Some(wave.clone());
     }
-    let shelved = shelved && wave.finished.is_none();
-    let earlier = slice::before(desk, tier, wave)?;
+    let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
+    if !shelved || wave.finished.is_some() || wave.failed.is_some() || wave.rejected.is_some() {
+        return None;
+    }
     // Where everybody has left who moved or was to, nobody is waited for.
     if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
         return None;
     }
-    (shelved && wave.failed.is_none() && wave.rejected.is_none() && earlier.version == highest).then_some(earlier)
+    slice::before(desk, tier, wave).filter(|earlier| earlier.version == highest)
 }
 
 /// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
