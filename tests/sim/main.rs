@@ -207,10 +207,14 @@ mod tests {
     /// The same, of crowded worlds that seldom lose their ledger.
     const BROKEN_SINCE: [u64; 2] = [704_982, 1_200_032];
 
+    /// The same, of worlds as they are drawn.
+    const BROKEN_THIN: [u64; 1] = [2_200_987];
+
     #[test]
     fn what_was_broken_once_stays_mended() {
         ONCE_BROKEN.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::any)));
         BROKEN_SINCE.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::crowded)));
+        BROKEN_THIN.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::draw)));
     }
 
     #[test]
