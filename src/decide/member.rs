@@ -33,8 +33,11 @@ pub(crate) struct Assessment {
 #[derive(PartialEq)]
 pub(crate) struct Question {
     clusters: Clusters,
-    /// What moved them, a slice each, in order; the last one also moved whoever is in none of them.
+    /// What moved them, a slice each, in order; whoever is in none of them somebody moved ahead of its slice, and
+    /// the last one counts.
     orders: Vec<Order>,
+    /// Whether there are slices, of which some are still to come perhaps.
+    sliced: bool,
     /// When the newest slice landed, and when all were healthy.
     landed: Option<Timestamp>,
     converged: Option<Timestamp>,
@@ -84,7 +87,8 @@ pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment
     let HealthRule { max_age, degraded_for, progress_deadline, .. } = tier.health;
     let landed = newest.landed.as_ref().map(|landed| landed.at);
     let converged = newest.converged;
-    let question = Question { clusters, orders, landed, converged, max_age, degraded_for, progress_deadline };
+    let sliced = !newest.part.partition.is_empty();
+    let question = Question { clusters, orders, sliced, landed, converged, max_age, degraded_for, progress_deadline };
     desk.health(question, |question| match desk.facts {
         Some(facts) => question.answer(&facts.readings, desk.now),
         None => question.answer(&Readings::default(), desk.now),
@@ -102,10 +106,10 @@ impl Question {
         let mut all = Together::default();
         for (at, cluster) in self.clusters.iter().enumerate() {
             let (begin, rows) = cursor.of(cluster);
-            let order = orders.of(cluster);
+            let (order, ahead) = orders.of(cluster);
             let state = match rows {
                 [row] if order.plainly_healthy(row) => Ok(row.since_stamp()),
-                rows => match judge(self, order.order, cluster, rows, now) {
+                rows => match judge(self, (order.order, ahead), cluster, rows, now) {
                     MemberState::Healthy { since } => Ok(Stamp::maybe(since)),
                     other @ (MemberState::NotAsked
                     | MemberState::Progressing(_)
@@ -174,7 +178,7 @@ impl<'a> Orders<'a> {
         let oldest = now.saturating_sub(question.max_age).unwrap_or(Timestamp::MAX);
         let standing = |order: &'a Order| Standing { order, fresh: Stamp::at(oldest.max(order.since)), last: None };
         let orders: Vec<Standing<'a>> = question.orders.iter().map(standing).collect();
-        let finders = if orders.len() > 1 {
+        let finders = if orders.len() > 1 || question.sliced {
             question.orders.iter().map(|order| Finder::new(&order.clusters)).collect()
         } else {
             Vec::new()
@@ -182,10 +186,12 @@ impl<'a> Orders<'a> {
         Self { orders, finders }
     }
 
-    fn of(&mut self, cluster: &ClusterName) -> &mut Standing<'a> {
+    /// The order of a cluster, and whether it moved ahead of its own.
+    fn of(&mut self, cluster: &ClusterName) -> (&mut Standing<'a>, bool) {
         let newest = self.orders.len() - 1;
-        let own = self.finders.iter_mut().position(|finder| finder.has(cluster)).unwrap_or(newest);
-        &mut self.orders[own]
+        let own = self.finders.iter_mut().position(|finder| finder.has(cluster));
+        let ahead = own.is_none() && !self.finders.is_empty();
+        (&mut self.orders[own.unwrap_or(newest)], ahead)
     }
 }
 
@@ -311,8 +317,15 @@ fn late(trouble: &MemberTrouble, asked: &Question, now: Timestamp) -> bool {
 }
 
 /// One cluster: the worst of its signals; all must agree. `order` moved it; it is late by the deadline of
-/// the newest slice.
-fn judge(asked: &Question, order: &Order, cluster: &ClusterName, rows: &[Row], now: Timestamp) -> MemberState {
+/// the newest slice. Whom somebody moved `ahead` of its slice is not: nobody knows since when it could have been
+/// there.
+fn judge(
+    asked: &Question,
+    (order, ahead): (&Order, bool),
+    cluster: &ClusterName,
+    rows: &[Row],
+    now: Timestamp,
+) -> MemberState {
     let worst = rows
         .iter()
         .map(|row| judge_row(asked, order, cluster, row, now))
@@ -320,7 +333,7 @@ fn judge(asked: &Question, order: &Order, cluster: &ClusterName, rows: &[Row], n
         .unwrap_or_else(|| MemberState::Unknown(trouble(cluster, "not read", "", None)));
     match worst {
         MemberState::Progressing(trouble) | MemberState::Suspended(trouble) | MemberState::Degraded(trouble)
-            if late(&trouble, asked, now) =>
+            if !ahead && late(&trouble, asked, now) =>
         {
             let what = format!("{} past the progress deadline", trouble.what);
             MemberState::Failed(MemberTrouble { what, ..trouble })

@@ -114,6 +114,29 @@ fn a_cluster_that_is_taken_back_fails_a_climb_whose_next_slice_was_withdrawn() {
     assert!(!changes(&crate::plan(&world, noon())).iter().any(|said| said.ends_with("failed")));
 }
 
+/// The first slice was seen healthy long after it landed. Somebody puts the others' version on the base branch just
+/// now: whoever still runs what came before is on the way, as nobody is whom the bot moved so long ago.
+#[test]
+fn who_was_moved_ahead_of_its_slice_is_not_late_with_those_before_it() {
+    let fails = |by_hand: bool| {
+        let mut world = one_of_three();
+        bronze(&mut world).health.progress_deadline = SignedDuration::from_mins(10);
+        if !by_hand {
+            let second = opened(&step(&mut world)).expect("the second slice");
+            propose(&mut world, &second, 22, 25);
+            land(&mut world, 22, &["bronze-2"], 20);
+        }
+        holds(&mut world, "bronze-2", "1.1.0");
+        facts(&mut world).readings.insert("bronze-2".into(), vec![healthy("1.0.0")]);
+        let failed = matches!(state(&crate::plan(&world, noon())), WaveState::Failed { .. });
+        // Its own answer is believed.
+        let degraded = Reading { health: Health::Failed, since: Some(ago(1)), ..healthy("1.1.0") };
+        facts(&mut world).readings.insert("bronze-2".into(), vec![degraded]);
+        (failed, matches!(state(&crate::plan(&world, noon())), WaveState::Failed { .. }))
+    };
+    assert_eq!((fails(true), fails(false)), ((false, true), (true, true)));
+}
+
 /// How many failures are tolerated is fixed when the first slice opens.
 #[test]
 fn an_edit_of_what_is_tolerated_changes_no_climb_that_has_begun() {
