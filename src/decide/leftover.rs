@@ -1,12 +1,14 @@
 //! Pull requests of ours that are open though their wave is over, or that no wave knows, and how they
 //! are closed. What takes their place is decided in `tiers`.
 
-use crate::Reason;
+use alloc::vec::Vec;
+
 use crate::desk::Desk;
 use crate::ledger::{Change, Withdrawn};
 use crate::model::Tier;
-use crate::plan::{Action, Finding, Gate};
+use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{Pull, PullState};
+use crate::{Reason, Version, gate, report};
 
 /// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
 pub(crate) fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
@@ -55,6 +57,19 @@ pub(crate) fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     }
 }
 
+/// Whether an open pull request whose wave is over takes the last place under the cap of open ones, while the next
+/// release waits for something that may need this very place. What could not be read is read soon.
+pub(crate) fn keeps_a_place(desk: &Desk<'_>, findings: &[Finding]) -> bool {
+    let waits = |finding: &Finding| matches!(finding.verdict, Verdict::Wait { .. } | Verdict::Fail);
+    findings.iter().any(waits) && gate::limits::is_reached(desk)
+}
+
+/// Closes it, where its wave is known to be over; the next release gets one of its own.
+pub(crate) fn give_way(desk: &mut Desk<'_>, rung: usize, pull: &Pull, next: &Version, findings: Vec<Finding>) {
+    report::waiting(desk, rung, next, findings);
+    tidy_up(desk, rung, pull);
+}
+
 /// Closes a pull request of ours that goes to another branch than the tier's, where nothing else troubles the
 /// tier: the next one goes where it belongs. A branch that somebody edited is theirs and stays.
 pub(crate) fn turn_back(desk: &mut Desk<'_>, rung: usize, troubles: &[Finding]) {
@@ -85,8 +100,9 @@ mod tests {
     use crate::conveyor::tests::{doings, finished_above};
     use crate::ledger::{Change, Withdrawn};
     use crate::plan::Gate;
-    use crate::snapshot::{PullState, Snapshot};
+    use crate::snapshot::{PullState, Read, Snapshot};
     use crate::testing::*;
+    use alloc::vec;
 
     /// 1.1.0 was taken back on bronze, and its pull request is still open; 1.2.0 is ready.
     fn world(change: fn(&mut Snapshot)) -> Snapshot {
@@ -120,6 +136,40 @@ mod tests {
             edit(world, |pull| pull.head = "eeeeeeeeee".into());
         };
         assert_eq!(doings(&world(forgotten)), ["move bronze to 1.2.0"]);
+    }
+
+    /// The release of bronze's pull request failed, and the next one waits for crds, which cannot open any: the only
+    /// place is taken by what is over.
+    #[test]
+    fn what_is_over_does_not_keep_the_last_place_from_what_the_next_one_waits_for() {
+        let does = |limit: Option<u32>, change: fn(&mut Snapshot)| {
+            let mut world = ready();
+            world.policy.limits.open_pulls = limit;
+            let (app, crds) = (crate::PluginName::from("app"), crate::PluginName::from("crds"));
+            let policy = crate::PluginPolicy { name: crds.clone(), ..world.policy.plugins[0].clone() };
+            let (mut theirs, mut page) = (facts(&mut world).clone(), world.ledger.plugins[&app].clone());
+            theirs.pulls = Read::Known(vec![]);
+            page.tiers.remove(&"bronze".into());
+            world.policy.plugins.push(policy);
+            world.plugins.insert(crds.clone(), theirs);
+            world.ledger.plugins.insert(crds.clone(), page);
+            world.policy.plugins[0].after = vec![crate::model::After { plugin: crds, version: ">=1.1".parse().ok() }];
+            let why = Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
+            remember(&mut world, Change::Failed(crate::ledger::Failed { at: ago(5), why }));
+            finished_above(&mut world);
+            change(&mut world);
+            doings(&world)
+        };
+        let closes = "close bronze: 1.1.0 failed on bronze: maria says that it failed: it breaks billing";
+        assert_eq!(does(Some(1), |_| {}), [closes]);
+        assert_eq!(does(Some(3), |_| {}), ["open 1.1.0 on bronze"], "there is room for both");
+        assert_eq!(does(None, |_| {}), ["open 1.1.0 on bronze"]);
+        let nobody: fn(&mut Snapshot) = |world| world.policy.plugins[0].after.clear();
+        assert_eq!(does(Some(1), nobody), ["move bronze to 1.2.0"], "the next one takes it over");
+        let unread: fn(&mut Snapshot) = |world| {
+            world.plugins.get_mut(&"crds".into()).unwrap().base = Read::Unread("503".into());
+        };
+        assert_eq!(does(Some(1), unread), [""; 0], "what could not be read is read soon");
     }
 
     /// Somebody let the pull request go to another branch, or the file names another one by now.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Openings, Ready, Shared, Taken};
+use crate::desk::{Decided, Desk, Openings, Place, Ready, Shared, Taken};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
@@ -55,6 +55,8 @@ struct Seen {
     changed: Option<Vec<(Timestamp, u32)>>,
     /// What is due, where something of its own is.
     due: Vec<Ready>,
+    /// Places that are kept under the cap of open pull requests.
+    kept: Vec<Place>,
     freezes: Vec<Frozen>,
 }
 
@@ -63,6 +65,7 @@ impl Seen {
         let own = shared.due.iter().any(|due| due.plugin == *plugin);
         Self {
             due: if own { shared.due.clone() } else { Vec::new() },
+            kept: shared.kept.clone(),
             openings: limits.open_pulls.map(|_| shared.openings),
             changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
             freezes: shared.freezes.clone(),
@@ -104,11 +107,14 @@ impl Planner {
         common.extend(freezes.entries);
         replace(&mut self.plan.entries, 0, &mut self.common, common);
         let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
-        let fresh = |due| Shared { due, freezes: freezes.all.clone(), ..Shared::count(snapshot, now) };
-        let shared = self.pass(snapshot, now, &mut changed, fresh(Vec::new()));
-        // Whose turn it is under the cap of changed clusters is known when all of them were decided.
-        if shared.was_overtaken() {
-            self.pass(snapshot, now, &mut changed, fresh(shared.ready));
+        let fresh = |due, kept| Shared { due, kept, freezes: freezes.all.clone(), ..Shared::count(snapshot, now) };
+        let shared = self.pass(snapshot, now, &mut changed, fresh(Vec::new(), Vec::new()));
+        // Whose turn it is under the shared caps is known when all of them were decided.
+        let (overtaken, jumped) = (shared.was_overtaken(), shared.jumped_the_line());
+        if overtaken || jumped {
+            let due = if overtaken { shared.ready } else { Vec::new() };
+            let kept = if jumped { shared.line } else { Vec::new() };
+            self.pass(snapshot, now, &mut changed, fresh(due, kept));
         }
         &self.plan
     }

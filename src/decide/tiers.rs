@@ -123,7 +123,7 @@ fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let mut findings = gate::before_opening(desk, rung, &wave.version);
     findings.push(gate::pause::finding(desk, tier, wave, &next));
     findings.push(gate::health::of_earlier_slices(desk, tier, wave));
-    let passes = findings.iter().all(|finding| finding.verdict.lets_through()) && wave.converged.is_some();
+    let passes = wave.converged.is_some() && gate::limits::may_open(desk, tier, &wave.version, &findings);
     let leftover = desk.open_pull(&tier.name);
     if let Some(pull) = leftover.filter(|pull| leftover::is_known(desk, tier, pull)) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
@@ -346,11 +346,14 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
         return;
     };
     let findings = gate::before_opening(desk, rung, &version);
-    let may = findings.iter().all(|finding| finding.verdict.lets_through());
+    let may = gate::limits::may_open(desk, tier, &version, &findings);
     desk_alarms(desk, &findings);
     match leftover {
         // Ours by author and branch, but no wave of the ledger knows it (it was lost): write it anew.
         Some(pull) if may => update(desk, rung, pull, version, Some(findings)),
+        Some(pull) if leftover::keeps_a_place(desk, &findings) => {
+            leftover::give_way(desk, rung, pull, &version, findings)
+        }
         _ => {
             report::waiting(desk, rung, &version, findings);
             if may {
@@ -368,7 +371,7 @@ fn beside_the_turn(desk: &mut Desk<'_>, rung: usize, version: Version, portion: 
         Purpose::Early => gate::before_opening_early(desk, rung, &portion.members, &version),
         Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => gate::before_opening(desk, rung, &version),
     };
-    let may = findings.iter().all(|finding| finding.verdict.lets_through());
+    let may = gate::limits::may_open(desk, &desk.policy.tiers[rung], &version, &findings);
     desk_alarms(desk, &findings);
     report::portion(desk, rung, &version, &portion, findings);
     if may {
@@ -379,7 +382,7 @@ fn beside_the_turn(desk: &mut Desk<'_>, rung: usize, version: Version, portion: 
 /// A tier whose wave failed, and which shall have back what ran before.
 fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal: Proposal) {
     let findings = rollback::before_opening(desk, rung);
-    let may = findings.iter().all(|finding| finding.verdict.lets_through());
+    let may = gate::limits::may_open(desk, &desk.policy.tiers[rung], &proposal.to, &findings);
     desk_alarms(desk, &findings);
     report::waiting(desk, rung, &proposal.to, findings);
     match leftover {

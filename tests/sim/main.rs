@@ -209,9 +209,10 @@ mod tests {
 
     /// The same, of worlds that people know: clusters that had left a slice which was taken back moved with it again,
     /// who goes after a plugin that follows by itself asked only those of its clusters that it does not pin itself, tiers
-    /// got ahead of who came in the place of all on whom a tier that follows had proved a release, and whom somebody
-    /// moved ahead of its slice was late by the deadline of the slice before.
-    const BROKEN_THIN: [u64; 6] = [1_402_326, 766, 2_000_314, 1_400_239, 1_401_314, 2_200_987];
+    /// got ahead of who came in the place of all on whom a tier that follows had proved a release, whom somebody moved
+    /// ahead of its slice was late by the deadline of the slice before, and what had failed kept the only place under
+    /// the cap of open pull requests from what the next release waited for.
+    const BROKEN_THIN: [u64; 7] = [1_402_326, 766, 2_000_314, 1_400_239, 1_401_314, 2_200_987, 2_001_344];
 
     #[test]
     fn what_was_broken_once_stays_mended() {

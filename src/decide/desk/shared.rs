@@ -22,6 +22,11 @@ pub(crate) struct Shared {
     /// Those of them that an earlier look at all plugins found, as long as they have not merged: they are due
     /// before whatever is younger.
     pub due: Vec<Ready>,
+    /// Tiers that lack nothing for a pull request but perhaps room under the cap of open ones.
+    pub line: Vec<Place>,
+    /// Those of them that an earlier look at all plugins found, as long as they have not opened it: the place of
+    /// whom the line comes to first is nobody else's.
+    pub kept: Vec<Place>,
     /// Tiers on which this plan opens a pull request.
     pub opening: Vec<(PluginName, TierName)>,
     /// Pages of plugins that this plan has decided and others wait for.
@@ -46,6 +51,24 @@ pub(crate) struct Ready {
 impl Ready {
     fn is(&self, plugin: &PluginName, head: &Sha) -> bool {
         self.plugin == *plugin && self.head == *head
+    }
+}
+
+/// A tier that may have a pull request as soon as the cap of open ones has room for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// What is due first is less: a hotfix or a way back, then whose last one was begun first. By the age of a
+    /// release it would never be the turn of a tier to which newer ones come all the time.
+    pub turn: (bool, Option<Timestamp>),
+    pub plugin: PluginName,
+    pub tier: TierName,
+    /// Whether this plan opens it.
+    pub opens: bool,
+}
+
+impl Place {
+    fn is(&self, plugin: &PluginName, tier: &TierName) -> bool {
+        self.plugin == *plugin && self.tier == *tier
     }
 }
 
@@ -97,14 +120,24 @@ impl Shared {
             .collect();
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let openings = Openings { open: number(open_pulls), unfinished: number(unfinished(snapshot)) };
-        let (ready, due, opening) = (Vec::new(), Vec::new(), Vec::new());
-        Self { openings, changed, ready, due, opening, pages: Pages::new(), freezes: Vec::new() }
+        Self {
+            openings,
+            changed,
+            ready: Vec::new(),
+            due: Vec::new(),
+            line: Vec::new(),
+            kept: Vec::new(),
+            opening: Vec::new(),
+            pages: Pages::new(),
+            freezes: Vec::new(),
+        }
     }
 
     /// How far it was used up before a plugin is decided.
     pub(crate) fn mark(&self) -> Mark {
-        let (changed, ready, opening) = (self.changed.len(), self.ready.len(), self.opening.len());
-        Mark { openings: self.openings, changed, ready, opening }
+        let (changed, ready, line, opening) =
+            (self.changed.len(), self.ready.len(), self.line.len(), self.opening.len());
+        Mark { openings: self.openings, changed, ready, line, opening }
     }
 
     /// What a plugin took since then.
@@ -114,6 +147,7 @@ impl Shared {
             finished: mark.openings.unfinished - self.openings.unfinished,
             changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
             ready: self.ready.get(mark.ready..).unwrap_or_default().to_vec(),
+            line: self.line.get(mark.line..).unwrap_or_default().to_vec(),
             opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
             page: self.pages.get(plugin).cloned(),
         }
@@ -125,6 +159,7 @@ impl Shared {
         self.openings.unfinished = self.openings.unfinished.saturating_sub(taken.finished);
         self.changed.extend_from_slice(&taken.changed);
         taken.ready.iter().for_each(|ready| self.is_ready(ready.clone()));
+        taken.line.iter().for_each(|place| self.stands_in_line(place.clone()));
         self.opening.extend_from_slice(&taken.opening);
         self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
     }
@@ -149,6 +184,28 @@ impl Shared {
     pub(crate) fn was_overtaken(&self) -> bool {
         let waiting = self.ready.iter().filter(|ready| !ready.merges).map(|ready| ready.turn).min();
         waiting.is_some_and(|first| self.ready.iter().any(|ready| ready.merges && ready.turn > first))
+    }
+
+    /// A tier lacks nothing for a pull request but perhaps room; for what is opened no place is kept any more.
+    pub(crate) fn stands_in_line(&mut self, place: Place) {
+        if place.opens {
+            self.kept.retain(|kept| !kept.is(&place.plugin, &place.tier));
+        }
+        self.line.push(place);
+    }
+
+    /// How many places are kept for others while a tier asks for one. Who did not stand in line comes after all
+    /// who did.
+    pub(crate) fn kept_before(&self, plugin: &PluginName, tier: &TierName) -> u32 {
+        let own = self.kept.iter().find(|kept| kept.is(plugin, tier));
+        let before = self.kept.iter().filter(|kept| own.is_none_or(|own| kept.turn < own.turn)).count();
+        u32::try_from(before).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a tier took the place of another one whose turn it was.
+    pub(crate) fn jumped_the_line(&self) -> bool {
+        let waiting = self.line.iter().filter(|place| !place.opens).map(|place| place.turn).min();
+        waiting.is_some_and(|first| self.line.iter().any(|place| place.opens && place.turn > first))
     }
 
     /// Clusters changed within the span before `now`.
@@ -178,6 +235,7 @@ pub(crate) struct Mark {
     openings: Openings,
     changed: usize,
     ready: usize,
+    line: usize,
     opening: usize,
 }
 
@@ -188,6 +246,7 @@ pub(crate) struct Taken {
     finished: u32,
     changed: Vec<(Timestamp, u32)>,
     ready: Vec<Ready>,
+    line: Vec<Place>,
     opening: Vec<(PluginName, TierName)>,
     /// Its page, where another plugin waits for it.
     page: Option<PluginLedger>,
@@ -282,6 +341,39 @@ mod tests {
             (Openings { open: 2, unfinished: 2 }, vec![ready_one(1, false), ready_one(2, false)]);
         other.take(&"app".into(), &taken);
         assert_eq!((other.openings.open, other.openings.unfinished, due(&other)), (4, 1, vec![2]));
+    }
+
+    #[test]
+    fn places_are_kept_for_those_whose_turn_it_is() {
+        let place = |name: &str, minutes: i64, opens: bool| {
+            let (plugin, tier) = (name.into(), "bronze".into());
+            Place { turn: (true, Some(ago(minutes))), plugin, tier, opens }
+        };
+        let mut shared = Shared::count(&ready(), noon());
+        shared.kept = vec![place("one", 10, true), place("two", 20, false)];
+        let kept = |shared: &Shared, name: &str, tier: &str| shared.kept_before(&name.into(), &tier.into());
+        assert_eq!([kept(&shared, "one", "bronze"), kept(&shared, "two", "bronze")], [1, 0]);
+        assert_eq!(
+            [kept(&shared, "one", "qa"), kept(&shared, "three", "bronze")],
+            [2, 2],
+            "they did not stand in line"
+        );
+        let mark = shared.mark();
+        shared.stands_in_line(place("one", 10, false));
+        assert_eq!(shared.kept.len(), 2, "it still waits");
+        assert!(!shared.jumped_the_line(), "nobody opens");
+        shared.stands_in_line(place("two", 20, true));
+        assert!(!shared.jumped_the_line(), "the older one opens");
+        assert_eq!(kept(&shared, "one", "bronze"), 0, "for what is opened no place is kept");
+        shared.stands_in_line(place("three", 10, true));
+        assert!(!shared.jumped_the_line(), "both are as old");
+        shared.stands_in_line(place("four", 5, true));
+        assert!(shared.jumped_the_line());
+        let taken = shared.since(&mark, &"one".into());
+        let mut other = Shared::count(&ready(), noon());
+        other.kept = vec![place("one", 10, true), place("two", 20, false)];
+        other.take(&"one".into(), &taken);
+        assert_eq!((other.line, other.kept), (shared.line, shared.kept));
     }
 
     #[test]

@@ -1,19 +1,40 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
-use crate::desk::{CAP_SPAN, Desk, Ready};
+use crate::desk::{CAP_SPAN, Desk, Place, Ready};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::Pull;
-use crate::{Reason, hotfix};
+use crate::{Reason, Version, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
 pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
     let there = desk.shared.openings;
+    // Whoever stands first in the file would keep all others out for as long as there are releases.
+    let kept = desk.shared.kept_before(desk.plugin(), &tier.name);
     match desk.open_pull(&tier.name) {
         Some(_) => Finding::pass(Gate::Limits, Reason::WithinLimits),
-        None => beside(desk, there.open.saturating_add(there.unfinished)),
+        None => beside(desk, there.open.saturating_add(there.unfinished).saturating_add(kept)),
     }
+}
+
+/// Whether a pull request may be opened on a tier by these findings. Where it lacks nothing but perhaps room under
+/// the cap of open ones, the tier stands in line.
+pub(crate) fn may_open(desk: &mut Desk<'_>, tier: &Tier, version: &Version, findings: &[Finding]) -> bool {
+    let opens = findings.iter().all(|finding| finding.verdict.lets_through());
+    let waits = |finding: &Finding| matches!(finding.because, Reason::OpenPullLimit { .. });
+    let back = |finding: &Finding| matches!(finding.because, Reason::RollsBack { .. });
+    let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through());
+    // What is open on the tier already is written anew, and takes no place.
+    let stands = desk.open_pull(&tier.name).is_none() && lacks.all(waits);
+    if desk.snapshot.policy.limits.open_pulls.is_some() && stands {
+        let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+        let last = waves.filter(|wave| wave.head().is_some()).map(|wave| wave.begun).max();
+        let urgent = hotfix::entry(desk, version).is_some() || findings.iter().any(back);
+        let plugin = desk.plugin().clone();
+        desk.shared.stands_in_line(Place { turn: (!urgent, last), plugin, tier: tier.name.clone(), opens });
+    }
+    opens
 }
 
 /// Whether there is no room for one more pull request.
