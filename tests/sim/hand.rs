@@ -159,7 +159,7 @@ impl Process {
         for record in &plan.entries {
             self.remember(&record.entry, record.urgency, world.ours());
         }
-        watch.recorded(world, &mut self.kept, (snapshot, ours), &self.memory);
+        watch.recorded(world, &mut self.kept, (snapshot, looked, ours), &self.memory);
         self.push_what_is_due(world)?;
         steps.one()?;
         let mut busy = plan.entries.iter().any(|record| record.urgency == Urgency::Transition);

@@ -222,7 +222,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "about one new world in five hundred still breaks something; `--ignored` looks for one"]
     #[allow(clippy::disallowed_methods)] // a seed that nobody has tried; it is printed
     fn worlds_that_nobody_has_seen_keep_them_too() {
         if number("COLDFRAME_SIM_WORLDS").is_none() {

@@ -16,16 +16,22 @@ use crate::world::{Spot, World};
 impl Watch {
     /// From when the grace period of an open pull request counts: its opening, or the look at which the
     /// file first asks for one.
-    pub(super) fn grace_runs(&mut self, world: &World, kept: &mut Kept, shown: &Snapshot, spot: &Spot, tier: &Tier) {
+    pub(super) fn grace_runs(
+        &mut self,
+        kept: &mut Kept,
+        (shown, looked): (&Snapshot, Timestamp),
+        spot: &Spot,
+        tier: &Tier,
+    ) {
         let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();
         for pull in pulls.filter(|pull| pull.tier == spot.1 && pull.state == PullState::Open) {
             let key = (spot.clone(), pull.number.0);
             match (&tier.force, kept.grace.get(&key)) {
                 (None, _) => drop(kept.grace.insert(key, Timestamp::MAX)),
                 (Some(_), None) => drop(kept.grace.insert(key, pull.opened_at)),
-                // It was off: it counts from now on.
+                // It was off: it counts from the look that found it on, however long the process stalls then.
                 (Some(_), Some(since)) if *since == Timestamp::MAX => {
-                    kept.grace.insert(key, world.now);
+                    kept.grace.insert(key, looked);
                 }
                 (Some(_), Some(_)) => {}
             }

@@ -161,7 +161,7 @@ impl Watch {
         &mut self,
         world: &mut World,
         kept: &mut Kept,
-        (snapshot, looked): (&Snapshot, Timestamp),
+        (snapshot, looked, ours): (&Snapshot, Timestamp, Timestamp),
         ledger: &Ledger,
     ) {
         if !matches!(snapshot.ledger_state, LedgerState::Intact { .. }) {
@@ -170,9 +170,9 @@ impl Watch {
         for plugin in &snapshot.policy.plugins {
             for tier in &plugin.tiers {
                 let spot = (plugin.name.clone(), tier.name.clone());
-                self.doubts(world, kept, (snapshot, looked), &spot, tier);
-                self.soaks_on(world, kept, (snapshot, looked), &spot, tier);
-                self.grace_runs(world, kept, snapshot, &spot, tier);
+                self.doubts(world, kept, (snapshot, ours), &spot, tier);
+                self.soaks_on(world, kept, (snapshot, ours), &spot, tier);
+                self.grace_runs(kept, (snapshot, looked), &spot, tier);
             }
         }
         // Between the look and this the process may have stalled while the ledger was rolled back.
