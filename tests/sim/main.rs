@@ -143,7 +143,9 @@ mod tests {
             panic!("\n{story}");
         }
         let Sums { worlds, looks, merges, forced, .. } = sums;
-        println!("never occurred: {}", sums.tally.silent().join(", "));
+        if worlds > 50 {
+            println!("never occurred: {}", sums.tally.silent().join(", "));
+        }
         println!(
             "{worlds} worlds from seed {}: {looks} looks, {merges} merges, {forced} of them by force",
             seeds.start
