@@ -23,7 +23,7 @@ use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
 
 pub(crate) use places::Base;
 use roster::Pins;
-pub(crate) use shared::{CAP_SPAN, Openings, Place, Ready, Shared, Taken};
+pub(crate) use shared::{CAP_SPAN, InLine, Openings, Ready, Shared, Taken};
 
 /// What was decided about one plugin.
 pub(crate) struct Decided {

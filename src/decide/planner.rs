@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Openings, Place, Ready, Shared, Taken};
+use crate::desk::{Decided, Desk, InLine, Openings, Ready, Shared, Taken};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
@@ -56,7 +56,7 @@ struct Seen {
     /// What is due, where something of its own is.
     due: Vec<Ready>,
     /// Places that are kept under the cap of open pull requests.
-    kept: Vec<Place>,
+    kept: Vec<InLine>,
     freezes: Vec<Frozen>,
 }
 

@@ -23,10 +23,10 @@ pub(crate) struct Shared {
     /// before whatever is younger.
     pub due: Vec<Ready>,
     /// Tiers that lack nothing for a pull request but perhaps room under the cap of open ones.
-    pub line: Vec<Place>,
+    pub line: Vec<InLine>,
     /// Those of them that an earlier look at all plugins found, as long as they have not opened it: the place of
     /// whom the line comes to first is nobody else's.
-    pub kept: Vec<Place>,
+    pub kept: Vec<InLine>,
     /// Tiers on which this plan opens a pull request.
     pub opening: Vec<(PluginName, TierName)>,
     /// Pages of plugins that this plan has decided and others wait for.
@@ -56,7 +56,7 @@ impl Ready {
 
 /// A tier that may have a pull request as soon as the cap of open ones has room for it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct InLine {
     /// What is due first is less: a hotfix or a way back, then whose last one was begun first. By the age of a
     /// release it would never be the turn of a tier to which newer ones come all the time.
     pub turn: (bool, Option<Timestamp>),
@@ -66,7 +66,7 @@ pub(crate) struct Place {
     pub opens: bool,
 }
 
-impl Place {
+impl InLine {
     fn is(&self, plugin: &PluginName, tier: &TierName) -> bool {
         self.plugin == *plugin && self.tier == *tier
     }
@@ -187,7 +187,7 @@ impl Shared {
     }
 
     /// A tier lacks nothing for a pull request but perhaps room; for what is opened no place is kept any more.
-    pub(crate) fn stands_in_line(&mut self, place: Place) {
+    pub(crate) fn stands_in_line(&mut self, place: InLine) {
         if place.opens {
             self.kept.retain(|kept| !kept.is(&place.plugin, &place.tier));
         }
@@ -246,7 +246,7 @@ pub(crate) struct Taken {
     finished: u32,
     changed: Vec<(Timestamp, u32)>,
     ready: Vec<Ready>,
-    line: Vec<Place>,
+    line: Vec<InLine>,
     opening: Vec<(PluginName, TierName)>,
     /// Its page, where another plugin waits for it.
     page: Option<PluginLedger>,
@@ -347,7 +347,7 @@ mod tests {
     fn places_are_kept_for_those_whose_turn_it_is() {
         let place = |name: &str, minutes: i64, opens: bool| {
             let (plugin, tier) = (name.into(), "bronze".into());
-            Place { turn: (true, Some(ago(minutes))), plugin, tier, opens }
+            InLine { turn: (true, Some(ago(minutes))), plugin, tier, opens }
         };
         let mut shared = Shared::count(&ready(), noon());
         shared.kept = vec![place("one", 10, true), place("two", 20, false)];

@@ -1,6 +1,6 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
-use crate::desk::{CAP_SPAN, Desk, Place, Ready};
+use crate::desk::{CAP_SPAN, Desk, InLine, Ready};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
@@ -32,7 +32,7 @@ pub(crate) fn may_open(desk: &mut Desk<'_>, tier: &Tier, version: &Version, find
         let last = waves.filter(|wave| wave.head().is_some()).map(|wave| wave.begun).max();
         let urgent = hotfix::entry(desk, version).is_some() || findings.iter().any(back);
         let plugin = desk.plugin().clone();
-        desk.shared.stands_in_line(Place { turn: (!urgent, last), plugin, tier: tier.name.clone(), opens });
+        desk.shared.stands_in_line(InLine { turn: (!urgent, last), plugin, tier: tier.name.clone(), opens });
     }
     opens
 }
