@@ -19,6 +19,7 @@ use crate::observe::net::Net;
 use crate::observe::released::Checked;
 use crate::policy::wiring::Chart;
 use crate::policy::{Loaded, Setting};
+use crate::secret::Secrets;
 
 /// Everything that one repository's line works with.
 pub struct Rooms {
@@ -30,6 +31,8 @@ pub struct Rooms {
     pub clusters: Arc<Clusters>,
     /// How chart sources are reached.
     pub net: Arc<Net>,
+    /// The secrets that the operator gives us.
+    pub secrets: Secrets,
     /// How soon to look again while something is on its way.
     pub look_again: SignedDuration,
     /// What the policy file is read under: the operator's limits, and how the bot runs.
@@ -39,6 +42,17 @@ pub struct Rooms {
     /// What was read before and may be used again for a while.
     pub memory: Memory,
     store: Arc<Mutex<Store>>,
+}
+
+/// What the operator lets us reach. Cheap to clone, connections are shared.
+#[derive(Clone)]
+pub struct Reach {
+    /// The clusters.
+    pub clusters: Arc<Clusters>,
+    /// Hosts that a policy file names.
+    pub net: Arc<Net>,
+    /// Secrets that a policy file names.
+    pub secrets: Secrets,
 }
 
 /// What was read before. Losing it costs calls, never correctness.
@@ -54,6 +68,8 @@ pub struct Memory {
     pub silent: Option<Timestamp>,
     /// Outages that are over and not yet in the ledger.
     pub outages: Vec<Outage>,
+    /// How far people were told.
+    pub told: Option<crate::act::notify::Told>,
 }
 
 /// One chart source and what it said last.
@@ -76,8 +92,7 @@ impl Rooms {
     pub fn open(
         repository: Repository,
         hub: RepoHub,
-        clusters: Arc<Clusters>,
-        net: Arc<Net>,
+        reach: Reach,
         look_again: SignedDuration,
         setting: Arc<Setting>,
         data: &Path,
@@ -87,8 +102,9 @@ impl Rooms {
         Ok(Self {
             repository,
             hub,
-            clusters,
-            net,
+            clusters: reach.clusters,
+            net: reach.net,
+            secrets: reach.secrets,
             look_again,
             setting,
             ledger: None,

@@ -1,6 +1,9 @@
-//! A text that must not be seen: no `Display`, and `Debug` hides it.
+//! A text that must not be seen: no `Display`, and `Debug` hides it. And where the operator keeps those
+//! that a policy file calls by name.
 
 use std::fmt;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A key, a token, a webhook secret.
@@ -23,4 +26,65 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
+}
+
+/// The longest secret that is read from a file.
+const LONGEST: u64 = 64 << 10;
+
+/// What stands before the names of secrets in the environment.
+const PREFIX: &str = "COLDFRAME_SECRET_";
+
+/// The secrets that the operator gives to repositories. A repository's file says names; which of them it
+/// may use says the operator alone.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    /// Holds `<id of the repository>/<NAME>`.
+    folder: Option<PathBuf>,
+    /// Whether `COLDFRAME_SECRET_<NAME>` is looked at too: where one process serves one repository, whose
+    /// own workflow set it.
+    environment: bool,
+}
+
+impl Secrets {
+    /// Secrets of a folder, and of the environment where only one repository is looked after.
+    pub fn new(folder: Option<PathBuf>, environment: bool) -> Self {
+        Self { folder, environment }
+    }
+
+    /// One secret of a repository. `name` is one that the policy's reader has checked.
+    ///
+    /// # Errors
+    /// Says what the operator has to do.
+    pub fn get(&self, repository: u64, name: &str) -> Result<Secret, String> {
+        if self.environment
+            && let Ok(text) = std::env::var(format!("{PREFIX}{name}"))
+            && !text.trim().is_empty()
+        {
+            return Ok(Secret::new(&text));
+        }
+        let ways = match (&self.folder, self.environment) {
+            (Some(folder), _) => {
+                let file = folder.join(repository.to_string()).join(name);
+                match read(&file) {
+                    Ok(Some(text)) => return Ok(Secret::new(&text)),
+                    Ok(None) => format!("put it into {}", file.display()),
+                    Err(error) => return Err(format!("the secret {name} in {}: {error}", file.display())),
+                }
+            }
+            (None, true) => format!("set {PREFIX}{name} in the environment"),
+            (None, false) => format!("give --secrets FOLDER, with {repository}/{name} in it"),
+        };
+        Err(format!("the operator of the bot gives this repository no secret {name}: {ways}"))
+    }
+}
+
+fn read(file: &std::path::Path) -> std::io::Result<Option<String>> {
+    let opened = match std::fs::File::open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    opened.take(LONGEST).read_to_string(&mut text)?;
+    Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }

@@ -16,6 +16,8 @@ pub struct Ticked {
     pub plan: Plan,
     /// What became of it; empty where nothing was to be done.
     pub receipts: Vec<Receipt>,
+    /// Why somebody could not be told of it, when that is so.
+    pub untold: Option<String>,
 }
 
 /// Looks and decides. Nothing is written anywhere: this is the whole of a dry run.
@@ -41,5 +43,6 @@ pub async fn tick(rooms: &mut Rooms) -> anyhow::Result<Ticked> {
     let (seen, mut plan) = look(rooms).await?;
     plan.entries.extend(act::outages(&mut rooms.memory.outages));
     let receipts = act::carry_out(rooms, &seen, &plan, clock::now()).await?;
-    Ok(Ticked { seen, plan, receipts })
+    let untold = act::notify::notify(rooms, &seen, &plan, clock::now()).await.err();
+    Ok(Ticked { seen, plan, receipts, untold: untold.map(|error| format!("{error:#}")) })
 }

@@ -3,6 +3,7 @@
 
 pub mod edit;
 mod merge;
+pub mod notify;
 mod permit;
 mod promote;
 mod publish;

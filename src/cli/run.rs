@@ -16,7 +16,8 @@ use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
 use crate::policy::{self, Mode, Setting, SourceFile};
-use crate::rooms::Rooms;
+use crate::rooms::{Reach, Rooms};
+use crate::secret::Secrets;
 use crate::tick::{self, Ticked};
 use crate::{clock, tell};
 
@@ -54,12 +55,15 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     }
     let now = clock::now();
     rooms.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
-    let Some(Ticked { seen, plan, .. }) = last else { return Ok(ExitCode::SUCCESS) };
+    let Some(Ticked { seen, plan, untold, .. }) = last else { return Ok(ExitCode::SUCCESS) };
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
     say(&tell::board(&view, now))?;
     step_summary(&tell::step_summary(&view, now)?)?;
     if let Some(problem) = &seen.snapshot.policy_problem {
         bail!("{problem}");
+    }
+    if let Some(why) = untold {
+        bail!("{why}");
     }
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -115,23 +119,26 @@ pub fn hub(settings: &Settings) -> anyhow::Result<Hub> {
     Ok(Hub::with_pace(bases, settings.credentials()?, settings.bypass()?, settings.write_pace)?)
 }
 
-/// The clusters and hosts that the settings let us ask.
-pub fn reach(settings: &Settings) -> anyhow::Result<(Arc<Clusters>, Arc<Net>)> {
+/// What the settings let us reach: clusters, hosts, secrets. The environment holds secrets of the one
+/// repository that a single run is about.
+pub fn reach(settings: &Settings, mode: Mode) -> anyhow::Result<Reach> {
     let clusters = match &settings.clusters {
         Some(folder) => Clusters::open(folder, &settings.allow_hosts)?,
         None => Clusters::none(),
     };
-    Ok((Arc::new(clusters), Arc::new(Net::new(settings.allow_hosts.clone())?)))
+    let net = Net::new(settings.allow_hosts.clone())?;
+    let secrets = Secrets::new(settings.secrets.clone(), mode == Mode::Once);
+    Ok(Reach { clusters: Arc::new(clusters), net: Arc::new(net), secrets })
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
     let setting = Arc::new(settings.setting(Mode::Once)?);
     let hub = hub(settings)?;
     let repository = hub.repository(settings.the_repository()?).await?;
-    let (clusters, net) = reach(settings)?;
+    let reach = reach(settings, Mode::Once)?;
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
-    Rooms::open(repository, opened, clusters, net, look_again, setting, &settings.data_folder())
+    Rooms::open(repository, opened, reach, look_again, setting, &settings.data_folder())
 }
 
 /// The policy file that was named, or the one of this folder, with the plugins beside it.

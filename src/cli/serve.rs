@@ -17,10 +17,8 @@ use super::settings::Settings;
 use crate::act::Receipt;
 use crate::clock;
 use crate::hub::{Hub, Repository};
-use crate::observe::cluster::Clusters;
-use crate::observe::net::Net;
 use crate::policy::{Mode, Setting};
-use crate::rooms::Rooms;
+use crate::rooms::{Reach, Rooms};
 use crate::secret::Secret;
 use crate::tick;
 use crate::wake::face::{Face, router};
@@ -70,8 +68,7 @@ impl Server {
 /// What all repositories share.
 struct Shop {
     hub: Hub,
-    clusters: Arc<Clusters>,
-    net: Arc<Net>,
+    reach: Reach,
     settings: Settings,
     setting: Arc<Setting>,
     bell: Bell,
@@ -81,9 +78,9 @@ struct Shop {
 impl Shop {
     fn open(settings: Settings) -> anyhow::Result<Self> {
         let hub = hub(&settings)?;
-        let (clusters, net) = reach(&settings)?;
+        let reach = reach(&settings, Mode::Serve)?;
         let setting = Arc::new(settings.setting(Mode::Serve)?);
-        Ok(Self { hub, clusters, net, settings, setting, bell: Bell::default(), face: Face::default() })
+        Ok(Self { hub, reach, settings, setting, bell: Bell::default(), face: Face::default() })
     }
 
     /// The repositories that we look after.
@@ -97,9 +94,8 @@ impl Shop {
     async fn open_rooms(&self, repository: &Repository) -> anyhow::Result<Rooms> {
         let opened = self.hub.open(repository).await?;
         let look_again = SignedDuration::try_from(self.settings.poll)?;
-        let (clusters, net) = (Arc::clone(&self.clusters), Arc::clone(&self.net));
-        let setting = Arc::clone(&self.setting);
-        Rooms::open(repository.clone(), opened, clusters, net, look_again, setting, &self.settings.data_folder())
+        let (reach, setting) = (self.reach.clone(), Arc::clone(&self.setting));
+        Rooms::open(repository.clone(), opened, reach, look_again, setting, &self.settings.data_folder())
     }
 }
 
@@ -178,6 +174,9 @@ async fn pass(shop: &Shop, repository: &Repository, rooms: &mut Option<Rooms>) -
             if matches!(receipt, Receipt::Refused(_)) {
                 tracing::warn!(repository = repository.full_name(), %receipt, "refused");
             }
+        }
+        if let Some(why) = &ticked.untold {
+            tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
         if !ticked.receipts.iter().any(Receipt::changed) {
             return Ok(ticked.plan.alarm.map(|alarm| alarm.at));

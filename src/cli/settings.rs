@@ -45,6 +45,10 @@ pub struct Settings {
     /// File with the limits that every policy file is held against: longest soak and grace, windows, caps
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,
+    /// Folder with secrets that policy files name, as <id of the repository>/<NAME>; `once` takes
+    /// COLDFRAME_SECRET_<NAME> of its environment too
+    #[arg(long, env = "COLDFRAME_SECRETS", value_name = "FOLDER")]
+    pub secrets: Option<PathBuf>,
     /// Folder for the clones; may be wiped at any time
     #[arg(long, env = "COLDFRAME_DATA", value_name = "FOLDER")]
     pub data: Option<PathBuf>,

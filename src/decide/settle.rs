@@ -214,6 +214,8 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     if health.members.is_empty() {
         return;
     }
+    // However long the pull request waits for a yes, those that have moved may fail meanwhile.
+    desk.look_again();
     if let Some(why) = health.failure(tier, wave, desk.now) {
         afterwards::fail(desk, tier, wave, why);
         return;

@@ -58,9 +58,11 @@ pub(crate) fn reset(wave: &Wave, now: Timestamp) -> Soaked {
     }
 }
 
-/// Until when a missing or slow signal may keep a landed wave (`soak.max`); none = for ever.
+/// Until when a missing or slow signal may keep a landed wave (`soak.max`); none = for ever. Of whom somebody
+/// moved ahead of its slice nobody knows since when it was asked: then everybody is waited for.
 pub(crate) fn longest(wave: &Wave, tier: &Tier) -> Option<Timestamp> {
-    Some(wave.landed.as_ref()?.at + tier.soak.max?)
+    let landed = wave.landed.as_ref().filter(|_| wave.staying(wave.later()).is_empty())?;
+    Some(landed.at + tier.soak.max?)
 }
 
 /// What is not waited for any more, when the longest soak is over: members that progress, are
@@ -238,6 +240,33 @@ mod tests {
         for (name, world, expected) in cases {
             assert_eq!(finishes(&world()), expected, "{name}");
         }
+    }
+
+    /// Since half an hour 1.1.0 is on bronze-2, its first slice; somebody has put bronze-1 on it as well, nobody
+    /// knows when: soak.max waives nobody.
+    #[test]
+    fn who_was_moved_ahead_of_its_slice_is_waited_for() {
+        let finishes = |together: bool, first: Health, ahead: Health| {
+            let mut world = sliced();
+            if together {
+                let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+                let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
+                wave.part = crate::ledger::Part::default();
+                wave.members = ["bronze-1", "bronze-2"].map(crate::ClusterName::from).into_iter().collect();
+            }
+            own_places(&mut world, &[("bronze-1", "1.1.0"), ("bronze-2", "1.1.0")]);
+            bronze(&mut world).soak = Soak { min: minutes(20), max: Some(minutes(30)) };
+            let soaked =
+                Soaked { healthy_for: minutes(10), until: ago(15), paused: true, ailing: None, begun: Some(ago(25)) };
+            remember(&mut world, Change::Soaked(soaked));
+            facts(&mut world).readings.insert("bronze-2".into(), as_is(first));
+            facts(&mut world).readings.insert("bronze-1".into(), as_is(ahead));
+            finishes(&world)
+        };
+        assert!(finishes(true, Health::Unknown, Health::Healthy), "both moved half an hour ago");
+        assert!(!finishes(false, Health::Unknown, Health::Healthy), "who has been there for a minute has not soaked");
+        assert!(!finishes(false, Health::Healthy, Health::Unknown));
+        assert!(!finishes(false, Health::Unknown, Health::Progressing));
     }
 
     #[test]

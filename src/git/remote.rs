@@ -1,19 +1,28 @@
 //! Fetching and pushing one branch. How the bytes travel is in `transport`.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use decide::Sha;
-use git2::{AutotagOption, Direction, FetchOptions, ObjectType, Oid, PushOptions, RemoteCallbacks};
+use git2::{AutotagOption, Direction, ErrorCode, FetchOptions, ObjectType, Oid, PushOptions, RemoteCallbacks};
+use jiff::{SignedDuration, Timestamp};
 
 use super::error::{GitError, one_line};
 use super::read::has_commit;
 use super::session::Session;
 use super::store::{Store, oid, sha};
 use super::transport::ADDRESS;
+use crate::clock;
 use crate::secret::Secret;
 
 /// What the server says beside the status of a push, at most.
 const MAX_WORDS: usize = 8 << 10;
+
+/// A local reference that is locked is tried so often, with a pause in between.
+const TRIES: usize = 40;
+const PAUSE: Duration = Duration::from_millis(50);
+/// Writing a reference takes milliseconds: a lock of this age belongs to nobody.
+const LEFT: SignedDuration = SignedDuration::from_secs(10);
 
 /// Where a repository is and what opens it. The token goes out as the password of
 /// `x-access-token`, as GitHub wants it, and only to this address.
@@ -190,12 +199,34 @@ impl Store {
     /// a hash: `a` that is gone must not stand in the way of `a/b`.
     fn remember(&self, branch: &str, id: Option<Oid>) -> Result<(), git2::Error> {
         let name = format!("refs/coldframe/{}", Oid::hash_object(ObjectType::Blob, branch.as_bytes())?);
-        match id {
+        let write = || match id {
             Some(id) => self.repo.reference(&name, id, true, "").map(|_| ()),
             None => match self.repo.find_reference(&name) {
                 Ok(mut reference) => reference.delete(),
                 Err(_) => Ok(()),
             },
+        };
+        for _ in 0..TRIES {
+            match write() {
+                Err(error) if error.code() == ErrorCode::Locked => self.unlock(&name),
+                done => return done,
+            }
+        }
+        write()
+    }
+
+    /// Another process of ours, such as `explain` beside `serve`, holds a lock for a moment; one that was
+    /// killed just then has left its lock for good.
+    #[allow(clippy::disallowed_methods)] // git work has a thread of its own, which may wait
+    fn unlock(&self, name: &str) {
+        let lock = self.repo.path().join(format!("{name}.lock"));
+        let written = std::fs::metadata(&lock).and_then(|found| found.modified()).ok();
+        let written = written.and_then(|at| Timestamp::try_from(at).ok());
+        if written.is_some_and(|at| clock::now().duration_since(at) >= LEFT) {
+            tracing::warn!(lock = %lock.display(), "a lock that a process has left behind is taken away");
+            let _ = std::fs::remove_file(&lock); // where that fails, the next try says why
+        } else {
+            std::thread::sleep(PAUSE);
         }
     }
 }

@@ -55,6 +55,14 @@ pub enum LedgerError {
     },
 }
 
+/// The ledger as a commit of the branch has it.
+///
+/// # Errors
+/// When the commit is not on disk, or holds what is not understood.
+pub fn at(store: &Store, commit: &Sha) -> Result<Ledger, LedgerError> {
+    pages::read(store, commit)
+}
+
 /// What became of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Appended {

@@ -175,13 +175,32 @@ impl Net {
     /// Where the address is refused, does not answer in time, or answers with more than `most`
     /// bytes. A status that is no success is an answer.
     pub async fn get(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<Fetched, NetError> {
+        self.send(url, self.client.get(url.clone()).headers(headers), most).await
+    }
+
+    /// Posts JSON to an address that is a secret as a whole: errors name its host alone.
+    ///
+    /// # Errors
+    /// As [`Net::get`].
+    pub async fn post(&self, url: &Url, json: String, most: usize) -> Result<Fetched, NetError> {
+        let request = self.client.post(url.clone()).header(http::header::CONTENT_TYPE, "application/json").body(json);
+        let host = || url.host_str().unwrap_or_default().to_string();
+        self.send(url, request, most).await.map_err(|error| match error {
+            NetError::Refused { why, .. } => NetError::Refused { url: host(), why },
+            NetError::Failed { why, .. } => NetError::Failed { url: host(), why },
+            NetError::TooLarge { most, .. } => NetError::TooLarge { url: host(), most },
+            error @ NetError::Settings { .. } => error,
+        })
+    }
+
+    async fn send(&self, url: &Url, request: reqwest::RequestBuilder, most: usize) -> Result<Fetched, NetError> {
         self.check(url)?;
         let failed = |error: reqwest::Error| match refusal(&error) {
             Some(refused) => refused,
             None => NetError::Failed { url: plain(url), why: causes(&error.without_url()) },
         };
         let too_large = || NetError::TooLarge { url: plain(url), most };
-        let mut answer = self.client.get(url.clone()).headers(headers).send().await.map_err(failed)?;
+        let mut answer = request.send().await.map_err(failed)?;
         let announced = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if announced > most {
             return Err(too_large());

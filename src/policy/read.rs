@@ -110,7 +110,7 @@ impl Shape {
             report.wrong(
                 entry.at,
                 &format!("{key} is not supported by this version of Coldframe"),
-                Some("take it out"),
+                Some(super::file::instead(&entry.key)),
             );
             return;
         }

@@ -16,7 +16,7 @@ use serde_yaml::{Mapping, Value};
 use super::Loaded;
 use super::file::{OverrideFile, TierFile};
 use super::read::Shape;
-use super::wiring::{Inventory, People};
+use super::wiring::{Inventory, Notify, People};
 
 /// The whole policy as one file.
 pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
@@ -32,6 +32,9 @@ pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
     }
     put(&mut file, "people", people(loaded.wiring.people));
     limits(&mut file, loaded.policy.limits);
+    if !loaded.wiring.notify.is_empty() {
+        put(&mut file, "notify", list(&loaded.wiring.notify, notify));
+    }
     put(&mut file, "tiers", list(&loaded.ladder, |tier| tier_of(tier, &TierFile::SHAPE)));
     let plugins =
         loaded.policy.plugins.iter().filter_map(|plugin| {
@@ -121,6 +124,24 @@ fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) 
     if !limits.is_empty() {
         put(file, "limits", limits);
     }
+}
+
+fn notify(Notify { slack, on, tiers, plugins }: &Notify) -> Value {
+    let url = map([("secret", Value::from(slack.as_str()))]);
+    let mut notify = Mapping::new();
+    put(&mut notify, "slack", map([("url", url)]));
+    put(&mut notify, "on", list(on, plain));
+    let mut select = Mapping::new();
+    if !tiers.is_empty() {
+        put(&mut select, "tiers", names(tiers));
+    }
+    if !plugins.is_empty() {
+        put(&mut select, "plugins", names(plugins));
+    }
+    if !select.is_empty() {
+        put(&mut notify, "select", select);
+    }
+    Value::Mapping(notify)
 }
 
 fn freeze(Freeze { why, by, tiers, plugins, select, until }: &Freeze) -> Value {

@@ -171,6 +171,12 @@ scalar!(
     {"type": "string", "maxLength": 253}
 );
 
+scalar!(
+    /// The name of a secret in the operator's settings.
+    SecretName(String), "a name such as `SLACK_URL`", secret,
+    {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,62}$", "examples": ["SLACK_URL"]}
+);
+
 /// A whole number, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count<const LEAST: u32>(pub u32);
@@ -265,6 +271,18 @@ fn name(text: &str) -> Result<String, Refusal> {
     Err(if is_name(spelled) { refusal.help(format!("`{spelled}` would be one")) } else { refusal })
 }
 
+fn secret(text: &str) -> Result<String, Refusal> {
+    let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let begins = text.starts_with(|c: char| c.is_ascii_uppercase());
+    if begins && text.len() <= 63 && text.bytes().all(plain) {
+        return Ok(text.to_string());
+    }
+    // It may be the secret itself, so that it is not repeated.
+    let why = "this is no name of a secret: upper-case letters, digits and `_`, at most 63";
+    Err(Refusal::new(why)
+        .help("give the value to the operator of the bot, and write its name here, such as `SLACK_URL`"))
+}
+
 /// What stands around a version in a file.
 fn value_pattern(text: &str) -> Result<String, Refusal> {
     path::placeholders(text, &["version", "plugin"])?;
@@ -285,7 +303,9 @@ fn branch(text: &str) -> Result<String, Refusal> {
     if let Some(name) = text.strip_prefix("refs/heads/") {
         return Err(refusal("is a reference").help(format!("write the branch alone: `{name}`")));
     }
-    if text == crate::ledger::BRANCH || text.starts_with(crate::hub::BRANCH_PREFIX) {
+    if [crate::ledger::BRANCH, crate::act::notify::BRANCH].contains(&text)
+        || text.starts_with(crate::hub::BRANCH_PREFIX)
+    {
         return Err(refusal("is a branch of the bot's own").help("name a branch that clusters read"));
     }
     let good = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);

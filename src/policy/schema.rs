@@ -99,6 +99,10 @@ mod tests {
             ("State", "plugins: [{signals: [{resource: {state: @}}]}]"),
             ("People", "people: @"),
             ("Limits", "limits: @"),
+            ("Notify", "notify: [@]"),
+            ("Slack", "notify: [{slack: @}]"),
+            ("Secret", "notify: [{slack: {url: @}}]"),
+            ("NotifySelect", "notify: [{select: @}]"),
         ];
         let mappings = mappings(&schema());
         for (name, keys, _) in &mappings {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use decide::selector::Labels;
-use decide::{ClusterName, PluginName};
+use decide::{ClusterName, PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
 /// Everything of a policy file that the planner does not need.
@@ -17,6 +17,46 @@ pub struct Wiring {
     pub plugins: BTreeMap<PluginName, PluginWiring>,
     /// Who may give which command.
     pub people: People,
+    /// Who is told of what happens.
+    pub notify: Vec<Notify>,
+}
+
+/// Who is told of which events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notify {
+    /// The name of the operator's secret that is the address of an incoming webhook of Slack.
+    pub slack: String,
+    /// Which events, without repetition.
+    pub on: Vec<Event>,
+    /// Only these tiers; none = all.
+    pub tiers: Vec<TierName>,
+    /// Only these plugins; none = all.
+    pub plugins: Vec<PluginName>,
+}
+
+/// What a notification may be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Event {
+    /// A release soaks on the tier below.
+    Upcoming,
+    /// The end of a grace period was announced.
+    Notice,
+    /// A release does not go on, and time alone does not change that.
+    Blocked,
+    /// A release was merged without the missing approvals.
+    Forced,
+    /// A release failed on a tier, or stalls there.
+    Failed,
+    /// The version before a failed one is back.
+    RolledBack,
+    /// A release finished a tier.
+    Finished,
+}
+
+impl Event {
+    /// The events of a notification that names none: those that may need a person.
+    pub const DEFAULT: [Self; 5] = [Self::Notice, Self::Blocked, Self::Forced, Self::Failed, Self::RolledBack];
 }
 
 /// Where the clusters are listed.

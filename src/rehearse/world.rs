@@ -15,7 +15,7 @@ use super::hub::{self, Hub};
 use super::trouble;
 use super::workflows::{self, Workflows};
 use crate::policy::Loaded;
-use crate::policy::wiring::People;
+use crate::policy::wiring::{Notify, People};
 use crate::tell::reasons::{self, Occasion};
 
 /// The bot's own login.
@@ -51,6 +51,8 @@ pub(crate) struct World {
     pub ledger: LedgerState,
     /// Who may give which command.
     pub rights: People,
+    /// Who is told of what happens.
+    pub notify: Vec<Notify>,
     /// Every occasion on which a reason was given, where somebody wants to know.
     pub occasions: Option<BTreeSet<Occasion>>,
 }
@@ -124,6 +126,7 @@ impl World {
             restless: true,
             ledger: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
             rights: People::default(),
+            notify: Vec::new(),
             occasions: None,
         };
         world.follow(policy);
@@ -136,6 +139,7 @@ impl World {
         self.snapshot.policy_commit = self.commit();
         self.snapshot.policy_problem = None;
         self.rights = policy.wiring.people;
+        self.notify.clone_from(&policy.wiring.notify);
         for plugin in &policy.policy.plugins {
             let spots = policy.wiring.plugins.get(&plugin.name).map_or(&[][..], |wiring| &wiring.write);
             if spots.iter().all(crate::policy::wiring::Write::per_cluster) {

@@ -11,6 +11,7 @@ pub mod explain;
 pub mod inert;
 pub mod metrics;
 pub mod notice;
+pub mod notify;
 pub mod page;
 pub mod reasons;
 mod render;

@@ -57,6 +57,8 @@ impl Face {
             self.metrics.action(action, outcome);
         }
         let view = View::new(repository, &ticked.seen.web, &ticked.seen.snapshot, ticked.plan.clone(), now);
+        let trouble = view.trouble.clone().or_else(|| ticked.untold.clone());
+        let view = View { trouble, ..view };
         self.shown().views.insert(repository.to_string(), Arc::new(view));
     }
 

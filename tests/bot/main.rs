@@ -10,6 +10,7 @@ mod force;
 mod freeze;
 mod hotfix;
 mod ledger;
+mod notify;
 mod settings;
 mod slices;
 mod spelling;

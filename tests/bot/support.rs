@@ -81,8 +81,14 @@ impl Stage {
 
     /// `coldframe serve`, where the world's webhooks go.
     pub fn serve(&self) -> Bot {
+        self.serve_with(&[])
+    }
+
+    /// The same with more in its environment.
+    pub fn serve_with(&self, more: &[(&str, &str)]) -> Bot {
         let given = self.world.settings();
         let mut command = self.command(&["serve"]);
+        command.envs(more.iter().copied());
         command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
         command.stdout(Stdio::null()).stderr(log);
@@ -93,10 +99,24 @@ impl Stage {
         self.folder.path().join("bot.log")
     }
 
-    /// The last lines that bots of this stage logged.
+    /// What bots of this stage logged.
+    pub fn whole_log(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    /// The last lines of that.
     pub fn logged(&self) -> String {
-        let text = std::fs::read_to_string(self.log()).unwrap_or_default();
-        last_lines(&text)
+        last_lines(&self.whole_log())
+    }
+
+    /// Where an operator keeps secrets for repositories.
+    pub fn secrets(&self) -> PathBuf {
+        self.folder.path().join("secrets")
+    }
+
+    /// The hosts of this world that may be asked, and one more.
+    pub fn allowed(&self, host: &str) -> String {
+        format!("{},{host}", self.world.settings().allow_hosts.join(","))
     }
 
     pub fn pulls(&self) -> Vec<PullView> {

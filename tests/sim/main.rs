@@ -98,6 +98,9 @@ fn worlds(seeds: Range<u64>, days: u64, jobs: usize, draw: Draw) -> (Option<Stri
         sums.merges += u64::from(outcome.merges);
         sums.forced += u64::from(outcome.forced);
         sums.tally.add(&outcome.tally);
+        if sums.worlds.is_multiple_of(1_000) {
+            eprintln!("{} worlds", sums.worlds); // the long run is seen to go on
+        }
         outcome.broken.into_iter().next()
     });
     let story = failure.map(|(seed, broken)| {
@@ -212,9 +215,15 @@ mod tests {
     /// The same, of worlds that people know: clusters that had left a slice which was taken back moved with it again,
     /// who goes after a plugin that follows by itself asked only those of its clusters that it does not pin itself, tiers
     /// got ahead of who came in the place of all on whom a tier that follows had proved a release, whom somebody moved
-    /// ahead of its slice was late by the deadline of the slice before, and what had failed kept the only place under
-    /// the cap of open pull requests from what the next release waited for.
-    const BROKEN_THIN: [u64; 7] = [1_402_326, 766, 2_000_314, 1_400_239, 1_401_314, 2_200_987, 2_001_344];
+    /// ahead of its slice was late by the deadline of the slice before, what had failed kept the only place under
+    /// the cap of open pull requests from what the next release waited for, the longest soak was over for whom somebody
+    /// had just moved ahead of its slice, and nobody watched those that had moved while the next slice waited for a
+    /// yes. Two were no fault of the planner's: a run that a lost ledger found again had succeeded, and who had left a
+    /// tier and came back was taken for a climb.
+    const BROKEN_THIN: [u64; 11] = [
+        1_402_326, 766, 2_000_314, 1_400_239, 1_401_314, 2_200_987, 2_001_344, 10_022_528, 10_031_365, 10_033_689,
+        10_045_832,
+    ];
 
     #[test]
     fn what_was_broken_once_stays_mended() {

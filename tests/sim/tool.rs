@@ -93,23 +93,31 @@ fn run(wishes: &Wishes) -> ExitCode {
     }
 }
 
-/// Every failing seed with what it broke first, and what none of these worlds had.
+/// Every failing seed with what it broke first, and how often everything occurred.
 fn survey(wishes: &Wishes) -> ExitCode {
     let failures = std::sync::Mutex::new(0);
-    let tally = std::sync::Mutex::new(crate::tally::Tally::default());
+    let tally = std::sync::Mutex::new((0_u64, crate::tally::Tally::default()));
     let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
     first_of(seeds, wishes.jobs, |seed| {
         let outcome = run::run(wishes.draw()(seed, wishes.days), decide::plan);
-        tally.lock().unwrap().add(&outcome.tally);
+        {
+            let (worlds, tally) = &mut *tally.lock().unwrap();
+            tally.add(&outcome.tally);
+            *worlds += 1;
+            if worlds.is_multiple_of(1_000) {
+                eprintln!("{worlds} worlds");
+            }
+        }
         if let Some(what) = outcome.broken.into_iter().next() {
             println!("{seed:>7}  {}", what.chars().take(200).collect::<String>());
             *failures.lock().unwrap() += 1;
         }
         None::<()>
     });
-    let failures = failures.into_inner().unwrap();
-    println!("never occurred: {}", tally.into_inner().unwrap().silent().join(", "));
-    println!("{failures} failing worlds");
+    let (failures, (worlds, tally)) = (failures.into_inner().unwrap(), tally.into_inner().unwrap());
+    print!("{}", tally.table());
+    println!("never occurred: {}", tally.silent().join(", "));
+    println!("{failures} of {worlds} worlds failed");
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -144,6 +144,42 @@ mod tests {
         assert_eq!(world(Some(1), "1.1.0", false), ["merge 1.1.0 on bronze"], "qa runs it");
     }
 
+    /// qa runs the release already or is about to get it, and has not finished it: bronze waits with its pull request open.
+    #[test]
+    fn what_the_tier_below_needs_no_place_for_stays_open() {
+        use crate::conveyor::tests::doings;
+        let unfinished = |text: &str| {
+            let mut world = ready();
+            world.policy.limits.open_pulls = Some(1);
+            facts(&mut world).base = Read::Known([place("qa", text), place("bronze", "1.0.0")].into());
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            let wave = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();
+            wave.finished = None;
+            if text == "1.0.0" {
+                wave.landed = None;
+                wave.pull = Some(crate::ledger::Announced { number: crate::PullNumber(6), at: ago(690) });
+            }
+            world
+        };
+        assert_eq!(doings(&unfinished("1.1.0")), [""; 0], "it soaks on qa");
+        let closed = unfinished("1.0.0");
+        assert!(!doings(&closed).iter().any(|doing| doing.starts_with("close")), "{:?}", doings(&closed));
+        let mut open = closed;
+        let below = crate::snapshot::Pull {
+            number: crate::PullNumber(6),
+            tier: "qa".into(),
+            head: "bbbbbbbbbb".into(),
+            reviews: alloc::vec![],
+            ..pull()
+        };
+        let Read::Known(pulls) = &mut facts(&mut open).pulls else { unreachable!() };
+        pulls.push(below);
+        assert!(!doings(&open).iter().any(|doing| doing.starts_with("close")), "{:?}", doings(&open));
+        // A ledger that was lost knows nothing of it.
+        open.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"qa".into()).unwrap().pop();
+        assert!(!doings(&open).iter().any(|doing| doing.starts_with("close")), "{:?}", doings(&open));
+    }
+
     /// It came here when the tier below let it pass, or a lost ledger forgot that it had finished there.
     #[test]
     fn what_the_tier_below_has_gone_on_without_is_closed_though_it_is_approved() {

@@ -204,6 +204,11 @@ impl GitHub {
         numbers.into_iter().map(|number| view(&mut world, id, number)).collect()
     }
 
+    /// The number that a repository keeps whatever it is called.
+    pub fn repository_id(&self, repository: &str) -> anyhow::Result<u64> {
+        self.world().named(repository)
+    }
+
     /// One pull request.
     pub fn pull(&self, repository: &str, number: u64) -> anyhow::Result<PullView> {
         let mut world = self.world();

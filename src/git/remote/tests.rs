@@ -133,6 +133,37 @@ async fn it_works_from_spawn_blocking() {
     assert_eq!(done.await.unwrap(), Ok(true));
 }
 
+/// A process that was killed while it wrote a reference leaves its lock for good; one that runs beside us
+/// holds it for a moment.
+#[test]
+fn a_lock_that_was_left_behind_is_taken_away_and_another_is_waited_for() {
+    let server = Server::start();
+    let tip = server.commit("main", &[("a", "1")]);
+    let (_folder, store) = store();
+    assert_eq!(store.fetch(&server.access(), "main", Some(1)).unwrap(), Some(Sha::new(tip)));
+    let mut locks = Vec::new();
+    for name in store.repo.references_glob("refs/coldframe/*").unwrap().names() {
+        locks.push(store.repo.path().join(format!("{}.lock", name.unwrap())));
+    }
+    let [lock] = &locks[..] else { panic!("one reference: {locks:?}") };
+    let left = std::fs::File::create(lock).unwrap();
+    left.set_modified((crate::clock::now() - LEFT).into()).unwrap();
+    let second = server.commit("main", &[("a", "2")]);
+    assert_eq!(store.fetch(&server.access(), "main", Some(1)).unwrap(), Some(Sha::new(second)));
+    assert!(!lock.exists());
+
+    std::fs::File::create(lock).unwrap();
+    let third = server.commit("main", &[("a", "3")]);
+    let fetched = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(PAUSE * 4);
+            std::fs::remove_file(lock).unwrap();
+        });
+        store.fetch(&server.access(), "main", Some(1))
+    });
+    assert_eq!(fetched.unwrap(), Some(Sha::new(third)));
+}
+
 #[test]
 fn an_absent_branch_is_none_and_an_absent_repository_is_missing() {
     let server = Server::start();

@@ -2,6 +2,7 @@
 //! one list that the parser and the JSON Schema are made from. What the values mean together is in
 //! `resolve`.
 
+mod notify;
 mod plugin;
 mod signal;
 mod strategy;
@@ -15,6 +16,7 @@ use crate::policy::read::{Shape, record};
 use crate::policy::scalar::{Count, File};
 use crate::policy::when::Length;
 use crate::policy::wiring::Right;
+pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
 pub use strategy::{
@@ -51,8 +53,10 @@ record! {
         optional limits "limits": LimitsFile,
         /// How often `coldframe once` runs, by a workflow's or a cron's own schedule. A reading is then fresh for twice as long where a tier names no `maxAge`, so that a soak counts from one pass to the next. Default unknown: a reading is fresh for 5 minutes, and soaks count as far as the objects' own times prove them. `coldframe serve` does not need it.
         optional schedule "schedule": Length,
+        /// Who is told of what happens, beside the pull request. Default nobody: the hub tells those who watch its pull requests.
+        optional notify "notify": List<NotifyFile>,
     }
-    later ["group", "notify"]
+    later ["group"]
 }
 
 record! {
@@ -177,7 +181,21 @@ pub const SHAPES: &[&Shape] = &[
     &StateFile::SHAPE,
     &PeopleFile::SHAPE,
     &LimitsFile::SHAPE,
+    &NotifyFile::SHAPE,
+    &SlackFile::SHAPE,
+    &SecretFile::SHAPE,
+    &NotifySelectFile::SHAPE,
 ];
+
+/// What to do without a key of the design that is not built.
+pub fn instead(key: &str) -> &'static str {
+    match key {
+        "group" => {
+            "a pull request is about one plugin; `after` puts plugins in order, `limits.openPulls` keeps their pull requests few"
+        }
+        _ => "take it out",
+    }
+}
 
 /// Where a key belongs that stands at the wrong place: "a tier or a plugin".
 pub fn homes(key: &str) -> Option<String> {
@@ -186,8 +204,10 @@ pub fn homes(key: &str) -> Option<String> {
         .filter(|shape| shape.keys.iter().any(|known| known.name == key))
         .map(|shape| match shape.what {
             "file" => "the policy file's top level".to_string(),
-            what @ ("tier" | "plugin" | "document" | "resource" | "cron window" | "hotfix") => format!("a {what}"),
+            what @ ("tier" | "plugin" | "document" | "resource" | "cron window" | "hotfix" | "notification"
+            | "secret") => format!("a {what}"),
             what @ ("expression" | "override" | "object" | "after") => format!("an {what}"),
+            what @ "notification's select" => format!("a {what}"),
             what => format!("`{what}`"),
         })
         .take(3)

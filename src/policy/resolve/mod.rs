@@ -4,6 +4,7 @@
 mod after;
 mod gaps;
 mod limits;
+mod notify;
 mod plugin;
 mod strategy;
 mod tier;
@@ -109,9 +110,10 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     let inventory = match inventory.from.map_or(InventoryKind::File, |from| from.value.0) {
         InventoryKind::File => Inventory::File { path },
     };
+    let notify = notify::notify(file.notify.as_ref(), &context, report);
     Resolved {
         policy,
-        wiring: Wiring { inventory, plugins: wirings, people: people(file.people.as_ref()) },
+        wiring: Wiring { inventory, plugins: wirings, people: people(file.people.as_ref()), notify },
         ladder: context.ladder,
     }
 }

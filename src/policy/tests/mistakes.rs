@@ -27,7 +27,6 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:1: unknown key `soak` at the top level (`soak` belongs in a tier or an override or a hotfix; known here: `version`",
     ),
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
-    ("notify: []", "1:1: `notify` is not supported by this version of Coldframe"),
     ("group: []", "1:1: `group` is not supported by this version"),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (

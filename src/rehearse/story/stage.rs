@@ -2,6 +2,7 @@
 //! at when its line comes; what was done is read from the world's diary.
 
 mod happen;
+mod post;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use decide::plan::{Plan, WaveReport, WaveState};
 use decide::{ClusterName, Entry, PluginName, TierName};
 use jiff::Timestamp;
 
+use self::post::Post;
 use super::teller::Teller;
 use super::words::Place;
 use super::{Counted, Deed, Expect, Line, StateWord, Story, Subject, Told, Verb, What};
@@ -71,6 +73,7 @@ struct Stage {
     problems: Vec<Problem>,
     last_place: Place,
     silent_since: Option<Timestamp>,
+    post: Post,
     /// Notes of the diary that were told.
     told: usize,
     moves: usize,
@@ -101,6 +104,7 @@ impl Stage {
             problems: Vec::new(),
             last_place: Place::default(),
             silent_since: None,
+            post: Post::new(story.zone.clone()),
             told: 0,
             moves: 0,
         }
@@ -181,6 +185,9 @@ impl Stage {
         }
         self.told = self.world.diary.len();
         self.teller.standing(self.world.now, &self.plan, &self.world.snapshot.ledger);
+        for line in self.post.letters(&self.world, &self.plan) {
+            self.teller.line(self.world.now, &line);
+        }
         Ok(())
     }
 

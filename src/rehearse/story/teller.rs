@@ -55,7 +55,8 @@ impl Teller {
         at.to_zoned(self.zone.clone()).strftime("%a %-d %b %Y %H:%M").to_string()
     }
 
-    fn line(&mut self, at: Timestamp, text: &str) {
+    /// One line of its day.
+    pub fn line(&mut self, at: Timestamp, text: &str) {
         let local = at.to_zoned(self.zone.clone());
         if self.day != Some(local.date()) {
             let _ = writeln!(self.out, "\n{}", local.strftime("%a %-d %b %Y"));

@@ -159,7 +159,10 @@ impl Watch {
         there.dedup();
         let [running] = there.as_slice() else { return };
         let key = (spot.clone(), running.clone());
-        // Who came in the place of all whom it moved is nobody's climb.
+        // Who came in the place of all whom it moved is nobody's climb, and so is who left and came back.
+        if kept.anew.contains(&key) {
+            return;
+        }
         let members = kept.members.get(&key).map_or(&[][..], Vec::as_slice);
         let by_bot = world.pulls.iter().any(|pull| {
             let merged = pull.closed.as_ref().is_some_and(|end| end.merged.is_some() && end.by == BOT);

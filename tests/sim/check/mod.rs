@@ -77,6 +77,8 @@ pub struct Kept {
     doubts: BTreeSet<(Spot, Version)>,
     /// Releases that people took off a tier altogether.
     taken_off: BTreeSet<(Spot, Version)>,
+    /// Releases whose clusters had all left a tier, and that runs on whoever came since.
+    anew: BTreeSet<(Spot, Version)>,
     /// Versions that came back to a tier by a rollback.
     backs: BTreeSet<(Spot, Version)>,
     /// What people froze by command.

@@ -179,6 +179,9 @@ impl Watch {
                 let key = (spot.clone(), version);
                 // So it does, and soaks anew, where everybody has left.
                 if !selected.is_empty() && kept.members.get(&key).is_none_or(Vec::is_empty) {
+                    if kept.members.contains_key(&key) {
+                        kept.anew.insert(key.clone());
+                    }
                     kept.soaks.remove(&key);
                     kept.members.insert(key, selected);
                 }

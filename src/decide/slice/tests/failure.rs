@@ -52,6 +52,17 @@ fn clusters_that_have_moved_get_back_what_they_had_and_no_others() {
     assert_eq!(back.part.purpose, Purpose::RollBack { of: version("1.1.0") });
 }
 
+/// However long the second slice waits for an approval, the first may fail meanwhile, and nobody rings then.
+#[test]
+fn those_that_have_moved_are_watched_while_the_next_slice_waits() {
+    let mut world = second_is_open(OnFailure::Hold, false);
+    bronze(&mut world).approvals.each = crate::model::Each::Slice;
+    edit_last(&mut world, |pull| pull.reviews.clear());
+    let plan = crate::plan(&world, noon());
+    assert!(!merges(&plan));
+    assert_eq!(plan.alarm.map(|alarm| alarm.at), Some(noon() + world.look_again));
+}
+
 #[test]
 fn an_open_slice_is_closed_before_the_rollback_comes() {
     let mut world = second_is_open(BACK, true);

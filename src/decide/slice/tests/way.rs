@@ -27,6 +27,25 @@ fn a_climb_whose_release_was_taken_back_gives_way() {
     assert_eq!((next.to, next.part.slice), (version("1.2.0"), 0));
 }
 
+/// Its second slice was taken back, and a newer release took the tier's turn since: what was given up is not gone
+/// on with where it stood.
+#[test]
+fn a_slice_that_was_overtaken_after_it_was_taken_back_does_not_go_on() {
+    let next = |overtaken: bool| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).expect("the second slice");
+        propose(&mut world, &second, 22, 15);
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
+        wave.withdrawn = Some(crate::ledger::Withdrawn { at: ago(10), why: crate::Reason::Conflict });
+        wave.superseded = overtaken.then(|| crate::ledger::Superseded { at: ago(9), by: version("1.2.0") });
+        facts(&mut world).pulls = Read::Known(Vec::new());
+        opened(&crate::plan(&world, noon())).map(|proposal| proposal.part.slice)
+    };
+    assert_eq!([next(false), next(true)], [Some(1), None]);
+}
+
 /// A ledger that was lost once does not know any more that the tier below had finished what climbs here, and
 /// has seen a newer one finish there since: the half climb gives way, instead of waiting for good.
 #[test]

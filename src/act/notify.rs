@@ -1,0 +1,187 @@
+//! Tells people outside of the hub what is new since they were last told, and remembers how far that came on
+//! a branch of its own: a message may come twice after a crash, and none is lost. What is told is in
+//! `tell/notify`.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, bail};
+use decide::plan::Plan;
+use decide::snapshot::LedgerState;
+use decide::{Ledger, Sha};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::git::{Draft, Pushed};
+use crate::ledger;
+use crate::observe::Seen;
+use crate::policy::wiring::{Event, Notify};
+use crate::rooms::Rooms;
+use crate::tell::notify::{Blocked, News, blocked, since, slack};
+
+/// The branch that remembers how far people were told.
+pub const BRANCH: &str = "coldframe-notified";
+const FILE: &str = "notified.yaml";
+const ABOUT: &str = "# Up to which commit of the ledger Coldframe told people what happened, and of what they know that it does\n# not go on. Without this branch they are told what happens from then on.\n";
+const MOST_BYTES: usize = 1 << 20;
+/// What could not be told for so long is history.
+const STALE: SignedDuration = SignedDuration::from_hours(24);
+/// An answer is a word.
+const MOST_ANSWERED: usize = 64 << 10;
+
+/// How far people were told.
+pub struct Told {
+    /// The commit of our branch that says so.
+    tip: Option<Sha>,
+    mark: Mark,
+    /// The ledger at the mark.
+    ledger: Ledger,
+    /// Messages that went out since the mark: secret, subject, event, time.
+    sent: BTreeSet<(String, String, Event, Option<Timestamp>)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    /// The commit of the ledger branch; none = it was empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ledger: Option<Sha>,
+    /// What people know that it does not go on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    blocked: BTreeSet<Blocked>,
+}
+
+/// Tells what is new. Nothing else waits for it, and what fails is tried again with the next look.
+///
+/// # Errors
+/// Where somebody could not be told, or how far they were told could not be remembered.
+pub async fn notify(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<()> {
+    let whom = rooms.memory.policy.as_ref().map_or_else(Vec::new, |(_, loaded)| loaded.wiring.notify.clone());
+    let believed = matches!(seen.snapshot.ledger_state, LedgerState::Intact { .. });
+    if whom.is_empty() || !believed {
+        return Ok(());
+    }
+    let (tip, ledger) = rooms.with_ledger(|branch, _, _| Ok((branch.tip().cloned(), branch.ledger().clone()))).await?;
+    let mut stuck = blocked(plan);
+    stuck.retain(|(_, news)| whom.iter().any(|notify| news.is_for(notify)));
+    let mark = Mark { ledger: tip, blocked: stuck.iter().map(|(key, _)| key.clone()).collect() };
+    let mut told = match rooms.memory.told.take() {
+        Some(told) => told,
+        None => match load(rooms).await.with_context(|| format!("how far people were told ({BRANCH})"))? {
+            Ok(told) => told,
+            // What happened before somebody wanted to be told of it is not told.
+            Err(tip) => return remember(rooms, tip, mark, ledger, now).await,
+        },
+    };
+    let zone = seen.links();
+    let mut news = since(&told.ledger, &ledger, &seen.snapshot.policy, |plugin, tier| zone.zone(plugin, tier));
+    news.extend(stuck.into_iter().filter(|(key, _)| !told.mark.blocked.contains(key)).map(|(_, news)| news));
+    news.retain(|news| whom.iter().any(|notify| news.is_for(notify)));
+    if news.is_empty() && mark.blocked == told.mark.blocked {
+        rooms.memory.told = Some(Told { ledger, ..told });
+        return Ok(());
+    }
+    news.retain(|news| news.at.is_none_or(|at| now.duration_since(at) < STALE));
+    let mut done = deliver(rooms, seen, &whom, &news, &mut told).await;
+    if done.is_ok() {
+        done = remember(rooms, told.tip.clone(), mark, ledger, now).await;
+    }
+    if done.is_err() {
+        // What was sent is not sent again and again because it could not be remembered.
+        rooms.memory.told = Some(told);
+    }
+    done
+}
+
+/// Sends to each what it was not sent yet. One that does not answer keeps nothing from the others.
+async fn deliver(rooms: &Rooms, seen: &Seen, whom: &[Notify], news: &[News], told: &mut Told) -> anyhow::Result<()> {
+    let links = seen.links();
+    let mut failed = Vec::new();
+    for notify in whom {
+        let key = |news: &News| (notify.slack.clone(), news.subject(), news.event, news.at);
+        let new: Vec<&News> =
+            news.iter().filter(|news| news.is_for(notify) && !told.sent.contains(&key(news))).collect();
+        if new.is_empty() {
+            continue;
+        }
+        match send(rooms, &notify.slack, slack(&new, &links)).await {
+            Ok(()) => told.sent.extend(new.into_iter().map(key)),
+            Err(why) => failed.push(why),
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("people were not told what happened, and it is tried again: {}", failed.join("; "))
+}
+
+async fn send(rooms: &Rooms, secret: &str, message: String) -> Result<(), String> {
+    let address = rooms.secrets.get(rooms.repository.id, secret)?;
+    // The address is the secret, so that no error repeats it.
+    let url = Url::parse(address.reveal()).map_err(|error| format!("the secret {secret} is no address: {error}"))?;
+    let answer = rooms.net.post(&url, message, MOST_ANSWERED).await.map_err(|error| format!("{secret}: {error}"))?;
+    if answer.status.is_success() {
+        return Ok(());
+    }
+    Err(format!("{secret}: {} answered {}", url.host_str().unwrap_or_default(), answer.status))
+}
+
+/// How far people were told, by the branch; its commit alone where there is none, or what it names is no
+/// more.
+async fn load(rooms: &Rooms) -> anyhow::Result<Result<Told, Option<Sha>>> {
+    let read = rooms
+        .git(|store, access| {
+            let Some(tip) = store.fetch(access, BRANCH, Some(1))? else { return Ok(None) };
+            let bytes = store.read_up_to(&tip, FILE, MOST_BYTES)?.unwrap_or_default();
+            Ok(Some((tip, bytes)))
+        })
+        .await?;
+    let Some((tip, bytes)) = read else { return Ok(Err(None)) };
+    let mark: Mark = serde_yaml::from_slice(&bytes).with_context(|| format!("`{FILE}`; delete the branch"))?;
+    let commit = mark.ledger.clone();
+    let ledger = rooms.git(move |store, _| Ok(commit.map(|commit| ledger::at(store, &commit)).transpose())).await?;
+    let ledger = match ledger {
+        Ok(ledger) => ledger.unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "how far people were told names a ledger that is no more; they are told what happens from now on");
+            return Ok(Err(Some(tip)));
+        }
+    };
+    Ok(Ok(Told { tip: Some(tip), mark, ledger, sent: BTreeSet::new() }))
+}
+
+/// Pushes how far people were told.
+async fn remember(
+    rooms: &mut Rooms,
+    tip: Option<Sha>,
+    mark: Mark,
+    ledger: Ledger,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let text = format!("{ABOUT}{}", serde_yaml::to_string(&mark)?);
+    let draft = Draft {
+        parents: tip.iter().cloned().collect(),
+        tree_of: None,
+        files: vec![(FILE.to_string(), Some(text.into_bytes()))],
+        message: "How far people were told\n".to_string(),
+        author: rooms.author(),
+        at: now,
+    };
+    let (commit, pushed) = rooms
+        .git(move |store, access| {
+            let commit = store.commit(&draft)?;
+            let pushed = store.push(access, BRANCH, &commit, tip.as_ref())?;
+            Ok((commit, pushed))
+        })
+        .await
+        .with_context(|| format!("how far people were told is not on {BRANCH}"))?;
+    match pushed {
+        Pushed::Done => {
+            rooms.memory.told = Some(Told { tip: Some(commit), mark, ledger, sent: BTreeSet::new() });
+            Ok(())
+        }
+        // Another process told them; what it remembers is read with the next look.
+        Pushed::Moved { .. } => Ok(()),
+        Pushed::Refused { why } => bail!("the hub refuses the push of {BRANCH}: {why}; let the bot push that branch"),
+    }
+}

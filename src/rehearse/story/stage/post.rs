@@ -1,0 +1,43 @@
+//! Who is told of what happens in a story, as `notify` of its policy says. How it would travel is not here.
+
+use std::collections::BTreeSet;
+
+use decide::Ledger;
+use decide::plan::Plan;
+use jiff::tz::TimeZone;
+
+use crate::rehearse::world::World;
+use crate::tell::notify::{Blocked, News, blocked, since};
+
+/// How far people were told.
+pub(super) struct Post {
+    zone: TimeZone,
+    ledger: Ledger,
+    blocked: BTreeSet<Blocked>,
+}
+
+impl Post {
+    pub fn new(zone: TimeZone) -> Self {
+        Self { zone, ledger: Ledger::default(), blocked: BTreeSet::new() }
+    }
+
+    /// A line for everything that somebody is told now.
+    pub fn letters(&mut self, world: &World, plan: &Plan) -> Vec<String> {
+        if world.notify.is_empty() {
+            return Vec::new();
+        }
+        let (policy, ledger) = (&world.snapshot.policy, &world.snapshot.ledger);
+        let mut news: Vec<News> = since(&self.ledger, ledger, policy, |_, _| self.zone.clone());
+        self.ledger.clone_from(ledger);
+        let (keys, stuck): (BTreeSet<Blocked>, Vec<(Blocked, News)>) =
+            blocked(plan).into_iter().map(|(key, news)| (key.clone(), (key, news))).unzip();
+        news.extend(stuck.into_iter().filter(|(key, _)| !self.blocked.contains(key)).map(|(_, news)| news));
+        self.blocked = keys;
+        let to = |news: &News| {
+            let whom = world.notify.iter().filter(|notify| news.is_for(notify)).map(|notify| notify.slack.as_str());
+            let whom: BTreeSet<&str> = whom.collect();
+            whom.into_iter().map(|whom| format!("✉ {whom}: {} {}", news.subject(), news.text)).collect::<Vec<_>>()
+        };
+        news.iter().flat_map(to).collect()
+    }
+}

@@ -1,0 +1,207 @@
+//! What is new between two ledgers, what does not go on, and what Slack is sent.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use decide::ledger::{Announced, Failed, Grace, Head, Landed, Merging};
+use decide::plan::Verdict;
+use decide::snapshot::SentNotice;
+use decide::{Clusters, Sha};
+use jiff::SignedDuration;
+
+use super::*;
+use crate::tell::{Links, fixture};
+
+/// A ladder of qa and gold with one plugin.
+fn policy() -> Policy {
+    let text = "tiers: [{name: qa, select: {matchLabels: {tier: qa}}}, {name: gold, select: {matchLabels: {tier: gold}}}]\n\
+                plugins:\n  - name: app\n    chart: {oci: oci://registry.example/app}\n    \
+                write: [{file: \"{tier}.yaml\", path: $.v}]\n    signals: [{helmRelease: {namespace: app, name: app}}]\n";
+    let file = crate::policy::SourceFile { path: "coldframe.yaml".to_string(), text: text.to_string() };
+    crate::policy::load(&[file]).unwrap().policy
+}
+
+fn wave(change: impl FnOnce(&mut Wave)) -> Wave {
+    let cluster: Clusters = ["qa-1".into()].into_iter().collect();
+    let mut wave = Wave::begun(fixture::version("1.1.0"), cluster, fixture::at("2026-11-20T08:00:00Z"));
+    wave.heads.push(Head { commit: Sha::new("a".repeat(40)), at: fixture::at("2026-11-20T08:00:00Z") });
+    wave.pull = Some(Announced { number: PullNumber(7), at: fixture::at("2026-11-20T08:00:01Z") });
+    change(&mut wave);
+    wave
+}
+
+fn ledger(wave: &Wave) -> Ledger {
+    let page = PluginLedger { tiers: [("qa".into(), vec![wave.clone()])].into(), ..PluginLedger::default() };
+    Ledger { plugins: [("app".into(), page)].into(), ..Ledger::default() }
+}
+
+/// What is told when a wave becomes another.
+fn told(before: Option<&Wave>, after: &Wave) -> Vec<(Event, String)> {
+    let before = before.map(ledger).unwrap_or_default();
+    let news = since(&before, &ledger(after), &policy(), |_, _| TimeZone::UTC);
+    assert_eq!(since(&ledger(after), &ledger(after), &policy(), |_, _| TimeZone::UTC), [], "it is told once");
+    news.into_iter().map(|news| (news.event, format!("{} {}", news.subject(), news.text))).collect()
+}
+
+fn one(event: Event, text: &str) -> Vec<(Event, String)> {
+    vec![(event, text.to_string())]
+}
+
+fn landed(wave: &mut Wave) {
+    wave.landed = Some(Landed { at: fixture::now(), commit: None, by: None });
+}
+
+#[test]
+fn each_event_is_told_when_the_ledger_first_says_it() {
+    let open = wave(|_| {});
+    assert_eq!(told(None, &open), [], "that it is open says the hub");
+    let done = wave(|wave| {
+        landed(wave);
+        wave.finished = Some(fixture::now());
+    });
+    assert_eq!(told(Some(&open), &done), one(Event::Finished, "app 1.1.0 on qa has finished"));
+    let soaks = wave(|wave| {
+        landed(wave);
+        wave.converged = Some(fixture::now());
+    });
+    assert_eq!(told(Some(&open), &soaks), one(Event::Upcoming, "app 1.1.0 on gold comes next: it soaks on qa"));
+    let why = || Reason::FailedBy { by: "kim".into(), why: "no login".to_string() };
+    let failed = wave(|wave| wave.failed = Some(Failed { at: fixture::now(), why: why() }));
+    let text = "app 1.1.0 on qa has failed: kim says that it failed: no login";
+    assert_eq!(told(Some(&soaks), &failed), one(Event::Failed, text));
+    let stalled = wave(|wave| wave.stalled = Some(Failed { at: fixture::now(), why: why() }));
+    let text = "app 1.1.0 on qa stalls, and nothing new starts there: kim says that it failed: no login";
+    assert_eq!(told(Some(&open), &stalled), one(Event::Failed, text));
+    let back = wave(|wave| {
+        landed(wave);
+        wave.part.purpose = Purpose::RollBack { of: fixture::version("1.2.0") };
+    });
+    assert_eq!(told(None, &back), one(Event::RolledBack, "app 1.1.0 on qa is back: 1.2.0 failed there"));
+}
+
+#[test]
+fn a_merge_by_force_and_each_notice_before_it() {
+    let day = SignedDuration::from_hours(24);
+    let notice = |days: i32, at: &str| SentNotice { before: day * days, at: fixture::at(at) };
+    let grace = |notices: &[SentNotice]| {
+        wave(|wave| {
+            let deadline = fixture::at("2026-12-04T08:00:00Z");
+            wave.grace = Some(Grace { since: fixture::now(), deadline, notices: notices.to_vec() });
+        })
+    };
+    let (first, last) = (notice(3, "2026-12-01T08:00:00Z"), notice(1, "2026-12-03T08:00:00Z"));
+    assert_eq!(told(None, &grace(&[])), []);
+    let told_first = told(Some(&grace(&[])), &grace(std::slice::from_ref(&first)));
+    let text = "app 1.1.0 on qa is merged without the missing approvals at Fri 4 Dec 2026, 08:00 UTC (3 d ahead), \
+                unless somebody approves, holds or closes it before";
+    assert_eq!(told_first, one(Event::Notice, text));
+    let both = grace(&[first.clone(), last]);
+    assert!(told(Some(&grace(&[first])), &both)[0].1.contains("(1 d ahead)"));
+    let evidence = fixture::forced().forced;
+    let forced = wave(|wave| {
+        landed(wave);
+        wave.merging = Some(Merging { head: Sha::new("a".repeat(40)), at: fixture::now(), forced: evidence });
+    });
+    assert_eq!(told(None, &forced), one(Event::Forced, "app 1.1.0 on qa was merged without the missing approvals"));
+}
+
+#[test]
+fn what_nobody_brought_and_a_slice_that_is_not_the_last_are_no_news() {
+    let done = |wave: &mut Wave| {
+        landed(wave);
+        wave.converged = Some(fixture::now());
+    };
+    let found = wave(|wave| {
+        done(wave);
+        wave.heads.clear();
+        wave.finished = Some(fixture::now());
+    });
+    assert_eq!(told(None, &found), []);
+    let slice = |slice: u32| {
+        let clusters = |name: &str| -> Clusters { [name.into()].into_iter().collect() };
+        wave(|wave| {
+            done(wave);
+            wave.part.partition = vec![clusters("qa-1"), clusters("qa-2")];
+            wave.part.slice = slice;
+        })
+    };
+    assert_eq!(told(None, &slice(0)), []);
+    assert_eq!(told(None, &slice(1)).len(), 1);
+    let gone = Policy { plugins: Vec::new(), ..policy() };
+    assert_eq!(since(&Ledger::default(), &ledger(&slice(1)), &gone, |_, _| TimeZone::UTC), [], "nobody's plugin");
+}
+
+#[test]
+fn blocked_is_what_a_person_has_to_mend() {
+    let says = |because: Reason, verdict: Verdict, state: Option<WaveState>| {
+        let mut wave = fixture::open();
+        wave.state = state.unwrap_or(wave.state);
+        wave.findings.clear();
+        wave.findings.push(Finding { gate: Gate::Hold, verdict, because });
+        let plan = Plan { waves: vec![wave], ..Plan::default() };
+        blocked(&plan).into_iter().next().map(|(_, news)| format!("{} {}", news.subject(), news.text))
+    };
+    let wait = Verdict::Wait { until: None };
+    let held = || Reason::Held { by: "kim".into(), why: "demo".to_string() };
+    let text = "cert-manager 1.15.0 on silver does not go on: held by kim: demo. It can be unblocked by kim or anybody with write \
+                access: `/coldframe resume`";
+    assert_eq!(says(held(), wait, None).as_deref(), Some(text));
+    assert!(says(Reason::Conflict, Verdict::Fail, None).is_some());
+    assert_eq!(says(Reason::Conflict, wait, None), None, "the bot writes it anew");
+    assert_eq!(
+        says(Reason::NeedsApproval { owners: Vec::new(), missing: 1 }, wait, None),
+        None,
+        "the hub asks reviewers"
+    );
+    assert_eq!(says(Reason::NotHeld, Verdict::Pass, None), None);
+    let over = WaveState::Finished { at: fixture::now() };
+    assert_eq!(says(held(), wait, Some(over)), None);
+}
+
+fn news(event: Event, tier: &str, text: &str) -> News {
+    News {
+        event,
+        plugin: "app".into(),
+        tier: tier.into(),
+        version: fixture::version("1.1.0"),
+        at: None,
+        pull: Some(PullNumber(7)),
+        text: text.to_string(),
+    }
+}
+
+#[test]
+fn a_notification_takes_what_it_asks_for() {
+    let notify = |tiers: &[&str], plugins: &[&str]| Notify {
+        slack: "OPS".to_string(),
+        on: vec![Event::Failed],
+        tiers: tiers.iter().map(|name| (*name).into()).collect(),
+        plugins: plugins.iter().map(|name| (*name).into()).collect(),
+    };
+    let failed = news(Event::Failed, "gold", "");
+    for (tiers, plugins, is) in [
+        (&[][..], &[][..], true),
+        (&["gold"], &[], true),
+        (&["qa"], &[], false),
+        (&[], &["app"], true),
+        (&["gold"], &["db"], false),
+    ] {
+        assert_eq!(failed.is_for(&notify(tiers, plugins)), is, "{tiers:?} {plugins:?}");
+    }
+    assert!(!news(Event::Finished, "gold", "").is_for(&notify(&[], &[])));
+}
+
+#[test]
+fn slack_is_sent_text_in_which_nothing_foreign_is_markup() {
+    let links = Links { repo: "https://hub.example/acme/fleet".to_string(), ..Links::default() };
+    let hostile = news(Event::Failed, "gold", "has failed: <!channel> & <https://evil.example|free>\n\u{202e}x");
+    let value: serde_json::Value = serde_json::from_str(&slack(&[&hostile], &links)).unwrap();
+    let expected = "• <https://hub.example/acme/fleet/pull/7|app 1.1.0 on gold> has failed: &lt;!channel&gt; &amp; \
+                    &lt;https://evil.example|free&gt; �x";
+    assert_eq!(value["text"], expected);
+    let many: Vec<News> =
+        (0..23).map(|at| News { pull: None, ..news(Event::Failed, "gold", &at.to_string()) }).collect();
+    let value: serde_json::Value = serde_json::from_str(&slack(&many.iter().collect::<Vec<_>>(), &links)).unwrap();
+    let text = value["text"].as_str().unwrap();
+    assert_eq!(text.lines().count(), 21);
+    assert!(text.starts_with("• *app 1.1.0 on gold* 0\n"), "{text}");
+    assert!(text.ends_with("… and 3 more: <https://hub.example/acme/fleet/pulls|pull requests>"), "{text}");
+}
