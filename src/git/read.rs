@@ -104,6 +104,11 @@ impl Store {
         Ok(found)
     }
 
+    /// Whether a commit is on disk.
+    pub fn has(&self, commit: &Sha) -> bool {
+        oid(commit).is_ok_and(|id| has_commit(self, id))
+    }
+
     /// Whether `tip` is `commit` or descends from it; false when `commit` is not known here. What a
     /// shallow fetch left out is not known.
     ///

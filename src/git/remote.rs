@@ -96,6 +96,28 @@ impl Store {
         found.map(|id| id.map(sha)).map_err(|error: git2::Error| session.explain(&error))
     }
 
+    /// Brings one commit here, without its history, wherever it stands; whether it is here now. For commits
+    /// that somebody else names: a server may not have it, or not give it to us.
+    ///
+    /// # Errors
+    /// As `fetch`; a server that does not give it says so in its own words.
+    pub fn fetch_commit(&self, access: &Access, commit: &Sha) -> Result<bool, GitError> {
+        let id = oid(commit)?;
+        if has_commit(self, id) {
+            return Ok(true);
+        }
+        let session = Session::new(access, self.limits)?;
+        let found = session.during(|| {
+            let mut remote = self.repo.remote_anonymous(ADDRESS)?;
+            let mut connection = remote.connect_auth(Direction::Fetch, None, None)?;
+            let mut options = FetchOptions::new();
+            options.download_tags(AutotagOption::None).update_fetchhead(false).depth(1);
+            connection.remote().download(&[id.to_string()], Some(&mut options))?;
+            Ok(has_commit(self, id))
+        });
+        found.map_err(|error: git2::Error| session.explain(&error))
+    }
+
     /// Moves a branch to `commit` if it is at `expected` (none = it must not exist) and the commit
     /// builds on that. A branch that is at the commit already is `Done`.
     ///

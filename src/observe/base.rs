@@ -13,6 +13,7 @@ use decide::{ClusterName, PluginName, Sha, TierName, Version};
 use crate::act::edit;
 use crate::git::{GitError, Store};
 use crate::observe::inventory;
+use crate::observe::readings::{Versions, Whose};
 use crate::policy::wiring::{Inventory, ListedCluster, VERSION, Write};
 use crate::policy::{self, Loaded, SourceFile};
 use crate::rooms::Rooms;
@@ -232,6 +233,78 @@ fn spots(
         }
     }
     Ok(spots)
+}
+
+/// Commits that are fetched at one look because clusters name them; the others have to wait for the next.
+const MOST_FETCHED: usize = 16;
+
+/// The versions that stand at commits which clusters say that they run. Clusters are not believed: a commit
+/// that the repository does not have proves nothing.
+pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>) -> anyhow::Result<Versions> {
+    if wanted.is_empty() {
+        return Ok(Versions::new());
+    }
+    let loaded = Arc::clone(&base.loaded);
+    let found = rooms
+        .git(move |store, access| {
+            let mut here: BTreeMap<Sha, Result<(), String>> = BTreeMap::new();
+            for (_, commit) in &wanted {
+                if !here.contains_key(commit) {
+                    let known = if here.len() < MOST_FETCHED || store.has(commit) {
+                        match store.fetch_commit(access, commit) {
+                            Ok(true) => Ok(()),
+                            Ok(false) => Err("the repository has no such commit".to_string()),
+                            Err(error) => Err(error.to_string()),
+                        }
+                    } else {
+                        Err("too many commits are asked about at once".to_string())
+                    };
+                    here.insert(commit.clone(), known);
+                }
+            }
+            let mut versions = Versions::new();
+            for (whose, commit) in wanted {
+                let version = match here.get(&commit) {
+                    Some(Ok(())) => version_for(store, &commit, &loaded, &whose)?,
+                    Some(Err(why)) => Err(why.clone()),
+                    None => continue,
+                };
+                versions.insert((whose, commit), version);
+            }
+            Ok(versions)
+        })
+        .await?;
+    Ok(found)
+}
+
+/// The one version that a commit holds for a cluster.
+fn version_for(
+    store: &Store,
+    commit: &Sha,
+    loaded: &Loaded,
+    whose: &Whose,
+) -> Result<Result<Version, String>, GitError> {
+    let Some(wiring) = loaded.wiring.plugins.get(&whose.plugin) else { return Ok(Err("no such plugin".to_string())) };
+    let mut found: Option<Version> = None;
+    for write in &wiring.write {
+        for (file, _) in files(write, &whose.tier, &[&whose.cluster]) {
+            let text = match store.read(commit, &file) {
+                Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8")),
+                Ok(None) => Err(format!("{file} is not there")),
+                Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
+                Err(error) => return Err(error),
+            };
+            match version(&text, write).0 {
+                Read::Known(version) if found.as_ref().is_none_or(|known| *known == version) => found = Some(version),
+                Read::Known(version) => {
+                    let other = found.map(|other| other.to_string()).unwrap_or_default();
+                    return Ok(Err(format!("{file} says {version}, another place {other}")));
+                }
+                Read::Unread(why) => return Ok(Err(why)),
+            }
+        }
+    }
+    Ok(found.ok_or_else(|| "nothing there says a version".to_string()))
 }
 
 /// The files that a pattern stands for on one tier.

@@ -2,6 +2,7 @@
 //! own and rebuilt field by field, so that nothing in it starts a process, reads another file or
 //! goes through a proxy. What an answer means is judged by signals.
 
+mod get;
 mod kubeconfig;
 
 use std::collections::BTreeMap;
@@ -12,24 +13,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use decide::snapshot::{Health, Reading};
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use http::{Request, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use futures_util::{StreamExt, TryStreamExt};
 use kube::Client;
-use kube::client::Body;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
+use self::get::{Words, get};
 use super::net::causes;
-use super::signal::{Signal, Target, one_line, title};
+use super::signal::{Answer, Signal, Target, answer, one_line, title};
 use crate::clock;
 use crate::policy::wiring::ListedCluster;
 
 /// The longest that one object may take, from connecting to its last byte.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest object that is read, in bytes; etcd holds none above 1.5 MiB by default.
-const MAX_OBJECT: usize = 4 * 1024 * 1024;
 /// The largest kubeconfig that is read, in bytes.
 const MAX_KUBECONFIG: u64 = 1024 * 1024;
 /// Objects asked for at once, over all clusters.
@@ -73,6 +70,12 @@ pub struct Ask {
     pub signal: Box<dyn Signal>,
 }
 
+/// What a signal looks at, as it was read.
+struct Read {
+    object: Value,
+    more: Vec<Option<Value>>,
+}
+
 /// The folder of connections cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("the folder of connections to clusters, {folder}: {why}")]
@@ -93,15 +96,17 @@ pub enum ReadError {
         why: String,
     },
     /// The cluster said no.
-    #[error("not allowed to get {resource} ({status}); give the credential the verb `get` on it")]
+    #[error("not allowed to {verb} {resource} ({status}); give the credential the verb `{verb}` on it")]
     Denied {
+        /// `get` or `list`.
+        verb: &'static str,
         /// What was asked for, as roles name it.
         resource: String,
         /// 401 or 403.
         status: u16,
     },
     /// No answer; the rest of a round is not asked either.
-    #[error("get {resource}: {why}")]
+    #[error("{resource}: {why}")]
     Unreachable {
         /// What was asked for.
         resource: String,
@@ -109,7 +114,7 @@ pub enum ReadError {
         why: String,
     },
     /// An answer that is no object.
-    #[error("get {resource}: {why}")]
+    #[error("{resource}: {why}")]
     Malformed {
         /// What was asked for.
         resource: String,
@@ -145,118 +150,90 @@ impl Clusters {
         Self { shared: Arc::new(Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open }) }
     }
 
-    /// Reads one object; `None` where the cluster says that there is none.
+    /// Reads one object, or a list of objects as one; `None` where the cluster says that there is none.
     ///
     /// # Errors
     /// Where there is no connection, the cluster does not answer within ten seconds, or with
-    /// something else than an object.
+    /// something else than what was asked for.
     pub async fn read(&self, cluster: &ListedCluster, target: &Target) -> Result<Option<Value>, ReadError> {
-        let resource = resource(target);
-        match tokio::time::timeout(self.shared.timeout, self.get(cluster, target, &resource)).await {
+        let reading = async { get(&self.client(&cluster.credential).await?, target).await };
+        match tokio::time::timeout(self.shared.timeout, reading).await {
             Ok(answer) => answer,
             Err(_) => {
                 let why = format!("no answer within {} s", self.shared.timeout.as_secs_f32());
-                Err(ReadError::Unreachable { resource, why })
+                Err(Words::of(target).unreachable(&why))
             }
         }
     }
 
-    async fn get(&self, cluster: &ListedCluster, target: &Target, resource: &str) -> Result<Option<Value>, ReadError> {
-        let unreachable = |why: String| ReadError::Unreachable { resource: resource.to_string(), why: one_line(&why) };
-        let malformed = |why: String| ReadError::Malformed { resource: resource.to_string(), why: one_line(&why) };
-        let client = self.client(&cluster.credential).await?;
-        let request = Request::get(path(target))
-            .header(http::header::ACCEPT, "application/json")
-            .body(Body::empty())
-            .map_err(|error| malformed(error.to_string()))?;
-        let answer = client.send(request).await.map_err(|error| unreachable(causes(&error)))?;
-        let status = answer.status();
-        match status {
-            StatusCode::OK => {}
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                return Err(ReadError::Denied { resource: resource.to_string(), status: status.as_u16() });
-            }
-            _ if status.is_redirection() => {
-                return Err(malformed(format!("it answered {status}, which is not followed")));
-            }
-            StatusCode::NOT_FOUND => {}
-            _ => return Err(malformed(format!("it answered {status}"))),
-        }
-        let body = Limited::new(answer.into_body(), MAX_OBJECT).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                malformed(format!("more than {MAX_OBJECT} bytes"))
-            } else {
-                unreachable(causes(error.as_ref()))
-            }
-        })?;
-        let object: Value = serde_json::from_slice(&body.to_bytes())
-            .map_err(|error| malformed(format!("it answered {status} with something that is not JSON ({error})")))?;
-        if status == StatusCode::NOT_FOUND {
-            return absent(&object, target).map(|()| None).map_err(malformed);
-        }
-        if object.get("kind").and_then(Value::as_str) != Some(target.gvk.kind.as_str()) {
-            return Err(malformed(format!("it is no {}", target.gvk.kind)));
-        }
-        Ok(Some(object))
+    /// Reads what a signal looks at: its object, and further ones that this names.
+    async fn read_all(&self, ask: &Ask) -> Result<Option<Read>, ReadError> {
+        let Some(object) = self.read(&ask.cluster, &ask.signal.target()).await? else { return Ok(None) };
+        let more = ask.signal.more(&object);
+        let more = futures_util::stream::iter(&more).then(|target| self.read(&ask.cluster, target)).try_collect().await?;
+        Ok(Some(Read { object, more }))
     }
 
     /// Asks everything, many at a time; one reading per ask, in their order. A cluster that does not
     /// answer is asked no further in this round, and delays nobody else. What could not be read is
     /// unknown.
-    pub async fn readings(&self, asks: Vec<Ask>) -> Vec<Reading> {
+    pub async fn answers(&self, asks: Vec<Ask>) -> Vec<Answer> {
         let mut groups: BTreeMap<String, Vec<(usize, Ask)>> = BTreeMap::new();
         for (index, ask) in asks.into_iter().enumerate() {
             groups.entry(ask.cluster.credential.clone()).or_default().push((index, ask));
         }
         let permits = Semaphore::new(AT_ONCE);
         let mut running: FuturesUnordered<_> = groups.into_values().map(|group| self.group(group, &permits)).collect();
-        let mut found: BTreeMap<usize, Reading> = BTreeMap::new();
-        while let Some(readings) = running.next().await {
-            found.extend(readings);
+        let mut found: BTreeMap<usize, Answer> = BTreeMap::new();
+        while let Some(answers) = running.next().await {
+            found.extend(answers);
         }
         found.into_values().collect()
     }
 
     /// The asks of one connection, a few at a time.
-    async fn group(&self, asks: Vec<(usize, Ask)>, permits: &Semaphore) -> Vec<(usize, Reading)> {
+    async fn group(&self, asks: Vec<(usize, Ask)>, permits: &Semaphore) -> Vec<(usize, Answer)> {
         let dead = AtomicBool::new(false);
         futures_util::stream::iter(asks)
-            .map(|(index, ask)| self.reading(index, ask, permits, &dead))
+            .map(|(index, ask)| self.answer(index, ask, permits, &dead))
             .buffer_unordered(PER_CLUSTER)
             .collect()
             .await
     }
 
-    async fn reading(&self, index: usize, ask: Ask, permits: &Semaphore, dead: &AtomicBool) -> (usize, Reading) {
+    async fn answer(&self, index: usize, ask: Ask, permits: &Semaphore, dead: &AtomicBool) -> (usize, Answer) {
         let target = ask.signal.target();
-        let (observed_at, answer) = {
+        let (observed_at, read) = {
             let _permit = permits.acquire().await;
             // Before asking: what is answered may be as old as the question.
             let observed_at = clock::now();
-            let answer = if dead.load(Ordering::Relaxed) {
-                let why = "not asked, because the cluster did not answer just now".to_string();
-                Err(ReadError::Unreachable { resource: resource(&target), why })
+            let read = if dead.load(Ordering::Relaxed) {
+                Err(Words::of(&target).unreachable("not asked, because the cluster did not answer just now"))
             } else {
-                self.read(&ask.cluster, &target).await
+                self.read_all(&ask).await
             };
-            (observed_at, answer)
+            (observed_at, read)
         };
-        let absent = |health, evidence: String| Reading {
-            signal: title(&target),
-            health,
-            running: None,
-            attempted: None,
-            digest: None,
-            observed_at,
-            since: None,
-            evidence: one_line(&evidence),
+        let absent = |health, evidence: String| Answer {
+            reading: Reading {
+                signal: title(&target),
+                health,
+                running: None,
+                attempted: None,
+                digest: None,
+                observed_at,
+                since: None,
+                evidence: one_line(&evidence),
+            },
+            revision: None,
         };
-        let reading = match answer {
-            Ok(Some(object)) => {
+        let answer = match read {
+            Ok(Some(Read { object, more })) => {
                 let signal = ask.signal;
                 // Paths of a policy over an object of a cluster: bounded, but not to be trusted with
                 // the thread that all others wait on.
-                let judged = tokio::task::spawn_blocking(move || signal.judge(&object, observed_at)).await;
+                let judged =
+                    tokio::task::spawn_blocking(move || answer(signal.as_ref(), &object, &more, observed_at)).await;
                 judged.unwrap_or_else(|error| absent(Health::Unknown, format!("it could not be judged: {error}")))
             }
             Ok(None) => absent(Health::NotFound, format!("{} is not there", title(&target))),
@@ -267,7 +244,7 @@ impl Clusters {
                 absent(Health::Unknown, error.to_string())
             }
         };
-        (index, reading)
+        (index, answer)
     }
 
     async fn client(&self, credential: &str) -> Result<Client, ReadError> {
@@ -309,39 +286,6 @@ impl Clusters {
             return Err(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}"));
         }
         Ok(Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?))
-    }
-}
-
-/// A 404 means that there is no such object only where the API server says so about this very
-/// object: a kind that is not installed, or a proxy in between, answers 404, too.
-fn absent(answer: &Value, target: &Target) -> Result<(), String> {
-    let detail = |key: &str| answer.get("details").and_then(|details| details.get(key)).and_then(Value::as_str);
-    let is_status = answer.get("kind").and_then(Value::as_str) == Some("Status");
-    if is_status && detail("name") == Some(&target.name) {
-        return Ok(());
-    }
-    let kind = &target.gvk.kind;
-    Err(format!("it answered 404, but not about this {kind}; is {} installed there?", target.gvk.api_version()))
-}
-
-fn path(target: &Target) -> String {
-    let mut path = if target.gvk.group.is_empty() {
-        format!("/api/{}", target.gvk.version)
-    } else {
-        format!("/apis/{}/{}", target.gvk.group, target.gvk.version)
-    };
-    if let Some(namespace) = &target.namespace {
-        path.push_str(&format!("/namespaces/{namespace}"));
-    }
-    format!("{path}/{}/{}", target.plural, target.name)
-}
-
-/// `helmreleases.helm.toolkit.fluxcd.io cert-manager/cert-manager`, as roles and people name it.
-fn resource(target: &Target) -> String {
-    let group = if target.gvk.group.is_empty() { String::new() } else { format!(".{}", target.gvk.group) };
-    match &target.namespace {
-        Some(namespace) => format!("{}{group} {namespace}/{}", target.plural, target.name),
-        None => format!("{}{group} {}", target.plural, target.name),
     }
 }
 

@@ -63,7 +63,9 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
     let clusters = base.clusters.known().cloned().unwrap_or_default();
-    let mut readings = readings::ask(&loaded, &clusters, &rooms.clusters, now).await;
+    let answers = readings::ask(&loaded, &clusters, &rooms.clusters, now).await;
+    let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
+    let mut readings = readings::readings(answers, &versions);
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
     let mut plugins = BTreeMap::new();

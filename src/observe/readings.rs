@@ -4,48 +4,105 @@
 use std::collections::BTreeMap;
 
 use decide::snapshot::{Health, Reading};
-use decide::{ClusterName, PluginName, Readings, Tier};
+use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
 use jiff::Timestamp;
 
 use super::cluster::{Ask, Clusters};
-use super::signal;
+use super::signal::{self, Answer};
 use crate::policy::Loaded;
-use crate::policy::wiring::ListedCluster;
+use crate::policy::wiring::{ListedCluster, SignalSpec};
 
 /// Answers per plugin and cluster while they come in, one per signal.
 type Answers = BTreeMap<PluginName, BTreeMap<ClusterName, Vec<Reading>>>;
 
-/// Asks every signal of every plugin in every cluster of its tiers.
+/// Whom an answer is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Whose {
+    /// The plugin.
+    pub plugin: PluginName,
+    /// The tier that the cluster is of.
+    pub tier: TierName,
+    /// The cluster.
+    pub cluster: ClusterName,
+}
+
+/// What stands in the config repo at commits that clusters run: a version for whom a commit is asked about.
+pub type Versions = BTreeMap<(Whose, Sha), Result<Version, String>>;
+
+/// What every signal of every plugin says in every cluster of its tiers.
 pub async fn ask(
     loaded: &Loaded,
     clusters: &[ListedCluster],
     connections: &Clusters,
     now: Timestamp,
-) -> BTreeMap<PluginName, Readings> {
+) -> Vec<(Whose, Answer)> {
     let mut asks = Vec::new();
     let mut owners = Vec::new();
-    let mut readings = Answers::new();
+    let mut answers = Vec::new();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         for (tier, cluster) in members(&plugin.tiers, clusters) {
+            let (plugin, tier, name) = (plugin.name.clone(), tier.name.clone(), cluster.name.clone());
+            let whose = Whose { plugin, tier, cluster: name };
             for spec in &wiring.signals {
-                match signal::signal(spec, &cluster.name, &tier.name) {
+                match signal::signal(spec, &cluster.name, &whose.tier) {
                     Ok(signal) => {
-                        asks.push(Ask { cluster: cluster.clone(), signal });
-                        owners.push((plugin.name.clone(), cluster.name.clone()));
+                        asks.push(Ask { cluster: through(spec, cluster), signal });
+                        owners.push(whose.clone());
                     }
                     Err(error) => {
                         let reading = unreadable(&error.to_string(), now);
-                        add(&mut readings, &plugin.name, &cluster.name, reading);
+                        answers.push((whose.clone(), Answer { reading, revision: None }));
                     }
                 }
             }
         }
     }
-    for ((plugin, cluster), reading) in owners.into_iter().zip(connections.readings(asks).await) {
-        add(&mut readings, &plugin, &cluster, reading);
+    answers.extend(owners.into_iter().zip(connections.answers(asks).await));
+    answers
+}
+
+/// The commits that somebody has to look up.
+pub fn commits(answers: &[(Whose, Answer)]) -> Vec<(Whose, Sha)> {
+    answers.iter().filter_map(|(whose, answer)| Some((whose.clone(), answer.revision.clone()?))).collect()
+}
+
+/// The readings, with versions in place of the commits that prove them.
+pub fn readings(answers: Vec<(Whose, Answer)>, versions: &Versions) -> BTreeMap<PluginName, Readings> {
+    let mut readings = Answers::new();
+    for (whose, Answer { mut reading, revision }) in answers {
+        if let Some(commit) = revision {
+            resolve(&mut reading, &commit, versions.get(&(whose.clone(), commit.clone())));
+        }
+        readings.entry(whose.plugin).or_default().entry(whose.cluster).or_default().push(reading);
     }
     readings.into_iter().map(|(plugin, answers)| (plugin, answers.into_iter().collect())).collect()
+}
+
+/// What is not known to be a version proves none.
+fn resolve(reading: &mut Reading, commit: &Sha, version: Option<&Result<Version, String>>) {
+    let short = commit.short();
+    match version {
+        Some(Ok(version)) => {
+            reading.running = Some(version.clone());
+            reading.evidence = signal::one_line(&format!("{}; at {short} the file says {version}", reading.evidence));
+        }
+        Some(Err(why)) => unproven(reading, &format!("at {short}: {why}")),
+        None => unproven(reading, &format!("{short} was not looked up")),
+    }
+}
+
+fn unproven(reading: &mut Reading, why: &str) {
+    if reading.health == Health::Healthy {
+        reading.health = Health::Unknown;
+    }
+    reading.evidence = signal::one_line(&format!("{}; {why}", reading.evidence));
+}
+
+/// The cluster by the connection that the signal names.
+fn through(spec: &SignalSpec, cluster: &ListedCluster) -> ListedCluster {
+    let credential = spec.connection.clone().unwrap_or_else(|| cluster.credential.clone());
+    ListedCluster { credential, ..cluster.clone() }
 }
 
 fn members<'a>(
@@ -55,10 +112,6 @@ fn members<'a>(
     tiers.iter().flat_map(move |tier| {
         clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).map(move |cluster| (tier, cluster))
     })
-}
-
-fn add(readings: &mut Answers, plugin: &PluginName, cluster: &ClusterName, reading: Reading) {
-    readings.entry(plugin.clone()).or_default().entry(cluster.clone()).or_default().push(reading);
 }
 
 fn unreadable(why: &str, now: Timestamp) -> Reading {

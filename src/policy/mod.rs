@@ -16,6 +16,7 @@ mod resolve;
 mod resolved;
 pub(crate) mod scalar;
 mod schema;
+pub(crate) mod settings;
 pub(crate) mod tree;
 pub(crate) mod when;
 pub mod wiring;

@@ -33,7 +33,7 @@ pub trait Over {
 }
 
 /// A key of a mapping.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// As it is written.
     pub name: &'static str,
@@ -41,6 +41,37 @@ pub struct Key {
     pub required: bool,
     /// The lines of its description.
     pub about: &'static [&'static str],
+    /// What may stand under it.
+    pub form: Form,
+}
+
+/// What may stand under a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// What the record that declares the key says by its types. The others are read in `settings`.
+    Typed,
+    /// A name in a cluster.
+    ObjectName,
+    /// A place in a document.
+    JsonPath,
+    /// A kind of Kubernetes.
+    Kind,
+    /// An API version of Kubernetes.
+    ApiVersion,
+    /// The plural of a kind.
+    Plural,
+    /// The name of a connection.
+    Credential,
+    /// A number from zero.
+    Index,
+    /// Yes or no.
+    Flag,
+    /// A list of texts.
+    Words,
+    /// One of a closed list of words, each with its description.
+    OneOf(&'static [(&'static str, &'static str)]),
+    /// A mapping.
+    Map(&'static Shape),
 }
 
 /// A mapping of the file: what it is called in messages, and its keys.
@@ -184,6 +215,7 @@ macro_rules! record {
                     name: $key,
                     required: record!(@ $need),
                     about: &[$($doc),+],
+                    form: $crate::policy::read::Form::Typed,
                 }, )* ],
                 later: &[ $($later),* ],
                 about: &[ $($about),+ ],

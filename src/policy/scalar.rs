@@ -133,7 +133,7 @@ scalar!(
 scalar!(
     /// A name or namespace in a cluster.
     ObjectName(String), "a name such as `cert-manager`", object,
-    {"type": "string", "maxLength": 253, "description": "A name in the cluster. `{cluster}` and `{tier}` stand for their names."}
+    {"type": "string", "maxLength": 253, "description": "A name in the cluster. `{cluster}` and `{tier}` stand for their names; of clusters that are called `organization/cluster`, `{organization}` and `{cluster}` for the two parts."}
 );
 scalar!(
     /// The file of a workflow.
@@ -369,8 +369,8 @@ fn words(text: &str) -> Result<String, Refusal> {
 }
 
 fn object(text: &str) -> Result<String, Refusal> {
-    path::placeholders(text, &["cluster", "tier"])?;
-    let plain = text.replace("{cluster}", "x").replace("{tier}", "x");
+    path::placeholders(text, &["cluster", "tier", "organization"])?;
+    let plain = text.replace("{cluster}", "x").replace("{tier}", "x").replace("{organization}", "x");
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | ':');
     if plain.is_empty() || plain.len() > 253 || !plain.chars().all(good) {
         return Err(Refusal::new(format!("{} cannot be a name in a cluster", quoted(text)))

@@ -8,6 +8,9 @@ use decide::selector::Labels;
 use decide::{ClusterName, PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
+use super::settings::Values;
+use crate::observe::signal::Kind;
+
 /// Everything of a policy file that the planner does not need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wiring {
@@ -176,70 +179,41 @@ pub struct DocumentSelector {
     pub name: Option<String>,
 }
 
-/// A question to a cluster. Names and namespaces may hold `{cluster}` and `{tier}`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SignalSpec {
-    /// Flux `helm.toolkit.fluxcd.io/v2 HelmRelease`.
-    HelmRelease {
-        /// Where.
-        namespace: String,
-        /// Which.
-        name: String,
-    },
-    /// Argo CD `argoproj.io/v1alpha1 Application`.
-    Application {
-        /// Where.
-        namespace: String,
-        /// Which.
-        name: String,
-    },
-    /// Any object, by JSONPath.
-    Resource(Box<ResourceSpec>),
+/// A question to a cluster.
+#[derive(Clone, Debug)]
+pub struct SignalSpec {
+    /// Of which kind it is.
+    pub kind: &'static Kind,
+    /// What the kind is told; names may hold `{cluster}`, `{organization}` and `{tier}`.
+    pub values: Values,
+    /// The connection it is asked through, such as that of a hub; none = the cluster's own.
+    pub connection: Option<String>,
 }
 
-/// The generic signal: which object, and where its proof stands (RFC 9535 JSONPath).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ResourceSpec {
-    /// `apps/v1`, `example.com/v1alpha1`.
-    pub api_version: String,
-    /// The kind.
-    pub kind: String,
-    /// The plural, where it is not the kind in lower case with an `s`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plural: Option<String>,
-    /// Its namespace; none for a cluster-scoped kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
-    /// Where the version stands that this object proves to run.
-    pub version: String,
-    /// Where the freshness stands: the generation that the status speaks of, compared with
-    /// `$.metadata.generation`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generation: Option<String>,
-    /// Where the state stands, and which values mean what.
-    pub state: StateSpec,
-    /// Where the time of the last change of state stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
+impl PartialEq for SignalSpec {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |spec: &Self| (spec.kind.name(), spec.values.clone(), spec.connection.clone());
+        parts(self) == parts(other)
+    }
 }
 
-/// Where a state stands, and what its values mean. A value in no list is Progressing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StateSpec {
-    /// The place, such as `$.status.conditions[?(@.type=="Ready")].status`.
-    pub path: String,
-    /// Values that mean healthy.
-    pub healthy: Vec<String>,
-    /// Values that mean degraded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub degraded: Vec<String>,
-    /// Values that mean suspended.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub suspended: Vec<String>,
+#[cfg(test)]
+impl SignalSpec {
+    /// A signal about one object of a namespace.
+    pub fn named(kind: &str, namespace: &str, name: &str) -> Self {
+        let text = |text: &str| crate::policy::settings::Given::Text(text.to_string());
+        let values = [("namespace", text(namespace)), ("name", text(name))].into();
+        #[allow(clippy::expect_used)]
+        Self { kind: crate::observe::signal::kind(kind).expect("a kind"), values, connection: None }
+    }
+
+    /// What it says under a key.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.values.get(key)? {
+            crate::policy::settings::Given::Text(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// Who may give which command in a comment.

@@ -11,6 +11,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use decide::{ClusterName, TierName};
 use serde_json::json;
 
+use bytes::Bytes;
+use http::StatusCode;
+
 use super::*;
 use crate::observe::signal::signal;
 use crate::policy::wiring::SignalSpec;
@@ -87,8 +90,7 @@ fn listed(name: &str) -> ListedCluster {
 }
 
 fn helm_release(name: &str) -> Box<dyn Signal> {
-    let spec = SignalSpec::HelmRelease { namespace: "apps".to_string(), name: name.to_string() };
-    signal(&spec, &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap()
+    signal(&SignalSpec::named("helmRelease", "apps", name), &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap()
 }
 
 fn release() -> Value {
@@ -134,7 +136,7 @@ async fn only_the_api_server_can_say_that_there_is_none() {
 async fn errors_name_verb_and_resource() {
     let resource = "helmreleases.helm.toolkit.fluxcd.io apps/loki";
     for status in [401, 403] {
-        let denied = ReadError::Denied { resource: resource.to_string(), status };
+        let denied = ReadError::Denied { verb: "get", resource: resource.to_string(), status };
         assert_eq!(read(Mood::Json(StatusCode::from_u16(status).unwrap(), json!({}))).await, Err(denied.clone()));
         assert!(denied.to_string().contains(&format!("not allowed to get {resource}")));
     }
@@ -175,6 +177,10 @@ fn ask(cluster: &str, name: &str) -> Ask {
     Ask { cluster: listed(cluster), signal: helm_release(name) }
 }
 
+async fn readings(clusters: &Clusters, asks: Vec<Ask>) -> Vec<Reading> {
+    clusters.answers(asks).await.into_iter().map(|answer| answer.reading).collect()
+}
+
 #[tokio::test]
 async fn every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
     let (good, host) = start(Mood::Json(StatusCode::OK, release())).await;
@@ -190,7 +196,7 @@ async fn every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
         asks.push(ask("good", &format!("r{index}")));
     }
     let begun = std::time::Instant::now();
-    let readings = folder.clusters().readings(asks).await;
+    let readings = readings(&folder.clusters(), asks).await;
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     assert_eq!(readings.len(), 82);
     assert_eq!(readings[0].health, Health::NotFound);
@@ -208,7 +214,7 @@ async fn every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
 
 #[tokio::test]
 async fn without_a_folder_nothing_is_known() {
-    let readings = Clusters::none().readings(vec![ask("eu-1", "r")]).await;
+    let readings = readings(&Clusters::none(), vec![ask("eu-1", "r")]).await;
     assert_eq!(readings[0].health, Health::Unknown);
     assert!(readings[0].evidence.contains("gave no folder"), "{}", readings[0].evidence);
     let folder = Folder::new();

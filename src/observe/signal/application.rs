@@ -1,92 +1,138 @@
-//! Argo CD `Application` (design: health, section 3.1). It has no observed generation, and its own
+//! Argo CD `Application` (argo-cd, `pkg/apis/application/v1alpha1`). It has no observed generation, and its own
 //! generation moves with every write of the status: fresh is what was compared with the present
 //! source, and looked at after the last operation.
 
-use decide::Version;
-use decide::snapshot::{Health, Reading};
-use jiff::Timestamp;
+use decide::snapshot::Health;
+use decide::{Sha, Version};
 use serde_json::Value;
 
-use super::object::{Object, Verdict, digest, later, title};
-use super::{Signal, SignalError, Target, name, target};
+use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
+use super::object::{Object, Verdict, digest, later};
+use super::{Kind, Proves, Signal, SignalError, Target};
+use crate::policy::read::{Form, Key, Shape};
+
+/// Its kind.
+pub(super) const KIND: Kind = Kind {
+    shape: Shape {
+        what: "application",
+        keys: &[NAMESPACE, NAME, SOURCE],
+        later: &[],
+        about: &["Argo CD: an Application of `argoproj.io/v1alpha1`."],
+    },
+    proves: Proves::Version,
+    refuse: anything,
+    make: |settings| Ok(Box::new(Application::new(settings)?)),
+};
+
+/// Which of several sources is meant.
+pub(super) const SOURCE: Key = optional(
+    "source",
+    Form::Index,
+    &["Which of `spec.sources` holds the version, from 0. Default the only one that is a chart."],
+);
+
+/// The API of Applications.
+pub(super) const API: Api =
+    Api { group: "argoproj.io", version: "v1alpha1", kind: "Application", plural: "applications" };
 
 /// Conditions that say that Argo CD cannot do its work.
 const ERRORS: [&str; 4] = ["ComparisonError", "InvalidSpecError", "SyncError", "UnknownError"];
 
-pub(super) struct Application {
-    namespace: String,
-    name: String,
+struct Application {
+    target: Target,
+    source: Option<usize>,
 }
 
 impl Application {
-    pub fn new(namespace: String, object: String) -> Result<Self, SignalError> {
-        Ok(Self { namespace: name("namespace", namespace)?, name: name("name", object)? })
+    fn new(settings: &Settings<'_>) -> Result<Self, SignalError> {
+        Ok(Self { target: settings.object(API)?, source: source(settings) })
     }
 }
 
+/// The place of the source that the policy file names.
+pub(super) fn source(settings: &Settings<'_>) -> Option<usize> {
+    settings.number("source").and_then(|index| usize::try_from(index).ok())
+}
+
 impl Signal for Application {
-    fn kind(&self) -> &'static str {
-        "application"
-    }
-
     fn target(&self) -> Target {
-        let namespace = Some(self.namespace.clone());
-        target("argoproj.io", "v1alpha1", "Application", "applications", namespace, self.name.clone())
+        self.target.clone()
     }
 
-    fn judge(&self, object: &Value, observed_at: Timestamp) -> Reading {
-        let object = Object(object);
-        let chart = match Chart::of(object) {
-            Ok(chart) => chart,
-            Err(why) => return Verdict::new(Health::Unknown, why).read(&title(&self.target()), observed_at),
-        };
-        let mut verdict = state(object, &chart);
-        let applied = chart.applied(object);
-        let operation = object.at("/status/operationState/syncResult");
-        verdict.attempted = operation.and_then(|result| chart.revision(result)).and_then(version);
-        if let Some(digest) = applied.and_then(digest) {
-            // A generic OCI source resolves to a digest; its version is the tag that it was compared with.
-            verdict.running = chart.text("/targetRevision").filter(|_| chart.is_compared(object)).and_then(version);
-            verdict.digest = Some(digest);
-        } else {
-            verdict.running = applied.and_then(version);
-        }
-        if verdict.health == Health::Healthy && verdict.running.is_none() {
-            verdict.health = Health::Unknown;
-            verdict.evidence = format!("{}, which is not a chart version", verdict.evidence);
-        }
-        verdict.read(&title(&self.target()), observed_at)
+    fn judge(&self, object: &Value, _: &[Option<Value>]) -> Verdict {
+        verdict(Object(object), self.source)
     }
+}
+
+/// The whole judgement of an Application, also for kinds that look at one beside their own object.
+pub(super) fn verdict(object: Object<'_>, index: Option<usize>) -> Verdict {
+    let source = match Source::of(object, index) {
+        Ok(source) => source,
+        Err(why) => return Verdict::unknown(why),
+    };
+    let mut verdict = state(object, &source);
+    let applied = source.applied(object);
+    let operation = object.at("/status/operationState/syncResult");
+    verdict.attempted = operation.and_then(|result| source.revision(result)).and_then(version);
+    if let Some(digest) = applied.and_then(digest) {
+        // A generic OCI source resolves to a digest; its version is the tag that it was compared with.
+        verdict.running = source.text("/targetRevision").filter(|_| source.is_compared(object)).and_then(version);
+        verdict.digest = Some(digest);
+    } else if source.is_chart() {
+        verdict.running = applied.and_then(version);
+    } else {
+        verdict.revision = applied.and_then(commit);
+    }
+    if verdict.health == Health::Healthy && verdict.running.is_none() && verdict.revision.is_none() {
+        verdict.health = Health::Unknown;
+        let what = if source.is_chart() { "chart version" } else { "commit" };
+        verdict.evidence = format!("{}, which is not a {what}", verdict.evidence);
+    }
+    verdict
 }
 
 fn version(text: &str) -> Option<Version> {
     text.parse().ok()
 }
 
-/// The one source of an application that is a chart.
-struct Chart<'a> {
+/// The hash of a commit, in full.
+pub(super) fn commit(text: &str) -> Option<Sha> {
+    let whole = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    whole.then(|| Sha::new(text.to_ascii_lowercase()))
+}
+
+/// The source of an application that holds the version.
+pub(super) struct Source<'a> {
     source: &'a Value,
     /// Its place among several sources; none where there is only one.
     index: Option<usize>,
 }
 
-impl<'a> Chart<'a> {
-    fn of(object: Object<'a>) -> Result<Self, &'static str> {
+impl<'a> Source<'a> {
+    /// The one that is meant.
+    pub fn of(object: Object<'a>, wanted: Option<usize>) -> Result<Self, &'static str> {
         let sources = object.list("/spec/sources");
         if sources.is_empty() {
             let source = object.at("/spec/source").ok_or("spec.source is missing")?;
-            return Ok(Self { source, index: None });
+            return match wanted {
+                None | Some(0) => Ok(Self { source, index: None }),
+                Some(_) => Err("there is one source, and `source` of the signal names another"),
+            };
         }
-        let is_chart = |source: &&Value| {
-            let source = Object(source);
-            source.text("/chart").is_some() || source.text("/repoURL").is_some_and(|url| url.starts_with("oci://"))
-        };
+        if let Some(index) = wanted {
+            let source = sources.get(index).ok_or("there is no such place in spec.sources as `source` names")?;
+            return Ok(Self { source, index: Some(index) });
+        }
         let mut charts = sources.iter().enumerate().filter(|(_, source)| is_chart(source));
         match (charts.next(), charts.next()) {
             (Some((index, source)), None) => Ok(Self { source, index: Some(index) }),
-            (None, _) => Err("none of spec.sources is a chart"),
-            (Some(_), Some(_)) => Err("several of spec.sources are charts; which one is meant is not known"),
+            (None, _) => Err("none of spec.sources is a chart; name the one that is meant by `source`"),
+            (Some(_), Some(_)) => Err("several of spec.sources are charts; name the one that is meant by `source`"),
         }
+    }
+
+    fn is_chart(&self) -> bool {
+        is_chart(self.source)
     }
 
     fn text(&self, pointer: &str) -> Option<&'a str> {
@@ -94,11 +140,16 @@ impl<'a> Chart<'a> {
     }
 
     /// The revision of this source in something that holds `revision` or `revisions`.
-    fn revision(&self, holder: &'a Value) -> Option<&'a str> {
+    pub fn revision(&self, holder: &'a Value) -> Option<&'a str> {
         match self.index {
             None => Object(holder).text("/revision"),
             Some(index) => Object(holder).text(&format!("/revisions/{index}")),
         }
+    }
+
+    /// Its revision in a list that holds one for each source.
+    pub fn among(&self, list: &'a [Value]) -> Option<&'a str> {
+        list.get(self.index.unwrap_or(0)).and_then(Value::as_str)
     }
 
     /// Whether the status was compared with every source as the spec has it now.
@@ -127,8 +178,14 @@ impl<'a> Chart<'a> {
     }
 }
 
+/// A chart of a repository, or an artifact of a registry.
+fn is_chart(source: &Value) -> bool {
+    let source = Object(source);
+    source.text("/chart").is_some() || source.text("/repoURL").is_some_and(|url| url.starts_with("oci://"))
+}
+
 /// Everything but the version proof.
-fn state(object: Object<'_>, chart: &Chart<'_>) -> Verdict {
+fn state(object: Object<'_>, source: &Source<'_>) -> Verdict {
     if object.is_deleted() {
         return Verdict::new(Health::Progressing, "it is being deleted");
     }
@@ -137,24 +194,24 @@ fn state(object: Object<'_>, chart: &Chart<'_>) -> Verdict {
         let words = format!("{}: {}", error.text("/type").unwrap_or("?"), error.text("/message").unwrap_or("?"));
         return Verdict::new(Health::Degraded, words).since(error.time("/lastTransitionTime"));
     }
-    if !chart.is_compared(object) {
+    if !source.is_compared(object) {
         return Verdict::new(Health::Progressing, "status.sync.comparedTo is not spec.source yet");
     }
     if object.at("/operation").is_some() {
         return Verdict::new(Health::Progressing, "an operation is asked for");
     }
-    operation(object, chart).unwrap_or_else(|| settled(object, chart))
+    operation(object, source).unwrap_or_else(|| settled(object, source))
 }
 
 /// What the last operation says by itself; none where it succeeded and was looked at since.
-fn operation(object: Object<'_>, chart: &Chart<'_>) -> Option<Verdict> {
+fn operation(object: Object<'_>, source: &Source<'_>) -> Option<Verdict> {
     let phase = object.text("/status/operationState/phase");
     let finished = object.time("/status/operationState/finishedAt");
     match phase {
         Some("Succeeded") => {}
         Some(phase @ ("Failed" | "Error")) => {
-            let wanted = object.at("/status/sync").and_then(|sync| chart.revision(sync));
-            let tried = object.at("/status/operationState/syncResult").and_then(|result| chart.revision(result));
+            let wanted = object.at("/status/sync").and_then(|sync| source.revision(sync));
+            let tried = object.at("/status/operationState/syncResult").and_then(|result| source.revision(result));
             if tried.is_some() && tried != wanted {
                 return Some(Verdict::new(Health::Progressing, "the last operation was for another revision"));
             }
@@ -174,10 +231,10 @@ fn operation(object: Object<'_>, chart: &Chart<'_>) -> Option<Verdict> {
 }
 
 /// The comparison is fresh and the operation is over: in sync first, then health.
-fn settled(object: Object<'_>, chart: &Chart<'_>) -> Verdict {
+fn settled(object: Object<'_>, source: &Source<'_>) -> Verdict {
     let sync = object.text("/status/sync/status").unwrap_or("Unknown");
     let health = object.text("/status/health/status").unwrap_or_default();
-    let revision = object.at("/status/sync").and_then(|sync| chart.revision(sync)).unwrap_or("?");
+    let revision = object.at("/status/sync").and_then(|sync| source.revision(sync)).unwrap_or("?");
     let mut evidence = format!("status.sync is {revision}, {sync}; status.health={health}");
     if let Some(message) = object.text("/status/health/message") {
         evidence.push_str(&format!(": {message}"));
@@ -200,12 +257,13 @@ fn settled(object: Object<'_>, chart: &Chart<'_>) -> Verdict {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::fixtures;
     use super::*;
+    use decide::snapshot::Reading;
     use serde_json::json;
 
     fn judge(object: &Value) -> Reading {
-        let signal = Application::new("argocd".into(), "loki-eu-1".into()).unwrap();
-        signal.judge(object, "2026-11-21T12:00:00Z".parse().unwrap())
+        fixtures::judge("application", &[("namespace", "argocd"), ("name", "loki-eu-1")], object)
     }
 
     fn running(text: &str) -> Option<Version> {
@@ -354,6 +412,32 @@ mod tests {
     }
 
     #[test]
+    fn the_source_that_is_named_is_judged() {
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let sources = json!([
+            {"repoURL": "https://charts.example", "chart": "loki", "targetRevision": "1.2.0"},
+            {"repoURL": "https://charts.example", "chart": "agent", "targetRevision": "3.0.0"},
+            {"repoURL": "https://git.example/config", "path": "apps/loki", "targetRevision": "main"},
+        ]);
+        let object = with(&[
+            ("/spec/source", Value::Null),
+            ("/spec/sources", sources.clone()),
+            ("/status/sync/comparedTo", json!({"sources": sources})),
+            ("/status/sync/revision", Value::Null),
+            ("/status/sync/revisions", json!(["1.2.0", "3.0.0", sha])),
+        ]);
+        let judged = |index| verdict(Object(&object), index);
+        assert_eq!(judged(None).health, Health::Unknown, "two of them are charts");
+        for (index, expected) in [(0, "1.2.0"), (1, "3.0.0")] {
+            assert_eq!((judged(Some(index)).health, judged(Some(index)).running), (Health::Healthy, running(expected)));
+        }
+        let git = judged(Some(2));
+        assert_eq!((git.health, git.running, git.revision), (Health::Healthy, None, Some(Sha::new(sha))));
+        assert_eq!(judged(Some(3)).health, Health::Unknown);
+        assert_eq!(verdict(Object(&healthy()), Some(1)).health, Health::Unknown);
+    }
+
+    #[test]
     fn a_digest_proves_the_tag_that_it_was_compared_with() {
         let digest = format!("sha256:{}", "b".repeat(64));
         let reading = judge(&with(&[("/status/sync/revision", json!(digest))]));
@@ -367,7 +451,20 @@ mod tests {
     fn a_commit_proves_no_version() {
         let sha = "0123456789abcdef0123456789abcdef01234567";
         let reading = judge(&with(&[("/status/sync/revision", json!(sha))]));
-        assert_eq!((reading.health, reading.running), (Health::Unknown, None));
+        assert_eq!((reading.health, reading.running), (Health::Unknown, None), "a chart has none");
+        let git = json!({"repoURL": "https://git.example/config", "path": "apps/loki", "targetRevision": "main"});
+        let object = |revision: &str| {
+            with(&[
+                ("/spec/source", git.clone()),
+                ("/status/sync/comparedTo/source", git.clone()),
+                ("/status/sync/revision", json!(revision)),
+            ])
+        };
+        let found = verdict(Object(&object(sha)), None);
+        assert_eq!((found.health, found.running, found.revision), (Health::Healthy, None, Some(Sha::new(sha))));
+        for short in ["0123456", "main", ""] {
+            assert_eq!(verdict(Object(&object(short)), None).health, Health::Unknown, "{short}");
+        }
         assert_eq!(judge(&json!({})).health, Health::Unknown);
     }
 }

@@ -1,12 +1,31 @@
-//! Flux `HelmRelease` (design: health, section 3.2). The version proof is the newest entry of the
+//! Flux `HelmRelease` (helm-controller, `api/v2`). The version proof is the newest entry of the
 //! release history; status alone proves nothing, because after a rollback it is `deployed`, too.
 
-use decide::snapshot::{Health, Reading};
-use jiff::Timestamp;
+use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::object::{Condition, Object, Verdict, digest, later, title};
-use super::{Signal, SignalError, Target, name, target};
+use super::flux::{self, Own};
+use super::kind::{Api, NAME, NAMESPACE, anything};
+use super::object::{Condition, Object, Verdict, digest, later};
+use super::{Kind, Proves, Signal, Target};
+use crate::policy::read::Shape;
+
+/// Its kind.
+pub(super) const KIND: Kind = Kind {
+    shape: Shape {
+        what: "helmRelease",
+        keys: &[NAMESPACE, NAME],
+        later: &[],
+        about: &["Flux: a HelmRelease of `helm.toolkit.fluxcd.io/v2`."],
+    },
+    proves: Proves::Version,
+    refuse: anything,
+    make: |settings| Ok(Box::new(HelmRelease { target: settings.object(API)? })),
+};
+
+/// The API of HelmReleases.
+pub(super) const API: Api =
+    Api { group: "helm.toolkit.fluxcd.io", version: "v2", kind: "HelmRelease", plural: "helmreleases" };
 
 /// Reasons for `Ready=False` that pass by themselves.
 const WAITING: [&str; 4] = ["SourceNotReady", "DependencyNotReady", "ArtifactFailed", "HealthCheckCanceled"];
@@ -14,85 +33,35 @@ const WAITING: [&str; 4] = ["SourceNotReady", "DependencyNotReady", "ArtifactFai
 /// `RetryOnFailure` it never gives up by itself; three is the common number of retries.
 const PATIENCE: i64 = 3;
 
-pub(super) struct HelmRelease {
-    namespace: String,
-    name: String,
-}
-
-impl HelmRelease {
-    pub fn new(namespace: String, object: String) -> Result<Self, SignalError> {
-        Ok(Self { namespace: name("namespace", namespace)?, name: name("name", object)? })
-    }
+struct HelmRelease {
+    target: Target,
 }
 
 impl Signal for HelmRelease {
-    fn kind(&self) -> &'static str {
-        "helmRelease"
-    }
-
     fn target(&self) -> Target {
-        let namespace = Some(self.namespace.clone());
-        target("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases", namespace, self.name.clone())
+        self.target.clone()
     }
 
-    fn judge(&self, object: &Value, observed_at: Timestamp) -> Reading {
-        let object = Object(object);
-        let mut verdict = state(object);
-        verdict.attempted = object.text("/status/lastAttemptedRevision").and_then(|text| text.parse().ok());
-        let newest = object.at("/status/history/0").map(Object);
-        if let Some(newest) = newest.filter(|newest| newest.text("/status") == Some("deployed")) {
-            verdict.running = newest.text("/chartVersion").and_then(|text| text.parse().ok());
-            verdict.digest = newest.text("/ociDigest").and_then(digest);
-        }
-        if verdict.health == Health::Healthy && verdict.running.is_none() {
-            verdict.health = Health::Unknown;
-        }
-        verdict.read(&title(&self.target()), observed_at)
+    fn judge(&self, object: &Value, _: &[Option<Value>]) -> Verdict {
+        verdict(Object(object))
     }
 }
 
-/// Everything but the version proof.
-fn state(object: Object<'_>) -> Verdict {
-    let Some(generation) = object.generation() else {
-        return Verdict::new(Health::Unknown, "metadata.generation is missing");
+/// The whole judgement of a HelmRelease, also for kinds that look at one beside their own object.
+pub(super) fn verdict(object: Object<'_>) -> Verdict {
+    let own =
+        Own { waiting: &WAITING, lasting: &[], tried: tried(object), gives_up: past_patience(object) };
+    let mut verdict = match flux::ready(object, &own) {
+        Ok(ready) => ready_state(object, ready),
+        Err(verdict) => verdict,
     };
-    if object.is_deleted() {
-        return Verdict::new(Health::Progressing, "it is being deleted");
+    verdict.attempted = object.text("/status/lastAttemptedRevision").and_then(|text| text.parse().ok());
+    let newest = object.at("/status/history/0").map(Object);
+    if let Some(newest) = newest.filter(|newest| newest.text("/status") == Some("deployed")) {
+        verdict.running = newest.text("/chartVersion").and_then(|text| text.parse().ok());
+        verdict.digest = newest.text("/ociDigest").and_then(digest);
     }
-    if object.flag("/spec/suspend") {
-        return Verdict::new(Health::Suspended, "spec.suspend=true");
-    }
-    let observed = object.number("/status/observedGeneration");
-    // A condition that does not say of which generation it speaks is as old as the status.
-    let fresh = |condition: &Condition<'_>| condition.generation().or(observed) == Some(generation);
-    let held = |kind| object.condition(kind).filter(|condition| condition.is_true());
-    if let Some(stalled) = held("Stalled").filter(fresh) {
-        let ready = object.condition("Ready").filter(|ready| ready.is_false()).unwrap_or(stalled);
-        let evidence = format!("{}{}; given up ({})", ready.words(), tried(object), stalled.reason());
-        return Verdict::new(Health::Degraded, evidence).since(stalled.since());
-    }
-    let Some(ready) = object.condition("Ready") else {
-        return Verdict::new(Health::Progressing, "no condition Ready yet");
-    };
-    let reconciling = held("Reconciling");
-    if ready.is_false() && fresh(&ready) {
-        let retried = reconciling.is_some() && !past_patience(object);
-        let health = if retried || WAITING.contains(&ready.reason()) { Health::Progressing } else { Health::Degraded };
-        return Verdict::new(health, format!("{}{}", ready.words(), tried(object))).since(ready.since());
-    }
-    if observed != Some(generation) {
-        return Verdict::new(Health::Progressing, behind("status.observedGeneration", observed, generation));
-    }
-    if let Some(reconciling) = reconciling {
-        return Verdict::new(Health::Progressing, reconciling.words()).since(reconciling.since());
-    }
-    if !ready.is_true() {
-        return Verdict::new(Health::Progressing, ready.words()).since(ready.since());
-    }
-    if ready.generation() != Some(generation) {
-        return Verdict::new(Health::Progressing, behind("Ready.observedGeneration", ready.generation(), generation));
-    }
-    ready_state(object, ready)
+    verdict
 }
 
 /// Ready for the present generation: what was deployed, and whether its tests passed.
@@ -127,22 +96,17 @@ fn past_patience(object: Object<'_>) -> bool {
     failures > retries.max(PATIENCE)
 }
 
-fn behind(what: &str, found: Option<i64>, generation: i64) -> String {
-    match found {
-        Some(found) => format!("{what}={found}, metadata.generation={generation}"),
-        None => format!("{what} is missing, metadata.generation={generation}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
+    use super::super::fixtures;
     use super::*;
+    use decide::snapshot::Reading;
+    use jiff::Timestamp;
     use serde_json::json;
 
     fn judge(object: &Value) -> Reading {
-        let signal = HelmRelease::new("apps".into(), "loki".into()).unwrap();
-        signal.judge(object, "2026-11-21T12:00:00Z".parse().unwrap())
+        fixtures::judge("helmRelease", &[("namespace", "apps"), ("name", "loki")], object)
     }
 
     fn time(text: &str) -> Option<Timestamp> {

@@ -1,52 +1,137 @@
-//! Questions to clusters. One file per kind; each judges one object: version proof, then
+//! Questions to clusters. One file per kind; each judges what the API server returned: version proof, then
 //! freshness, then state. Whether a reading lets a release through is decided in `decide`.
 
 mod application;
+mod application_set;
+mod canary;
+mod flux;
 mod helm_release;
+mod helm_secret;
+mod kind;
+mod kustomization;
 mod object;
+mod oci_repository;
+mod plugin;
+mod plugin_preset;
+mod proof;
 mod resource;
+mod rollout;
+mod settled;
 mod workload;
 
-use decide::snapshot::Reading;
-use decide::{ClusterName, TierName};
+use decide::snapshot::{Health, Reading};
+use decide::{ClusterName, Sha, TierName};
 use jiff::Timestamp;
 use kube::core::GroupVersionKind;
+use serde_json::Value;
 
 use crate::jsonpath::BadPath;
 use crate::policy::wiring::SignalSpec;
 
+pub use kind::{Kind, Proves, Settings};
+pub use object::Verdict;
 pub(crate) use object::{one_line, title};
 
+/// Every kind of signal, in the order of the manual. A new one is its file, its `mod`, and a line here.
+pub static KINDS: [&Kind; 12] = [
+    &helm_release::KIND,
+    &kustomization::KIND,
+    &oci_repository::KIND,
+    &helm_secret::KIND,
+    &application::KIND,
+    &application_set::KIND,
+    &rollout::KIND,
+    &canary::KIND,
+    &plugin::KIND,
+    &plugin_preset::KIND,
+    &workload::KIND,
+    &resource::KIND,
+];
+
 /// Which object a signal looks at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
-    /// Group, version, kind.
-    pub gvk: GroupVersionKind,
+    /// Its API group; empty for the core.
+    pub group: String,
+    /// The version of its API.
+    pub version: String,
+    /// Its kind.
+    pub kind: String,
     /// Its plural in the API's path.
     pub plural: String,
     /// Its namespace; none for a cluster-scoped kind.
     pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
+    /// Which of them.
+    pub which: Which,
 }
 
-/// One kind of signal. Adding a kind is one file that implements this and one line in the list.
-pub trait Signal: Send + Sync {
-    /// The kind as it is named in the policy file.
-    fn kind(&self) -> &'static str;
+/// Which object of a kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Which {
+    /// The one of this name.
+    Named(String),
+    /// All with these labels, as one list.
+    Labelled {
+        /// `owner=helm,name=loki`.
+        selector: String,
+        /// Only their metadata is asked for: the rest of a Secret is nobody's business.
+        metadata: bool,
+    },
+}
 
-    /// The object to ask for.
+impl Target {
+    /// Group, version and kind.
+    pub fn gvk(&self) -> GroupVersionKind {
+        GroupVersionKind::gvk(&self.group, &self.version, &self.kind)
+    }
+
+    /// `apps/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+/// The question of one signal to one cluster.
+pub trait Signal: Send + Sync {
+    /// The object to ask for first.
     fn target(&self) -> Target;
 
-    /// Judges the object as the API server returned it. Pure: `observed_at` is when it was read.
-    fn judge(&self, object: &serde_json::Value, observed_at: Timestamp) -> Reading;
+    /// Further objects, which the first one names.
+    fn more(&self, _object: &Value) -> Vec<Target> {
+        Vec::new()
+    }
+
+    /// Judges the object as the API server returned it; `more` are the further ones in their order, none where
+    /// there is no such. Pure.
+    fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict;
+}
+
+/// What a signal says of a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// As the planner takes it.
+    pub reading: Reading,
+    /// The commit of the config repo that runs there, for kinds that prove no version but a commit: which
+    /// version it is stands in the repository.
+    pub revision: Option<Sha>,
+}
+
+/// Judges and dates: `observed_at` is when the first object was asked for. What runs must be proven for a yes.
+pub fn answer(signal: &dyn Signal, object: &Value, more: &[Option<Value>], observed_at: Timestamp) -> Answer {
+    let mut verdict = signal.judge(object, more);
+    if verdict.health == Health::Healthy && verdict.running.is_none() && verdict.revision.is_none() {
+        verdict.health = Health::Unknown;
+        verdict.evidence = format!("{}; nothing proves which version that is", verdict.evidence);
+    }
+    let revision = verdict.revision.take();
+    Answer { reading: verdict.read(&title(&signal.target()), observed_at), revision }
 }
 
 /// Why a signal cannot be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignalError {
     /// A path is wrong.
-    #[error("`{key}` of the resource signal: {why}")]
+    #[error("`{key}` of the signal: {why}")]
     Path {
         /// The key in the policy file.
         key: &'static str,
@@ -55,8 +140,8 @@ pub enum SignalError {
     },
     /// Something that goes into the API's path is no name there.
     #[error(
-        "`{text}` is no {what} in Kubernetes; use lower-case letters, digits, `-` and `.`, \
-         and `{{cluster}}` or `{{tier}}` for their names"
+        "`{text}` is no {what} in Kubernetes; use lower-case letters, digits, `-` and `.`, and `{{cluster}}`, \
+         `{{tier}}` or, where clusters are called `organization/cluster`, `{{organization}}` for their names"
     )]
     Name {
         /// What it stands for.
@@ -64,25 +149,25 @@ pub enum SignalError {
         /// The text, placeholders filled in.
         text: String,
     },
+    /// A key is missing.
+    #[error("the signal has no `{key}`")]
+    Missing {
+        /// The key in the policy file.
+        key: &'static str,
+    },
 }
 
-/// The list of kinds: the signal that a spec asks for, with `{cluster}` and `{tier}` filled in.
+/// The kind of this name.
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.into_iter().find(|kind| kind.name() == name)
+}
+
+/// The signal that a spec asks for, with the names of cluster, organization and tier filled in.
 ///
 /// # Errors
 /// Where a name or a path of the spec cannot be used.
 pub fn signal(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Result<Box<dyn Signal>, SignalError> {
-    let fill = |text: &str| text.replace("{cluster}", cluster.as_str()).replace("{tier}", tier.as_str());
-    Ok(match spec {
-        SignalSpec::HelmRelease { namespace, name } => {
-            Box::new(helm_release::HelmRelease::new(fill(namespace), fill(name))?)
-        }
-        SignalSpec::Application { namespace, name } => {
-            Box::new(application::Application::new(fill(namespace), fill(name))?)
-        }
-        SignalSpec::Resource(spec) => {
-            Box::new(resource::Resource::new(spec, spec.namespace.as_deref().map(fill), fill(&spec.name))?)
-        }
-    })
+    (spec.kind.make)(&Settings::new(&spec.values, cluster, tier))
 }
 
 /// Lets only through what Kubernetes takes as a name, so that nothing else reaches the API's path.
@@ -94,39 +179,19 @@ fn name(what: &'static str, text: String) -> Result<String, SignalError> {
     if valid && !text.contains("..") { Ok(text) } else { Err(SignalError::Name { what, text }) }
 }
 
-fn target(group: &str, version: &str, kind: &str, plural: &str, namespace: Option<String>, name: String) -> Target {
-    Target { gvk: GroupVersionKind::gvk(group, version, kind), plural: plural.to_string(), namespace, name }
+fn target(
+    group: &str,
+    version: &str,
+    kind: &str,
+    plural: &str,
+    namespace: Option<String>,
+    which: Which,
+) -> Target {
+    let text = |text: &str| text.to_string();
+    Target { group: text(group), version: text(version), kind: text(kind), plural: text(plural), namespace, which }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
-
-    fn helm(namespace: &str, name: &str) -> Result<Box<dyn Signal>, SignalError> {
-        let spec = SignalSpec::HelmRelease { namespace: namespace.to_string(), name: name.to_string() };
-        signal(&spec, &ClusterName::from("eu-1"), &TierName::from("gold"))
-    }
-
-    #[test]
-    fn placeholders_are_filled_in() {
-        let target = helm("{tier}-apps", "loki-{cluster}").unwrap().target();
-        assert_eq!((target.namespace.as_deref(), target.name.as_str()), (Some("gold-apps"), "loki-eu-1"));
-    }
-
-    #[test]
-    fn nothing_but_names_reaches_the_path() {
-        for bad in ["", "a/b", "..", "a..b", "A", "-a", "a-", "a b", "{plugin}", "a%2fb", "ä", "a?x", "a\n"] {
-            assert!(matches!(helm(bad, "x"), Err(SignalError::Name { what: "namespace", .. })), "{bad:?}");
-            assert!(matches!(helm("x", bad), Err(SignalError::Name { what: "name", .. })), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn evidence_is_one_short_line() {
-        let hostile = format!("a\r\n::set-output\u{1b}[31m\u{202e}b\t{}", "x".repeat(1000));
-        let line = one_line(&hostile);
-        assert!(line.starts_with("a ::set-output [31mb x"), "{line}");
-        assert_eq!(line.chars().count(), 300);
-    }
-}
+mod fixtures;
+#[cfg(test)]
+mod tests;

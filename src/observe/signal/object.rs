@@ -2,11 +2,11 @@
 //! short line before it goes anywhere.
 
 use decide::snapshot::{Health, Reading};
-use decide::{Digest, Version};
+use decide::{Digest, Sha, Version};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Target;
+use super::{Target, Which};
 
 /// The longest evidence, in characters.
 const MAX_EVIDENCE: usize = 300;
@@ -23,27 +23,45 @@ pub(super) struct Condition<'a> {
 }
 
 /// What a signal found, before it is dated.
-pub(super) struct Verdict {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The state.
     pub health: Health,
+    /// The version that is proven to run.
     pub running: Option<Version>,
+    /// The version that a failure or an unfinished rollout is about.
     pub attempted: Option<Version>,
+    /// The digest of what runs.
     pub digest: Option<Digest>,
+    /// The commit of the config repo that is proven to run, where no version is.
+    pub revision: Option<Sha>,
+    /// Since when it is in that state, as far as the object proves it.
     pub since: Option<Timestamp>,
+    /// Places and values, for people.
     pub evidence: String,
 }
 
 impl Verdict {
-    pub fn new(health: Health, evidence: impl Into<String>) -> Self {
-        Self { health, running: None, attempted: None, digest: None, since: None, evidence: evidence.into() }
+    pub(super) fn new(health: Health, evidence: impl Into<String>) -> Self {
+        let evidence = evidence.into();
+        Self { health, running: None, attempted: None, digest: None, revision: None, since: None, evidence }
     }
 
-    pub fn since(mut self, since: Option<Timestamp>) -> Self {
+    pub(super) fn progressing(evidence: impl Into<String>) -> Self {
+        Self::new(Health::Progressing, evidence)
+    }
+
+    pub(super) fn unknown(evidence: impl Into<String>) -> Self {
+        Self::new(Health::Unknown, evidence)
+    }
+
+    pub(super) fn since(mut self, since: Option<Timestamp>) -> Self {
         self.since = since;
         self
     }
 
     /// Dates it. A cluster whose clock runs ahead cannot be in a state since a time to come.
-    pub fn read(self, signal: &str, observed_at: Timestamp) -> Reading {
+    pub(super) fn read(self, signal: &str, observed_at: Timestamp) -> Reading {
         Reading {
             signal: signal.to_string(),
             health: self.health,
@@ -92,8 +110,19 @@ impl<'a> Object<'a> {
     }
 
     pub fn condition(self, kind: &'a str) -> Option<Condition<'a>> {
+        self.condition_in("/status/conditions", kind)
+    }
+
+    /// A condition of a list that stands elsewhere than most.
+    pub fn condition_in(self, pointer: &str, kind: &'a str) -> Option<Condition<'a>> {
         let is = |value: &&Value| value.get("type").and_then(Value::as_str) == Some(kind);
-        self.list("/status/conditions").iter().find(is).map(|value| Condition { kind, value })
+        self.list(pointer).iter().find(is).map(|value| Condition { kind, value })
+    }
+
+    /// A label or annotation: `metadata.labels["helm.sh/chart"]`.
+    pub fn mark(self, of: &str, key: &str) -> Option<&'a str> {
+        let marks = self.at("/metadata")?.get(of)?;
+        marks.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 }
 
@@ -142,6 +171,14 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
+/// `metadata.generation` is not what the status speaks of, in words.
+pub(super) fn behind(what: &str, found: Option<i64>, generation: i64) -> String {
+    match found {
+        Some(found) => format!("{what}={found}, metadata.generation={generation}"),
+        None => format!("{what} is missing, metadata.generation={generation}"),
+    }
+}
+
 /// `sha256:` and 64 hexadecimal digits, or nothing.
 pub(super) fn digest(text: &str) -> Option<Digest> {
     let hex = text.strip_prefix("sha256:")?;
@@ -156,9 +193,12 @@ pub(super) fn later(one: Option<Timestamp>, two: Option<Timestamp>) -> Option<Ti
 
 /// `HelmRelease cert-manager/cert-manager`.
 pub(crate) fn title(target: &Target) -> String {
-    match &target.namespace {
-        Some(namespace) => format!("{} {namespace}/{}", target.gvk.kind, target.name),
-        None => format!("{} {}", target.gvk.kind, target.name),
+    let kind = &target.kind;
+    match (&target.namespace, &target.which) {
+        (Some(namespace), Which::Named(name)) => format!("{kind} {namespace}/{name}"),
+        (None, Which::Named(name)) => format!("{kind} {name}"),
+        (Some(namespace), Which::Labelled { selector, .. }) => format!("{kind} {namespace} with {selector}"),
+        (None, Which::Labelled { selector, .. }) => format!("{kind} with {selector}"),
     }
 }
 

@@ -2,25 +2,80 @@
 //! looked for where every controller puts it: a condition's own generation and time, and the signs
 //! that it is still at work.
 
-use decide::Version;
-use decide::snapshot::{Health, Reading};
-use jiff::Timestamp;
+use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::object::{Object, Verdict, title, whole};
-use super::workload::unsettled;
-use super::{Signal, SignalError, Target, name, target};
+use super::kind::{NAME, Settings, optional, required};
+use super::object::{Object, Verdict, whole};
+use super::proof::{one, version_in};
+use super::settled::unsettled;
+use super::{Kind, Proves, Signal, SignalError, Target, Which, name, target};
 use crate::jsonpath::{Path, node_at, place_of};
-use crate::policy::wiring::ResourceSpec;
+use crate::policy::read::{Form, Shape};
+use crate::policy::settings::{Given, Refused, Values};
+
+/// Its kind.
+pub(super) const KIND: Kind = Kind {
+    shape: Shape {
+        what: "resource",
+        keys: &[
+            required("apiVersion", Form::ApiVersion, &["Its API version, such as `apps/v1`."]),
+            required("kind", Form::Kind, &["Its kind."]),
+            optional(
+                "plural",
+                Form::Plural,
+                &["The plural of its kind. Default the kind in lower case with an `s`."],
+            ),
+            optional(
+                "namespace",
+                Form::ObjectName,
+                &["Its namespace. Default none, for a kind that belongs to the whole cluster."],
+            ),
+            NAME,
+            required("version", Form::JsonPath, &["Where the version stands that this object proves to run."]),
+            optional(
+                "generation",
+                Form::JsonPath,
+                &[
+                    "Where the generation stands that the status speaks of; it is compared with",
+                    "`$.metadata.generation`. Default the condition's own, or `$.status.observedGeneration`.",
+                ],
+            ),
+            required("state", Form::Map(&STATE), &["Where the state stands, and which values mean what."]),
+            optional(
+                "since",
+                Form::JsonPath,
+                &[
+                    "Where the time of the last change of state stands. Default the condition's own, else the state",
+                    "counts from when it was first read.",
+                ],
+            ),
+        ],
+        later: &[],
+        about: &["Any object, by JSONPath."],
+    },
+    proves: Proves::Version,
+    refuse,
+    make: |settings| Ok(Box::new(Resource::new(settings)?)),
+};
+
+static STATE: Shape = Shape {
+    what: "state",
+    keys: &[
+        required("path", Form::JsonPath, &["The place."]),
+        required("healthy", Form::Words, &["Values that mean healthy."]),
+        optional("degraded", Form::Words, &["Values that mean degraded. Default none."]),
+        optional("suspended", Form::Words, &["Values that mean suspended. Default none."]),
+    ],
+    later: &[],
+    about: &["Where a state stands, and what its values mean. A value in no list is progressing."],
+};
 
 /// Conditions that are true while a controller is at work, though others still say yes.
 const AT_WORK: [&str; 2] = ["Reconciling", "Issuing"];
-/// A label holds at most so much; a longer version was cut.
-const LABEL: usize = 63;
 
-pub(super) struct Resource {
+struct Resource {
     target: Target,
-    api_version: String,
     version: Path,
     generation: Option<Path>,
     state: Path,
@@ -30,34 +85,52 @@ pub(super) struct Resource {
     suspended: Vec<String>,
 }
 
+/// A value means one thing, and one of them means healthy.
+fn refuse(values: &Values) -> Result<(), Refused> {
+    let Some(Given::Map(state)) = values.get("state") else { return Ok(()) };
+    let mut seen: Vec<&String> = Vec::new();
+    for (key, at) in
+        [("healthy", "state.healthy"), ("degraded", "state.degraded"), ("suspended", "state.suspended")]
+    {
+        let Some(Given::List(list)) = state.get(key) else { continue };
+        if key == "healthy" && list.is_empty() {
+            let help = "name at least one, such as `healthy: [\"True\"]`".to_string();
+            return Err(Refused { at, why: "no value would mean healthy".to_string(), help });
+        }
+        for value in list {
+            if seen.contains(&value) {
+                let why = format!("the value `{value}` stands here twice");
+                return Err(Refused { at, why, help: "a value means one thing".to_string() });
+            }
+            seen.push(value);
+        }
+    }
+    Ok(())
+}
+
 impl Resource {
-    /// `namespace` and `object` have their placeholders filled in.
-    pub fn new(spec: &ResourceSpec, namespace: Option<String>, object: String) -> Result<Self, SignalError> {
-        let (group, version) = spec.api_version.split_once('/').unwrap_or(("", &spec.api_version));
-        let plural = spec.plural.clone().unwrap_or_else(|| format!("{}s", spec.kind.to_ascii_lowercase()));
+    fn new(settings: &Settings<'_>) -> Result<Self, SignalError> {
+        let missing = |key| SignalError::Missing { key };
+        let text = |key: &'static str| settings.text(key).ok_or(missing(key));
+        let (api_version, kind) = (text("apiVersion")?, text("kind")?);
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let plural = settings.text("plural").map_or_else(|| format!("{}s", kind.to_ascii_lowercase()), str::to_string);
         if !group.is_empty() {
             name("API group", group.to_string())?;
         }
         name("API version", version.to_string())?;
-        let target = target(
-            group,
-            version,
-            &spec.kind,
-            &name("plural", plural)?,
-            namespace.map(|namespace| name("namespace", namespace)).transpose()?,
-            name("name", object)?,
-        );
-        let path = |key, text: &str| Path::parse_lenient(text).map_err(|why| SignalError::Path { key, why });
+        let plural = name("plural", plural)?;
+        let which = Which::Named(settings.required("name")?);
+        let state = settings.within("state").ok_or(missing("state"))?;
         Ok(Self {
-            target,
-            api_version: spec.api_version.clone(),
-            version: path("version", &spec.version)?,
-            generation: spec.generation.as_deref().map(|text| path("generation", text)).transpose()?,
-            state: path("state.path", &spec.state.path)?,
-            since: spec.since.as_deref().map(|text| path("since", text)).transpose()?,
-            healthy: spec.state.healthy.clone(),
-            degraded: spec.state.degraded.clone(),
-            suspended: spec.state.suspended.clone(),
+            target: target(group, version, kind, &plural, settings.name("namespace")?, which),
+            version: settings.path("version")?.ok_or(missing("version"))?,
+            generation: settings.path("generation")?,
+            state: state.path("path")?.ok_or(missing("state.path"))?,
+            since: settings.path("since")?,
+            healthy: state.list("healthy").to_vec(),
+            degraded: state.list("degraded").to_vec(),
+            suspended: state.list("suspended").to_vec(),
         })
     }
 
@@ -139,33 +212,17 @@ impl Resource {
             .filter_map(|kind| object.condition(kind))
             .find(|condition| condition.is_true())
             .map(|condition| condition.words())
-            .or_else(|| unsettled(&self.api_version, &self.target.gvk.kind, object))
+            .or_else(|| unsettled(&self.target.api_version(), &self.target.kind, object))
     }
 }
 
 impl Signal for Resource {
-    fn kind(&self) -> &'static str {
-        "resource"
-    }
-
     fn target(&self) -> Target {
         self.target.clone()
     }
 
-    fn judge(&self, object: &Value, observed_at: Timestamp) -> Reading {
-        let verdict = self.verdict(object).unwrap_or_else(|why| Verdict::new(Health::Unknown, why));
-        verdict.read(&title(&self.target), observed_at)
-    }
-}
-
-/// The one node at a path, if any.
-fn one<'a>(path: &Path, object: &'a Value) -> Result<Option<&'a Value>, String> {
-    let found = path.find(object).map_err(|error| error.to_string())?;
-    match found.as_slice() {
-        [] => Ok(None),
-        [Value::Null] => Ok(None),
-        [node] => Ok(Some(node)),
-        several => Err(format!("{} names {} places; narrow it down to one", path.as_str(), several.len())),
+    fn judge(&self, object: &Value, _: &[Option<Value>]) -> Verdict {
+        self.verdict(object).unwrap_or_else(Verdict::unknown)
     }
 }
 
@@ -180,55 +237,27 @@ fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToString::to_string)
 }
 
-/// A version as it stands alone, as an image's tag, or behind a chart's name in a label
-/// (`loki-1.2.0_build`: a label knows no `+`).
-fn version_in(text: &str) -> Option<Version> {
-    if text.len() > 512 {
-        return None;
-    }
-    if let Ok(version) = text.parse() {
-        return Some(version);
-    }
-    let image = text.split('@').next().unwrap_or(text);
-    if let Some((_, tag)) = image.rsplit('/').next().and_then(|last| last.split_once(':')) {
-        return tag.replacen('_', "+", 1).parse().ok();
-    }
-    if text.contains('/') || text.len() >= LABEL {
-        return None;
-    }
-    let label = text.replacen('_', "+", 1);
-    label.match_indices('-').find_map(|(at, _)| label.get(at + 1..)?.parse().ok())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::fixtures;
     use super::*;
-    use crate::policy::wiring::StateSpec;
+    use decide::snapshot::Reading;
     use serde_json::json;
 
-    fn spec() -> ResourceSpec {
-        ResourceSpec {
-            api_version: "cert-manager.io/v1".into(),
-            kind: "Certificate".into(),
-            plural: None,
-            namespace: Some("web".into()),
-            name: "site".into(),
-            version: r"{.metadata.labels.helm\.sh/chart}".into(),
-            generation: None,
-            state: StateSpec {
-                path: "{.status.conditions[?(@.type==\"Ready\")].status}".into(),
-                healthy: vec!["True".into()],
-                degraded: vec!["False".into()],
-                suspended: vec!["Paused".into()],
+    fn spec() -> Value {
+        json!({
+            "apiVersion": "cert-manager.io/v1", "kind": "Certificate", "namespace": "web", "name": "site",
+            "version": r"{.metadata.labels.helm\.sh/chart}",
+            "state": {
+                "path": "{.status.conditions[?(@.type==\"Ready\")].status}",
+                "healthy": ["True"], "degraded": ["False"], "suspended": ["Paused"],
             },
-            since: None,
-        }
+        })
     }
 
-    fn judge(spec: &ResourceSpec, object: &Value) -> Reading {
-        let signal = Resource::new(spec, spec.namespace.clone(), spec.name.clone()).unwrap();
-        signal.judge(object, "2026-11-21T12:00:00Z".parse().unwrap())
+    fn judge(spec: &Value, object: &Value) -> Reading {
+        fixtures::judged("resource", spec, object)
     }
 
     fn healthy() -> Value {
@@ -271,7 +300,7 @@ mod tests {
     #[test]
     fn both_generations_count_where_both_are_said() {
         let mut spec = spec();
-        spec.generation = Some("$.status.observedGeneration".into());
+        spec["generation"] = json!("$.status.observedGeneration");
         let mut object = healthy();
         for (status, own, expected) in [
             (json!(2), json!(2), Health::Healthy),
@@ -323,43 +352,24 @@ mod tests {
     }
 
     #[test]
-    fn versions_stand_alone_in_labels_and_in_images() {
-        for (text, expected) in [
-            ("1.2.0", Some("1.2.0")),
-            ("v1.2.0", Some("v1.2.0")),
-            ("loki-distributed-1.2.0-rc.1", Some("1.2.0-rc.1")),
-            ("loki-1.2.0_abc", Some("1.2.0+abc")),
-            ("quay.io:443/jetstack/controller:v1.2.0", Some("v1.2.0")),
-            ("repo/x:1.2.0@sha256:00", Some("1.2.0")),
-            ("quay.io:443/jetstack/controller", None),
-            ("repo/x-1.2.0", None),
-            ("latest", None),
-            ("1.2", None),
-            ("", None),
-        ] {
-            assert_eq!(version_in(text).map(|version| version.to_string()).as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
     fn several_places_are_unknown_and_none_is_progressing() {
         let mut spec = spec();
-        spec.state.path = "$.status.conditions[*].status".into();
+        spec["state"]["path"] = json!("$.status.conditions[*].status");
         let reading = judge(&spec, &healthy());
         assert_eq!(reading.health, Health::Unknown);
         assert!(reading.evidence.contains("2 places"), "{}", reading.evidence);
-        spec.state.path = "$.status.phase".into();
+        spec["state"]["path"] = json!("$.status.phase");
         assert_eq!(judge(&spec, &healthy()).health, Health::Progressing);
     }
 
     #[test]
     fn a_deployment_available_on_its_old_pods_is_progressing() {
-        let mut spec = spec();
-        spec.api_version = "apps/v1".into();
-        spec.kind = "Deployment".into();
-        spec.version = "$.spec.template.spec.containers[0].image".into();
-        spec.generation = Some("$.status.observedGeneration".into());
-        spec.state.path = "$.status.conditions[?(@.type=='Available')].status".into();
+        let spec = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "namespace": "web", "name": "site",
+            "version": "$.spec.template.spec.containers[0].image",
+            "generation": "$.status.observedGeneration",
+            "state": {"path": "$.status.conditions[?(@.type=='Available')].status", "healthy": ["True"]},
+        });
         let mut object = json!({
             "metadata": {"generation": 5},
             "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": "x/y:1.3.0"}]}}},
@@ -375,15 +385,13 @@ mod tests {
 
     #[test]
     fn bad_paths_and_names_are_refused_with_their_key() {
-        let mut bad = spec();
-        bad.since = Some("$..a..b".into());
-        let error = Resource::new(&bad, None, "x".into()).err().unwrap();
-        assert!(matches!(&error, SignalError::Path { key: "since", .. }), "{error}");
-        let mut bad = spec();
-        bad.plural = Some("certificates/status".into());
-        assert!(matches!(Resource::new(&bad, None, "x".into()), Err(SignalError::Name { what: "plural", .. })));
-        let mut bad = spec();
-        bad.api_version = "a/b/c".into();
-        assert!(matches!(Resource::new(&bad, None, "x".into()), Err(SignalError::Name { what: "API version", .. })));
+        let error = |key: &str, value: &str| {
+            let mut bad = spec();
+            bad[key] = json!(value);
+            fixtures::signal("resource", &bad).err().unwrap()
+        };
+        assert!(matches!(error("since", "$..a..b"), SignalError::Path { key: "since", .. }));
+        assert!(matches!(error("plural", "certificates/status"), SignalError::Name { what: "plural", .. }));
+        assert!(matches!(error("apiVersion", "a/b/c"), SignalError::Name { what: "API version", .. }));
     }
 }

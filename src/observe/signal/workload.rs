@@ -1,169 +1,185 @@
-//! Whether a plain workload has finished rolling out (design: health, section 3.6): conditions of
-//! a Deployment stay `Available` on the old pods while the new ones come up.
+//! Plain workloads by the rules of kstatus (cli-utils, `pkg/kstatus/status`), with those of Argo CD where kstatus
+//! says yes too early: a running Job is no success, a paused Deployment is suspended.
 
-use super::object::Object;
+use decide::snapshot::Health;
+use serde_json::Value;
 
-/// Nothing where the rollout is over or the kind has none; else what is missing.
-pub(super) fn unsettled(api_version: &str, kind: &str, object: Object<'_>) -> Option<String> {
-    match (api_version, kind) {
-        ("apps/v1", "Deployment") => deployment(object),
-        ("apps/v1", "StatefulSet") => stateful_set(object),
-        ("apps/v1", "DaemonSet") => daemon_set(object),
-        ("apps/v1", "ReplicaSet") => replica_set(object),
-        ("batch/v1", "Job") => job(object),
-        ("v1", "Pod") => pod(object),
-        (_, _) => None,
+use super::kind::{Api, NAME, Settings, VERSION, anything, optional, required};
+use super::object::{Condition, Object, Verdict, behind, later};
+use super::proof::Place;
+use super::settled::unsettled;
+use super::{Kind, Proves, Signal, SignalError, Target};
+use crate::policy::read::{Form, Shape};
+
+/// Its kind.
+pub(super) const KIND: Kind = Kind {
+    shape: Shape {
+        what: "workload",
+        keys: &[
+            required(
+                "kind",
+                Form::OneOf(&[
+                    ("Deployment", "Of `apps/v1`."),
+                    ("StatefulSet", "Of `apps/v1`."),
+                    ("DaemonSet", "Of `apps/v1`."),
+                    ("Job", "Of `batch/v1`."),
+                    ("CustomResourceDefinition", "Of `apiextensions.k8s.io/v1`; it has no namespace."),
+                ]),
+                &["Its kind."],
+            ),
+            optional(
+                "namespace",
+                Form::ObjectName,
+                &["Its namespace. Default none, for a CustomResourceDefinition."],
+            ),
+            NAME,
+            VERSION,
+        ],
+        later: &[],
+        about: &["Kubernetes: a Deployment, StatefulSet, DaemonSet, Job or CustomResourceDefinition."],
+    },
+    proves: Proves::Version,
+    refuse: anything,
+    make: |settings| Ok(Box::new(Workload::new(settings)?)),
+};
+
+const APIS: [Api; 5] = [
+    Api { group: "apps", version: "v1", kind: "Deployment", plural: "deployments" },
+    Api { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets" },
+    Api { group: "apps", version: "v1", kind: "DaemonSet", plural: "daemonsets" },
+    Api { group: "batch", version: "v1", kind: "Job", plural: "jobs" },
+    Api {
+        group: "apiextensions.k8s.io",
+        version: "v1",
+        kind: "CustomResourceDefinition",
+        plural: "customresourcedefinitions",
+    },
+];
+
+struct Workload {
+    target: Target,
+    version: Place,
+}
+
+impl Workload {
+    fn new(settings: &Settings<'_>) -> Result<Self, SignalError> {
+        let kind = settings.text("kind").unwrap_or_default();
+        let api = APIS.into_iter().find(|api| api.kind == kind).ok_or(SignalError::Missing { key: "kind" })?;
+        let namespace = match settings.name("namespace")? {
+            Some(_) if kind == "CustomResourceDefinition" => None,
+            None if kind != "CustomResourceDefinition" => return Err(SignalError::Missing { key: "namespace" }),
+            namespace => namespace,
+        };
+        Ok(Self { target: api.named(namespace, settings.required("name")?), version: Place::new(settings)? })
     }
 }
 
-fn count(object: Object<'_>, pointer: &str) -> i64 {
-    object.number(pointer).unwrap_or(0)
-}
-
-fn wanted(object: Object<'_>) -> i64 {
-    object.number("/spec/replicas").unwrap_or(1)
-}
-
-/// The first place that is below what it must be.
-fn below(object: Object<'_>, least: i64, places: &[&str]) -> Option<String> {
-    places
-        .iter()
-        .find(|place| count(object, place) < least)
-        .map(|place| format!("{}={} of {least}", place.trim_start_matches('/').replace('/', "."), count(object, place)))
-}
-
-fn deployment(object: Object<'_>) -> Option<String> {
-    let wanted = wanted(object);
-    let progressing = object.condition("Progressing");
-    if object.at("/spec/progressDeadlineSeconds").is_some()
-        && let Some(progressing) = progressing
-        && !(progressing.is_true() && progressing.reason() == "NewReplicaSetAvailable")
-    {
-        return Some(progressing.words());
+impl Signal for Workload {
+    fn target(&self) -> Target {
+        self.target.clone()
     }
-    below(object, wanted, &["/status/replicas", "/status/updatedReplicas"])
-        .or_else(|| above(object, wanted))
-        .or_else(|| below(object, count(object, "/status/updatedReplicas"), &["/status/availableReplicas"]))
-        .or_else(|| below(object, wanted, &["/status/readyReplicas"]))
-        .or_else(|| {
-            object.condition("Available").filter(|available| !available.is_true()).map(|available| available.words())
-        })
-}
 
-/// Pods of the old version that have not gone yet.
-fn above(object: Object<'_>, wanted: i64) -> Option<String> {
-    let replicas = count(object, "/status/replicas");
-    (replicas > wanted).then(|| format!("status.replicas={replicas}, {wanted} wanted"))
-}
-
-fn stateful_set(object: Object<'_>) -> Option<String> {
-    let wanted = wanted(object);
-    let partition = count(object, "/spec/updateStrategy/rollingUpdate/partition");
-    below(object, wanted, &["/status/replicas", "/status/readyReplicas"]).or_else(|| above(object, wanted)).or_else(
-        || {
-            if partition > 0 {
-                return below(object, (wanted - partition).max(0), &["/status/updatedReplicas"]);
+    fn judge(&self, value: &Value, _: &[Option<Value>]) -> Verdict {
+        let object = Object(value);
+        let version = match self.version.version(value) {
+            Ok(version) => version,
+            Err(why) => return Verdict::unknown(why),
+        };
+        let mut verdict = self.state(object);
+        if verdict.health == Health::Healthy {
+            verdict.running.clone_from(&version);
+            if version.is_none() {
+                verdict.health = Health::Progressing;
+                verdict.evidence = format!("{}; no version at {}", verdict.evidence, self.version.words());
             }
-            let (current, update) = (object.text("/status/currentRevision"), object.text("/status/updateRevision"));
-            (current != update).then(|| "status.currentRevision is not status.updateRevision".to_string())
-        },
-    )
+        }
+        verdict.attempted = version;
+        verdict
+    }
 }
 
-fn daemon_set(object: Object<'_>) -> Option<String> {
-    let Some(wanted) = object.number("/status/desiredNumberScheduled") else {
-        return Some("status.desiredNumberScheduled is missing".to_string());
-    };
+impl Workload {
+    /// Everything but the version proof.
+    fn state(&self, object: Object<'_>) -> Verdict {
+        if object.is_deleted() {
+            return Verdict::progressing("it is being deleted");
+        }
+        if let Err(why) = self.is_observed(object) {
+            return Verdict::progressing(why);
+        }
+        let kind = self.target.kind.as_str();
+        if object.flag("/spec/paused") || object.flag("/spec/suspend") {
+            let key = if kind == "Job" { "spec.suspend" } else { "spec.paused" };
+            return Verdict::new(Health::Suspended, format!("{key}=true"));
+        }
+        if let Some(failed) = failed(kind, object) {
+            return Verdict::new(Health::Degraded, failed.words()).since(failed.since());
+        }
+        if let Some(why) = unsettled(&self.target.api_version(), kind, object) {
+            return Verdict::progressing(why);
+        }
+        let held = |kind| object.condition(kind).filter(|condition| condition.is_true());
+        let (evidence, since) = match kind {
+            "Deployment" => (counts(object), held("Available").zip(held("Progressing")).and_then(both)),
+            "Job" => ("the job is complete".to_string(), held("Complete").and_then(Condition::since)),
+            "CustomResourceDefinition" => match held("Established") {
+                Some(established) => (established.words(), established.since()),
+                None => return Verdict::progressing("it is not established yet"),
+            },
+            _ => (counts(object), None),
+        };
+        Verdict::new(Health::Healthy, evidence).since(since)
+    }
+
+    /// Whether the status speaks of the present spec. A Job is never changed, only made anew; the status of a
+    /// CustomResourceDefinition says no generation before Kubernetes 1.32.
+    fn is_observed(&self, object: Object<'_>) -> Result<(), String> {
+        let Some(generation) = object.generation() else { return Err("metadata.generation is missing".to_string()) };
+        let observed = match self.target.kind.as_str() {
+            "Job" => return Ok(()),
+            "CustomResourceDefinition" => match object.condition("Established").and_then(Condition::generation) {
+                Some(observed) => Some(observed),
+                None => return Ok(()),
+            },
+            _ => object.number("/status/observedGeneration"),
+        };
+        if observed == Some(generation) {
+            return Ok(());
+        }
+        Err(behind("status.observedGeneration", observed, generation))
+    }
+}
+
+fn both((one, two): (Condition<'_>, Condition<'_>)) -> Option<jiff::Timestamp> {
+    later(one.since(), two.since())
+}
+
+/// The condition that says that it will never be well by itself.
+fn failed<'a>(kind: &str, object: Object<'a>) -> Option<Condition<'a>> {
+    match kind {
+        "Deployment" => object
+            .condition("Progressing")
+            .filter(|progressing| progressing.is_false() && progressing.reason() == "ProgressDeadlineExceeded"),
+        "Job" => object.condition("Failed").filter(|failed| failed.is_true()),
+        "CustomResourceDefinition" => object.condition("NamesAccepted").filter(|accepted| accepted.is_false()),
+        _ => None,
+    }
+}
+
+/// How many pods are as they should be.
+fn counts(object: Object<'_>) -> String {
     let places = [
-        "/status/currentNumberScheduled",
+        "/status/replicas",
+        "/status/updatedReplicas",
+        "/status/readyReplicas",
+        "/status/availableReplicas",
+        "/status/desiredNumberScheduled",
         "/status/updatedNumberScheduled",
         "/status/numberAvailable",
-        "/status/numberReady",
     ];
-    below(object, wanted, &places)
-}
-
-fn replica_set(object: Object<'_>) -> Option<String> {
-    let wanted = wanted(object);
-    below(object, wanted, &["/status/fullyLabeledReplicas", "/status/availableReplicas", "/status/readyReplicas"])
-        .or_else(|| above(object, wanted))
-}
-
-/// A running job is no success (Argo CD's rule).
-fn job(object: Object<'_>) -> Option<String> {
-    let done = object.condition("Complete").is_some_and(|complete| complete.is_true());
-    (!done).then(|| "the job is not complete".to_string())
-}
-
-/// A pod that ended is no running version, whatever its phase is called.
-fn pod(object: Object<'_>) -> Option<String> {
-    let phase = object.text("/status/phase").unwrap_or("?");
-    let ready = object.condition("Ready").is_some_and(|ready| ready.is_true());
-    (phase != "Running" || !ready).then(|| format!("status.phase={phase}"))
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn rolled_out(kind: &str) -> Value {
-        match kind {
-            "Deployment" => json!({"spec": {"replicas": 3, "progressDeadlineSeconds": 600}, "status": {
-                "replicas": 3, "updatedReplicas": 3, "availableReplicas": 3, "readyReplicas": 3, "conditions": [
-                    {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
-                    {"type": "Available", "status": "True"}]}}),
-            "StatefulSet" => json!({"spec": {"replicas": 3}, "status": {"replicas": 3, "readyReplicas": 3,
-                "currentRevision": "b", "updateRevision": "b", "updatedReplicas": 3}}),
-            "DaemonSet" => json!({"status": {"desiredNumberScheduled": 4, "currentNumberScheduled": 4,
-                "updatedNumberScheduled": 4, "numberAvailable": 4, "numberReady": 4}}),
-            "ReplicaSet" => json!({"spec": {"replicas": 1}, "status": {"replicas": 1, "fullyLabeledReplicas": 1,
-                "availableReplicas": 1, "readyReplicas": 1}}),
-            "Job" => json!({"status": {"conditions": [{"type": "Complete", "status": "True"}]}}),
-            _ => json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}),
-        }
-    }
-
-    fn api(kind: &str) -> &'static str {
-        match kind {
-            "Job" => "batch/v1",
-            "Pod" => "v1",
-            _ => "apps/v1",
-        }
-    }
-
-    #[test]
-    fn each_kind_is_settled_and_each_gap_is_seen() {
-        #[rustfmt::skip]
-        let gaps: &[(&str, &[(&str, Value)])] = &[
-            ("Deployment", &[("/status/replicas", json!(2)), ("/status/replicas", json!(4)), ("/status/updatedReplicas", json!(1)),
-                ("/status/availableReplicas", json!(2)), ("/status/readyReplicas", json!(0)),
-                ("/status/conditions/0/reason", json!("ReplicaSetUpdated")), ("/status/conditions/1/status", json!("False"))]),
-            ("StatefulSet", &[("/status/currentRevision", json!("a")), ("/status/readyReplicas", json!(2)), ("/status/replicas", json!(4))]),
-            ("DaemonSet", &[("/status/updatedNumberScheduled", json!(3)), ("/status/numberReady", json!(3)), ("/status/desiredNumberScheduled", Value::Null)]),
-            ("ReplicaSet", &[("/status/readyReplicas", json!(0)), ("/status/replicas", json!(2))]),
-            ("Job", &[("/status/conditions/0/status", json!("False"))]),
-            ("Pod", &[("/status/phase", json!("Failed")), ("/status/phase", json!("Succeeded")), ("/status/conditions/0/status", json!("False"))]),
-        ];
-        for (kind, changes) in gaps {
-            assert_eq!(unsettled(api(kind), kind, Object(&rolled_out(kind))), None, "{kind}");
-            assert!(unsettled(api(kind), kind, Object(&json!({}))).is_some(), "{kind} without a status");
-            for (pointer, value) in *changes {
-                let mut object = rolled_out(kind);
-                *object.pointer_mut(pointer).unwrap() = value.clone();
-                assert!(unsettled(api(kind), kind, Object(&object)).is_some(), "{kind} {pointer}={value}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_partition_and_a_scale_to_zero_are_settled() {
-        let partition = json!({"spec": {"replicas": 3, "updateStrategy": {"rollingUpdate": {"partition": 2}}},
-            "status": {"replicas": 3, "readyReplicas": 3, "updatedReplicas": 1, "currentRevision": "a", "updateRevision": "b"}});
-        assert_eq!(unsettled("apps/v1", "StatefulSet", Object(&partition)), None);
-        let zero = json!({"spec": {"replicas": 0}, "status": {}});
-        assert_eq!(unsettled("apps/v1", "Deployment", Object(&zero)), None);
-        assert_eq!(unsettled("example.com/v1", "Widget", Object(&json!({}))), None);
-    }
+    let said = places.iter().filter_map(|place| {
+        let count = object.number(place)?;
+        Some(format!("{}={count}", place.trim_start_matches('/').replace('/', ".")))
+    });
+    said.collect::<Vec<_>>().join(", ")
 }

@@ -18,7 +18,8 @@ use crate::policy::when::Length;
 use crate::policy::wiring::Right;
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
-pub use signal::{ObjectFile, ResourceFile, SignalFile, StateFile};
+pub use signal::SignalFile;
+pub use signal::second as second_kind;
 pub use strategy::{
     BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
     VerifyFile,
@@ -138,7 +139,12 @@ impl WordList for Right {
 }
 
 /// Every mapping of the file.
-pub const SHAPES: &[&Shape] = &[
+pub fn shapes() -> impl Iterator<Item = &'static Shape> {
+    SHAPES.iter().copied().chain(SignalFile::shapes())
+}
+
+/// Those that are records.
+const SHAPES: &[&Shape] = &[
     &PolicyFile::SHAPE,
     &ClustersFile::SHAPE,
     &WindowsFile::SHAPE,
@@ -175,10 +181,6 @@ pub const SHAPES: &[&Shape] = &[
     &AfterFile::SHAPE,
     &WriteFile::SHAPE,
     &DocumentFile::SHAPE,
-    &SignalFile::SHAPE,
-    &ObjectFile::SHAPE,
-    &ResourceFile::SHAPE,
-    &StateFile::SHAPE,
     &PeopleFile::SHAPE,
     &LimitsFile::SHAPE,
     &NotifyFile::SHAPE,
@@ -199,8 +201,7 @@ pub fn instead(key: &str) -> &'static str {
 
 /// Where a key belongs that stands at the wrong place: "a tier or a plugin".
 pub fn homes(key: &str) -> Option<String> {
-    let places: Vec<String> = SHAPES
-        .iter()
+    let places: Vec<String> = shapes()
         .filter(|shape| shape.keys.iter().any(|known| known.name == key))
         .map(|shape| match shape.what {
             "file" => "the policy file's top level".to_string(),

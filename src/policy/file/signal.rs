@@ -1,69 +1,117 @@
-//! The keys of signals: the questions to a cluster.
+//! The keys of signals: the questions to a cluster. Which kinds there are, and what each is told, is listed in
+//! `observe/signal`.
 
-use crate::policy::forms::List;
-use crate::policy::read::record;
-use crate::policy::scalar::{ApiVersion, JsonPath, Kind, ObjectName, Plural, Words};
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
-record! {
-    /// A question to a cluster: one of the kinds below.
-    SignalFile = "signal" {
-        /// Flux: a HelmRelease of `helm.toolkit.fluxcd.io/v2`.
-        optional helm_release "helmRelease": ObjectFile,
-        /// Argo CD: an Application of `argoproj.io/v1alpha1`.
-        optional application "application": ObjectFile,
-        /// Any object, by JSONPath.
-        optional resource "resource": ResourceFile,
-    }
-    later ["prometheus"]
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::observe::signal::{KINDS, Kind};
+use crate::policy::read::{Form, FromNode, Key, Shape, Spanned};
+use crate::policy::report::Report;
+use crate::policy::settings::{self, pascal};
+use crate::policy::tree::{Node, Span};
+use crate::policy::wiring::SignalSpec;
+
+/// The key beside the kind.
+const CONNECTION: Key = Key {
+    name: "connection",
+    required: false,
+    about: &[
+        "The operator's connection that it is asked through, such as that of a hub where the engine reports.",
+        "Default the cluster's own.",
+    ],
+    form: Form::Credential,
+};
+
+/// A question to a cluster, as far as it could be read.
+#[derive(Clone, Debug, Default)]
+pub struct SignalFile {
+    /// The kinds that stand there, with what each is told; none of a value where that is wrong.
+    pub kinds: Vec<Spanned<Option<SignalSpec>>>,
+    /// A key stands there that is not known.
+    pub strange: bool,
 }
 
-record! {
-    /// An object in a cluster. `{cluster}` and `{tier}` in it stand for their names.
-    ObjectFile = "object" {
-        /// Its namespace.
-        required namespace "namespace": ObjectName,
-        /// Its name.
-        required name "name": ObjectName,
+impl SignalFile {
+    /// The keys of an entry: one for each kind, and those beside them.
+    pub fn shape() -> &'static Shape {
+        static SHAPE: OnceLock<Shape> = OnceLock::new();
+        SHAPE.get_or_init(|| {
+            let of = |kind: &&'static Kind| Key {
+                name: kind.name(),
+                required: false,
+                about: kind.shape.about,
+                form: Form::Map(&kind.shape),
+            };
+            let keys: Vec<Key> = KINDS.iter().map(of).chain([CONNECTION]).collect();
+            Shape {
+                what: "signal",
+                keys: keys.leak(),
+                later: &["prometheus", "http", "checks"],
+                about: &["A question to a cluster: one of the kinds below."],
+            }
+        })
     }
-    later []
+
+    /// The mappings of all kinds.
+    pub fn shapes() -> impl Iterator<Item = &'static Shape> {
+        KINDS.iter().flat_map(|kind| all(&kind.shape)).chain([Self::shape()])
+    }
 }
 
-record! {
-    /// Any object, and where its proof stands.
-    ResourceFile = "resource" {
-        /// Its API version, such as `apps/v1`.
-        required api_version "apiVersion": ApiVersion,
-        /// Its kind.
-        required kind "kind": Kind,
-        /// The plural of its kind. Default the kind in lower case with an `s`.
-        optional plural "plural": Plural,
-        /// Its namespace. Default none, for a kind that belongs to the whole cluster.
-        optional namespace "namespace": ObjectName,
-        /// Its name.
-        required name "name": ObjectName,
-        /// Where the version stands that this object proves to run.
-        required version "version": JsonPath,
-        /// Where the generation stands that the status speaks of; it is compared with `$.metadata.generation`. Default none: the status is taken as fresh.
-        optional generation "generation": JsonPath,
-        /// Where the state stands, and which values mean what.
-        required state "state": StateFile,
-        /// Where the time of the last change of state stands. Default none: the state counts from when it was first read.
-        optional since "since": JsonPath,
-    }
-    later []
+/// A mapping and those within.
+fn all(shape: &'static Shape) -> Vec<&'static Shape> {
+    let within = shape.keys.iter().filter_map(|key| match key.form {
+        Form::Map(shape) => Some(all(shape)),
+        _ => None,
+    });
+    let mut found: Vec<&'static Shape> = within.flatten().collect();
+    found.push(shape);
+    found
 }
 
-record! {
-    /// Where a state stands, and what its values mean. A value in no list is progressing.
-    StateFile = "state" {
-        /// The place.
-        required path "path": JsonPath,
-        /// Values that mean healthy.
-        required healthy "healthy": List<Words>,
-        /// Values that mean degraded. Default none.
-        optional degraded "degraded": List<Words>,
-        /// Values that mean suspended. Default none.
-        optional suspended "suspended": List<Words>,
+impl FromNode for SignalFile {
+    fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
+        let shape = Self::shape();
+        shape.read(node, report, |report| {
+            let connection = report.field::<crate::policy::scalar::Credential>(node, CONNECTION.name);
+            let connection = connection.map(|name| name.value.0);
+            let mut file = Self { kinds: Vec::new(), strange: shape.strange(node) };
+            for kind in KINDS {
+                let Some(entry) = node.get(kind.name()) else { continue };
+                let values = report.within_key(kind.name(), |report| {
+                    let values = settings::read(&kind.shape, &entry.node, report)?;
+                    match (kind.refuse)(&values) {
+                        Ok(()) => Some(values),
+                        Err(refused) => {
+                            report.wrong(settings::place(&entry.node, refused.at), &refused.why, Some(&refused.help));
+                            None
+                        }
+                    }
+                });
+                let value = values.map(|values| SignalSpec { kind, values, connection: connection.clone() });
+                file.kinds.push(Spanned { value, at: entry.node.span, key: entry.at });
+            }
+            file
+        })
     }
-    later []
+}
+
+impl JsonSchema for SignalFile {
+    fn schema_name() -> Cow<'static, str> {
+        "Signal".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut properties: Vec<Schema> =
+            KINDS.iter().map(|kind| settings::reference(&pascal(kind.name()), &kind.shape, generator)).collect();
+        properties.push(generator.subschema_for::<crate::policy::scalar::Credential>());
+        Self::shape().schema(properties)
+    }
+}
+
+/// Where the second of several kinds stands, which nobody can mean.
+pub fn second(file: &SignalFile) -> Option<Span> {
+    file.kinds.get(1).map(|kind| kind.key)
 }

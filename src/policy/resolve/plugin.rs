@@ -9,14 +9,12 @@ use jiff::SignedDuration;
 
 use super::windows::windows;
 use super::{Context, after, strategy, tier, versions};
-use crate::policy::file::{
-    ChartFile, OverrideFile, PluginFile, ResourceFile, SignalFile, StateFile, TierFile, WriteFile,
-};
+use crate::observe::signal::{KINDS, Proves};
+use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile, second_kind};
 use crate::policy::forms::List;
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
-use crate::policy::scalar::Words;
-use crate::policy::wiring::{Chart, DocumentSelector, PluginWiring, ResourceSpec, SignalSpec, StateSpec, Write};
+use crate::policy::wiring::{Chart, DocumentSelector, PluginWiring, SignalSpec, Write};
 
 /// How often a source is asked unless the file says otherwise.
 const POLL: SignedDuration = SignedDuration::from_mins(15);
@@ -240,88 +238,40 @@ fn signals(list: Option<&Spanned<List<SignalFile>>>, report: &mut Report) -> Vec
             Some("add `- helmRelease: {namespace: …, name: …}`"),
         );
     }
-    list.value.items.iter().filter_map(|file| signal(file, report)).collect()
+    let signals: Vec<SignalSpec> = list.value.items.iter().filter_map(|file| signal(file, report)).collect();
+    proof(list, &signals, report);
+    signals
 }
 
 fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec> {
-    let SignalFile { helm_release, application, resource, refused, strange } = &file.value;
-    let keys = [
-        helm_release.as_ref().map(|one| one.key),
-        application.as_ref().map(|one| one.key),
-        resource.as_ref().map(|one| one.key),
-    ];
-    let mut given = keys.into_iter().flatten();
-    let (first, second) = (given.next(), given.next());
-    if let Some(second) = second {
+    let SignalFile { kinds, strange } = &file.value;
+    if let Some(second) = second_kind(&file.value) {
         report.wrong(
             second,
             "one kind of signal per entry",
             Some("begin a new entry with `- `; all of them must agree"),
         );
     }
-    if first.is_none() && !refused && !strange {
+    if kinds.is_empty() && !strange {
+        let names: Vec<String> = KINDS.iter().map(|kind| format!("`{}`", kind.name())).collect();
         report.wrong(
             file.at,
-            "an empty entry asks nothing",
-            Some("write `helmRelease:`, `application:` or `resource:`"),
+            "an entry without a kind asks nothing",
+            Some(&format!("write one of {}", names.join(", "))),
         );
     }
-    let text =
-        |object: &Option<Spanned<crate::policy::scalar::ObjectName>>| object.as_ref().map(|text| text.value.0.clone());
-    if let Some(object) = helm_release {
-        return Some(SignalSpec::HelmRelease {
-            namespace: text(&object.value.namespace)?,
-            name: text(&object.value.name)?,
-        });
-    }
-    if let Some(object) = application {
-        return Some(SignalSpec::Application {
-            namespace: text(&object.value.namespace)?,
-            name: text(&object.value.name)?,
-        });
-    }
-    resource
-        .as_ref()
-        .and_then(|file| report.within_key("resource", |report| resource_of(&file.value, report)))
-        .map(|spec| SignalSpec::Resource(Box::new(spec)))
+    kinds.first()?.value.clone()
 }
 
-fn resource_of(file: &ResourceFile, report: &mut Report) -> Option<ResourceSpec> {
-    let state = file.state.as_ref().and_then(|state| state_of(state, report));
-    Some(ResourceSpec {
-        api_version: file.api_version.as_ref()?.value.0.clone(),
-        kind: file.kind.as_ref()?.value.0.clone(),
-        plural: file.plural.as_ref().map(|plural| plural.value.0.clone()),
-        namespace: file.namespace.as_ref().map(|namespace| namespace.value.0.clone()),
-        name: file.name.as_ref()?.value.0.clone(),
-        version: file.version.as_ref()?.value.0.clone(),
-        generation: file.generation.as_ref().map(|path| path.value.0.clone()),
-        state: state?,
-        since: file.since.as_ref().map(|path| path.value.0.clone()),
-    })
-}
-
-fn state_of(file: &Spanned<StateFile>, report: &mut Report) -> Option<StateSpec> {
-    let mut seen: Vec<String> = Vec::new();
-    let mut values = |list: &Option<Spanned<List<Words>>>, report: &mut Report| -> Vec<String> {
-        let items = list.as_ref().map(|list| list.value.items.as_slice()).unwrap_or_default();
-        for item in items {
-            if seen.contains(&item.value.0) {
-                report.wrong(
-                    item.at,
-                    &format!("the value `{}` stands here twice", item.value.0),
-                    Some("a value means one thing"),
-                );
-            }
-            seen.push(item.value.0.clone());
-        }
-        items.iter().map(|item| item.value.0.clone()).collect()
+/// What is asked proves less than that a cluster runs the version, all of it.
+fn proof(list: &Spanned<List<SignalFile>>, signals: &[SignalSpec], report: &mut Report) {
+    let less = |spec: &SignalSpec| match spec.kind.proves {
+        Proves::Version => None,
+        Proves::Less(what) => Some(format!("`{}` proves {what}", spec.kind.name())),
     };
-    let healthy = values(&file.value.healthy, report);
-    let degraded = values(&file.value.degraded, report);
-    let suspended = values(&file.value.suspended, report);
-    if let Some(list) = file.value.healthy.as_ref().filter(|list| list.value.is_empty()) {
-        report.wrong(list.at, "no value would mean healthy", Some("name at least one, such as `healthy: [\"True\"]`"));
+    let told: Vec<String> = signals.iter().filter_map(less).collect();
+    if !told.is_empty() && told.len() == signals.len() {
+        let why = format!("nothing here proves that a release runs well: {}", told.join("; "));
+        report.warning(list.at, why, Some("add a signal that does, such as `helmRelease` or `workload`"));
     }
-    Some(StateSpec { path: file.value.path.as_ref()?.value.0.clone(), healthy, degraded, suspended })
 }

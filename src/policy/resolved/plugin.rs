@@ -7,6 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::{length, list, map, names, plain, put, put_or_default, tier_of, windows_of};
 use crate::policy::file::{OverrideFile, PluginFile, VersionsFile};
+use crate::policy::settings;
 use crate::policy::wiring::{Chart, PluginWiring, Released, SignalSpec, Write};
 
 /// A plugin with what it has different on its rungs.
@@ -180,12 +181,11 @@ fn write_of(Write { file, document, path, value }: &Write) -> Value {
     Value::Mapping(out)
 }
 
-fn signal(signal: &SignalSpec) -> Value {
-    let object =
-        |namespace: &str, name: &str| map([("namespace", Value::from(namespace)), ("name", Value::from(name))]);
-    match signal {
-        SignalSpec::HelmRelease { namespace, name } => map([("helmRelease", object(namespace, name))]),
-        SignalSpec::Application { namespace, name } => map([("application", object(namespace, name))]),
-        SignalSpec::Resource(resource) => map([("resource", plain(resource))]),
+fn signal(SignalSpec { kind, values, connection }: &SignalSpec) -> Value {
+    let mut out = Mapping::new();
+    put(&mut out, kind.name(), settings::written(&kind.shape, values));
+    if let Some(connection) = connection {
+        put(&mut out, "connection", connection.as_str());
     }
+    Value::Mapping(out)
 }

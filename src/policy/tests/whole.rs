@@ -78,17 +78,15 @@ fn the_whole_format() {
     assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });
     assert_eq!(cert.poll.as_secs(), 300);
     assert!(cert.write[0].per_cluster());
-    let [
-        SignalSpec::HelmRelease { namespace, .. },
-        SignalSpec::Application { name, .. },
-        SignalSpec::Resource(resource),
-    ] = &cert.signals[..]
-    else {
+    let [release, application, resource] = &cert.signals[..] else {
         panic!("three signals, in order: {:?}", cert.signals)
     };
-    assert_eq!((namespace.as_str(), name.as_str()), ("cert-manager", "{cluster}-cert-manager"));
-    assert_eq!(resource.version, "$.metadata.labels.version", "the forms of kubectl become RFC 9535");
-    assert_eq!(resource.generation.as_deref(), Some("$.status.observedGeneration"));
+    let kinds = [release, application, resource].map(|signal| signal.kind.name());
+    assert_eq!(kinds, ["helmRelease", "application", "resource"]);
+    assert_eq!(release.text("namespace"), Some("cert-manager"));
+    assert_eq!(application.text("name"), Some("{cluster}-cert-manager"));
+    assert_eq!(resource.text("version"), Some("$.metadata.labels.version"), "the forms of kubectl become RFC 9535");
+    assert_eq!(resource.text("generation"), Some("$.status.observedGeneration"));
     let loki = &wiring.plugins[&"loki".into()];
     assert_eq!(loki.chart, Chart::Http { repository: "https://charts.example/stable".into(), name: "loki".into() });
     assert_eq!(loki.poll.as_secs(), 900, "the default");

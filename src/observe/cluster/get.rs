@@ -1,0 +1,173 @@
+//! One question to an API server over HTTP: one object, or a list page by page. What an answer means is judged
+//! by signals.
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use super::ReadError;
+use crate::observe::net::causes;
+use crate::observe::signal::{Target, Which, one_line};
+
+/// The largest object or page that is read, in bytes; etcd holds no object above 1.5 MiB by default.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+/// Items of one page.
+const PAGE: usize = 100;
+/// Pages of one list; more are no answer to any question of ours.
+const MOST_PAGES: usize = 20;
+/// Asks for nothing but metadata (Kubernetes API concepts, "Metadata-only fetches").
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// What is asked for, in the words of errors.
+pub(super) struct Words {
+    pub verb: &'static str,
+    pub resource: String,
+}
+
+impl Words {
+    /// `helmreleases.helm.toolkit.fluxcd.io cert-manager/cert-manager`, as roles and people name it.
+    pub fn of(target: &Target) -> Self {
+        let group = if target.group.is_empty() { String::new() } else { format!(".{}", target.group) };
+        let plural = &target.plural;
+        match (&target.which, &target.namespace) {
+            (Which::Named(name), Some(namespace)) => {
+                Self { verb: "get", resource: format!("{plural}{group} {namespace}/{name}") }
+            }
+            (Which::Named(name), None) => Self { verb: "get", resource: format!("{plural}{group} {name}") },
+            (Which::Labelled { .. }, Some(namespace)) => {
+                Self { verb: "list", resource: format!("{plural}{group} in {namespace}") }
+            }
+            (Which::Labelled { .. }, None) => Self { verb: "list", resource: format!("{plural}{group}") },
+        }
+    }
+
+    /// No answer at all.
+    pub fn unreachable(&self, why: &str) -> ReadError {
+        ReadError::Unreachable { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
+    }
+
+    fn malformed(&self, why: &str) -> ReadError {
+        ReadError::Malformed { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
+    }
+}
+
+/// The object, or a list of objects as one; `None` where the cluster says that there is none.
+pub(super) async fn get(client: &Client, target: &Target) -> Result<Option<Value>, ReadError> {
+    let words = Words::of(target);
+    match &target.which {
+        Which::Named(name) => one(client, target, name, &words).await,
+        Which::Labelled { selector, metadata } => {
+            let accept = if *metadata { METADATA } else { "application/json" };
+            list(client, target, (selector, accept), &words).await.map(Some)
+        }
+    }
+}
+
+async fn one(client: &Client, target: &Target, name: &str, words: &Words) -> Result<Option<Value>, ReadError> {
+    let (status, body) = ask(client, &format!("{}/{name}", path(target)), "application/json", words).await?;
+    let object = parsed(status, &body, words)?;
+    if status == StatusCode::NOT_FOUND {
+        return absent(&object, target, Some(name)).map(|()| None).map_err(|why| words.malformed(&why));
+    }
+    if object.get("kind").and_then(Value::as_str) != Some(target.kind.as_str()) {
+        return Err(words.malformed(&format!("it is no {}", target.kind)));
+    }
+    Ok(Some(object))
+}
+
+/// Every page of a list, as one. A list whose token has expired is begun anew by the next look.
+async fn list(
+    client: &Client,
+    target: &Target,
+    (selector, accept): (&str, &str),
+    words: &Words,
+) -> Result<Value, ReadError> {
+    let mut items: Vec<Value> = Vec::new();
+    let mut token: Option<String> = None;
+    for _ in 0..MOST_PAGES {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.append_pair("labelSelector", selector).append_pair("limit", &PAGE.to_string());
+        if let Some(token) = &token {
+            query.append_pair("continue", token);
+        }
+        let (status, body) = ask(client, &format!("{}?{}", path(target), query.finish()), accept, words).await?;
+        let mut page = parsed(status, &body, words)?;
+        if status == StatusCode::NOT_FOUND {
+            return Err(words.malformed(&absent(&page, target, None).err().unwrap_or_default()));
+        }
+        let is_list = page.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+        let Some(Value::Array(more)) = page.get_mut("items").map(Value::take).filter(|_| is_list) else {
+            return Err(words.malformed(&format!("it is no list of {}", target.kind)));
+        };
+        items.extend(more);
+        let next = page.pointer("/metadata/continue").and_then(Value::as_str).filter(|next| !next.is_empty());
+        token = next.map(str::to_string);
+        if token.is_none() {
+            return Ok(json!({"kind": format!("{}List", target.kind), "items": items}));
+        }
+    }
+    Err(words.malformed(&format!("more than {} of them", MOST_PAGES * PAGE)))
+}
+
+async fn ask(client: &Client, path: &str, accept: &str, words: &Words) -> Result<(StatusCode, Bytes), ReadError> {
+    let request = Request::get(path)
+        .header(http::header::ACCEPT, accept)
+        .body(Body::empty())
+        .map_err(|error| words.malformed(&error.to_string()))?;
+    let answer = client.send(request).await.map_err(|error| words.unreachable(&causes(&error)))?;
+    let status = answer.status();
+    match status {
+        StatusCode::OK | StatusCode::NOT_FOUND => {}
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            return Err(ReadError::Denied {
+                verb: words.verb,
+                resource: words.resource.clone(),
+                status: status.as_u16(),
+            });
+        }
+        _ if status.is_redirection() => {
+            return Err(words.malformed(&format!("it answered {status}, which is not followed")));
+        }
+        _ => return Err(words.malformed(&format!("it answered {status}"))),
+    }
+    let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            words.malformed(&format!("more than {MAX_ANSWER} bytes"))
+        } else {
+            words.unreachable(&causes(error.as_ref()))
+        }
+    })?;
+    Ok((status, body.to_bytes()))
+}
+
+fn parsed(status: StatusCode, body: &Bytes, words: &Words) -> Result<Value, ReadError> {
+    serde_json::from_slice(body)
+        .map_err(|error| words.malformed(&format!("it answered {status} with something that is not JSON ({error})")))
+}
+
+/// A 404 means that there is no such object only where the API server says so about this very
+/// object: a kind that is not installed, or a proxy in between, answers 404, too.
+fn absent(answer: &Value, target: &Target, name: Option<&str>) -> Result<(), String> {
+    let detail = |key: &str| answer.get("details").and_then(|details| details.get(key)).and_then(Value::as_str);
+    let is_status = answer.get("kind").and_then(Value::as_str) == Some("Status");
+    if is_status && name.is_some() && detail("name") == name {
+        return Ok(());
+    }
+    let kind = &target.kind;
+    Err(format!("it answered 404, but not about this {kind}; is {} installed there?", target.api_version()))
+}
+
+fn path(target: &Target) -> String {
+    let mut path = if target.group.is_empty() {
+        format!("/api/{}", target.version)
+    } else {
+        format!("/apis/{}/{}", target.group, target.version)
+    };
+    if let Some(namespace) = &target.namespace {
+        path.push_str(&format!("/namespaces/{namespace}"));
+    }
+    format!("{path}/{}", target.plural)
+}

@@ -1,0 +1,248 @@
+//! Objects of every kind, each in every state, from `tests/signals/<kind>.yaml`: a kind without all of them, or
+//! one whose proof holds although a part of it is blanked, fails here.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use decide::Version;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::*;
+use crate::policy::read::{Form, Shape};
+use crate::policy::settings::{Given, Values};
+
+/// The states that every kind has to be judged in.
+const STATES: [&str; 7] = ["healthy", "oldVersion", "progressing", "degraded", "suspended", "stale", "missing"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Kit {
+    settings: Value,
+    #[serde(default = "eu_1")]
+    cluster: String,
+    /// The release that is wanted.
+    wanted: String,
+    /// What stands in the config repo at commits.
+    #[serde(default)]
+    commits: BTreeMap<String, String>,
+    /// A healthy object, and those beside it.
+    object: Value,
+    #[serde(default)]
+    more: Vec<Value>,
+    /// Places without each of which nothing is proved.
+    proof: Vec<String>,
+    states: BTreeMap<String, Case>,
+    /// What has misled others.
+    #[serde(default)]
+    pitfalls: BTreeMap<String, Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Case {
+    /// Why a kind never is in that state.
+    #[serde(default)]
+    never: Option<String>,
+    /// Places and what stands there instead; null takes the place out. `1:/x` is a place in the first object
+    /// beside, `1:` the whole of it.
+    #[serde(default)]
+    change: BTreeMap<String, Value>,
+    #[serde(default)]
+    settings: Option<Value>,
+    #[serde(default)]
+    health: Option<Health>,
+    /// The version that it says to run.
+    #[serde(default)]
+    running: Option<String>,
+    /// A part of the evidence.
+    #[serde(default)]
+    says: Option<String>,
+}
+
+fn eu_1() -> String {
+    "eu-1".to_string()
+}
+
+/// The signal of a kind, whose settings are not held against the forms of their keys.
+pub fn signal(kind: &str, settings: &Value) -> Result<Box<dyn Signal>, SignalError> {
+    on(kind, settings, "eu-1")
+}
+
+fn on(name: &str, settings: &Value, cluster: &str) -> Result<Box<dyn Signal>, SignalError> {
+    let kind = kind(name).expect("a kind");
+    let spec = SignalSpec { kind, values: values(&kind.shape, settings), connection: None };
+    super::signal(&spec, &ClusterName::from(cluster), &TierName::from("gold"))
+}
+
+/// What a signal says of an object at noon.
+pub fn judged(kind: &str, settings: &Value, object: &Value) -> Reading {
+    let signal = signal(kind, settings).unwrap();
+    answer(signal.as_ref(), object, &[], noon()).reading
+}
+
+/// The same, with settings that are names.
+pub fn judge(kind: &str, settings: &[(&str, &str)], object: &Value) -> Reading {
+    judged(kind, &settings.iter().copied().collect(), object)
+}
+
+fn noon() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+fn values(shape: &Shape, settings: &Value) -> Values {
+    let map = settings.as_object().unwrap();
+    for key in map.keys() {
+        assert!(shape.keys.iter().any(|known| known.name == key), "`{}` knows no `{key}`", shape.what);
+    }
+    let given = |key: &crate::policy::read::Key| {
+        let given = match (map.get(key.name)?, key.form) {
+            (Value::String(text), _) => Given::Text(text.clone()),
+            (Value::Bool(flag), _) => Given::Flag(*flag),
+            (Value::Number(number), _) => Given::Number(u32::try_from(number.as_u64()?).ok()?),
+            (Value::Array(list), _) => {
+                Given::List(list.iter().map(|item| item.as_str().unwrap().to_string()).collect())
+            }
+            (inner @ Value::Object(_), Form::Map(shape)) => Given::Map(values(shape, inner)),
+            (other, _) => panic!("{other}"),
+        };
+        Some((key.name, given))
+    };
+    shape.keys.iter().filter_map(given).collect()
+}
+
+impl Kit {
+    fn read(kind: &Kind) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/signals/{}.yaml", kind.name()));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The objects with changes.
+    fn with(&self, change: &BTreeMap<String, Value>) -> (Value, Vec<Option<Value>>) {
+        let mut all: Vec<Value> = [&self.object].into_iter().chain(&self.more).cloned().collect();
+        for (at, value) in change {
+            let (index, pointer) = at.split_once(':').map_or((0, at.as_str()), |(index, pointer)| {
+                (index.parse().unwrap(), pointer)
+            });
+            put(&mut all[index], pointer, value.clone());
+        }
+        let mut all = all.into_iter();
+        let object = all.next().unwrap();
+        (object, all.map(|one| Some(one).filter(|one| !one.is_null())).collect())
+    }
+
+    /// What the planner would be told.
+    fn reading(&self, kind: &Kind, settings: &Value, object: &Value, more: &[Option<Value>]) -> Reading {
+        if object.is_null() {
+            let evidence = "it is not there";
+            return Verdict::new(Health::NotFound, evidence).read(kind.name(), noon());
+        }
+        let signal = on(kind.name(), settings, &self.cluster).unwrap();
+        let asked = signal.more(object).len();
+        assert!(asked <= more.len(), "{} asks for {asked} beside it", kind.name());
+        let Answer { mut reading, revision } = answer(signal.as_ref(), object, &more[..asked], noon());
+        if let Some(commit) = revision {
+            let found = self.commits.get(commit.as_str()).map(|version| version.parse().unwrap());
+            if found.is_none() && reading.health == Health::Healthy {
+                reading.health = Health::Unknown;
+            }
+            reading.running = found;
+        }
+        reading
+    }
+
+    /// The health as to the wanted release: who runs another one has not got there.
+    fn health(&self, reading: &Reading) -> Health {
+        let wanted: Version = self.wanted.parse().unwrap();
+        match reading.health {
+            Health::Healthy if reading.running.as_ref() != Some(&wanted) => Health::Progressing,
+            health => health,
+        }
+    }
+
+    fn holds(&self, kind: &Kind, name: &str, case: &Case) {
+        let what = format!("{}, {name}", kind.name());
+        if let Some(why) = &case.never {
+            assert!(why.len() > 20 && case.change.is_empty(), "{what}: say why");
+            return;
+        }
+        let (object, more) = self.with(&case.change);
+        let settings = case.settings.as_ref().unwrap_or(&self.settings);
+        let reading = self.reading(kind, settings, &object, &more);
+        let said = format!("{what}: {}", reading.evidence);
+        assert_eq!(Some(self.health(&reading)), case.health, "{said}");
+        if let Some(running) = &case.running {
+            assert_eq!(reading.running, Some(running.parse().unwrap()), "{said}");
+        }
+        if let Some(words) = &case.says {
+            assert!(reading.evidence.contains(words.as_str()), "{said}");
+        }
+    }
+}
+
+/// Sets a place; null takes it out.
+fn put(object: &mut Value, pointer: &str, value: Value) {
+    let Some((parent, key)) = pointer.rsplit_once('/') else {
+        *object = value;
+        return;
+    };
+    let key = key.replace("~1", "/").replace("~0", "~");
+    match object.pointer_mut(parent).unwrap_or_else(|| panic!("there is no {parent}")) {
+        Value::Object(map) if value.is_null() => {
+            map.remove(&key);
+        }
+        Value::Object(map) => {
+            map.insert(key, value);
+        }
+        Value::Array(list) if value.is_null() => {
+            list.remove(key.parse().unwrap());
+        }
+        Value::Array(list) => {
+            let at: usize = key.parse().unwrap();
+            if at == list.len() { list.push(value) } else { list[at] = value }
+        }
+        other => panic!("{parent} is {other}"),
+    }
+}
+
+#[test]
+fn every_kind_is_judged_rightly_in_every_state() {
+    for kind in KINDS {
+        let kit = Kit::read(kind);
+        for state in STATES {
+            let case = kit.states.get(state).unwrap_or_else(|| panic!("{} has no state {state}", kind.name()));
+            kit.holds(kind, state, case);
+            let health = case.health;
+            match state {
+                "healthy" => assert_eq!(health, Some(Health::Healthy), "{}", kind.name()),
+                "oldVersion" | "stale" if case.never.is_none() => {
+                    assert_eq!(health, Some(Health::Progressing), "{}, {state}", kind.name());
+                }
+                _ => assert_ne!(health, Some(Health::Healthy), "{}, {state}", kind.name()),
+            }
+        }
+        assert_eq!(kit.states.len(), STATES.len(), "{}", kind.name());
+        for (name, case) in &kit.pitfalls {
+            kit.holds(kind, name, case);
+        }
+    }
+}
+
+#[test]
+fn every_part_of_a_proof_is_needed() {
+    for kind in KINDS {
+        let kit = Kit::read(kind);
+        assert!(kit.proof.len() >= 3, "{}", kind.name());
+        for place in &kit.proof {
+            for blank in [Value::Null, json!("")] {
+                let (object, more) = kit.with(&[(place.clone(), blank)].into());
+                let reading = kit.reading(kind, &kit.settings, &object, &more);
+                let health = kit.health(&reading);
+                assert_ne!(health, Health::Healthy, "{} without {place}: {}", kind.name(), reading.evidence);
+            }
+        }
+    }
+}
