@@ -17,7 +17,7 @@ use crate::ledger;
 use crate::observe::Seen;
 use crate::policy::wiring::{Event, Notify};
 use crate::rooms::Rooms;
-use crate::tell::notify::{Blocked, News, blocked, since, slack};
+use crate::tell::notify::{Blocked, Known, News, blocked, slack};
 
 /// The branch that remembers how far people were told.
 pub const BRANCH: &str = "coldframe-notified";
@@ -62,9 +62,8 @@ pub async fn notify(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp)
         return Ok(());
     }
     let (tip, ledger) = rooms.with_ledger(|branch, _, _| Ok((branch.tip().cloned(), branch.ledger().clone()))).await?;
-    let mut stuck = blocked(plan);
-    stuck.retain(|(_, news)| whom.iter().any(|notify| news.is_for(notify)));
-    let mark = Mark { ledger: tip, blocked: stuck.iter().map(|(key, _)| key.clone()).collect() };
+    let stuck = blocked(plan, &whom);
+    let mark = Mark { ledger: tip, blocked: stuck.keys().cloned().collect() };
     let mut told = match rooms.memory.told.take() {
         Some(told) => told,
         None => match load(rooms).await.with_context(|| format!("how far people were told ({BRANCH})"))? {
@@ -74,9 +73,9 @@ pub async fn notify(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp)
         },
     };
     let zone = seen.links();
-    let mut news = since(&told.ledger, &ledger, &seen.snapshot.policy, |plugin, tier| zone.zone(plugin, tier));
-    news.extend(stuck.into_iter().filter(|(key, _)| !told.mark.blocked.contains(key)).map(|(_, news)| news));
-    news.retain(|news| whom.iter().any(|notify| news.is_for(notify)));
+    let known = Known { ledger: &told.ledger, blocked: &told.mark.blocked };
+    let zone = |plugin: &_, tier: &_| zone.zone(plugin, tier);
+    let mut news = known.news(&ledger, stuck, &seen.snapshot.policy, &whom, zone);
     if news.is_empty() && mark.blocked == told.mark.blocked {
         rooms.memory.told = Some(Told { ledger, ..told });
         return Ok(());

@@ -10,8 +10,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 use serde::Deserialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -88,13 +89,17 @@ pub struct Numbered {
 
 type Answer = (StatusCode, &'static str);
 
-async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Answer {
-    let (parts, body) = request.into_parts();
-    match endpoint.accept(&parts.headers, body).await {
-        Ok(said) => (StatusCode::ACCEPTED, said),
+async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+    let (parts, mut body) = request.into_parts();
+    match endpoint.accept(&parts.headers, &mut body).await {
+        Ok(said) => (StatusCode::ACCEPTED, said).into_response(),
         Err(refusal) => {
             tracing::info!(status = refusal.0.as_u16(), why = refusal.1, "webhook refused");
-            refusal
+            if endpoint.let_go(refusal.0, body).await {
+                refusal.into_response()
+            } else {
+                (refusal.0, [(header::CONNECTION, "close")], refusal.1).into_response()
+            }
         }
     }
 }
@@ -110,7 +115,7 @@ impl Endpoint {
         Router::new().route("/webhook", post(receive)).with_state(Arc::new(self))
     }
 
-    async fn accept(&self, headers: &HeaderMap, body: Body) -> Result<&'static str, Answer> {
+    async fn accept(&self, headers: &HeaderMap, body: &mut Body) -> Result<&'static str, Answer> {
         let tag = signature(headers)?;
         let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
         if length.is_some_and(|length| length > MOST_BYTES) {
@@ -128,7 +133,7 @@ impl Endpoint {
     }
 
     /// The body within the bound of one, and of all that are held at once.
-    async fn read(&self, mut body: Body) -> Result<(Vec<u8>, Vec<SemaphorePermit<'_>>), Answer> {
+    async fn read(&self, body: &mut Body) -> Result<(Vec<u8>, Vec<SemaphorePermit<'_>>), Answer> {
         let mut bytes = Vec::new();
         let mut room = Vec::new();
         let mut kept = 0;
@@ -148,6 +153,25 @@ impl Endpoint {
             bytes.extend_from_slice(&data);
         }
         Ok((bytes, room))
+    }
+
+    /// Takes what is left of a refused delivery off the line and keeps none of it: whoever is still
+    /// sending would find the connection broken, not the answer that says why. Whether all of it came;
+    /// what is too big or too slow is not waited for.
+    async fn let_go(&self, refusal: StatusCode, body: Body) -> bool {
+        if !matches!(refusal, StatusCode::UNAUTHORIZED | StatusCode::BAD_REQUEST) {
+            return false;
+        }
+        let mut rest = Limited::new(body, MOST_BYTES);
+        let whole = async {
+            while let Some(frame) = rest.frame().await {
+                if frame.is_err() {
+                    return false;
+                }
+            }
+            true
+        };
+        tokio::time::timeout(self.longest, whole).await.unwrap_or(false)
     }
 
     /// Against every secret, each in constant time.

@@ -90,7 +90,7 @@ impl Teller {
             Noted::Closed { pull, why, .. } => format!("#{pull} is closed by the bot: {why}"),
             Noted::Notice { spot, version, before, deadline } => {
                 let (what, deadline) = (self.what(spot, version), self.time(*deadline));
-                format!("notice {} ahead: {what} is merged without approval at {deadline}", spell(*before))
+                format!("notice {} ahead: {what} will be merged without approval at {deadline}", spell(*before))
             }
             Noted::Entry(entry) => match self.entry(entry, ledger) {
                 Some(text) => text,

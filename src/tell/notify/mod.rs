@@ -5,6 +5,8 @@ mod slack;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use decide::ledger::{Ledger, PluginLedger, Purpose, Wave};
 use decide::plan::{Finding, Gate, Plan, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
@@ -65,9 +67,43 @@ pub struct Blocked {
     pub gate: Gate,
 }
 
-/// What a ledger remembers that an earlier one did not, in the order of its plugins and tiers. `zone` is that in which the
-/// times of a tier are shown.
-pub fn since(
+/// What people know.
+pub struct Known<'a> {
+    /// The ledger that they were told of.
+    pub ledger: &'a Ledger,
+    /// What they were told that does not go on.
+    pub blocked: &'a BTreeSet<Blocked>,
+}
+
+impl Known<'_> {
+    /// What is news to them and somebody of `whom` wants to know, when `ledger` is remembered now and `stuck`
+    /// (of [`blocked`]) does not go on. `zone` is that in which the times of a tier are shown.
+    pub fn news(
+        &self,
+        ledger: &Ledger,
+        stuck: BTreeMap<Blocked, News>,
+        policy: &Policy,
+        whom: &[Notify],
+        zone: impl Fn(&PluginName, &TierName) -> TimeZone,
+    ) -> Vec<News> {
+        let mut news = since(self.ledger, ledger, policy, zone);
+        news.extend(stuck.into_iter().filter(|(key, _)| !self.blocked.contains(key)).map(|(_, news)| news));
+        news.retain(|news| wanted(news, whom));
+        news
+    }
+}
+
+/// What does not go on now, and by itself never will, with what is told of it; as far as somebody wants to know.
+pub fn blocked(plan: &Plan, whom: &[Notify]) -> BTreeMap<Blocked, News> {
+    plan.waves.iter().filter_map(stuck).filter(|(_, news)| wanted(news, whom)).collect()
+}
+
+fn wanted(news: &News, whom: &[Notify]) -> bool {
+    whom.iter().any(|notify| news.is_for(notify))
+}
+
+/// What a ledger remembers that an earlier one did not, in the order of its plugins and tiers.
+fn since(
     before: &Ledger,
     after: &Ledger,
     policy: &Policy,
@@ -88,11 +124,6 @@ pub fn since(
         }
     }
     news
-}
-
-/// What does not go on now, and by itself never will, with what is told of it.
-pub fn blocked(plan: &Plan) -> Vec<(Blocked, News)> {
-    plan.waves.iter().filter_map(stuck).collect()
 }
 
 fn stuck(wave: &WaveReport) -> Option<(Blocked, News)> {
@@ -170,7 +201,7 @@ fn of_wave(was: Option<&Wave>, wave: &Wave, (plugin, tier): (&PluginName, &TierN
     {
         let deadline = words::when(grace.deadline, zone);
         let text = format!(
-            "is merged without the missing approvals at {deadline} ({} ahead), unless somebody approves, holds or closes it before",
+            "will be merged without the missing approvals at {deadline} ({} ahead), unless somebody approves, holds or closes it before",
             spell(notice.before)
         );
         add(Event::Notice, notice.at, text);

@@ -90,7 +90,7 @@ fn a_merge_by_force_and_each_notice_before_it() {
     let (first, last) = (notice(3, "2026-12-01T08:00:00Z"), notice(1, "2026-12-03T08:00:00Z"));
     assert_eq!(told(None, &grace(&[])), []);
     let told_first = told(Some(&grace(&[])), &grace(std::slice::from_ref(&first)));
-    let text = "app 1.1.0 on qa is merged without the missing approvals at Fri 4 Dec 2026, 08:00 UTC (3 d ahead), \
+    let text = "app 1.1.0 on qa will be merged without the missing approvals at Fri 4 Dec 2026, 08:00 UTC (3 d ahead), \
                 unless somebody approves, holds or closes it before";
     assert_eq!(told_first, one(Event::Notice, text));
     let both = grace(&[first.clone(), last]);
@@ -137,7 +137,9 @@ fn blocked_is_what_a_person_has_to_mend() {
         wave.findings.clear();
         wave.findings.push(Finding { gate: Gate::Hold, verdict, because });
         let plan = Plan { waves: vec![wave], ..Plan::default() };
-        blocked(&plan).into_iter().next().map(|(_, news)| format!("{} {}", news.subject(), news.text))
+        let all = [Notify { slack: String::new(), on: vec![Event::Blocked], tiers: Vec::new(), plugins: Vec::new() }];
+        assert!(blocked(&plan, &[]).is_empty(), "nobody asked");
+        blocked(&plan, &all).into_iter().next().map(|(_, news)| format!("{} {}", news.subject(), news.text))
     };
     let wait = Verdict::Wait { until: None };
     let held = || Reason::Held { by: "kim".into(), why: "demo".to_string() };

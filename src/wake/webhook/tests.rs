@@ -191,6 +191,23 @@ async fn too_big_is_refused_before_it_is_read_and_while_it_is() {
     assert!(!rang(&bell, 7).await);
 }
 
+/// Who signs wrongly is told so, however much was sent: a connection that breaks off says nothing.
+#[tokio::test]
+async fn refused_before_it_is_read_is_answered_on_a_line_that_goes_on() {
+    let (endpoint, bell) = endpoint(&["s"]);
+    let url = format!("http://{}/webhook", serve(endpoint).await);
+    let client = reqwest::Client::new();
+    let big = vec![b'x'; 8 << 20];
+    for _ in 0..5 {
+        let unsigned = client.post(&url).header("X-GitHub-Event", "push").body(big.clone()).send().await.unwrap();
+        assert_eq!(unsigned.status(), 401);
+        let signed = client.post(&url).header("X-GitHub-Event", "push");
+        let signed = signed.header("X-Hub-Signature-256", format!("sha256={}", hex("s", BODY))).body(BODY);
+        assert_eq!(signed.send().await.unwrap().status(), 202);
+        assert!(rang(&bell, 7).await);
+    }
+}
+
 #[tokio::test]
 async fn a_slow_delivery_ends() {
     let (mut endpoint, _) = endpoint(&["s"]);
@@ -203,6 +220,9 @@ async fn a_slow_delivery_ends() {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     assert_eq!(status(&mut stream).await, 408);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-length: 90\r\n\r\n{").await.unwrap();
+    assert_eq!(status(&mut stream).await, 401, "and the line ends, too");
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The way back from a failed release (`onFailure: rollBack`): when the bot may open it, and what it holds.
 
+use decide::ClusterName;
 use decide::ledger::Purpose;
 use decide::model::OnFailure;
 use decide::plan::Proposal;
@@ -46,7 +47,10 @@ impl Watch {
         if self.breaks(world, shown, &spot, &to, of) {
             wrong.push("that breaks".to_string());
         }
-        if proposal.written.is_none() && kept.backs.contains(&(spot.clone(), of.clone())) {
+        // Who got it by a climb of its own, such as one that was late, may go back though others came to it by a
+        // way back.
+        let came_back = |member: &ClusterName| kept.backs.contains(&(spot.clone(), of.clone(), member.clone()));
+        if proposal.written.is_none() && proposal.members.iter().any(came_back) {
             wrong.push("it came back by a rollback itself".to_string());
         }
         let refused = world.pulls.iter().any(|pull| {
@@ -60,7 +64,7 @@ impl Watch {
             let what = format!("B1 takes {} {of} on {} back to {to}, though {why}", spot.0, spot.1);
             self.fails(world, what);
         }
-        kept.backs.insert((spot, to));
+        kept.backs.extend(proposal.members.iter().map(|member| (spot.clone(), to.clone(), member.clone())));
     }
 
     /// Whether the step between two releases is marked as breaking, or its numbers say so.

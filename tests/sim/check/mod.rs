@@ -79,8 +79,8 @@ pub struct Kept {
     taken_off: BTreeSet<(Spot, Version)>,
     /// Releases whose clusters had all left a tier, and that runs on whoever came since.
     anew: BTreeSet<(Spot, Version)>,
-    /// Versions that came back to a tier by a rollback.
-    backs: BTreeSet<(Spot, Version)>,
+    /// Versions that came back to clusters of a tier by a rollback.
+    backs: BTreeSet<(Spot, Version, ClusterName)>,
     /// What people froze by command.
     freezes: Vec<freeze::Commanded>,
     /// From when a grace period counts on a pull request.

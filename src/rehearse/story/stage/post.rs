@@ -7,7 +7,7 @@ use decide::plan::Plan;
 use jiff::tz::TimeZone;
 
 use crate::rehearse::world::World;
-use crate::tell::notify::{Blocked, News, blocked, since};
+use crate::tell::notify::{Blocked, Known, News, blocked};
 
 /// How far people were told.
 pub(super) struct Post {
@@ -27,11 +27,11 @@ impl Post {
             return Vec::new();
         }
         let (policy, ledger) = (&world.snapshot.policy, &world.snapshot.ledger);
-        let mut news: Vec<News> = since(&self.ledger, ledger, policy, |_, _| self.zone.clone());
+        let stuck = blocked(plan, &world.notify);
+        let keys = stuck.keys().cloned().collect();
+        let known = Known { ledger: &self.ledger, blocked: &self.blocked };
+        let news = known.news(ledger, stuck, policy, &world.notify, |_, _| self.zone.clone());
         self.ledger.clone_from(ledger);
-        let (keys, stuck): (BTreeSet<Blocked>, Vec<(Blocked, News)>) =
-            blocked(plan).into_iter().map(|(key, news)| (key.clone(), (key, news))).unzip();
-        news.extend(stuck.into_iter().filter(|(key, _)| !self.blocked.contains(key)).map(|(_, news)| news));
         self.blocked = keys;
         let to = |news: &News| {
             let whom = world.notify.iter().filter(|notify| news.is_for(notify)).map(|notify| notify.slack.as_str());
