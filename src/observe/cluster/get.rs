@@ -88,12 +88,8 @@ async fn list(
     let mut items: Vec<Value> = Vec::new();
     let mut token: Option<String> = None;
     for _ in 0..MOST_PAGES {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query.append_pair("labelSelector", selector).append_pair("limit", &PAGE.to_string());
-        if let Some(token) = &token {
-            query.append_pair("continue", token);
-        }
-        let (status, body) = ask(client, &format!("{}?{}", path(target), query.finish()), accept, words).await?;
+        let address = format!("{}?{}", path(target), query(selector, token.as_deref()));
+        let (status, body) = ask(client, &address, accept, words).await?;
         let mut page = parsed(status, &body, words)?;
         if status == StatusCode::NOT_FOUND {
             return Err(words.malformed(&absent(&page, target, None).err().unwrap_or_default()));
@@ -110,6 +106,15 @@ async fn list(
         }
     }
     Err(words.malformed(&format!("more than {} of them", MOST_PAGES * PAGE)))
+}
+
+fn query(selector: &str, token: Option<&str>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.append_pair("labelSelector", selector).append_pair("limit", &PAGE.to_string());
+    if let Some(token) = token {
+        query.append_pair("continue", token);
+    }
+    query.finish()
 }
 
 async fn ask(client: &Client, path: &str, accept: &str, words: &Words) -> Result<(StatusCode, Bytes), ReadError> {

@@ -145,7 +145,7 @@ impl<'a> Settings<'a> {
     ///
     /// # Errors
     /// Where a name is none.
-    pub fn object(&self, api: Api) -> Result<Target, SignalError> {
+    pub(super) fn object(&self, api: Api) -> Result<Target, SignalError> {
         Ok(api.named(Some(self.required("namespace")?), self.required("name")?))
     }
 

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::observe::signal::{KINDS, Kind};
 use crate::policy::read::{Form, FromNode, Key, Shape, Spanned};
 use crate::policy::report::Report;
-use crate::policy::settings::{self, pascal};
+use crate::policy::settings;
 use crate::policy::tree::{Node, Span};
 use crate::policy::wiring::SignalSpec;
 
@@ -105,10 +105,15 @@ impl JsonSchema for SignalFile {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties: Vec<Schema> =
-            KINDS.iter().map(|kind| settings::reference(&pascal(kind.name()), &kind.shape, generator)).collect();
+            KINDS.iter().map(|kind| settings::reference(&title(kind), &kind.shape, generator)).collect();
         properties.push(generator.subschema_for::<crate::policy::scalar::Credential>());
         Self::shape().schema(properties)
     }
+}
+
+/// What the schema calls the settings of a kind: `HelmReleaseSignal`. A strategy is called `canary`, too.
+pub fn title(kind: &Kind) -> String {
+    format!("{}Signal", settings::pascal(kind.name()))
 }
 
 /// Where the second of several kinds stands, which nobody can mean.

@@ -256,7 +256,7 @@ fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec>
         let names: Vec<String> = KINDS.iter().map(|kind| format!("`{}`", kind.name())).collect();
         report.wrong(
             file.at,
-            "an entry without a kind asks nothing",
+            "an empty entry asks nothing",
             Some(&format!("write one of {}", names.join(", "))),
         );
     }
