@@ -170,7 +170,8 @@ impl Clusters {
     async fn read_all(&self, ask: &Ask) -> Result<Option<Read>, ReadError> {
         let Some(object) = self.read(&ask.cluster, &ask.signal.target()).await? else { return Ok(None) };
         let more = ask.signal.more(&object);
-        let more = futures_util::stream::iter(&more).then(|target| self.read(&ask.cluster, target)).try_collect().await?;
+        let more =
+            futures_util::stream::iter(&more).then(|target| self.read(&ask.cluster, target)).try_collect().await?;
         Ok(Some(Read { object, more }))
     }
 

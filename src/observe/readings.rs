@@ -126,3 +126,53 @@ fn unreadable(why: &str, now: Timestamp) -> Reading {
         evidence: why.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn answer(health: Health) -> (Whose, Answer) {
+        let whose = Whose { plugin: "loki".into(), tier: "gold".into(), cluster: "eu-1".into() };
+        let reading = Reading { health, ..unreadable("Ready", Timestamp::UNIX_EPOCH) };
+        (whose, Answer { reading, revision: Some(Sha::new("2".repeat(40))) })
+    }
+
+    /// What a reading becomes when this is known of its commit.
+    fn read(health: Health, version: Option<Result<Version, String>>) -> Reading {
+        let (whose, answer) = answer(health);
+        let key = (whose.clone(), answer.revision.clone().unwrap());
+        let versions = version.map(|version| (key, version)).into_iter().collect();
+        let readings = readings(vec![(whose, answer)], &versions);
+        readings[&"loki".into()].of(&"eu-1".into())[0].reading()
+    }
+
+    #[test]
+    fn a_commit_proves_the_version_that_stands_there_and_no_other() {
+        let version: Version = "1.2.0".parse().unwrap();
+        let known = read(Health::Healthy, Some(Ok(version.clone())));
+        assert_eq!((known.health, known.running), (Health::Healthy, Some(version)));
+        assert_eq!(known.evidence, "Ready; at 2222222 the file says 1.2.0");
+        for (version, words) in [
+            (None, "Ready; 2222222 was not looked up"),
+            (
+                Some(Err("the repository has no such commit".to_string())),
+                "at 2222222: the repository has no such commit",
+            ),
+        ] {
+            let unproven = read(Health::Healthy, version.clone());
+            assert_eq!((unproven.health, unproven.running), (Health::Unknown, None));
+            assert!(unproven.evidence.ends_with(words), "{}", unproven.evidence);
+            assert_eq!(read(Health::Degraded, version).health, Health::Degraded, "what is wrong stays wrong");
+        }
+    }
+
+    #[test]
+    fn a_hub_is_asked_in_place_of_the_cluster() {
+        let cluster = ListedCluster { name: "eu-1".into(), labels: BTreeMap::new(), credential: "eu-1".to_string() };
+        let mut spec = SignalSpec::named("application", "argocd", "loki");
+        assert_eq!(through(&spec, &cluster), cluster);
+        spec.connection = Some("hub".to_string());
+        assert_eq!(through(&spec, &cluster).credential, "hub");
+    }
+}

@@ -146,10 +146,8 @@ fn property(key: &Key, generator: &mut SchemaGenerator) -> Schema {
         Form::Flag => of::<Flag>(generator),
         Form::Words => of::<List<Words>>(generator),
         Form::OneOf(words) => {
-            let words: Vec<serde_json::Value> = words
-                .iter()
-                .map(|(word, about)| serde_json::json!({"const": word, "description": about}))
-                .collect();
+            let words: Vec<serde_json::Value> =
+                words.iter().map(|(word, about)| serde_json::json!({"const": word, "description": about})).collect();
             json_schema!({"type": "string", "oneOf": words})
         }
         Form::Map(shape) => reference(&pascal(key.name), shape, generator),

@@ -209,10 +209,7 @@ impl SignalSpec {
 
     /// What it says under a key.
     pub fn text(&self, key: &str) -> Option<&str> {
-        match self.values.get(key)? {
-            crate::policy::settings::Given::Text(text) => Some(text),
-            _ => None,
-        }
+        if let crate::policy::settings::Given::Text(text) = self.values.get(key)? { Some(text) } else { None }
     }
 }
 

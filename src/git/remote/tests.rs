@@ -165,6 +165,25 @@ fn a_lock_that_was_left_behind_is_taken_away_and_another_is_waited_for() {
 }
 
 #[test]
+fn a_commit_is_brought_by_its_hash_where_the_server_gives_it() {
+    let server = Server::start();
+    let first = Sha::new(server.commit("main", &[("a", "1")]));
+    server.commit("main", &[("a", "2")]);
+    let (_folder, store) = store();
+    store.fetch(&server.access(), "main", Some(1)).unwrap();
+    assert!(!store.has(&first), "only the newest came");
+    server.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    assert_eq!(store.fetch_commit(&server.access(), &first), Ok(true));
+    assert_eq!(store.read(&first, "a").unwrap().as_deref(), Some(b"1".as_slice()));
+    server.seen();
+    assert_eq!(store.fetch_commit(&server.access(), &first), Ok(true));
+    assert_eq!(server.seen().len(), 0, "it is here");
+    let nowhere = Sha::new("9".repeat(40));
+    assert_ne!(store.fetch_commit(&server.access(), &nowhere), Ok(true));
+    assert!(!store.has(&nowhere) && !store.has(&Sha::new("main")));
+}
+
+#[test]
 fn an_absent_branch_is_none_and_an_absent_repository_is_missing() {
     let server = Server::start();
     let (_folder, store) = store();

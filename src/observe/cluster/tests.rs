@@ -22,6 +22,8 @@ use crate::policy::wiring::SignalSpec;
 #[derive(Clone)]
 enum Mood {
     Json(StatusCode, Value),
+    /// Lists of so many pages.
+    Pages(usize),
     Text(&'static str),
     Redirect,
     Endless,
@@ -32,6 +34,8 @@ enum Mood {
 struct World {
     mood: Mood,
     seen: Arc<std::sync::Mutex<Vec<(String, String)>>>,
+    /// Queries, and what they accept.
+    asked: Arc<std::sync::Mutex<Vec<(String, String)>>>,
     together: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
@@ -39,12 +43,22 @@ struct World {
 async fn serve(State(world): State<World>, uri: Uri, headers: HeaderMap) -> Response {
     let token = headers.get("authorization").map(|value| value.to_str().unwrap().to_string()).unwrap_or_default();
     world.seen.lock().unwrap().push((uri.path().to_string(), token));
+    let accept = headers.get("accept").map(|value| value.to_str().unwrap().to_string()).unwrap_or_default();
+    world.asked.lock().unwrap().push((uri.query().unwrap_or_default().to_string(), accept));
     let now = world.together.fetch_add(1, Ordering::SeqCst) + 1;
     world.most.fetch_max(now, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(20)).await;
     world.together.fetch_sub(1, Ordering::SeqCst);
     match world.mood {
         Mood::Json(status, body) => (status, body.to_string()).into_response(),
+        Mood::Pages(most) => {
+            let query = uri.query().unwrap_or_default();
+            let page: usize = query.split("continue=p").nth(1).map_or(0, |page| page.parse().unwrap());
+            let next = if page + 1 < most { format!("p{}", page + 1) } else { String::new() };
+            let item = json!({"metadata": {"name": format!("sh.helm.release.v1.loki.v{page}")}});
+            let list = json!({"kind": "PartialObjectMetadataList", "metadata": {"continue": next}, "items": [item]});
+            (StatusCode::OK, list.to_string()).into_response()
+        }
         Mood::Text(text) => text.into_response(),
         Mood::Redirect => Redirect::temporary("http://127.0.0.1:1/elsewhere").into_response(),
         Mood::Endless => {
@@ -56,7 +70,8 @@ async fn serve(State(world): State<World>, uri: Uri, headers: HeaderMap) -> Resp
 }
 
 async fn start(mood: Mood) -> (World, String) {
-    let world = World { mood, seen: Arc::default(), together: Arc::default(), most: Arc::default() };
+    let world =
+        World { mood, seen: Arc::default(), asked: Arc::default(), together: Arc::default(), most: Arc::default() };
     let router = Router::new().fallback(serve).with_state(world.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -90,7 +105,8 @@ fn listed(name: &str) -> ListedCluster {
 }
 
 fn helm_release(name: &str) -> Box<dyn Signal> {
-    signal(&SignalSpec::named("helmRelease", "apps", name), &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap()
+    signal(&SignalSpec::named("helmRelease", "apps", name), &ClusterName::from("eu-1"), &TierName::from("gold"))
+        .unwrap()
 }
 
 fn release() -> Value {
@@ -151,6 +167,73 @@ async fn errors_name_verb_and_resource() {
         let error = read(mood).await.unwrap_err().to_string();
         assert!(error.starts_with(&format!("get {resource}: ")) && error.contains(part), "{part}: {error}");
     }
+}
+
+fn helm_secrets() -> Box<dyn Signal> {
+    let text = |text: &str| crate::policy::settings::Given::Text(text.to_string());
+    let values = [("namespace", text("apps")), ("release", text("loki"))].into();
+    let kind = crate::observe::signal::kind("helmSecret").unwrap();
+    signal(&SignalSpec { kind, values, connection: None }, &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap()
+}
+
+#[tokio::test]
+async fn a_list_is_read_page_by_page_and_of_secrets_nothing_but_metadata() {
+    let (world, host) = start(Mood::Pages(3)).await;
+    let folder = Folder::new();
+    folder.write("eu-1", &host, "t");
+    let list = folder.clusters().read(&listed("eu-1"), &helm_secrets().target()).await.unwrap().unwrap();
+    assert_eq!((&list["kind"], list["items"].as_array().unwrap().len()), (&json!("SecretList"), 3));
+    let asked = world.asked.lock().unwrap().clone();
+    let queries: Vec<&str> = asked.iter().map(|(query, _)| query.as_str()).collect();
+    let first = "labelSelector=owner%3Dhelm%2Cname%3Dloki&limit=100";
+    assert_eq!(queries, [first.to_string(), format!("{first}&continue=p1"), format!("{first}&continue=p2")]);
+    assert!(asked.iter().all(|(_, accept)| accept.contains("as=PartialObjectMetadataList")), "{asked:?}");
+    assert_eq!(world.seen.lock().unwrap()[0].0, "/base/api/v1/namespaces/apps/secrets");
+
+    let (_, endless) = start(Mood::Pages(usize::MAX)).await;
+    folder.write("eu-1", &endless, "t");
+    let patient = Clusters::build(Some(folder.0.path().to_path_buf()), &["127.0.0.1".into()], Duration::from_secs(30));
+    let error = patient.read(&listed("eu-1"), &helm_secrets().target()).await.unwrap_err();
+    assert!(error.to_string().contains("more than 2000 of them"), "{error}");
+}
+
+#[tokio::test]
+async fn a_list_that_is_refused_names_verb_and_resource() {
+    for (mood, expected) in [
+        (
+            Mood::Json(StatusCode::FORBIDDEN, json!({})),
+            "not allowed to list secrets in apps (403); give the credential the verb `list` on it",
+        ),
+        (Mood::Json(StatusCode::OK, json!({"kind": "Status"})), "list secrets in apps: it is no list of Secret"),
+        (Mood::Json(StatusCode::NOT_FOUND, missing("loki")), "is v1 installed there?"),
+    ] {
+        let (_, host) = start(mood).await;
+        let folder = Folder::new();
+        folder.write("eu-1", &host, "t");
+        let error = folder.clusters().read(&listed("eu-1"), &helm_secrets().target()).await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_lies_beside_an_object_is_read_as_well_or_nothing_is_known() {
+    let preset = SignalSpec::named("pluginPreset", "acme", "perses");
+    let ask = || Ask {
+        cluster: listed("hub"),
+        signal: signal(&preset, &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap(),
+    };
+    let spec = json!({"plugin": {"pluginDefinitionRef": {"kind": "PluginDefinition", "name": "perses"}}});
+    let (world, host) = start(Mood::Json(StatusCode::OK, json!({"kind": "PluginPreset", "spec": spec}))).await;
+    let folder = Folder::new();
+    folder.write("hub", &host, "t");
+    let readings = readings(&folder.clusters(), vec![ask()]).await;
+    // The server gives the preset for whatever it is asked.
+    assert_eq!(readings[0].health, Health::Unknown);
+    let expected = "get plugins.greenhouse.sap acme/perses-eu-1: it is no Plugin";
+    assert_eq!(readings[0].evidence, expected);
+    let paths: Vec<String> = world.seen.lock().unwrap().iter().map(|(path, _)| path.clone()).collect();
+    assert!(paths[0].ends_with("/namespaces/acme/pluginpresets/perses"), "{paths:?}");
+    assert!(paths[1].ends_with("/namespaces/acme/plugins/perses-eu-1"), "{paths:?}");
 }
 
 #[tokio::test]

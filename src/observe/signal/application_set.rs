@@ -33,8 +33,7 @@ pub(super) const KIND: Kind = Kind {
     },
 };
 
-const API: Api =
-    Api { group: "argoproj.io", version: "v1alpha1", kind: "ApplicationSet", plural: "applicationsets" };
+const API: Api = Api { group: "argoproj.io", version: "v1alpha1", kind: "ApplicationSet", plural: "applicationsets" };
 
 struct ApplicationSet {
     target: Target,

@@ -1,12 +1,14 @@
 //! Objects of every kind, each in every state, from `tests/signals/<kind>.yaml`: a kind without all of them, or
 //! one whose proof holds although a part of it is blanked, fails here.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use decide::Version;
+use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -114,6 +116,13 @@ fn values(shape: &Shape, settings: &Value) -> Values {
 }
 
 impl Kit {
+    /// That of a kind; read once.
+    fn of(kind: &Kind) -> &'static Self {
+        static KITS: LazyLock<BTreeMap<&str, Kit>> =
+            LazyLock::new(|| KINDS.into_iter().map(|kind| (kind.name(), Kit::read(kind))).collect());
+        &KITS[kind.name()]
+    }
+
     fn read(kind: &Kind) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/signals/{}.yaml", kind.name()));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -124,9 +133,8 @@ impl Kit {
     fn with(&self, change: &BTreeMap<String, Value>) -> (Value, Vec<Option<Value>>) {
         let mut all: Vec<Value> = [&self.object].into_iter().chain(&self.more).cloned().collect();
         for (at, value) in change {
-            let (index, pointer) = at.split_once(':').map_or((0, at.as_str()), |(index, pointer)| {
-                (index.parse().unwrap(), pointer)
-            });
+            let (index, pointer) =
+                at.split_once(':').map_or((0, at.as_str()), |(index, pointer)| (index.parse().unwrap(), pointer));
             put(&mut all[index], pointer, value.clone());
         }
         let mut all = all.into_iter();
@@ -154,13 +162,8 @@ impl Kit {
         reading
     }
 
-    /// The health as to the wanted release: who runs another one has not got there.
     fn health(&self, reading: &Reading) -> Health {
-        let wanted: Version = self.wanted.parse().unwrap();
-        match reading.health {
-            Health::Healthy if reading.running.as_ref() != Some(&wanted) => Health::Progressing,
-            health => health,
-        }
+        health_for(&self.wanted, reading)
     }
 
     fn holds(&self, kind: &Kind, name: &str, case: &Case) {
@@ -180,6 +183,15 @@ impl Kit {
         if let Some(words) = &case.says {
             assert!(reading.evidence.contains(words.as_str()), "{said}");
         }
+    }
+}
+
+/// The health as to the wanted release: who runs another one has not got there.
+fn health_for(wanted: &str, reading: &Reading) -> Health {
+    let wanted: Version = wanted.parse().unwrap();
+    match reading.health {
+        Health::Healthy if reading.running.as_ref() != Some(&wanted) => Health::Progressing,
+        health => health,
     }
 }
 
@@ -211,7 +223,7 @@ fn put(object: &mut Value, pointer: &str, value: Value) {
 #[test]
 fn every_kind_is_judged_rightly_in_every_state() {
     for kind in KINDS {
-        let kit = Kit::read(kind);
+        let kit = Kit::of(kind);
         for state in STATES {
             let case = kit.states.get(state).unwrap_or_else(|| panic!("{} has no state {state}", kind.name()));
             kit.holds(kind, state, case);
@@ -234,7 +246,7 @@ fn every_kind_is_judged_rightly_in_every_state() {
 #[test]
 fn every_part_of_a_proof_is_needed() {
     for kind in KINDS {
-        let kit = Kit::read(kind);
+        let kit = Kit::of(kind);
         assert!(kit.proof.len() >= 3, "{}", kind.name());
         for place in &kit.proof {
             for blank in [Value::Null, json!("")] {
@@ -245,4 +257,141 @@ fn every_part_of_a_proof_is_needed() {
             }
         }
     }
+}
+
+/// The page of a kind in the manual: its text, and its first example.
+fn page(kind: &Kind) -> (String, String) {
+    let letters = kind.name().chars();
+    let kebab: String = letters
+        .flat_map(|letter| {
+            let dash = letter.is_ascii_uppercase().then_some('-');
+            dash.into_iter().chain([letter.to_ascii_lowercase()])
+        })
+        .collect();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/signals/{kebab}.md"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let example = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    (text.clone(), example.to_string())
+}
+
+#[test]
+fn every_kind_has_a_page_whose_example_is_right_and_whose_rights_are_enough() {
+    for kind in KINDS {
+        let (text, example) = page(kind);
+        let indented: String = example.lines().map(|line| format!("    {line}\n")).collect();
+        let policy = format!(
+            "tiers: [{{name: gold}}]\nplugins:\n  - name: loki\n    chart: {{oci: oci://registry.example/loki}}\n    \
+             write: [{{file: loki.yaml, path: $.version}}]\n{indented}"
+        );
+        let file = crate::policy::SourceFile { path: "coldframe.yaml".to_string(), text: policy };
+        let loaded = crate::policy::load(&[file]).unwrap_or_else(|problems| panic!("{}: {problems:?}", kind.name()));
+        let asked = &loaded.wiring.plugins.values().next().unwrap().signals;
+        assert!(asked.iter().any(|spec| spec.kind.name() == kind.name()), "{} is not its example", kind.name());
+        assert!(loaded.warnings.is_empty(), "{}: {:?}", kind.name(), loaded.warnings);
+        if kind.name() == "resource" {
+            continue;
+        }
+        let kit = Kit::of(kind);
+        let signal = on(kind.name(), &kit.settings, &kit.cluster).unwrap();
+        for target in [signal.target()].into_iter().chain(signal.more(&kit.object)) {
+            let verb = match target.which {
+                Which::Named(_) => "get",
+                Which::Labelled { .. } => "list",
+            };
+            let granted = text.lines().any(|line| {
+                line.contains(&format!("apiGroups: [\"{}\"]", target.group))
+                    && line.contains(&target.plural)
+                    && line.split("verbs:").nth(1).is_some_and(|verbs| verbs.contains(verb))
+            });
+            assert!(granted, "{}: nothing gives {verb} {}", kind.name(), target.plural);
+        }
+    }
+}
+
+/// Every scalar of a value, as JSON pointers.
+fn scalars(value: &Value, at: &str, found: &mut Vec<String>) {
+    let escaped = |key: &String| key.replace('~', "~0").replace('/', "~1");
+    match value {
+        Value::Object(map) => {
+            map.iter().for_each(|(key, inner)| scalars(inner, &format!("{at}/{}", escaped(key)), found))
+        }
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, inner)| scalars(inner, &format!("{at}/{index}"), found));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => found.push(at.to_string()),
+    }
+}
+
+/// What may stand at a place of a broken or hostile object.
+fn junk(version: String) -> impl Strategy<Value = Value> {
+    let words = ["True", "False", "Unknown", "deployed", "Healthy", "Synced", "Succeeded", "", "6", "sha256:"];
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (0_i64..9).prop_map(Value::from),
+        proptest::sample::select(words.to_vec()).prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        Just(Value::from(version)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    /// Whatever stands in the other places of an object that runs one version, it never is healthy for another:
+    /// places are overwritten with anything, the wanted version among it, and only the proof of the old version is
+    /// left as it is.
+    #[test]
+    fn no_object_of_one_version_is_healthy_for_another(
+        index in 0..KINDS.len(),
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), junk("7.7.7".to_string())), 0..12),
+    ) {
+        let kind = KINDS[index];
+        let kit = Kit::of(kind);
+        let (mut object, mut more) = kit.with(&kit.states["oldVersion"].change);
+        for (at, value) in changes {
+            let mut places = Vec::new();
+            scalars(&object, "0:", &mut places);
+            for (index, one) in more.iter().enumerate() {
+                one.iter().for_each(|one| scalars(one, &format!("{}:", index + 1), &mut places));
+            }
+            places.retain(|place| !proves(kind, place.trim_start_matches("0:")));
+            if places.is_empty() {
+                break;
+            }
+            let place = &places[at.index(places.len())];
+            let (index, pointer) = place.split_once(':').unwrap();
+            match index.parse::<usize>().unwrap() {
+                0 => put(&mut object, pointer, value),
+                index => put(more[index - 1].as_mut().unwrap(), pointer, value),
+            }
+        }
+        let signal = on(kind.name(), &kit.settings, &kit.cluster).unwrap();
+        let asked = signal.more(&object).len().min(more.len());
+        let Answer { reading, revision } = answer(signal.as_ref(), &object, &more[..asked], noon());
+        prop_assert!(revision.is_none_or(|commit| commit.as_str() != "7".repeat(40)));
+        prop_assert_ne!(health_for("7.7.7", &reading), Health::Healthy, "{}: {}", kind.name(), reading.evidence);
+    }
+}
+
+/// The places by which a kind tells the version.
+fn proves(kind: &Kind, place: &str) -> bool {
+    let places: &[&str] = match kind.name() {
+        "helmRelease" => &["/status/history/0/chartVersion"],
+        "kustomization" => &["/status/lastAppliedRevision"],
+        "ociRepository" => &["/status/artifact/revision"],
+        "helmSecret" => &["1:/data/release"],
+        "application" => &["/status/sync/revision", "/status/history/1/revision"],
+        "applicationSet" => &["1:/status/sync/revision"],
+        "rollout" | "workload" | "resource" => &["/metadata/labels/helm.sh~1chart"],
+        "canary" => &["1:/metadata/labels/helm.sh~1chart"],
+        // Both have to say it.
+        "plugin" => &["/status/version"],
+        "pluginPreset" => &["1:/status/version"],
+        other => panic!("by what does {other} tell the version?"),
+    };
+    places.contains(&place)
 }

@@ -49,8 +49,7 @@ impl Signal for HelmRelease {
 
 /// The whole judgement of a HelmRelease, also for kinds that look at one beside their own object.
 pub(super) fn verdict(object: Object<'_>) -> Verdict {
-    let own =
-        Own { waiting: &WAITING, lasting: &[], tried: tried(object), gives_up: past_patience(object) };
+    let own = Own { waiting: &WAITING, lasting: &[], tried: tried(object), gives_up: past_patience(object) };
     let mut verdict = match flux::ready(object, &own) {
         Ok(ready) => ready_state(object, ready),
         Err(verdict) => verdict,

@@ -75,7 +75,9 @@ fn ready_state(object: Object<'_>, ready: Condition<'_>) -> Verdict {
     let waits = object.flag("/spec/wait") || !object.list("/spec/healthChecks").is_empty();
     if !waits {
         // Ready means no more than that the API server took the objects.
-        return Verdict::unknown(format!("{evidence}; set spec.wait or spec.healthChecks, or nothing says how they are"));
+        return Verdict::unknown(format!(
+            "{evidence}; set spec.wait or spec.healthChecks, or nothing says how they are"
+        ));
     }
     Verdict::new(Health::Healthy, evidence).since(ready.since())
 }

@@ -179,14 +179,7 @@ fn name(what: &'static str, text: String) -> Result<String, SignalError> {
     if valid && !text.contains("..") { Ok(text) } else { Err(SignalError::Name { what, text }) }
 }
 
-fn target(
-    group: &str,
-    version: &str,
-    kind: &str,
-    plural: &str,
-    namespace: Option<String>,
-    which: Which,
-) -> Target {
+fn target(group: &str, version: &str, kind: &str, plural: &str, namespace: Option<String>, which: Which) -> Target {
     let text = |text: &str| text.to_string();
     Target { group: text(group), version: text(version), kind: text(kind), plural: text(plural), namespace, which }
 }

@@ -33,15 +33,11 @@ pub(super) const CATALOG: Key = optional(
 /// Which of the two numbers a release is.
 pub(super) const RELEASES: Key = optional(
     "releases",
-    Form::OneOf(&[
-        ("definition", "The version of the PluginDefinition."),
-        ("chart", "The version of its Helm chart."),
-    ]),
+    Form::OneOf(&[("definition", "The version of the PluginDefinition."), ("chart", "The version of its Helm chart.")]),
     &["Which version the releases of this plugin are. Default `definition`."],
 );
 
-pub(super) const PLUGIN: Api =
-    Api { group: "greenhouse.sap", version: "v1alpha1", kind: "Plugin", plural: "plugins" };
+pub(super) const PLUGIN: Api = Api { group: "greenhouse.sap", version: "v1alpha1", kind: "Plugin", plural: "plugins" };
 const DEFINITION: Api =
     Api { group: "greenhouse.sap", version: "v1alpha1", kind: "PluginDefinition", plural: "plugindefinitions" };
 const CLUSTER_DEFINITION: Api = Api {
@@ -112,7 +108,8 @@ impl Plugin {
             Some("PluginDefinition") => DEFINITION.named(here(), definition),
             _ => CLUSTER_DEFINITION.named(None, definition),
         };
-        let mut all = vec![definition, helm_release::API.named(here(), self.name.clone()), CLUSTER.named(here(), cluster)];
+        let mut all =
+            vec![definition, helm_release::API.named(here(), self.name.clone()), CLUSTER.named(here(), cluster)];
         all.extend(self.catalog.as_ref().map(|catalog| CATALOGS.named(here(), catalog.clone())));
         all
     }
@@ -145,7 +142,8 @@ impl Plugin {
         }
         if verdict.health == Health::Healthy && verdict.running.is_none() {
             verdict.health = Health::Progressing;
-            verdict.evidence = format!("{}; the HelmRelease does not run the chart of the definition", verdict.evidence);
+            verdict.evidence =
+                format!("{}; the HelmRelease does not run the chart of the definition", verdict.evidence);
         }
         if verdict.health == Health::Healthy
             && let Some(missing) = self.landing(more.get(3))
@@ -207,12 +205,9 @@ impl Plugin {
         let Some(release) = release else { return Verdict::progressing("its HelmRelease is not there yet") };
         let released = helm_release::verdict(release);
         let evidence = format!("{evidence}; HelmRelease: {}", released.evidence);
-        match released.health {
-            Health::Healthy => {
-                Verdict::new(Health::Healthy, evidence).since(later(ready.since(), released.since))
-            }
-            worse => Verdict::new(worse, evidence).since(released.since),
-        }
+        let healthy = released.health == Health::Healthy;
+        let since = if healthy { later(ready.since(), released.since) } else { released.since };
+        Verdict::new(released.health, evidence).since(since)
     }
 
     /// What of the catalog has not landed, where one is asked about.
@@ -241,7 +236,9 @@ fn unlanded(catalog: Object<'_>, source: Object<'_>) -> Option<String> {
     let plain = |text: &str| text.replace('.', "-");
     let inventory = catalog.at("/status/inventory").and_then(Value::as_object);
     let own = inventory.into_iter().flatten().find(|(key, _)| plain(key).starts_with(&plain(&prefix)));
-    let Some((_, entries)) = own else { return Some(format!("the catalog has not landed {repository} at {reference}")) };
+    let Some((_, entries)) = own else {
+        return Some(format!("the catalog has not landed {repository} at {reference}"));
+    };
     let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
     let waiting = entries.iter().map(Object).find(|entry| entry.text("/ready") != Some("True"));
     match waiting {
@@ -258,9 +255,8 @@ fn unlanded(catalog: Object<'_>, source: Object<'_>) -> Option<String> {
 
 /// What Greenhouse gives up on.
 fn failure(plugin: Object<'_>) -> Option<Verdict> {
-    let degraded = |condition: Condition<'_>| {
-        Verdict::new(Health::Degraded, condition.words()).since(condition.since())
-    };
+    let degraded =
+        |condition: Condition<'_>| Verdict::new(Health::Degraded, condition.words()).since(condition.since());
     let unfit = |kind, fits: &dyn Fn(&str) -> bool| {
         plugin.condition_in(CONDITIONS, kind).filter(|condition| condition.is_false() && fits(condition.reason()))
     };

@@ -26,12 +26,15 @@ pub(super) const KIND: Kind = Kind {
     make: |settings| {
         let target = settings.object(API)?;
         let plugin = super::name("name", format!("{}-{}", settings.required("name")?, settings.cluster()))?;
-        Ok(Box::new(PluginPreset { target, cluster: settings.cluster().to_string(), plugin: Plugin::new(settings, plugin)? }))
+        Ok(Box::new(PluginPreset {
+            target,
+            cluster: settings.cluster().to_string(),
+            plugin: Plugin::new(settings, plugin)?,
+        }))
     },
 };
 
-const API: Api =
-    Api { group: "greenhouse.sap", version: "v1alpha1", kind: "PluginPreset", plural: "pluginpresets" };
+const API: Api = Api { group: "greenhouse.sap", version: "v1alpha1", kind: "PluginPreset", plural: "pluginpresets" };
 const CONDITIONS: &str = "/status/statusConditions/conditions";
 
 struct PluginPreset {
@@ -71,7 +74,8 @@ impl Signal for PluginPreset {
             return Verdict::unknown("the Plugin of that name belongs to another preset");
         }
         // The preset has moved on to another definition, and its Plugin has not.
-        let reference = |object: Object<'_>, at: &str| object.text(&format!("{at}/pluginDefinitionRef/name")).map(str::to_string);
+        let reference =
+            |object: Object<'_>, at: &str| object.text(&format!("{at}/pluginDefinitionRef/name")).map(str::to_string);
         if reference(preset, "/spec/plugin") != reference(plugin, "/spec") {
             let words = failed.map(|failed| format!(": {}", failed.words())).unwrap_or_default();
             let health = if failed.is_some() { Health::Degraded } else { Health::Progressing };

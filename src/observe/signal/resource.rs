@@ -21,11 +21,7 @@ pub(super) const KIND: Kind = Kind {
         keys: &[
             required("apiVersion", Form::ApiVersion, &["Its API version, such as `apps/v1`."]),
             required("kind", Form::Kind, &["Its kind."]),
-            optional(
-                "plural",
-                Form::Plural,
-                &["The plural of its kind. Default the kind in lower case with an `s`."],
-            ),
+            optional("plural", Form::Plural, &["The plural of its kind. Default the kind in lower case with an `s`."]),
             optional(
                 "namespace",
                 Form::ObjectName,
@@ -89,9 +85,7 @@ struct Resource {
 fn refuse(values: &Values) -> Result<(), Refused> {
     let Some(Given::Map(state)) = values.get("state") else { return Ok(()) };
     let mut seen: Vec<&String> = Vec::new();
-    for (key, at) in
-        [("healthy", "state.healthy"), ("degraded", "state.degraded"), ("suspended", "state.suspended")]
-    {
+    for (key, at) in [("healthy", "state.healthy"), ("degraded", "state.degraded"), ("suspended", "state.suspended")] {
         let Some(Given::List(list)) = state.get(key) else { continue };
         if key == "healthy" && list.is_empty() {
             let help = "name at least one, such as `healthy: [\"True\"]`".to_string();

@@ -68,10 +68,8 @@ fn is_observed(object: Object<'_>) -> Result<(), String> {
     }
     if object.at("/spec/workloadRef").is_some() {
         let noted = object.mark("annotations", WORKLOAD_GENERATION);
-        let seen = object.at("/status/workloadObservedGeneration").map(|seen| match seen {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        });
+        let text = |seen: &Value| seen.as_str().map_or_else(|| seen.to_string(), str::to_string);
+        let seen = object.at("/status/workloadObservedGeneration").map(text);
         if noted.is_none() || noted != seen.as_deref() {
             let (noted, seen) = (noted.unwrap_or("missing"), seen.unwrap_or("missing".to_string()));
             return Err(format!("status.workloadObservedGeneration={seen}, the workload's is {noted}"));

@@ -27,11 +27,7 @@ pub(super) const KIND: Kind = Kind {
                 ]),
                 &["Its kind."],
             ),
-            optional(
-                "namespace",
-                Form::ObjectName,
-                &["Its namespace. Default none, for a CustomResourceDefinition."],
-            ),
+            optional("namespace", Form::ObjectName, &["Its namespace. Default none, for a CustomResourceDefinition."]),
             NAME,
             VERSION,
         ],

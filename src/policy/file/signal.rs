@@ -62,10 +62,8 @@ impl SignalFile {
 
 /// A mapping and those within.
 fn all(shape: &'static Shape) -> Vec<&'static Shape> {
-    let within = shape.keys.iter().filter_map(|key| match key.form {
-        Form::Map(shape) => Some(all(shape)),
-        _ => None,
-    });
+    let within =
+        shape.keys.iter().filter_map(|key| if let Form::Map(shape) = key.form { Some(all(shape)) } else { None });
     let mut found: Vec<&'static Shape> = within.flatten().collect();
     found.push(shape);
     found

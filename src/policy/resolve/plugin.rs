@@ -254,11 +254,7 @@ fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec>
     }
     if kinds.is_empty() && !strange {
         let names: Vec<String> = KINDS.iter().map(|kind| format!("`{}`", kind.name())).collect();
-        report.wrong(
-            file.at,
-            "an empty entry asks nothing",
-            Some(&format!("write one of {}", names.join(", "))),
-        );
+        report.wrong(file.at, "an empty entry asks nothing", Some(&format!("write one of {}", names.join(", "))));
     }
     kinds.first()?.value.clone()
 }
