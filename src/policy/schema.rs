@@ -103,7 +103,7 @@ mod tests {
         ];
         // Each kind of signal is a mapping of its own.
         let kind = |kind: &&crate::observe::signal::Kind| {
-            let name = kind.name();
+            let name = kind.name;
             (crate::policy::file::kind_title(kind), format!("plugins: [{{signals: [{{{name}: @}}]}}]"))
         };
         let places = places.map(|(name, place)| (name.to_string(), place.to_string())).into_iter();

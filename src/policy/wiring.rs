@@ -192,7 +192,7 @@ pub struct SignalSpec {
 
 impl PartialEq for SignalSpec {
     fn eq(&self, other: &Self) -> bool {
-        let parts = |spec: &Self| (spec.kind.name(), spec.values.clone(), spec.connection.clone());
+        let parts = |spec: &Self| (spec.kind.name, spec.values.clone(), spec.connection.clone());
         parts(self) == parts(other)
     }
 }

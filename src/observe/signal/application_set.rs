@@ -13,6 +13,7 @@ use crate::policy::read::{Form, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "applicationSet",
     shape: Shape {
         what: "applicationSet",
         keys: &[

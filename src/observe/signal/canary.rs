@@ -14,6 +14,7 @@ use crate::policy::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "canary",
     shape: Shape {
         what: "canary",
         keys: &[NAMESPACE, NAME, VERSION],

@@ -12,6 +12,7 @@ use crate::policy::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "helmRelease",
     shape: Shape {
         what: "helmRelease",
         keys: &[NAMESPACE, NAME],
@@ -98,7 +99,7 @@ fn past_patience(object: Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
-    use super::super::fixtures;
+    use super::super::tests::fixtures;
     use super::*;
     use decide::snapshot::Reading;
     use jiff::Timestamp;

@@ -20,6 +20,7 @@ use crate::policy::read::{Form, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "helmSecret",
     shape: Shape {
         what: "helmSecret",
         keys: &[NAMESPACE, required("release", Form::ObjectName, &["The name of the release."])],

@@ -11,7 +11,9 @@ use crate::policy::settings::{Given, Refused, Values};
 /// One kind of signal.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its key in the policy file (`what`), what it is (`about`), and its settings.
+    /// Its key in the policy file.
+    pub name: &'static str,
+    /// What it is, and its settings.
     pub shape: Shape,
     /// What a healthy reading proves.
     pub proves: Proves,
@@ -28,13 +30,6 @@ pub enum Proves {
     Version,
     /// Less; in words that follow upon "it proves".
     Less(&'static str),
-}
-
-impl Kind {
-    /// Its key in the policy file.
-    pub fn name(&self) -> &'static str {
-        self.shape.what
-    }
 }
 
 /// A kind that refuses nothing beside what its keys refuse.

@@ -13,6 +13,7 @@ use crate::policy::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "kustomization",
     shape: Shape {
         what: "kustomization",
         keys: &[NAMESPACE, NAME],

@@ -159,7 +159,7 @@ pub enum SignalError {
 
 /// The kind of this name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
-    KINDS.into_iter().find(|kind| kind.name() == name)
+    KINDS.into_iter().find(|kind| kind.name == name)
 }
 
 /// The signal that a spec asks for, with the names of cluster, organization and tier filled in.
@@ -184,7 +184,5 @@ fn target(group: &str, version: &str, kind: &str, plural: &str, namespace: Optio
     Target { group: text(group), version: text(version), kind: text(kind), plural: text(plural), namespace, which }
 }
 
-#[cfg(test)]
-mod fixtures;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use crate::policy::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "ociRepository",
     shape: Shape {
         what: "ociRepository",
         keys: &[NAMESPACE, NAME],

@@ -13,8 +13,9 @@ use crate::policy::read::{Form, Key, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "plugin",
     shape: Shape {
-        what: "plugin",
+        what: "plugin signal",
         keys: &[NAMESPACE, NAME, CATALOG, RELEASES],
         later: &[],
         about: &["Greenhouse: a Plugin of `greenhouse.sap/v1alpha1` in the hub."],

@@ -12,6 +12,7 @@ use crate::policy::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "pluginPreset",
     shape: Shape {
         what: "pluginPreset",
         keys: &[NAMESPACE, NAME, CATALOG, RELEASES],

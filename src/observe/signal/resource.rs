@@ -16,6 +16,7 @@ use crate::policy::settings::{Given, Refused, Values};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "resource",
     shape: Shape {
         what: "resource",
         keys: &[
@@ -234,7 +235,7 @@ fn words(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::super::fixtures;
+    use super::super::tests::fixtures;
     use super::*;
     use decide::snapshot::Reading;
     use serde_json::json;

@@ -13,6 +13,7 @@ use crate::policy::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "rollout",
     shape: Shape {
         what: "rollout",
         keys: &[NAMESPACE, NAME, VERSION],

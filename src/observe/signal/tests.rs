@@ -4,6 +4,8 @@
 
 use super::*;
 
+pub mod fixtures;
+
 fn helm(namespace: &str, name: &str, cluster: &str) -> Result<Box<dyn Signal>, SignalError> {
     let spec = SignalSpec::named("helmRelease", namespace, name);
     signal(&spec, &ClusterName::from(cluster), &TierName::from("gold"))
@@ -38,7 +40,7 @@ fn evidence_is_one_short_line() {
 
 #[test]
 fn kinds_have_names_of_their_own() {
-    let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name()).collect();
+    let mut names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), KINDS.len());

@@ -4,15 +4,17 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{Api, NAME, Settings, VERSION, anything, optional, required};
+use super::kind::{Api, NAME, Settings, VERSION, optional, required};
 use super::object::{Condition, Object, Verdict, behind, later};
 use super::proof::Place;
 use super::settled::unsettled;
 use super::{Kind, Proves, Signal, SignalError, Target};
 use crate::policy::read::{Form, Shape};
+use crate::policy::settings::{Given, Refused, Values};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
+    name: "workload",
     shape: Shape {
         what: "workload",
         keys: &[
@@ -35,10 +37,11 @@ pub(super) const KIND: Kind = Kind {
         about: &["Kubernetes: a Deployment, StatefulSet, DaemonSet, Job or CustomResourceDefinition."],
     },
     proves: Proves::Version,
-    refuse: anything,
+    refuse,
     make: |settings| Ok(Box::new(Workload::new(settings)?)),
 };
 
+const CRD: &str = "CustomResourceDefinition";
 const APIS: [Api; 5] = [
     Api { group: "apps", version: "v1", kind: "Deployment", plural: "deployments" },
     Api { group: "apps", version: "v1", kind: "StatefulSet", plural: "statefulsets" },
@@ -52,6 +55,18 @@ const APIS: [Api; 5] = [
     },
 ];
 
+/// All of them have a namespace but one.
+fn refuse(values: &Values) -> Result<(), Refused> {
+    let Some(Given::Text(kind)) = values.get("kind") else { return Ok(()) };
+    let refused =
+        |at, why: &str, help: &str| Err(Refused { at, why: format!("a {kind} {why}"), help: help.to_string() });
+    match (kind.as_str() == CRD, values.contains_key("namespace")) {
+        (true, true) => refused("namespace", "has no namespace", "take it out"),
+        (false, false) => refused("kind", "has a namespace", "add `namespace:`"),
+        (true, false) | (false, true) => Ok(()),
+    }
+}
+
 struct Workload {
     target: Target,
     version: Place,
@@ -61,11 +76,7 @@ impl Workload {
     fn new(settings: &Settings<'_>) -> Result<Self, SignalError> {
         let kind = settings.text("kind").unwrap_or_default();
         let api = APIS.into_iter().find(|api| api.kind == kind).ok_or(SignalError::Missing { key: "kind" })?;
-        let namespace = match settings.name("namespace")? {
-            Some(_) if kind == "CustomResourceDefinition" => None,
-            None if kind != "CustomResourceDefinition" => return Err(SignalError::Missing { key: "namespace" }),
-            namespace => namespace,
-        };
+        let namespace = if kind == CRD { None } else { Some(settings.required("namespace")?) };
         Ok(Self { target: api.named(namespace, settings.required("name")?), version: Place::new(settings)? })
     }
 }

@@ -39,7 +39,7 @@ impl SignalFile {
         static SHAPE: OnceLock<Shape> = OnceLock::new();
         SHAPE.get_or_init(|| {
             let of = |kind: &&'static Kind| Key {
-                name: kind.name(),
+                name: kind.name,
                 required: false,
                 about: kind.shape.about,
                 form: Form::Map(&kind.shape),
@@ -77,8 +77,8 @@ impl FromNode for SignalFile {
             let connection = connection.map(|name| name.value.0);
             let mut file = Self { kinds: Vec::new(), strange: shape.strange(node) };
             for kind in KINDS {
-                let Some(entry) = node.get(kind.name()) else { continue };
-                let values = report.within_key(kind.name(), |report| {
+                let Some(entry) = node.get(kind.name) else { continue };
+                let values = report.within_key(kind.name, |report| {
                     let values = settings::read(&kind.shape, &entry.node, report)?;
                     match (kind.refuse)(&values) {
                         Ok(()) => Some(values),
@@ -111,7 +111,7 @@ impl JsonSchema for SignalFile {
 
 /// What the schema calls the settings of a kind: `HelmReleaseSignal`. A strategy is called `canary`, too.
 pub fn title(kind: &Kind) -> String {
-    format!("{}Signal", settings::pascal(kind.name()))
+    format!("{}Signal", settings::pascal(kind.name))
 }
 
 /// Where the second of several kinds stands, which nobody can mean.

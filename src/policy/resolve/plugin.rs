@@ -253,7 +253,7 @@ fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec>
         );
     }
     if kinds.is_empty() && !strange {
-        let names: Vec<String> = KINDS.iter().map(|kind| format!("`{}`", kind.name())).collect();
+        let names: Vec<String> = KINDS.iter().map(|kind| format!("`{}`", kind.name)).collect();
         report.wrong(file.at, "an empty entry asks nothing", Some(&format!("write one of {}", names.join(", "))));
     }
     kinds.first()?.value.clone()
@@ -263,7 +263,7 @@ fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec>
 fn proof(list: &Spanned<List<SignalFile>>, signals: &[SignalSpec], report: &mut Report) {
     let less = |spec: &SignalSpec| match spec.kind.proves {
         Proves::Version => None,
-        Proves::Less(what) => Some(format!("`{}` proves {what}", spec.kind.name())),
+        Proves::Less(what) => Some(format!("`{}` proves {what}", spec.kind.name)),
     };
     let told: Vec<String> = signals.iter().filter_map(less).collect();
     if !told.is_empty() && told.len() == signals.len() {

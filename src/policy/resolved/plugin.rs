@@ -183,7 +183,7 @@ fn write_of(Write { file, document, path, value }: &Write) -> Value {
 
 fn signal(SignalSpec { kind, values, connection }: &SignalSpec) -> Value {
     let mut out = Mapping::new();
-    put(&mut out, kind.name(), settings::written(&kind.shape, values));
+    put(&mut out, kind.name, settings::written(&kind.shape, values));
     if let Some(connection) = connection {
         put(&mut out, "connection", connection.as_str());
     }

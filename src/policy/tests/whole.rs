@@ -81,7 +81,7 @@ fn the_whole_format() {
     let [release, application, resource] = &cert.signals[..] else {
         panic!("three signals, in order: {:?}", cert.signals)
     };
-    let kinds = [release, application, resource].map(|signal| signal.kind.name());
+    let kinds = [release, application, resource].map(|signal| signal.kind.name);
     assert_eq!(kinds, ["helmRelease", "application", "resource"]);
     assert_eq!(release.text("namespace"), Some("cert-manager"));
     assert_eq!(application.text("name"), Some("{cluster}-cert-manager"));

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::*;
+use super::super::*;
 use crate::policy::read::{Form, Shape};
 use crate::policy::settings::{Given, Values};
 
@@ -76,7 +76,7 @@ pub fn signal(kind: &str, settings: &Value) -> Result<Box<dyn Signal>, SignalErr
 fn on(name: &str, settings: &Value, cluster: &str) -> Result<Box<dyn Signal>, SignalError> {
     let kind = kind(name).expect("a kind");
     let spec = SignalSpec { kind, values: values(&kind.shape, settings), connection: None };
-    super::signal(&spec, &ClusterName::from(cluster), &TierName::from("gold"))
+    crate::observe::signal::signal(&spec, &ClusterName::from(cluster), &TierName::from("gold"))
 }
 
 /// What a signal says of an object at noon.
@@ -119,12 +119,12 @@ impl Kit {
     /// That of a kind; read once.
     fn of(kind: &Kind) -> &'static Self {
         static KITS: LazyLock<BTreeMap<&str, Kit>> =
-            LazyLock::new(|| KINDS.into_iter().map(|kind| (kind.name(), Kit::read(kind))).collect());
-        &KITS[kind.name()]
+            LazyLock::new(|| KINDS.into_iter().map(|kind| (kind.name, Kit::read(kind))).collect());
+        &KITS[kind.name]
     }
 
     fn read(kind: &Kind) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/signals/{}.yaml", kind.name()));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/signals/{}.yaml", kind.name));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
@@ -146,11 +146,11 @@ impl Kit {
     fn reading(&self, kind: &Kind, settings: &Value, object: &Value, more: &[Option<Value>]) -> Reading {
         if object.is_null() {
             let evidence = "it is not there";
-            return Verdict::new(Health::NotFound, evidence).read(kind.name(), noon());
+            return Verdict::new(Health::NotFound, evidence).read(kind.name, noon());
         }
-        let signal = on(kind.name(), settings, &self.cluster).unwrap();
+        let signal = on(kind.name, settings, &self.cluster).unwrap();
         let asked = signal.more(object).len();
-        assert!(asked <= more.len(), "{} asks for {asked} beside it", kind.name());
+        assert!(asked <= more.len(), "{} asks for {asked} beside it", kind.name);
         let Answer { mut reading, revision } = answer(signal.as_ref(), object, &more[..asked], noon());
         if let Some(commit) = revision {
             let found = self.commits.get(commit.as_str()).map(|version| version.parse().unwrap());
@@ -167,7 +167,7 @@ impl Kit {
     }
 
     fn holds(&self, kind: &Kind, name: &str, case: &Case) {
-        let what = format!("{}, {name}", kind.name());
+        let what = format!("{}, {name}", kind.name);
         if let Some(why) = &case.never {
             assert!(why.len() > 20 && case.change.is_empty(), "{what}: say why");
             return;
@@ -225,18 +225,18 @@ fn every_kind_is_judged_rightly_in_every_state() {
     for kind in KINDS {
         let kit = Kit::of(kind);
         for state in STATES {
-            let case = kit.states.get(state).unwrap_or_else(|| panic!("{} has no state {state}", kind.name()));
+            let case = kit.states.get(state).unwrap_or_else(|| panic!("{} has no state {state}", kind.name));
             kit.holds(kind, state, case);
             let health = case.health;
             match state {
-                "healthy" => assert_eq!(health, Some(Health::Healthy), "{}", kind.name()),
+                "healthy" => assert_eq!(health, Some(Health::Healthy), "{}", kind.name),
                 "oldVersion" | "stale" if case.never.is_none() => {
-                    assert_eq!(health, Some(Health::Progressing), "{}, {state}", kind.name());
+                    assert_eq!(health, Some(Health::Progressing), "{}, {state}", kind.name);
                 }
-                _ => assert_ne!(health, Some(Health::Healthy), "{}, {state}", kind.name()),
+                _ => assert_ne!(health, Some(Health::Healthy), "{}, {state}", kind.name),
             }
         }
-        assert_eq!(kit.states.len(), STATES.len(), "{}", kind.name());
+        assert_eq!(kit.states.len(), STATES.len(), "{}", kind.name);
         for (name, case) in &kit.pitfalls {
             kit.holds(kind, name, case);
         }
@@ -247,13 +247,13 @@ fn every_kind_is_judged_rightly_in_every_state() {
 fn every_part_of_a_proof_is_needed() {
     for kind in KINDS {
         let kit = Kit::of(kind);
-        assert!(kit.proof.len() >= 3, "{}", kind.name());
+        assert!(kit.proof.len() >= 3, "{}", kind.name);
         for place in &kit.proof {
             for blank in [Value::Null, json!("")] {
                 let (object, more) = kit.with(&[(place.clone(), blank)].into());
                 let reading = kit.reading(kind, &kit.settings, &object, &more);
                 let health = kit.health(&reading);
-                assert_ne!(health, Health::Healthy, "{} without {place}: {}", kind.name(), reading.evidence);
+                assert_ne!(health, Health::Healthy, "{} without {place}: {}", kind.name, reading.evidence);
             }
         }
     }
@@ -261,7 +261,7 @@ fn every_part_of_a_proof_is_needed() {
 
 /// The page of a kind in the manual: its text, and its first example.
 fn page(kind: &Kind) -> (String, String) {
-    let letters = kind.name().chars();
+    let letters = kind.name.chars();
     let kebab: String = letters
         .flat_map(|letter| {
             let dash = letter.is_ascii_uppercase().then_some('-');
@@ -284,15 +284,15 @@ fn every_kind_has_a_page_whose_example_is_right_and_whose_rights_are_enough() {
              write: [{{file: loki.yaml, path: $.version}}]\n{indented}"
         );
         let file = crate::policy::SourceFile { path: "coldframe.yaml".to_string(), text: policy };
-        let loaded = crate::policy::load(&[file]).unwrap_or_else(|problems| panic!("{}: {problems:?}", kind.name()));
+        let loaded = crate::policy::load(&[file]).unwrap_or_else(|problems| panic!("{}: {problems:?}", kind.name));
         let asked = &loaded.wiring.plugins.values().next().unwrap().signals;
-        assert!(asked.iter().any(|spec| spec.kind.name() == kind.name()), "{} is not its example", kind.name());
-        assert!(loaded.warnings.is_empty(), "{}: {:?}", kind.name(), loaded.warnings);
-        if kind.name() == "resource" {
+        assert!(asked.iter().any(|spec| spec.kind.name == kind.name), "{} is not its example", kind.name);
+        assert!(loaded.warnings.is_empty(), "{}: {:?}", kind.name, loaded.warnings);
+        if kind.name == "resource" {
             continue;
         }
         let kit = Kit::of(kind);
-        let signal = on(kind.name(), &kit.settings, &kit.cluster).unwrap();
+        let signal = on(kind.name, &kit.settings, &kit.cluster).unwrap();
         for target in [signal.target()].into_iter().chain(signal.more(&kit.object)) {
             let verb = match target.which {
                 Which::Named(_) => "get",
@@ -303,7 +303,7 @@ fn every_kind_has_a_page_whose_example_is_right_and_whose_rights_are_enough() {
                     && line.contains(&target.plural)
                     && line.split("verbs:").nth(1).is_some_and(|verbs| verbs.contains(verb))
             });
-            assert!(granted, "{}: nothing gives {verb} {}", kind.name(), target.plural);
+            assert!(granted, "{}: nothing gives {verb} {}", kind.name, target.plural);
         }
     }
 }
@@ -369,17 +369,17 @@ proptest! {
                 index => put(more[index - 1].as_mut().unwrap(), pointer, value),
             }
         }
-        let signal = on(kind.name(), &kit.settings, &kit.cluster).unwrap();
+        let signal = on(kind.name, &kit.settings, &kit.cluster).unwrap();
         let asked = signal.more(&object).len().min(more.len());
         let Answer { reading, revision } = answer(signal.as_ref(), &object, &more[..asked], noon());
         prop_assert!(revision.is_none_or(|commit| commit.as_str() != "7".repeat(40)));
-        prop_assert_ne!(health_for("7.7.7", &reading), Health::Healthy, "{}: {}", kind.name(), reading.evidence);
+        prop_assert_ne!(health_for("7.7.7", &reading), Health::Healthy, "{}: {}", kind.name, reading.evidence);
     }
 }
 
 /// The places by which a kind tells the version.
 fn proves(kind: &Kind, place: &str) -> bool {
-    let places: &[&str] = match kind.name() {
+    let places: &[&str] = match kind.name {
         "helmRelease" => &["/status/history/0/chartVersion"],
         "kustomization" => &["/status/lastAppliedRevision"],
         "ociRepository" => &["/status/artifact/revision"],
