@@ -82,8 +82,13 @@ struct Resource {
     suspended: Vec<String>,
 }
 
-/// A value means one thing, and one of them means healthy.
+/// A value means one thing, and one of them means healthy. What stands in a Secret would stand in pull requests.
 fn refuse(values: &Values) -> Result<(), Refused> {
+    let is = |key: &str, text: &str| matches!(values.get(key), Some(Given::Text(given)) if given == text);
+    if is("apiVersion", "v1") && (is("kind", "Secret") || is("plural", "secrets")) {
+        let why = "a Secret is not read: its values would stand in pull requests".to_string();
+        return Err(Refused { at: "kind", why, help: "for Helm's own record ask `helmSecret`".to_string() });
+    }
     let Some(Given::Map(state)) = values.get("state") else { return Ok(()) };
     let mut seen: Vec<&String> = Vec::new();
     for (key, at) in [("healthy", "state.healthy"), ("degraded", "state.degraded"), ("suspended", "state.suspended")] {

@@ -267,7 +267,8 @@ fn proof(list: &Spanned<List<SignalFile>>, signals: &[SignalSpec], report: &mut 
     };
     let told: Vec<String> = signals.iter().filter_map(less).collect();
     if !told.is_empty() && told.len() == signals.len() {
-        let why = format!("nothing here proves that a release runs well: {}", told.join("; "));
+        let here = report.here().unwrap_or_default();
+        let why = format!("{here}: nothing here proves that a release runs well: {}", told.join("; "));
         report.warning(list.at, why, Some("add a signal that does, such as `helmRelease` or `workload`"));
     }
 }

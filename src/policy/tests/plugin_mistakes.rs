@@ -294,6 +294,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("signals", "[{helmRelease: {namespace: a}}]", "`helmRelease` of `signals` of plugin `loki` has no `name`"),
     (
         "signals",
+        "[{resource: {apiVersion: v1, kind: Secret, namespace: a, name: b, version: $.data.v, state: {path: $.data.s, healthy: [x]}}}]",
+        "`resource` of `signals` of plugin `loki`: a Secret is not read",
+    ),
+    (
+        "signals",
+        "[{workload: {kind: CustomResourceDefinition, namespace: a, name: b}}]",
+        "`workload` of `signals` of plugin `loki`: a CustomResourceDefinition has no namespace",
+    ),
+    (
+        "signals",
+        "[{plugin: {namespace: \"{organisation}\", name: b}}]",
+        "`namespace` of `plugin` of `signals` of plugin `loki`: `{organisation}` stands for nothing (did you mean `{organization}`?)",
+    ),
+    (
+        "signals",
         "[{helmRelease: {namespace: a, name: 'B{cluster}'}}]",
         "`name` of `helmRelease` of `signals` of plugin `loki`: `B{cluster}` cannot be a name in a cluster",
     ),

@@ -129,3 +129,24 @@ fn the_whole_format() {
         [Next::NewestFinished, Next::Every]
     );
 }
+
+#[test]
+fn a_signal_that_proves_less_is_warned_of_where_nothing_else_is_asked() {
+    let warned = |signals: &str| {
+        let text = format!(
+            "tiers: [{{name: gold}}]\nplugins:\n  - name: loki\n    chart: {{oci: oci://registry.example/loki}}\n    \
+             write: [{{file: loki.yaml, path: $.version}}]\n    signals: {signals}\n"
+        );
+        let warnings = load(&[SourceFile { path: "coldframe.yaml".into(), text }]).unwrap().warnings;
+        warnings.into_iter().map(|warning| (warning.line, warning.message)).collect::<Vec<_>>()
+    };
+    let secret = "helmSecret: {namespace: loki, release: loki}";
+    let [(line, message)] = &warned(&format!("[{{{secret}}}]"))[..] else { panic!("one warning") };
+    assert_eq!(*line, 6);
+    let expected = "plugin `loki`: nothing here proves that a release runs well: `helmSecret` proves what Helm has deployed, \
+                    not that its pods are well, unless Helm was told to wait";
+    assert!(message.ends_with(expected), "{message}");
+    let workload = "workload: {kind: Deployment, namespace: loki, name: loki}";
+    assert_eq!(warned(&format!("[{{{secret}}}, {{{workload}}}]")), []);
+    assert_eq!(warned("[{helmRelease: {namespace: loki, name: loki}}]"), []);
+}
