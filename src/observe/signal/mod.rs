@@ -22,7 +22,6 @@ mod workload;
 use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, Sha, TierName};
 use jiff::Timestamp;
-use kube::core::GroupVersionKind;
 use serde_json::Value;
 
 use crate::jsonpath::BadPath;
@@ -80,11 +79,6 @@ pub enum Which {
 }
 
 impl Target {
-    /// Group, version and kind.
-    pub fn gvk(&self) -> GroupVersionKind {
-        GroupVersionKind::gvk(&self.group, &self.version, &self.kind)
-    }
-
     /// `apps/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
