@@ -105,6 +105,8 @@ impl Process {
                     busy = true;
                     world.note("the process dies and starts again");
                     let tip = world.branch.tip();
+                    let pushed = tip.map_or(0, |tip| tip.ledger.outages.len());
+                    watch.forgets_outages(self.memory.outages.len().saturating_sub(pushed));
                     tip.inspect(|tip| again(&tip.ledger));
                     *self = Self::default();
                     self.read(world);

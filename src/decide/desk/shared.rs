@@ -8,7 +8,7 @@ use crate::gate::after::Pages;
 use crate::ledger::{Frozen, PluginLedger};
 use crate::model::PluginPolicy;
 use crate::snapshot::{Pull, PullState, Snapshot};
-use crate::{PluginName, PullNumber, Sha, TierName};
+use crate::{Person, PluginName, PullNumber, Sha, TierName};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -112,9 +112,11 @@ impl Shared {
             .values()
             .flat_map(|page| page.tiers.values().flatten())
             .filter_map(|wave| {
-                let at = wave.landed.as_ref().map_or(wave.merging.as_ref()?.at, |landed| landed.at);
-                let at = at + snapshot.hub.skew.abs();
-                wave.merging.as_ref()?;
+                let landed = wave.landed.as_ref();
+                // A ledger that was lost has forgotten that we asked for it; the hub knows who did.
+                let by_us = wave.merging.is_some() || landed.and_then(|landed| landed.by.as_ref()).is_some_and(is_app);
+                let at = landed.map(|landed| landed.at).or(wave.merging.as_ref().map(|merging| merging.at));
+                let at = at.filter(|_| by_us)? + snapshot.hub.skew.abs();
                 (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })
             .collect();
@@ -212,6 +214,11 @@ impl Shared {
     pub(crate) fn changed_lately(&self) -> u32 {
         self.changed.iter().fold(0, |sum, (_, clusters)| sum.saturating_add(*clusters))
     }
+}
+
+/// Whether an App merged it: ours, or the one that may bypass reviews, which has a name of its own.
+fn is_app(by: &Person) -> bool {
+    by.as_str().ends_with("[bot]")
 }
 
 /// Openings that were cut off between the intent and the pull request.
@@ -313,6 +320,21 @@ mod tests {
         };
         assert_eq!([counts(59, 0), counts(60, 0)], [1, 0]);
         assert_eq!([counts(60, 1), counts(60, -1), counts(61, 1)], [1, 1, 0]);
+    }
+
+    /// A ledger that was lost knows of no intent; what an App merged counts all the same, what a person did does not.
+    #[test]
+    fn a_merge_that_a_lost_ledger_forgot_counts_by_who_did_it() {
+        let counts = |by: Option<&str>, minutes: i64| {
+            let mut world = landed(vec![healthy("1.1.0")]);
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
+            wave.merging = None;
+            wave.landed = Some(Landed { at: ago(minutes), commit: None, by: by.map(Into::into) });
+            Shared::count(&world, noon()).changed_lately()
+        };
+        assert_eq!([counts(Some(BOT), 59), counts(Some("coldframe-force[bot]"), 59)], [1, 1]);
+        assert_eq!([counts(Some(BOT), 60), counts(Some("olga"), 5), counts(None, 5)], [0, 0, 0]);
     }
 
     fn ready_one(number: u64, merges: bool) -> Ready {

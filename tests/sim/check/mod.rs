@@ -110,6 +110,11 @@ impl Watch {
         }
     }
 
+    /// The process died with so many of them in its memory alone.
+    pub fn forgets_outages(&mut self, unpushed: usize) {
+        self.outages.truncate(self.outages.len().saturating_sub(unpushed));
+    }
+
     /// A plan was made from what was shown.
     pub fn planned(&mut self, world: &mut World, kept: &mut Kept, snapshot: &Snapshot, plan: &Plan) {
         self.opening_now = 0;
