@@ -18,9 +18,9 @@ use crate::policy::when::Length;
 use crate::policy::wiring::Right;
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
+pub use signal::SignalFile;
 #[cfg(test)]
 pub use signal::title as kind_title;
-pub use signal::{SignalFile, second as second_kind};
 pub use strategy::{
     BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
     VerifyFile,

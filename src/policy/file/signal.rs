@@ -10,7 +10,7 @@ use crate::observe::signal::{KINDS, Kind};
 use crate::policy::read::{Form, FromNode, Key, Shape, Spanned};
 use crate::policy::report::Report;
 use crate::policy::settings;
-use crate::policy::tree::{Node, Span};
+use crate::policy::tree::Node;
 use crate::policy::wiring::SignalSpec;
 
 /// The key beside the kind.
@@ -112,9 +112,4 @@ impl JsonSchema for SignalFile {
 /// What the schema calls the settings of a kind: `HelmReleaseSignal`. A strategy is called `canary`, too.
 pub fn title(kind: &Kind) -> String {
     format!("{}Signal", settings::pascal(kind.name))
-}
-
-/// Where the second of several kinds stands, which nobody can mean.
-pub fn second(file: &SignalFile) -> Option<Span> {
-    file.kinds.get(1).map(|kind| kind.key)
 }

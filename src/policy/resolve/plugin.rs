@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use super::windows::windows;
 use super::{Context, after, strategy, tier, versions};
 use crate::observe::signal::{KINDS, Proves};
-use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile, second_kind};
+use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
 use crate::policy::forms::List;
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
@@ -245,9 +245,9 @@ fn signals(list: Option<&Spanned<List<SignalFile>>>, report: &mut Report) -> Vec
 
 fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec> {
     let SignalFile { kinds, strange } = &file.value;
-    if let Some(second) = second_kind(&file.value) {
+    if let Some(second) = kinds.get(1) {
         report.wrong(
-            second,
+            second.key,
             "one kind of signal per entry",
             Some("begin a new entry with `- `; all of them must agree"),
         );
