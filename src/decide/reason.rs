@@ -42,8 +42,7 @@ pub enum Reason {
     BypassMissing,
     ManualMerge,
     // announcements
-    NotAnnounced { of: SignedDuration },
-    ToldLately { of: SignedDuration },
+    ToBeTold { of: SignedDuration },
     Told { of: SignedDuration },
     // windows and freezes
     NoWindow,
@@ -197,8 +196,7 @@ impl fmt::Display for Reason {
                 "branch rules ask for a review that the policy does not, and no bypassing App is set up".to_string()
             }
             Self::ManualMerge => "the policy leaves this merge to a person".to_string(),
-            Self::NotAnnounced { of } => format!("people have to be told {} before, and were not yet", spell(*of)),
-            Self::ToldLately { of } => format!("people have to be told {} before it merges", spell(*of)),
+            Self::ToBeTold { of } => format!("people have to be told {} before it merges", spell(*of)),
             Self::Told { of } => format!("people were told more than {} ago", spell(*of)),
             Self::NoWindow => "no window restricts merging".to_string(),
             Self::WindowOpen => "every window is open".to_string(),

@@ -76,9 +76,15 @@ impl World {
             self.schedule(self.now + pace, Due::Rare(Later::Storm { pace, until }));
         } else {
             for plugin in self.policy.plugins.clone() {
-                let first = self.storm[&plugin.name].clone();
-                if !self.accepted(&plugin.name).iter().any(|version| *version >= first) {
+                let begun = self.storm[&plugin.name].clone();
+                if !self.accepted(&plugin.name).iter().any(|version| *version >= begun) {
                     continue; // the file refuses all of them
+                }
+                // What follows by itself asks nobody whether the release before has soaked: no release does.
+                let first = &plugin.tiers[0];
+                let patience = Watch::patience(self, &(plugin.name.clone(), first.name.clone()));
+                if first.follows && pace < patience {
+                    continue;
                 }
                 for tier in &plugin.tiers {
                     let spot = (plugin.name.clone(), tier.name.clone());
@@ -92,8 +98,8 @@ impl World {
                     };
                     let mut there = self.base[&spot].iter().filter(turn).peekable();
                     let somebody = !self.members(&tier.name).is_empty() && there.peek().is_some();
-                    if somebody && !there.any(|place| place.version >= first) {
-                        self.starved.push(format!("{} on {} got nothing newer than {first}", spot.0, spot.1));
+                    if somebody && !there.any(|place| place.version >= begun) {
+                        self.starved.push(format!("{} on {} got nothing newer than {begun}", spot.0, spot.1));
                     }
                 }
             }

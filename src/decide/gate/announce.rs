@@ -13,13 +13,12 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Findi
     if of.is_zero() {
         return None;
     }
-    let Some(pull) = &wave.pull else { return Some(Finding::wait(Gate::Announce, Reason::NotAnnounced { of })) };
     // A pull request that was moved to a newer release tells of that one since then.
-    let until = pull.at.max(wave.begun) + of;
-    Some(if desk.now < until {
-        Finding::new(Gate::Announce, Verdict::Wait { until: Some(until) }, Reason::ToldLately { of })
-    } else {
+    let until = wave.pull.as_ref().map(|pull| pull.at.max(wave.begun) + of);
+    Some(if until.is_some_and(|until| until <= desk.now) {
         Finding::pass(Gate::Announce, Reason::Told { of })
+    } else {
+        Finding::new(Gate::Announce, Verdict::Wait { until }, Reason::ToBeTold { of })
     })
 }
 

@@ -51,7 +51,7 @@ impl Reason {
             Self::MembersFailed { .. } | Self::PastProgressDeadline { .. } => {
                 "a newer release, or whoever runs these clusters".to_string()
             }
-            Self::Soaking { .. } | Self::ToldLately { .. } => "time".to_string(),
+            Self::Soaking { .. } | Self::ToBeTold { .. } => "time".to_string(),
             Self::SoakPaused { .. } => "whoever runs the clusters that are not healthy".to_string(),
             Self::OutsideConstraint { .. } => "whoever edits the constraint in the policy file".to_string(),
             Self::DigestChanged { .. } => "a release under a new version".to_string(),
@@ -75,7 +75,6 @@ impl Reason {
             Self::AfterUnfinished { plugin, tier } => format!("the wave of {plugin} on {tier}, by finishing"),
             Self::AfterVersion { plugin, asked, .. } => format!("a release of {plugin} inside `{asked}`"),
             Self::RangeInPlace { file, .. } => format!("whoever writes the version that runs into {file}"),
-            Self::NotAnnounced { .. } => "the bot, by opening the pull request".to_string(),
             Self::RequiredValueMissing { .. } => "whoever sets the values of these clusters".to_string(),
             Self::BreakingUnacknowledged { to, .. } => {
                 format!("anybody with write access: `/coldframe acknowledge {to}`")
