@@ -68,6 +68,10 @@ pub struct Memory {
     pub silent: Option<Timestamp>,
     /// Outages that are over and not yet in the ledger.
     pub outages: Vec<Outage>,
+    /// Every question to every cluster.
+    pub round: crate::observe::readings::Round,
+    /// Who keeps the answers up to date; none where each look asks.
+    pub standing: Option<crate::observe::watch::Standing>,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
 }

@@ -17,6 +17,7 @@ use super::settings::Settings;
 use crate::act::Receipt;
 use crate::clock;
 use crate::hub::{Hub, Repository};
+use crate::observe::watch::Standing;
 use crate::policy::{Mode, Setting};
 use crate::rooms::{Reach, Rooms};
 use crate::secret::Secret;
@@ -95,7 +96,11 @@ impl Shop {
         let opened = self.hub.open(repository).await?;
         let look_again = SignedDuration::try_from(self.settings.poll)?;
         let (reach, setting) = (self.reach.clone(), Arc::clone(&self.setting));
-        Rooms::open(repository.clone(), opened, reach, look_again, setting, &self.settings.data_folder())
+        let (clusters, bell, id) = (Arc::clone(&reach.clusters), self.bell.clone(), repository.id);
+        let mut rooms =
+            Rooms::open(repository.clone(), opened, reach, look_again, setting, &self.settings.data_folder())?;
+        rooms.memory.standing = Some(Standing::new(clusters, move || bell.ring(id)));
+        Ok(rooms)
     }
 }
 

@@ -2,6 +2,7 @@
 //! own and rebuilt field by field, so that nothing in it starts a process, reads another file or
 //! goes through a proxy. What an answer means is judged by signals.
 
+mod changes;
 mod get;
 mod kubeconfig;
 
@@ -12,18 +13,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use decide::snapshot::{Health, Reading};
+use decide::snapshot::Health;
+use decide::{Tier, TierName};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt};
+use jiff::SignedDuration;
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
+pub use self::changes::{Change, Changes, version};
+pub use self::get::Page;
 use self::get::{Words, get};
 use super::net::causes;
-use super::signal::{Answer, Signal, Target, answer, one_line, title};
+use super::signal::{Answer, Signal, SignalError, Target, answer, signal};
 use crate::clock;
-use crate::policy::wiring::ListedCluster;
+use crate::policy::wiring::{ListedCluster, SignalSpec};
 
 /// The longest that one object may take, from connecting to its last byte.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,17 +67,53 @@ impl std::fmt::Debug for Open {
     }
 }
 
-/// One question to one cluster.
+/// One question to one cluster. Cheap to clone.
+#[derive(Clone)]
 pub struct Ask {
     /// The cluster.
-    pub cluster: ListedCluster,
+    pub cluster: Arc<ListedCluster>,
     /// The question.
-    pub signal: Box<dyn Signal>,
+    pub signal: Arc<dyn Signal>,
+    /// An answer that is older is asked for anew.
+    pub fresh: SignedDuration,
+    /// What the question was made from.
+    from: (TierName, Arc<SignalSpec>),
+}
+
+impl Ask {
+    /// The question of a signal to a cluster of a tier, through the connection that the signal names.
+    ///
+    /// # Errors
+    /// Where a name or a path of the signal cannot be used.
+    pub fn new(cluster: &Arc<ListedCluster>, tier: &Tier, spec: &Arc<SignalSpec>) -> Result<Self, SignalError> {
+        let signal = signal(spec, &cluster.name, &tier.name)?.into();
+        let (cluster, from) = (Arc::clone(cluster), (tier.name.clone(), Arc::clone(spec)));
+        // So that it is not too old before anybody looks at it again.
+        Ok(Self { cluster, signal, fresh: tier.health.max_age / 2, from })
+    }
+
+    /// Whether it asks the same as another one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let ((tier, spec), (other_tier, other_spec)) = (&self.from, &other.from);
+        tier == other_tier
+            && self.fresh == other.fresh
+            && (Arc::ptr_eq(&self.cluster, &other.cluster) || self.cluster == other.cluster)
+            && (Arc::ptr_eq(spec, other_spec) || spec == other_spec)
+    }
+}
+
+/// What an ask was answered, and further objects that the answer depends on.
+pub struct Asked {
+    /// The answer.
+    pub answer: Answer,
+    /// Which objects the signal looked at beside its first one.
+    pub more: Vec<Target>,
 }
 
 /// What a signal looks at, as it was read.
 struct Read {
     object: Value,
+    targets: Vec<Target>,
     more: Vec<Option<Value>>,
 }
 
@@ -112,6 +153,12 @@ pub enum ReadError {
         resource: String,
         /// What happened.
         why: String,
+    },
+    /// What a list or a watch goes on from is too old; it begins anew.
+    #[error("{resource}: it is to begin anew (410)")]
+    Expired {
+        /// What was asked for.
+        resource: String,
     },
     /// An answer that is no object.
     #[error("{resource}: {why}")]
@@ -157,6 +204,48 @@ impl Clusters {
     /// something else than what was asked for.
     pub async fn read(&self, cluster: &ListedCluster, target: &Target) -> Result<Option<Value>, ReadError> {
         let reading = async { get(&self.client(&cluster.credential).await?, target).await };
+        self.in_time(target, reading).await
+    }
+
+    /// Reads what a signal looks at: its object, and further ones that this names.
+    async fn read_all(&self, ask: &Ask) -> Result<Option<Read>, ReadError> {
+        let Some(object) = self.read(&ask.cluster, &ask.signal.target()).await? else { return Ok(None) };
+        let targets = ask.signal.more(&object);
+        let more =
+            futures_util::stream::iter(&targets).then(|target| self.read(&ask.cluster, target)).try_collect().await?;
+        Ok(Some(Read { object, targets, more }))
+    }
+
+    /// One page of the objects that a target with labels names.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; and where the list has to begin anew.
+    pub async fn page(&self, cluster: &ListedCluster, target: &Target, token: Option<&str>) -> Result<Page, ReadError> {
+        let reading = async { get::page(&self.client(&cluster.credential).await?, target, token).await };
+        self.in_time(target, reading).await
+    }
+
+    /// Opens a watch on the objects that a target with labels names: it goes on from a moment, and the server ends
+    /// it after so many seconds.
+    ///
+    /// # Errors
+    /// As [`Self::page`].
+    pub async fn watch(
+        &self,
+        cluster: &ListedCluster,
+        target: &Target,
+        from: &str,
+        seconds: u32,
+    ) -> Result<Changes, ReadError> {
+        let opening = async { changes::open(&self.client(&cluster.credential).await?, target, from, seconds).await };
+        self.in_time(target, opening).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        target: &Target,
+        reading: impl Future<Output = Result<T, ReadError>>,
+    ) -> Result<T, ReadError> {
         match tokio::time::timeout(self.shared.timeout, reading).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -166,26 +255,17 @@ impl Clusters {
         }
     }
 
-    /// Reads what a signal looks at: its object, and further ones that this names.
-    async fn read_all(&self, ask: &Ask) -> Result<Option<Read>, ReadError> {
-        let Some(object) = self.read(&ask.cluster, &ask.signal.target()).await? else { return Ok(None) };
-        let more = ask.signal.more(&object);
-        let more =
-            futures_util::stream::iter(&more).then(|target| self.read(&ask.cluster, target)).try_collect().await?;
-        Ok(Some(Read { object, more }))
-    }
-
     /// Asks everything, many at a time; one reading per ask, in their order. A cluster that does not
     /// answer is asked no further in this round, and delays nobody else. What could not be read is
     /// unknown.
-    pub async fn answers(&self, asks: Vec<Ask>) -> Vec<Answer> {
+    pub async fn answers(&self, asks: Vec<Ask>) -> Vec<Asked> {
         let mut groups: BTreeMap<String, Vec<(usize, Ask)>> = BTreeMap::new();
         for (index, ask) in asks.into_iter().enumerate() {
             groups.entry(ask.cluster.credential.clone()).or_default().push((index, ask));
         }
         let permits = Semaphore::new(AT_ONCE);
         let mut running: FuturesUnordered<_> = groups.into_values().map(|group| self.group(group, &permits)).collect();
-        let mut found: BTreeMap<usize, Answer> = BTreeMap::new();
+        let mut found: BTreeMap<usize, Asked> = BTreeMap::new();
         while let Some(answers) = running.next().await {
             found.extend(answers);
         }
@@ -193,7 +273,7 @@ impl Clusters {
     }
 
     /// The asks of one connection, a few at a time.
-    async fn group(&self, asks: Vec<(usize, Ask)>, permits: &Semaphore) -> Vec<(usize, Answer)> {
+    async fn group(&self, asks: Vec<(usize, Ask)>, permits: &Semaphore) -> Vec<(usize, Asked)> {
         let dead = AtomicBool::new(false);
         futures_util::stream::iter(asks)
             .map(|(index, ask)| self.answer(index, ask, permits, &dead))
@@ -202,7 +282,7 @@ impl Clusters {
             .await
     }
 
-    async fn answer(&self, index: usize, ask: Ask, permits: &Semaphore, dead: &AtomicBool) -> (usize, Answer) {
+    async fn answer(&self, index: usize, ask: Ask, permits: &Semaphore, dead: &AtomicBool) -> (usize, Asked) {
         let target = ask.signal.target();
         let (observed_at, read) = {
             let _permit = permits.acquire().await;
@@ -215,37 +295,27 @@ impl Clusters {
             };
             (observed_at, read)
         };
-        let absent = |health, evidence: String| Answer {
-            reading: Reading {
-                signal: title(&target),
-                health,
-                running: None,
-                attempted: None,
-                digest: None,
-                observed_at,
-                since: None,
-                evidence: one_line(&evidence),
-            },
-            revision: None,
-        };
+        let absent = |health, evidence: &str| Answer::absent(&target, health, evidence, observed_at);
+        let mut more = Vec::new();
         let answer = match read {
-            Ok(Some(Read { object, more })) => {
+            Ok(Some(Read { object, targets, more: others })) => {
+                more = targets;
                 let signal = ask.signal;
                 // Paths of a policy over an object of a cluster: bounded, but not to be trusted with
                 // the thread that all others wait on.
                 let judged =
-                    tokio::task::spawn_blocking(move || answer(signal.as_ref(), &object, &more, observed_at)).await;
-                judged.unwrap_or_else(|error| absent(Health::Unknown, format!("it could not be judged: {error}")))
+                    tokio::task::spawn_blocking(move || answer(signal.as_ref(), &object, &others, observed_at)).await;
+                judged.unwrap_or_else(|error| absent(Health::Unknown, &format!("it could not be judged: {error}")))
             }
-            Ok(None) => absent(Health::NotFound, format!("{} is not there", title(&target))),
+            Ok(None) => Answer::not_there(&target, observed_at),
             Err(error) => {
                 if matches!(error, ReadError::Unreachable { .. }) {
                     dead.store(true, Ordering::Relaxed);
                 }
-                absent(Health::Unknown, error.to_string())
+                absent(Health::Unknown, &error.to_string())
             }
         };
-        (index, answer)
+        (index, Asked { answer, more })
     }
 
     async fn client(&self, credential: &str) -> Result<Client, ReadError> {

@@ -8,12 +8,13 @@ pub(crate) mod command;
 pub mod inventory;
 pub mod net;
 mod pulls;
-mod readings;
+pub mod readings;
 pub mod recall;
 pub mod released;
 mod releases;
 mod runs;
 pub mod signal;
+pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +64,9 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
     let clusters = base.clusters.known().cloned().unwrap_or_default();
-    let answers = readings::ask(&loaded, &clusters, &rooms.clusters, now).await;
+    let round = std::mem::take(&mut rooms.memory.round).of(&loaded, &clusters);
+    let answers = round.ask(&rooms.clusters, rooms.memory.standing.as_mut(), now).await;
+    rooms.memory.round = round;
     let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
     let mut readings = readings::readings(answers, &versions);
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;

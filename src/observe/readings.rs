@@ -2,6 +2,7 @@
 //! release is decided in `decide`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
@@ -9,6 +10,7 @@ use jiff::Timestamp;
 
 use super::cluster::{Ask, Clusters};
 use super::signal::{self, Answer};
+use super::watch::Standing;
 use crate::policy::Loaded;
 use crate::policy::wiring::{ListedCluster, SignalSpec};
 
@@ -29,37 +31,73 @@ pub struct Whose {
 /// What stands in the config repo at commits that clusters run: a version for whom a commit is asked about.
 pub type Versions = BTreeMap<(Whose, Sha), Result<Version, String>>;
 
-/// What every signal of every plugin says in every cluster of its tiers.
-pub async fn ask(
-    loaded: &Loaded,
-    clusters: &[ListedCluster],
-    connections: &Clusters,
-    now: Timestamp,
-) -> Vec<(Whose, Answer)> {
-    let mut asks = Vec::new();
-    let mut owners = Vec::new();
-    let mut answers = Vec::new();
+/// Every question to every cluster, in the order of the plugins. Made once and asked again and again.
+#[derive(Default)]
+pub struct Round {
+    /// The policy and the clusters that it was made from.
+    of: (Option<Arc<Loaded>>, Vec<ListedCluster>),
+    /// The questions.
+    asks: Arc<Vec<Ask>>,
+    /// Whom each of them is about.
+    owners: Vec<Whose>,
+    /// Questions that cannot be asked, and why.
+    refused: Vec<(Whose, String)>,
+}
+
+impl Round {
+    /// The round of a policy over these clusters; the one before where nothing has changed.
+    #[must_use]
+    pub fn of(self, loaded: &Arc<Loaded>, clusters: &[ListedCluster]) -> Self {
+        let (policy, known) = &self.of;
+        if policy.as_ref().is_some_and(|policy| Arc::ptr_eq(policy, loaded)) && known == clusters {
+            return self;
+        }
+        let (asks, owners, refused) = questions(loaded, clusters);
+        Self { of: (Some(Arc::clone(loaded)), clusters.to_vec()), asks: Arc::new(asks), owners, refused }
+    }
+
+    /// Asks everything now, or asks those who keep it up to date.
+    pub async fn ask(
+        &self,
+        connections: &Clusters,
+        standing: Option<&mut Standing>,
+        now: Timestamp,
+    ) -> Vec<(Whose, Answer)> {
+        let said = match standing {
+            Some(standing) => standing.answers(&self.asks).await,
+            None => connections.answers(self.asks.to_vec()).await.into_iter().map(|asked| asked.answer).collect(),
+        };
+        let refused = self.refused.iter().map(|(whose, why)| {
+            let reading = unreadable(why, now);
+            (whose.clone(), Answer { reading, revision: None })
+        });
+        self.owners.iter().cloned().zip(said).chain(refused).collect()
+    }
+}
+
+/// Every question that can be asked, whom each is about, and those that cannot.
+fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> (Vec<Ask>, Vec<Whose>, Vec<(Whose, String)>) {
+    let (mut asks, mut owners, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut connections: BTreeMap<(&ClusterName, Option<&str>), Arc<ListedCluster>> = BTreeMap::new();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
+        let signals: Vec<Arc<SignalSpec>> = wiring.signals.iter().cloned().map(Arc::new).collect();
         for (tier, cluster) in members(&plugin.tiers, clusters) {
-            let (plugin, tier, name) = (plugin.name.clone(), tier.name.clone(), cluster.name.clone());
-            let whose = Whose { plugin, tier, cluster: name };
-            for spec in &wiring.signals {
-                match signal::signal(spec, &cluster.name, &whose.tier) {
-                    Ok(signal) => {
-                        asks.push(Ask { cluster: through(spec, cluster), signal });
+            let whose = Whose { plugin: plugin.name.clone(), tier: tier.name.clone(), cluster: cluster.name.clone() };
+            for (given, spec) in wiring.signals.iter().zip(&signals) {
+                let connection = (&cluster.name, given.connection.as_deref());
+                let connection = connections.entry(connection).or_insert_with(|| Arc::new(through(spec, cluster)));
+                match Ask::new(connection, tier, spec) {
+                    Ok(ask) => {
+                        asks.push(ask);
                         owners.push(whose.clone());
                     }
-                    Err(error) => {
-                        let reading = unreadable(&error.to_string(), now);
-                        answers.push((whose.clone(), Answer { reading, revision: None }));
-                    }
+                    Err(error) => refused.push((whose.clone(), error.to_string())),
                 }
             }
         }
     }
-    answers.extend(owners.into_iter().zip(connections.answers(asks).await));
-    answers
+    (asks, owners, refused)
 }
 
 /// The commits that somebody has to look up.

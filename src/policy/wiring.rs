@@ -192,8 +192,7 @@ pub struct SignalSpec {
 
 impl PartialEq for SignalSpec {
     fn eq(&self, other: &Self) -> bool {
-        let parts = |spec: &Self| (spec.kind.name, spec.values.clone(), spec.connection.clone());
-        parts(self) == parts(other)
+        self.kind.name == other.kind.name && self.values == other.values && self.connection == other.connection
     }
 }
 

@@ -13,7 +13,7 @@ use crate::observe::net::causes;
 use crate::observe::signal::{Target, Which, one_line};
 
 /// The largest object or page that is read, in bytes; etcd holds no object above 1.5 MiB by default.
-const MAX_ANSWER: usize = 4 * 1024 * 1024;
+pub(super) const MAX_ANSWER: usize = 4 * 1024 * 1024;
 /// Items of one page.
 const PAGE: usize = 100;
 /// Pages of one list; more are no answer to any question of ours.
@@ -49,7 +49,7 @@ impl Words {
         ReadError::Unreachable { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
     }
 
-    fn malformed(&self, why: &str) -> ReadError {
+    pub fn malformed(&self, why: &str) -> ReadError {
         ReadError::Malformed { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
     }
 }
@@ -59,10 +59,7 @@ pub(super) async fn get(client: &Client, target: &Target) -> Result<Option<Value
     let words = Words::of(target);
     match &target.which {
         Which::Named(name) => one(client, target, name, &words).await,
-        Which::Labelled { selector, metadata } => {
-            let accept = if *metadata { METADATA } else { "application/json" };
-            list(client, target, (selector, accept), &words).await.map(Some)
-        }
+        Which::Labelled { .. } => list(client, target, &words).await.map(Some),
     }
 }
 
@@ -79,28 +76,13 @@ async fn one(client: &Client, target: &Target, name: &str, words: &Words) -> Res
 }
 
 /// Every page of a list, as one. A list whose token has expired is begun anew by the next look.
-async fn list(
-    client: &Client,
-    target: &Target,
-    (selector, accept): (&str, &str),
-    words: &Words,
-) -> Result<Value, ReadError> {
+async fn list(client: &Client, target: &Target, words: &Words) -> Result<Value, ReadError> {
     let mut items: Vec<Value> = Vec::new();
     let mut token: Option<String> = None;
     for _ in 0..MOST_PAGES {
-        let address = format!("{}?{}", path(target), query(selector, token.as_deref()));
-        let (status, body) = ask(client, &address, accept, words).await?;
-        let mut page = parsed(status, &body, words)?;
-        if status == StatusCode::NOT_FOUND {
-            return Err(words.malformed(&absent(&page, target, None).err().unwrap_or_default()));
-        }
-        let is_list = page.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-        let Some(Value::Array(more)) = page.get_mut("items").map(Value::take).filter(|_| is_list) else {
-            return Err(words.malformed(&format!("it is no list of {}", target.kind)));
-        };
-        items.extend(more);
-        let next = page.pointer("/metadata/continue").and_then(Value::as_str).filter(|next| !next.is_empty());
-        token = next.map(str::to_string);
+        let page = page(client, target, token.as_deref()).await?;
+        items.extend(page.items);
+        token = page.next;
         if token.is_none() {
             return Ok(json!({"kind": format!("{}List", target.kind), "items": items}));
         }
@@ -108,16 +90,62 @@ async fn list(
     Err(words.malformed(&format!("more than {} of them", MOST_PAGES * PAGE)))
 }
 
-fn query(selector: &str, token: Option<&str>) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("labelSelector", selector).append_pair("limit", &PAGE.to_string());
-    if let Some(token) = token {
-        query.append_pair("continue", token);
-    }
-    query.finish()
+/// One page of a list.
+#[derive(Debug)]
+pub struct Page {
+    /// The objects, as the API server gave them.
+    pub items: Vec<Value>,
+    /// What asks for the next page; none after the last one.
+    pub next: Option<String>,
+    /// Of which moment the whole list is; a watch goes on from there.
+    pub version: String,
 }
 
-async fn ask(client: &Client, path: &str, accept: &str, words: &Words) -> Result<(StatusCode, Bytes), ReadError> {
+/// One page of the objects that a target with labels names.
+pub(super) async fn page(client: &Client, target: &Target, token: Option<&str>) -> Result<Page, ReadError> {
+    let words = Words::of(target);
+    let limit = PAGE.to_string();
+    let mut pairs = vec![("limit", limit.as_str())];
+    pairs.extend(token.map(|token| ("continue", token)));
+    let accept = if is_metadata(target) { METADATA } else { "application/json" };
+    let (status, body) = ask(client, &address(target, &pairs), accept, &words).await?;
+    let mut page = parsed(status, &body, &words)?;
+    if status == StatusCode::NOT_FOUND {
+        return Err(words.malformed(&absent(&page, target, None).err().unwrap_or_default()));
+    }
+    let is_list = page.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    let Some(Value::Array(items)) = page.get_mut("items").map(Value::take).filter(|_| is_list) else {
+        return Err(words.malformed(&format!("it is no list of {}", target.kind)));
+    };
+    let text = |place: &str| page.pointer(place).and_then(Value::as_str).unwrap_or_default().to_string();
+    let next = Some(text("/metadata/continue")).filter(|next| !next.is_empty());
+    Ok(Page { items, next, version: text("/metadata/resourceVersion") })
+}
+
+/// Whether nothing but metadata is asked for.
+pub(super) fn is_metadata(target: &Target) -> bool {
+    matches!(&target.which, Which::Labelled { metadata: true, .. })
+}
+
+/// The path of a list and what is asked of it.
+pub(super) fn address(target: &Target, pairs: &[(&str, &str)]) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    if let Which::Labelled { selector, .. } = &target.which
+        && !selector.is_empty()
+    {
+        query.append_pair("labelSelector", selector);
+    }
+    query.extend_pairs(pairs);
+    format!("{}?{}", path(target), query.finish())
+}
+
+/// Asks; what is neither an answer nor "there is none" is an error.
+pub(super) async fn send(
+    client: &Client,
+    path: &str,
+    accept: &str,
+    words: &Words,
+) -> Result<http::Response<Body>, ReadError> {
     let request = Request::get(path)
         .header(http::header::ACCEPT, accept)
         .body(Body::empty())
@@ -125,19 +153,20 @@ async fn ask(client: &Client, path: &str, accept: &str, words: &Words) -> Result
     let answer = client.send(request).await.map_err(|error| words.unreachable(&causes(&error)))?;
     let status = answer.status();
     match status {
-        StatusCode::OK | StatusCode::NOT_FOUND => {}
+        StatusCode::OK | StatusCode::NOT_FOUND => Ok(answer),
+        StatusCode::GONE => Err(ReadError::Expired { resource: format!("{} {}", words.verb, words.resource) }),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            return Err(ReadError::Denied {
-                verb: words.verb,
-                resource: words.resource.clone(),
-                status: status.as_u16(),
-            });
+            let (verb, resource) = (words.verb, words.resource.clone());
+            Err(ReadError::Denied { verb, resource, status: status.as_u16() })
         }
-        _ if status.is_redirection() => {
-            return Err(words.malformed(&format!("it answered {status}, which is not followed")));
-        }
-        _ => return Err(words.malformed(&format!("it answered {status}"))),
+        _ if status.is_redirection() => Err(words.malformed(&format!("it answered {status}, which is not followed"))),
+        _ => Err(words.malformed(&format!("it answered {status}"))),
     }
+}
+
+async fn ask(client: &Client, path: &str, accept: &str, words: &Words) -> Result<(StatusCode, Bytes), ReadError> {
+    let answer = send(client, path, accept, words).await?;
+    let status = answer.status();
     let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(|error| {
         if error.is::<LengthLimitError>() {
             words.malformed(&format!("more than {MAX_ANSWER} bytes"))

@@ -151,7 +151,8 @@ impl Connection {
         config.proxy_url = None;
         config.default_retry = false;
         config.connect_timeout = Some(timeout);
-        config.read_timeout = Some(timeout);
+        // A watch is silent for minutes; every question has a time of its own.
+        config.read_timeout = None;
         config.write_timeout = Some(timeout);
         config.reset_reader_on_write = true;
         Ok(config)
@@ -270,7 +271,8 @@ mod tests {
         assert!(!format!("{connection:?}").contains("secret-token"));
         let config = read(&file(SERVER, "token: t")).unwrap().config(Duration::from_secs(1)).unwrap();
         assert_eq!((config.proxy_url, config.default_retry, config.accept_invalid_certs), (None, false, false));
-        assert_eq!(config.read_timeout, Some(Duration::from_secs(1)));
+        let timeouts = (config.connect_timeout, config.read_timeout);
+        assert_eq!(timeouts, (Some(Duration::from_secs(1)), None), "a watch may be silent");
         assert!(config.auth_info.exec.is_none() && config.auth_info.token.is_some());
     }
 

@@ -8,6 +8,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
+use decide::snapshot::Reading;
 use decide::{ClusterName, TierName};
 use serde_json::json;
 
@@ -98,6 +99,11 @@ impl Folder {
     fn clusters(&self) -> Clusters {
         Clusters::build(Some(self.0.path().to_path_buf()), &["127.0.0.1".into()], Duration::from_millis(400))
     }
+}
+
+fn tier() -> Tier {
+    let text = "{name: gold, select: {}, soak: {min: PT1H}}";
+    serde_yaml::from_str(text).unwrap()
 }
 
 fn listed(name: &str) -> ListedCluster {
@@ -218,10 +224,8 @@ async fn a_list_that_is_refused_names_verb_and_resource() {
 #[tokio::test]
 async fn what_lies_beside_an_object_is_read_as_well_or_nothing_is_known() {
     let preset = SignalSpec::named("pluginPreset", "acme", "perses");
-    let ask = || Ask {
-        cluster: listed("hub"),
-        signal: signal(&preset, &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap(),
-    };
+    let eu_1 = ListedCluster { credential: "hub".to_string(), ..listed("eu-1") };
+    let ask = || Ask::new(&Arc::new(eu_1.clone()), &tier(), &Arc::new(preset.clone())).unwrap();
     let spec = json!({"plugin": {"pluginDefinitionRef": {"kind": "PluginDefinition", "name": "perses"}}});
     let (world, host) = start(Mood::Json(StatusCode::OK, json!({"kind": "PluginPreset", "spec": spec}))).await;
     let folder = Folder::new();
@@ -257,11 +261,12 @@ async fn connections_come_from_the_folder_and_nowhere_else() {
 }
 
 fn ask(cluster: &str, name: &str) -> Ask {
-    Ask { cluster: listed(cluster), signal: helm_release(name) }
+    let spec = SignalSpec::named("helmRelease", "apps", name);
+    Ask::new(&Arc::new(listed(cluster)), &tier(), &Arc::new(spec)).unwrap()
 }
 
 async fn readings(clusters: &Clusters, asks: Vec<Ask>) -> Vec<Reading> {
-    clusters.answers(asks).await.into_iter().map(|answer| answer.reading).collect()
+    clusters.answers(asks).await.into_iter().map(|asked| asked.answer.reading).collect()
 }
 
 #[tokio::test]

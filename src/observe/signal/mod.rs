@@ -110,6 +110,28 @@ pub struct Answer {
     pub revision: Option<Sha>,
 }
 
+impl Answer {
+    /// Nothing could be judged, and why.
+    pub(super) fn absent(target: &Target, health: Health, evidence: &str, observed_at: Timestamp) -> Self {
+        let reading = Reading {
+            signal: title(target),
+            health,
+            running: None,
+            attempted: None,
+            digest: None,
+            observed_at,
+            since: None,
+            evidence: one_line(evidence),
+        };
+        Self { reading, revision: None }
+    }
+
+    /// The cluster says that there is no such object.
+    pub(super) fn not_there(target: &Target, observed_at: Timestamp) -> Self {
+        Self::absent(target, Health::NotFound, &format!("{} is not there", title(target)), observed_at)
+    }
+}
+
 /// Judges and dates: `observed_at` is when the first object was asked for. What runs must be proven for a yes.
 pub fn answer(signal: &dyn Signal, object: &Value, more: &[Option<Value>], observed_at: Timestamp) -> Answer {
     let mut verdict = signal.judge(object, more);
