@@ -17,6 +17,7 @@ use crate::observe::chart::{Found, Source};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
 use crate::observe::released::Checked;
+use crate::observe::watch::Standing;
 use crate::policy::wiring::Chart;
 use crate::policy::{Loaded, Setting};
 use crate::secret::Secrets;
@@ -27,8 +28,8 @@ pub struct Rooms {
     pub repository: Repository,
     /// The hub, with a token for this repository alone.
     pub hub: RepoHub,
-    /// The clusters that the operator lets us ask.
-    pub clusters: Arc<Clusters>,
+    /// The clusters that the operator lets us ask, and what they say.
+    pub standing: Standing,
     /// How chart sources are reached.
     pub net: Arc<Net>,
     /// The secrets that the operator gives us.
@@ -70,8 +71,6 @@ pub struct Memory {
     pub outages: Vec<Outage>,
     /// Every question to every cluster.
     pub round: crate::observe::readings::Round,
-    /// Who keeps the answers up to date; none where each look asks.
-    pub standing: Option<crate::observe::watch::Standing>,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
 }
@@ -97,6 +96,7 @@ impl Rooms {
         repository: Repository,
         hub: RepoHub,
         reach: Reach,
+        standing: Standing,
         look_again: SignedDuration,
         setting: Arc<Setting>,
         data: &Path,
@@ -106,7 +106,7 @@ impl Rooms {
         Ok(Self {
             repository,
             hub,
-            clusters: reach.clusters,
+            standing,
             net: reach.net,
             secrets: reach.secrets,
             look_again,

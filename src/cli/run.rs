@@ -1,12 +1,13 @@
 //! Runs the commands that end by themselves: once, plan, explain, check, schema.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use decide::{PluginName, TierName};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::SignedDuration;
 
 use super::settings::{Settings, limits};
@@ -15,12 +16,15 @@ use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Net;
+use crate::observe::watch::{Progress, Standing};
 use crate::policy::{self, Mode, Setting, SourceFile};
 use crate::rooms::{Reach, Rooms};
 use crate::secret::Secrets;
 use crate::tick::{self, Ticked};
 use crate::{clock, tell};
 
+/// So often a line says how far the clusters are read, where there is no terminal.
+const SLOW: SignedDuration = SignedDuration::from_secs(10);
 /// Passes of `once` at most: each acts on what the one before it did.
 const MOST_PASSES: usize = 20;
 
@@ -138,7 +142,33 @@ async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
     let reach = reach(settings, Mode::Once)?;
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
-    Rooms::open(repository, opened, reach, look_again, setting, &settings.data_folder())
+    let standing = Standing::that_ends(Arc::clone(&reach.clusters), progress());
+    Rooms::open(repository, opened, reach, standing, look_again, setting, &settings.data_folder())
+}
+
+/// A bar on a terminal while clusters are read; elsewhere, such as in the log of a workflow, a line now and then.
+fn progress() -> Progress {
+    let bar = ProgressBar::hidden();
+    if std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("reading clusters {wide_bar:.cyan/dim} {human_pos} of {human_len}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━━─"));
+    }
+    let said = Mutex::new(clock::now());
+    Progress::new(move |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+        if done >= of {
+            bar.finish_and_clear();
+        } else if bar.is_hidden() {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = clock::now();
+            if *said + SLOW < now {
+                *said = now;
+                tracing::info!("reading clusters: {done} of {of}");
+            }
+        }
+    })
 }
 
 /// The policy file that was named, or the one of this folder, with the plugins beside it.

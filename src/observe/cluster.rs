@@ -257,8 +257,8 @@ impl Clusters {
 
     /// Asks everything, many at a time; one reading per ask, in their order. A cluster that does not
     /// answer is asked no further in this round, and delays nobody else. What could not be read is
-    /// unknown.
-    pub async fn answers(&self, asks: Vec<Ask>) -> Vec<Asked> {
+    /// unknown. `done` is told how many are answered.
+    pub async fn answers(&self, asks: Vec<Ask>, done: &(dyn Fn(usize) + Sync)) -> Vec<Asked> {
         let mut groups: BTreeMap<String, Vec<(usize, Ask)>> = BTreeMap::new();
         for (index, ask) in asks.into_iter().enumerate() {
             groups.entry(ask.cluster.credential.clone()).or_default().push((index, ask));
@@ -268,6 +268,7 @@ impl Clusters {
         let mut found: BTreeMap<usize, Asked> = BTreeMap::new();
         while let Some(answers) = running.next().await {
             found.extend(answers);
+            done(found.len());
         }
         found.into_values().collect()
     }

@@ -65,7 +65,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let loaded = std::sync::Arc::clone(&base.loaded);
     let clusters = base.clusters.known().cloned().unwrap_or_default();
     let round = std::mem::take(&mut rooms.memory.round).of(&loaded, &clusters);
-    let answers = round.ask(&rooms.clusters, rooms.memory.standing.as_mut(), now).await;
+    let answers = round.ask(&mut rooms.standing, now).await;
     rooms.memory.round = round;
     let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
     let mut readings = readings::readings(answers, &versions);

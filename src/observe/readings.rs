@@ -8,7 +8,7 @@ use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
 use jiff::Timestamp;
 
-use super::cluster::{Ask, Clusters};
+use super::cluster::Ask;
 use super::signal::{self, Answer};
 use super::watch::Standing;
 use crate::policy::Loaded;
@@ -56,17 +56,9 @@ impl Round {
         Self { of: (Some(Arc::clone(loaded)), clusters.to_vec()), asks: Arc::new(asks), owners, refused }
     }
 
-    /// Asks everything now, or asks those who keep it up to date.
-    pub async fn ask(
-        &self,
-        connections: &Clusters,
-        standing: Option<&mut Standing>,
-        now: Timestamp,
-    ) -> Vec<(Whose, Answer)> {
-        let said = match standing {
-            Some(standing) => standing.answers(&self.asks).await,
-            None => connections.answers(self.asks.to_vec()).await.into_iter().map(|asked| asked.answer).collect(),
-        };
+    /// What those who keep it up to date say of every question.
+    pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Vec<(Whose, Answer)> {
+        let said = standing.answers(&self.asks).await;
         let refused = self.refused.iter().map(|(whose, why)| {
             let reading = unreadable(why, now);
             (whose.clone(), Answer { reading, revision: None })

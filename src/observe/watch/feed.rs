@@ -25,13 +25,23 @@ pub(super) struct Pace {
     pub overdue: Duration,
     /// First and longest wait after a failure.
     pub retry: (Duration, Duration),
+    /// What is listed is watched, too.
+    pub watches: bool,
+    /// Fewer objects of a collection than these are asked for one by one.
+    pub least: usize,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        let seconds = Duration::from_secs;
-        Self { lasts: (140, 40), overdue: seconds(15), retry: (seconds(1), seconds(60)) }
-    }
+impl Pace {
+    /// A process that stays.
+    pub const STAYS: Self = Self {
+        lasts: (140, 40),
+        overdue: Duration::from_secs(15),
+        retry: (Duration::from_secs(1), Duration::from_secs(60)),
+        watches: true,
+        least: 1,
+    };
+    /// A run that ends.
+    pub const ENDS: Self = Self { watches: false, least: 4, ..Self::STAYS };
 }
 
 /// What is refused is asked for again so much later.
@@ -133,6 +143,9 @@ impl Feed {
                 from
             }
         };
+        if !self.pace.watches {
+            return std::future::pending().await;
+        }
         place.from = Some(from.clone());
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below forty
         let seconds = self.pace.lasts.0 + (f64::from(self.pace.lasts.1) * spread()) as u32;

@@ -32,6 +32,26 @@ const SPACING: Duration = Duration::from_secs(5);
 /// What may not be watched is tried again after so long.
 const AGAIN: SignedDuration = SignedDuration::from_mins(10);
 
+/// How far a look is: called with the questions that are answered, and how many there are.
+#[derive(Clone)]
+pub struct Progress(Arc<dyn Fn(usize, usize) + Send + Sync>);
+
+impl Progress {
+    /// Somebody sees it.
+    pub fn new(show: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(show))
+    }
+
+    /// Nobody sees it.
+    pub fn none() -> Self {
+        Self::new(|_, _| {})
+    }
+
+    fn at(&self, done: usize, of: usize) {
+        (self.0)(done, of);
+    }
+}
+
 /// Everything that is asked, by connection. Whoever drops it ends its watches.
 pub struct Standing {
     clusters: Arc<Clusters>,
@@ -43,7 +63,9 @@ pub struct Standing {
     news: Arc<Notify>,
     /// Some list has come to its end, or failed.
     progress: Arc<Notify>,
-    _alive: JoinSet<()>,
+    /// Where somebody sees how far the first look is.
+    shown: Progress,
+    alive: JoinSet<()>,
     /// What was asked last, and by which connection each of it goes.
     asks: Option<Arc<Vec<Ask>>>,
     order: Vec<usize>,
@@ -69,30 +91,38 @@ struct Group {
 }
 
 impl Standing {
-    /// Nothing is asked yet. `ring` is called when something that is asked has changed: at once, and after that once in a
-    /// while at most.
-    pub fn new(clusters: Arc<Clusters>, ring: impl Fn() + Send + 'static) -> Self {
-        let (permits, pulse) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::<Pulse>::default());
-        let news = Arc::<Notify>::default();
-        let mut alive = JoinSet::new();
-        alive.spawn(Arc::clone(&pulse).beat());
-        let heard = Arc::clone(&news);
-        alive.spawn(async move {
+    /// For a process that stays: what is asked is listed and watched. `ring` is called when something of it has
+    /// changed: at once, and after that once in a while at most.
+    pub fn that_stays(clusters: Arc<Clusters>, ring: impl Fn() + Send + 'static) -> Self {
+        let mut this = Self::new(clusters, Pace::STAYS, Progress::none());
+        this.alive.spawn(Arc::clone(&this.pulse).beat());
+        let heard = Arc::clone(&this.news);
+        this.alive.spawn(async move {
             loop {
                 heard.notified().await;
                 ring();
                 tokio::time::sleep(SPACING).await;
             }
         });
+        this
+    }
+
+    /// For a run that ends: what is asked is listed once, or asked for one by one where it is little.
+    pub fn that_ends(clusters: Arc<Clusters>, shown: Progress) -> Self {
+        Self::new(clusters, Pace::ENDS, shown)
+    }
+
+    fn new(clusters: Arc<Clusters>, pace: Pace, shown: Progress) -> Self {
         Self {
             clusters,
             groups: BTreeMap::new(),
-            permits,
-            pulse,
-            pace: Pace::default(),
-            news,
+            permits: Arc::new(Semaphore::new(AT_ONCE)),
+            pulse: Arc::default(),
+            pace,
+            news: Arc::default(),
             progress: Arc::default(),
-            _alive: alive,
+            shown,
+            alive: JoinSet::new(),
             asks: None,
             order: Vec::new(),
             waits: false,
@@ -134,7 +164,7 @@ impl Standing {
             let group = Group {
                 clusters: Arc::clone(&self.clusters),
                 cluster: Arc::clone(&first.cluster),
-                state: Mutex::new(State::new(&asks)),
+                state: Mutex::new(State::new(&asks, self.pace.least)),
                 asks,
                 news: Arc::clone(&self.news),
                 progress: Arc::clone(&self.progress),
@@ -168,6 +198,7 @@ impl Standing {
             let progress = Arc::clone(&self.progress);
             let more = progress.notified();
             self.keep_new();
+            self.show();
             if self.groups.values().all(|running| running.group.state().is_settled()) {
                 return;
             }
@@ -176,6 +207,12 @@ impl Standing {
                 () = &mut end => return,
             }
         }
+    }
+
+    /// Shows how many questions are answered.
+    fn show(&self) {
+        let known = self.groups.values().map(|running| running.group.state().known()).sum();
+        self.shown.at(known, self.order.len());
     }
 
     /// Asks what has changed in a way that only a question tells, and keeps what comes of it.
@@ -192,7 +229,9 @@ impl Standing {
         if asks.is_empty() {
             return;
         }
-        let asked: Vec<Asked> = self.clusters.answers(asks).await;
+        let begun = self.order.len() - stale.len();
+        let shown = |done| self.shown.at(begun + done, self.order.len());
+        let asked: Vec<Asked> = self.clusters.answers(asks, &shown).await;
         for ((group, stale), asked) in stale.into_iter().zip(asked) {
             group.asked(&stale, asked);
         }

@@ -20,6 +20,8 @@ pub(super) struct State {
     feeds: Vec<Feed>,
     by_scope: BTreeMap<Target, FeedId>,
     slots: Vec<Slot>,
+    /// Whether something is asked for because it may not be watched.
+    denied: bool,
 }
 
 /// One collection that is listed and watched.
@@ -47,8 +49,8 @@ enum Stage {
     Listing,
     /// It is watched.
     Watched,
-    /// The cluster does not allow that.
-    Denied,
+    /// Each object is asked for: the cluster allows no more, or there are too few of them for a list.
+    Asked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,8 +90,9 @@ pub(super) struct Stale {
 }
 
 impl State {
-    pub fn new(asks: &[Ask]) -> Self {
-        let mut state = Self { feeds: Vec::new(), by_scope: BTreeMap::new(), slots: Vec::new() };
+    /// Collections of which fewer than `least` objects are wanted are not listed; each of them is asked for.
+    pub fn new(asks: &[Ask], least: usize) -> Self {
+        let mut state = Self { feeds: Vec::new(), by_scope: BTreeMap::new(), slots: Vec::new(), denied: false };
         let targets: Vec<Target> = asks.iter().map(|ask| ask.signal.target()).collect();
         let mut spread: BTreeMap<Target, BTreeSet<&str>> = BTreeMap::new();
         for target in &targets {
@@ -101,6 +104,9 @@ impl State {
             state.slots.push(Slot { dirty: scope::key(target).is_none(), ..Slot::default() });
             let feed = state.feed(scope(target, wide.contains(&scope(target, true))));
             state.want(slot, feed, target, true);
+        }
+        for feed in state.feeds.iter_mut().filter(|feed| feed.wants.len() + feed.lists.len() < least) {
+            feed.stage = Stage::Asked;
         }
         state
     }
@@ -148,15 +154,21 @@ impl State {
     /// Whether everything was listed, or failed.
     pub fn is_settled(&self) -> bool {
         self.feeds.iter().all(|feed| match feed.stage {
-            Stage::Watched | Stage::Denied => true,
+            Stage::Watched | Stage::Asked => true,
             Stage::New | Stage::Listing => feed.trouble.is_some(),
         })
     }
 
     /// Whether something is asked for again and again because it may not be watched.
     pub fn is_denied(&self) -> bool {
-        let asked = |feed: &Feed| !feed.wants.is_empty() || !feed.lists.is_empty();
-        self.feeds.iter().any(|feed| feed.stage == Stage::Denied && asked(feed))
+        self.denied
+    }
+
+    /// How many of the questions are answered for the first time, or cannot be.
+    pub fn known(&self) -> usize {
+        let stage = |slot: &Slot| slot.feeds.first().map(|feed| &self.feeds[*feed]);
+        let over = |slot: &Slot| slot.held.is_some() || stage(slot).is_some_and(|feed| feed.trouble.is_some());
+        self.slots.iter().filter(|slot| over(slot)).count()
     }
 
     /// Whose first object this is, for those that can judge by it alone; the others are asked anew. Both only when
@@ -268,8 +280,9 @@ impl State {
 
     /// Where the whole cluster may not be watched, its namespaces may; and else each object is asked for.
     fn denied(&mut self, feed: FeedId, asks: &[Ask]) {
-        self.feeds[feed].stage = Stage::Denied;
+        self.feeds[feed].stage = Stage::Asked;
         if self.feeds[feed].scope.namespace.is_some() {
+            self.denied = true;
             return;
         }
         let (wants, lists) = {
@@ -292,7 +305,10 @@ impl State {
     fn narrowed(&mut self, feed: FeedId, namespace: Option<&str>) -> FeedId {
         match namespace {
             Some(namespace) => self.feed(scope::within(&self.feeds[feed].scope.clone(), namespace)),
-            None => feed,
+            None => {
+                self.denied = true;
+                feed
+            }
         }
     }
 
@@ -307,7 +323,7 @@ impl State {
         let needs = |(slot, ask): (&Slot, &Ask)| {
             let is_watched = slot.feeds.iter().all(|feed| stage(feed) == Stage::Watched);
             match slot.feeds.first().map(stage) {
-                Some(Stage::Denied) => true,
+                Some(Stage::Asked) => true,
                 Some(Stage::Watched) => slot.dirty || !is_watched || self.is_old(slot, ask, now),
                 Some(Stage::New | Stage::Listing) => self.trouble(slot).is_some() && self.is_old(slot, ask, now),
                 None => false,
@@ -325,7 +341,7 @@ impl State {
 
     /// Why something is not read, where that is so.
     fn trouble(&self, slot: &Slot) -> Option<&ReadError> {
-        let feeds = slot.feeds.iter().map(|feed| &self.feeds[*feed]).filter(|feed| feed.stage != Stage::Denied);
+        let feeds = slot.feeds.iter().map(|feed| &self.feeds[*feed]).filter(|feed| feed.stage != Stage::Asked);
         feeds.filter_map(|feed| feed.trouble.as_ref()).next()
     }
 
