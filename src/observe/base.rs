@@ -122,6 +122,10 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
     let (loaded, problem) = load(rooms, files)?;
     let (wanted, at, default) = (Arc::clone(&loaded), commit.clone(), rooms.repository.default_branch.clone());
     let named = branches(rooms);
+    let listed = match &loaded.wiring.inventory {
+        Inventory::File { .. } => None,
+        Inventory::Listed(listing) => Some(inventory::list(listing, &rooms.clusters).await),
+    };
     let (lines, clusters, spots) = rooms
         .git(move |store, access| {
             let mut lines = BTreeMap::new();
@@ -133,7 +137,11 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
                 };
                 lines.insert(name, line);
             }
-            let clusters = clusters(store, &at, &wanted)?;
+            let clusters = match (listed, &wanted.wiring.inventory) {
+                (None, Inventory::File { path }) => clusters(store, &at, path)?,
+                (Some(listed), _) => listed,
+                (None, Inventory::Listed(_)) => Read::Unread("it was not asked".to_string()),
+            };
             let listed = clusters.known().map_or(&[][..], Vec::as_slice);
             let spots = spots(store, (&lines, &default), &wanted, listed)?;
             Ok((lines, clusters, spots))
@@ -181,15 +189,14 @@ fn load(rooms: &mut Rooms, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Loaded
     }
 }
 
-fn clusters(store: &Store, commit: &Sha, loaded: &Loaded) -> Result<Read<Vec<ListedCluster>>, GitError> {
-    let Inventory::File { path } = &loaded.wiring.inventory;
+fn clusters(store: &Store, commit: &Sha, path: &str) -> Result<Read<Vec<ListedCluster>>, GitError> {
     let Some(bytes) = store.read(commit, path)? else {
         return Ok(Read::Unread(format!("the inventory `{path}` is not on the default branch")));
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(match inventory::file::parse(path, &text) {
         Ok(clusters) => Read::Known(clusters),
-        Err(problems) => Read::Unread(policy::render(&problems, &[SourceFile { path: path.clone(), text }])),
+        Err(problems) => Read::Unread(policy::render(&problems, &[SourceFile { path: path.to_string(), text }])),
     })
 }
 
@@ -214,6 +221,14 @@ fn spots(
             let mut of_tier = Vec::new();
             for write in &wiring.write {
                 for (file, cluster) in files(write, &tier.name, &members) {
+                    let file = match file {
+                        Ok(file) => file,
+                        Err(why) => {
+                            let (file, version) = (write.file.clone(), Read::Unread(why));
+                            of_tier.push(Spot { file, write: write.clone(), cluster, version, range: None });
+                            continue;
+                        }
+                    };
                     let key = (branch, file.clone());
                     if !texts.contains_key(&key) {
                         let text = match lines.get(branch) {
@@ -288,6 +303,10 @@ fn version_for(
     let mut found: Option<Version> = None;
     for write in &wiring.write {
         for (file, _) in files(write, &whose.tier, &[&whose.cluster]) {
+            let file = match file {
+                Ok(file) => file,
+                Err(why) => return Ok(Err(why)),
+            };
             let text = match store.read(commit, &file) {
                 Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8")),
                 Ok(None) => Err(format!("{file} is not there")),
@@ -307,13 +326,16 @@ fn version_for(
     Ok(found.ok_or_else(|| "nothing there says a version".to_string()))
 }
 
-/// The files that a pattern stands for on one tier.
-fn files(write: &Write, tier: &TierName, members: &[&ClusterName]) -> Vec<(String, Option<ClusterName>)> {
-    let of_tier = write.file.replace("{tier}", tier.as_str());
+/// The files that a pattern stands for on one tier, or why it stands for none.
+fn files(
+    write: &Write,
+    tier: &TierName,
+    members: &[&ClusterName],
+) -> Vec<(Result<String, String>, Option<ClusterName>)> {
     if !write.per_cluster() {
-        return vec![(of_tier, None)];
+        return vec![(write.file_of(tier, None), None)];
     }
-    members.iter().map(|name| (of_tier.replace("{cluster}", name.as_str()), Some((*name).clone()))).collect()
+    members.iter().map(|name| (write.file_of(tier, Some(name)), Some((*name).clone()))).collect()
 }
 
 fn text(

@@ -5,6 +5,7 @@
 mod changes;
 mod get;
 mod kubeconfig;
+mod member;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use tokio::sync::{Mutex, Semaphore};
 pub use self::changes::{Change, Changes, version};
 pub use self::get::Page;
 use self::get::{Words, get};
+pub(crate) use self::kubeconfig::{Connection, Parts, Refused};
 use super::net::causes;
 use super::signal::{Answer, Signal, SignalError, Target, answer, signal};
 use crate::clock;
@@ -52,6 +54,7 @@ struct Shared {
     insecure_http: Vec<String>,
     timeout: Duration,
     open: Mutex<BTreeMap<String, Open>>,
+    borrowed: member::Borrowed,
 }
 
 /// A connection, and the file that it was made from: a changed file makes a new one.
@@ -65,6 +68,13 @@ impl std::fmt::Debug for Open {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Open(…)") // the text holds credentials
     }
+}
+
+/// The operator's folder has no usable connection of a name.
+struct NoFile {
+    /// It has none at all.
+    absent: bool,
+    why: String,
 }
 
 /// One question to one cluster. Cheap to clone.
@@ -160,6 +170,14 @@ pub enum ReadError {
         /// What was asked for.
         resource: String,
     },
+    /// The kind is not installed there.
+    #[error("{resource}: {why}")]
+    NotServed {
+        /// What was asked for.
+        resource: String,
+        /// What the answer was.
+        why: String,
+    },
     /// An answer that is no object.
     #[error("{resource}: {why}")]
     Malformed {
@@ -193,8 +211,8 @@ impl Clusters {
     }
 
     fn build(folder: Option<PathBuf>, insecure_http: &[String], timeout: Duration) -> Self {
-        let open = Mutex::new(BTreeMap::new());
-        Self { shared: Arc::new(Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open }) }
+        let (open, borrowed) = (Mutex::default(), member::Borrowed::default());
+        Self { shared: Arc::new(Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open, borrowed }) }
     }
 
     /// Reads one object, or a list of objects as one; `None` where the cluster says that there is none.
@@ -203,8 +221,8 @@ impl Clusters {
     /// Where there is no connection, the cluster does not answer within ten seconds, or with
     /// something else than what was asked for.
     pub async fn read(&self, cluster: &ListedCluster, target: &Target) -> Result<Option<Value>, ReadError> {
-        let reading = async { get(&self.client(&cluster.credential).await?, target).await };
-        self.in_time(target, reading).await
+        let reading = async { get(&self.client(cluster).await?, target).await };
+        self.in_time((cluster, target), reading).await
     }
 
     /// Reads what a signal looks at: its object, and further ones that this names.
@@ -221,8 +239,8 @@ impl Clusters {
     /// # Errors
     /// As [`Self::read`]; and where the list has to begin anew.
     pub async fn page(&self, cluster: &ListedCluster, target: &Target, token: Option<&str>) -> Result<Page, ReadError> {
-        let reading = async { get::page(&self.client(&cluster.credential).await?, target, token).await };
-        self.in_time(target, reading).await
+        let reading = async { get::page(&self.client(cluster).await?, target, token).await };
+        self.in_time((cluster, target), reading).await
     }
 
     /// Opens a watch on the objects that a target with labels names: it goes on from a moment, and the server ends
@@ -237,17 +255,21 @@ impl Clusters {
         from: &str,
         seconds: u32,
     ) -> Result<Changes, ReadError> {
-        let opening = async { changes::open(&self.client(&cluster.credential).await?, target, from, seconds).await };
-        self.in_time(target, opening).await
+        let opening = async { changes::open(&self.client(cluster).await?, target, from, seconds).await };
+        self.in_time((cluster, target), opening).await
     }
 
     async fn in_time<T>(
         &self,
-        target: &Target,
+        (cluster, target): (&ListedCluster, &Target),
         reading: impl Future<Output = Result<T, ReadError>>,
     ) -> Result<T, ReadError> {
         match tokio::time::timeout(self.shared.timeout, reading).await {
-            Ok(answer) => answer,
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => {
+                self.not_taken(cluster, &error).await;
+                Err(error)
+            }
             Err(_) => {
                 let why = format!("no answer within {} s", self.shared.timeout.as_secs_f32());
                 Err(Words::of(target).unreachable(&why))
@@ -319,14 +341,19 @@ impl Clusters {
         (index, Asked { answer, more })
     }
 
-    async fn client(&self, credential: &str) -> Result<Client, ReadError> {
+    /// The connection of this name in the operator's folder.
+    async fn named(&self, credential: &str) -> Result<Client, ReadError> {
+        self.by_file(credential, self.file(credential).await).await
+    }
+
+    async fn by_file(&self, credential: &str, found: Result<Bytes, NoFile>) -> Result<Client, ReadError> {
         let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
-        let text = self.file(credential).await.map_err(no)?;
+        let text = found.map_err(|file| no(file.why))?;
         let mut open = self.shared.open.lock().await;
         if let Some(known) = open.get(credential).filter(|known| known.text == text) {
             return Ok(known.client.clone());
         }
-        let config = kubeconfig::Connection::read(&text, &self.shared.insecure_http)
+        let config = Connection::read(&text, &self.shared.insecure_http)
             .and_then(|connection| connection.config(self.shared.timeout))
             .map_err(|error| no(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| no(causes(&error)))?;
@@ -334,28 +361,29 @@ impl Clusters {
         Ok(client)
     }
 
-    async fn file(&self, credential: &str) -> Result<Bytes, String> {
+    async fn file(&self, credential: &str) -> Result<Bytes, NoFile> {
+        let no = |why: String| NoFile { absent: false, why };
         let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
         let starts = credential.bytes().next().is_some_and(|c| c.is_ascii_alphanumeric());
         if !starts || credential.len() > 253 || !credential.bytes().all(plain) {
-            return Err(
+            return Err(no(
                 "a name has letters, digits, `-`, `_` and `.`; name one as `credential:` in the inventory".to_string()
-            );
+            ));
         }
         let Some(folder) = &self.shared.folder else {
-            return Err("the operator gave no folder of connections to clusters".to_string());
+            return Err(no("the operator gave no folder of connections to clusters".to_string()));
         };
         let path = folder.join(format!("{credential}.yaml"));
         let wrong = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::NotFound {
-                format!("there is no {credential}.yaml in the operator's folder")
+                NoFile { absent: true, why: format!("there is no {credential}.yaml in the operator's folder") }
             } else {
-                format!("{credential}.yaml: {error}")
+                no(format!("{credential}.yaml: {error}"))
             }
         };
         let size = tokio::fs::metadata(&path).await.map_err(wrong)?.len();
         if size > MAX_KUBECONFIG {
-            return Err(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}"));
+            return Err(no(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}")));
         }
         Ok(Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?))
     }

@@ -63,10 +63,16 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let ledger_state = ledger_state(rooms, &page, now).await;
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
-    let clusters = base.clusters.known().cloned().unwrap_or_default();
-    let round = std::mem::take(&mut rooms.memory.round).of(&loaded, &clusters);
-    let answers = round.ask(&mut rooms.standing, now).await;
-    rooms.memory.round = round;
+    let answers = match &base.clusters {
+        Read::Known(clusters) => {
+            let round = std::mem::take(&mut rooms.memory.round).of(&loaded, clusters);
+            let answers = round.ask(&mut rooms.standing, now).await;
+            rooms.memory.round = round;
+            answers
+        }
+        // Nothing is decided without them; what is watched goes on, for the next look.
+        Read::Unread(_) => Vec::new(),
+    };
     let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
     let mut readings = readings::readings(answers, &versions);
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;

@@ -41,8 +41,11 @@ pub struct Round {
     /// Whom each of them is about.
     owners: Vec<Whose>,
     /// Questions that cannot be asked, and why.
-    refused: Vec<(Whose, String)>,
+    refused: Vec<Refused>,
 }
+
+/// A question that cannot be asked: whom it is about, what it would ask, and why it does not.
+type Refused = (Whose, String, String);
 
 impl Round {
     /// The round of a policy over these clusters; the one before where nothing has changed.
@@ -59,8 +62,8 @@ impl Round {
     /// What those who keep it up to date say of every question.
     pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Vec<(Whose, Answer)> {
         let said = standing.answers(&self.asks).await;
-        let refused = self.refused.iter().map(|(whose, why)| {
-            let reading = unreadable(why, now);
+        let refused = self.refused.iter().map(|(whose, signal, why)| {
+            let reading = Reading { signal: signal.clone(), ..unreadable(why, now) };
             (whose.clone(), Answer { reading, revision: None })
         });
         self.owners.iter().cloned().zip(said).chain(refused).collect()
@@ -68,7 +71,7 @@ impl Round {
 }
 
 /// Every question that can be asked, whom each is about, and those that cannot.
-fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> (Vec<Ask>, Vec<Whose>, Vec<(Whose, String)>) {
+fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> (Vec<Ask>, Vec<Whose>, Vec<Refused>) {
     let (mut asks, mut owners, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut connections: BTreeMap<(&ClusterName, Option<&str>), Arc<ListedCluster>> = BTreeMap::new();
     for plugin in &loaded.policy.plugins {
@@ -79,12 +82,15 @@ fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> (Vec<Ask>, Vec<Whos
             for (given, spec) in wiring.signals.iter().zip(&signals) {
                 let connection = (&cluster.name, given.connection.as_deref());
                 let connection = connections.entry(connection).or_insert_with(|| Arc::new(through(spec, cluster)));
-                match Ask::new(connection, tier, spec) {
-                    Ok(ask) => {
+                match (Ask::new(connection, tier, spec), stale(spec, cluster)) {
+                    (Ok(ask), None) => {
                         asks.push(ask);
                         owners.push(whose.clone());
                     }
-                    Err(error) => refused.push((whose.clone(), error.to_string())),
+                    (Ok(ask), Some(why)) => {
+                        refused.push((whose.clone(), signal::title(&ask.signal.target()), why.to_string()));
+                    }
+                    (Err(error), _) => refused.push((whose.clone(), "signal".to_string(), error.to_string())),
                 }
             }
         }
@@ -129,10 +135,19 @@ fn unproven(reading: &mut Reading, why: &str) {
     reading.evidence = signal::one_line(&format!("{}; {why}", reading.evidence));
 }
 
-/// The cluster by the connection that the signal names.
+/// The cluster by the connection that the signal names; what is lent is for the cluster itself. What selectors
+/// see is left out: nobody is asked anew because a label has changed.
 fn through(spec: &SignalSpec, cluster: &ListedCluster) -> ListedCluster {
-    let credential = spec.connection.clone().unwrap_or_else(|| cluster.credential.clone());
-    ListedCluster { credential, ..cluster.clone() }
+    let (credential, lent) = match &spec.connection {
+        Some(hub) => (hub.clone(), None),
+        None => (cluster.credential.clone(), cluster.lent.clone()),
+    };
+    ListedCluster { name: cluster.name.clone(), labels: BTreeMap::new(), credential, lent, stale: None }
+}
+
+/// Why what a hub says of this cluster proves nothing; the cluster itself may be asked all the same.
+fn stale<'a>(spec: &SignalSpec, cluster: &'a ListedCluster) -> Option<&'a str> {
+    spec.connection.as_ref().and(cluster.stale.as_deref())
 }
 
 fn members<'a>(
@@ -161,6 +176,7 @@ fn unreadable(why: &str, now: Timestamp) -> Reading {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::policy::wiring::Lent;
 
     fn answer(health: Health) -> (Whose, Answer) {
         let whose = Whose { plugin: "loki".into(), tier: "gold".into(), cluster: "eu-1".into() };
@@ -199,10 +215,18 @@ mod tests {
 
     #[test]
     fn a_hub_is_asked_in_place_of_the_cluster() {
-        let cluster = ListedCluster { name: "eu-1".into(), labels: BTreeMap::new(), credential: "eu-1".to_string() };
+        let kind = crate::observe::inventory::KINDS[0];
+        let text = |text: &str| text.to_string();
+        let lent = Some(Lent { kind, connection: text("hub"), namespace: text("argocd"), name: text("eu-1") });
+        let (credential, stale_why) = (text("eu-1"), Some(text("left alone")));
+        let cluster =
+            ListedCluster { name: "eu-1".into(), labels: BTreeMap::new(), credential, lent, stale: stale_why };
         let mut spec = SignalSpec::named("application", "argocd", "loki");
-        assert_eq!(through(&spec, &cluster), cluster);
+        assert_eq!(through(&spec, &cluster), ListedCluster { stale: None, ..cluster.clone() });
+        assert_eq!(stale(&spec, &cluster), None, "the cluster itself is of today");
         spec.connection = Some("hub".to_string());
-        assert_eq!(through(&spec, &cluster).credential, "hub");
+        let asked = through(&spec, &cluster);
+        assert_eq!((asked.credential.as_str(), &asked.lent), ("hub", &None), "nothing is lent to ask a hub");
+        assert_eq!(stale(&spec, &cluster), Some("left alone"));
     }
 }

@@ -10,6 +10,7 @@ use decide::{PluginPolicy, Tier};
 use super::resolved::resolved;
 use super::wiring::{Chart, Inventory, PluginWiring};
 use super::{Loaded, Problem, Setting, SourceFile, load_in, render};
+use crate::observe::inventory::Scope;
 
 /// The text to print, and whether the policy can be followed.
 pub fn check(files: &[SourceFile]) -> (String, bool) {
@@ -48,8 +49,7 @@ fn refusal(problems: &[Problem], files: &[SourceFile]) -> String {
 // Writing into a String cannot fail, so that its results are let go.
 fn summary(loaded: &Loaded) -> String {
     let mut out = String::from("The policy is in order.\n\n");
-    let Inventory::File { path } = &loaded.wiring.inventory;
-    let _ = writeln!(out, "Clusters are listed in {path}. A release climbs:");
+    let _ = writeln!(out, "{}A release climbs:", clusters_words(loaded));
     let width = loaded.ladder.iter().map(|tier| tier.name.as_str().len()).max().unwrap_or(0);
     for (step, tier) in loaded.ladder.iter().enumerate() {
         let _ = writeln!(out, "  {}. {:width$}  {}", step + 1, tier.name.as_str(), tier_words(tier));
@@ -67,6 +67,41 @@ fn summary(loaded: &Loaded) -> String {
         let _ = writeln!(out, "\nFreezes: {freezes}.");
     }
     out
+}
+
+/// Where the clusters are listed, and what of that nobody can check without asking.
+fn clusters_words(loaded: &Loaded) -> String {
+    let listing = match &loaded.wiring.inventory {
+        Inventory::File { path } => return format!("Clusters are listed in {path}. "),
+        Inventory::Listed(listing) => listing,
+    };
+    let mut words = format!("Clusters are the {} of connection {}", listing.kind.resource(), listing.connection);
+    match (&listing.namespace, listing.kind.scope) {
+        (Some(namespace), _) => words.push_str(&format!(" in {namespace}")),
+        (None, Scope::Cluster) => {}
+        (None, Scope::One(_) | Scope::Any | Scope::Organizations) => words.push_str(" in every namespace"),
+    }
+    if listing.select != Selector::default() {
+        let select = selector_words(&listing.select);
+        words.push_str(&format!(", {}", select.strip_prefix("clusters ").unwrap_or(&select)));
+    }
+    words.push_str(" (not asked here, so that neither they nor their labels are checked).\n");
+    let asked = loaded.policy.plugins.iter().filter(|plugin| {
+        let wiring = loaded.wiring.plugins.get(&plugin.name);
+        wiring.is_some_and(|wiring| wiring.signals.iter().any(|spec| spec.connection.is_none()))
+    });
+    let asked: Vec<&str> = asked.map(|plugin| plugin.name.as_str()).collect();
+    if !asked.is_empty() {
+        let otherwise = match listing.kind.credentials {
+            Some(_) => "or, where there is none, with the credentials in a Secret there".to_string(),
+            None => format!("which each needs: {} has no credentials", listing.kind.name),
+        };
+        words.push_str(&format!(
+            "Each cluster is asked itself about {}, by the operator's connection of its name, {otherwise}.\n",
+            asked.join(", ")
+        ));
+    }
+    words
 }
 
 fn tier_words(tier: &Tier) -> String {

@@ -40,7 +40,7 @@ pub(super) fn file(text: &str, known: &[&str]) -> Result<String, Refusal> {
 
 /// Checks that every `{…}` of a text is known.
 pub(super) fn placeholders(text: &str, known: &[&str]) -> Result<(), Refusal> {
-    let listed = known.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(" and ");
+    let listed = known.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", ");
     let known_here =
         if listed.is_empty() { "no placeholder is known here".to_string() } else { format!("known here: {listed}") };
     let mut rest = text;

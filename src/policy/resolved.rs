@@ -8,6 +8,7 @@ use decide::model::{
     Approvals, Each, Early, Empty, Force, Freeze, HealthRule, Limits, MaxUpdate, Merge, MergeRule, OnFailure, Promote,
     Soak, Step, Strategy,
 };
+use decide::selector::Selector;
 use decide::window::{ClosedDays, Cron, Range, Windows};
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -22,8 +23,7 @@ use super::wiring::{Inventory, Notify, People};
 pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
     let mut file = Mapping::new();
     put(&mut file, "version", 1);
-    let Inventory::File { path } = &loaded.wiring.inventory;
-    put(&mut file, "clusters", map([("from", Value::from("file")), ("path", Value::from(path.as_str()))]));
+    put(&mut file, "clusters", clusters(&loaded.wiring.inventory));
     if let Some(windows) = &loaded.policy.windows {
         put(&mut file, "windows", windows_of(windows));
     }
@@ -42,6 +42,25 @@ pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
         });
     put(&mut file, "plugins", Value::Sequence(plugins.collect()));
     Ok(spaced(&serde_yaml::to_string(&file)?))
+}
+
+fn clusters(inventory: &Inventory) -> Value {
+    let listing = match inventory {
+        Inventory::File { path } => {
+            return map([("from", Value::from("file")), ("path", Value::from(path.as_str()))]);
+        }
+        Inventory::Listed(listing) => listing,
+    };
+    let mut out = Mapping::new();
+    put(&mut out, "from", listing.kind.name);
+    put(&mut out, "connection", listing.connection.as_str());
+    if let Some(namespace) = &listing.namespace {
+        put(&mut out, "namespace", namespace.as_str());
+    }
+    if listing.select != Selector::default() {
+        put(&mut out, "select", plain(&listing.select));
+    }
+    Value::Mapping(out)
 }
 
 /// A blank line before each tier, each plugin and their lists.

@@ -114,9 +114,9 @@ scalar!(
 );
 scalar!(
     /// Files of the repository, one per tier or cluster.
-    Files(String), "a path such as `clusters/{tier}/loki.yaml`", |text| path::file(text, &["tier", "cluster"]),
+    Files(String), "a path such as `clusters/{tier}/loki.yaml`", |text| path::file(text, &["tier", "cluster", "organization"]),
     {"type": "string", "examples": ["clusters/{tier}/cert-manager.yaml", "clusters/{tier}/{cluster}/values.yaml"],
-     "description": "A path from the repository's root. `{tier}` and `{cluster}` stand for their names."}
+     "description": "A path from the repository's root. `{tier}` and `{cluster}` stand for their names; beside `{organization}`, `{cluster}` stands for the second part of `organization/cluster` alone."}
 );
 scalar!(
     /// A place inside a document.
@@ -153,6 +153,11 @@ scalar!(
 scalar!(
     /// The plural of a kind.
     Plural(String), "a plural such as `helmreleases`", name,
+    {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+);
+scalar!(
+    /// A namespace.
+    Namespace(String), "a namespace such as `argocd`", name,
     {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
 );
 scalar!(

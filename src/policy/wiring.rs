@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use decide::selector::Labels;
+use decide::selector::{Labels, Selector};
 use decide::{ClusterName, PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
 use super::settings::Values;
+use crate::observe::inventory::{self, Scope};
 use crate::observe::signal::Kind;
 
 /// Everything of a policy file that the planner does not need.
@@ -70,6 +71,54 @@ pub enum Inventory {
         /// Its path from the repository's root.
         path: String,
     },
+    /// What a hub cluster lists.
+    Listed(Listing),
+}
+
+/// Which objects of a hub cluster are the clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Of which kind they are.
+    pub kind: &'static inventory::Kind,
+    /// The connection to the hub cluster, by its name in the operator's settings.
+    pub connection: String,
+    /// Their namespace; none = all, or none at all for a kind that has no namespaces.
+    pub namespace: Option<String>,
+    /// Which of them.
+    pub select: Selector,
+}
+
+/// What the clusters of an inventory are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// By one name.
+    Plain,
+    /// By `organization/name`, all of them.
+    Organizations,
+    /// Either; the inventory says at each.
+    Either,
+}
+
+impl Inventory {
+    /// What its clusters are called.
+    pub fn names(&self) -> Names {
+        match self {
+            Self::File { .. } => Names::Either,
+            Self::Listed(listing) if listing.names_have_namespaces() => Names::Organizations,
+            Self::Listed(_) => Names::Plain,
+        }
+    }
+}
+
+impl Listing {
+    /// Whether a cluster is called by its object's namespace and name: one name may stand in several of them.
+    pub fn names_have_namespaces(&self) -> bool {
+        match self.kind.scope {
+            Scope::Cluster | Scope::One(_) => false,
+            Scope::Any => self.namespace.is_none(),
+            Scope::Organizations => true,
+        }
+    }
 }
 
 /// One cluster as the inventory lists it.
@@ -79,8 +128,25 @@ pub struct ListedCluster {
     pub name: ClusterName,
     /// What selectors see.
     pub labels: Labels,
-    /// The name of its connection in the operator's settings; its own name where the file names none.
+    /// The name of its connection in the operator's settings; its own name where the inventory names none.
     pub credential: String,
+    /// The Secret that has credentials for it, where the operator's settings have none.
+    pub lent: Option<Lent>,
+    /// Why nothing that the hub cluster says of it is of today.
+    pub stale: Option<String>,
+}
+
+/// A Secret of a hub cluster with credentials for one of its clusters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lent {
+    /// The kind of inventory, which knows how it is read.
+    pub kind: &'static inventory::Kind,
+    /// The connection to the hub cluster.
+    pub connection: String,
+    /// The Secret's namespace.
+    pub namespace: String,
+    /// The Secret's name.
+    pub name: String,
 }
 
 /// How one plugin is watched, written and asked about.
@@ -129,11 +195,14 @@ pub enum Chart {
 
 /// Stands for the version in [`Write::value`].
 pub const VERSION: &str = "{version}";
+/// Stands for the organization of a cluster that is called `organization/name`.
+pub const ORGANIZATION: &str = "{organization}";
 
-/// One spot that holds a version. `{tier}` and `{cluster}` in `file` stand for their names.
+/// One spot that holds a version. `{tier}` and `{cluster}` in `file` stand for their names; where
+/// `{organization}` stands there, it and `{cluster}` stand for the two parts of the cluster's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// The file from the repository's root, with `{tier}` and `{cluster}`.
+    /// The file from the repository's root, with `{tier}`, `{cluster}` and `{organization}`.
     pub file: String,
     /// Which document of a file of several; needed when the path is found in more than one.
     pub document: Option<DocumentSelector>,
@@ -160,6 +229,20 @@ impl Write {
             return Some(text);
         };
         text.strip_prefix(before)?.strip_suffix(after)
+    }
+
+    /// The file on a tier, for a cluster where there is one per cluster. Fails where the cluster's name lacks
+    /// what the file asks for.
+    pub fn file_of(&self, tier: &TierName, cluster: Option<&ClusterName>) -> Result<String, String> {
+        let of_tier = self.file.replace("{tier}", tier.as_str());
+        let Some(cluster) = cluster else { return Ok(of_tier) };
+        if !of_tier.contains(ORGANIZATION) {
+            return Ok(of_tier.replace("{cluster}", cluster.as_str()));
+        }
+        let Some((organization, name)) = cluster.as_str().split_once('/') else {
+            return Err(format!("{cluster} is of no organization, which {ORGANIZATION} stands for"));
+        };
+        Ok(of_tier.replace(ORGANIZATION, organization).replace("{cluster}", name))
     }
 
     /// Whether it has one place per cluster.
@@ -259,6 +342,7 @@ pub enum Right {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -279,5 +363,23 @@ mod tests {
             assert_eq!(write.version_in(text), held, "{write:?}");
             assert!(write.version_in(spelled).is_some_and(|held| version.ends_with(held)), "{write:?}");
         }
+    }
+
+    #[test]
+    fn a_file_is_one_clusters_own() {
+        let file = |file: &str, cluster: &str| {
+            let write = Write { file: file.into(), document: None, path: "$.x".into(), value: None };
+            write.file_of(&"gold".into(), Some(&cluster.into()))
+        };
+        for (pattern, cluster, expected) in [
+            ("{tier}/{cluster}/a.yaml", "eu-1", "gold/eu-1/a.yaml"),
+            ("{tier}/{cluster}/a.yaml", "acme/eu-1", "gold/acme/eu-1/a.yaml"),
+            ("{tier}/{organization}-{cluster}.yaml", "acme/eu-1", "gold/acme-eu-1.yaml"),
+            ("{cluster}/{organization}.yaml", "acme/eu-1", "eu-1/acme.yaml"),
+        ] {
+            assert_eq!(file(pattern, cluster).as_deref(), Ok(expected), "{pattern}");
+        }
+        let why = file("{organization}/{cluster}.yaml", "eu-1").unwrap_err();
+        assert_eq!(why, "eu-1 is of no organization, which {organization} stands for");
     }
 }

@@ -16,8 +16,10 @@ use crate::observe::signal::{Target, Which, one_line};
 pub(super) const MAX_ANSWER: usize = 4 * 1024 * 1024;
 /// Items of one page.
 const PAGE: usize = 100;
-/// Pages of one list; more are no answer to any question of ours.
+/// Pages of one list; more are no answer to any question of a signal.
 const MOST_PAGES: usize = 20;
+/// Pages of a list of clusters.
+const MOST_PAGES_OF_CLUSTERS: usize = 100;
 /// Asks for nothing but metadata (Kubernetes API concepts, "Metadata-only fetches").
 const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -49,6 +51,10 @@ impl Words {
         ReadError::Unreachable { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
     }
 
+    fn not_served(&self, why: &str) -> ReadError {
+        ReadError::NotServed { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
+    }
+
     pub fn malformed(&self, why: &str) -> ReadError {
         ReadError::Malformed { resource: format!("{} {}", self.verb, self.resource), why: one_line(why) }
     }
@@ -59,8 +65,16 @@ pub(super) async fn get(client: &Client, target: &Target) -> Result<Option<Value
     let words = Words::of(target);
     match &target.which {
         Which::Named(name) => one(client, target, name, &words).await,
-        Which::Labelled { .. } => list(client, target, &words).await.map(Some),
+        Which::Labelled { .. } => {
+            let items = list(client, target, MOST_PAGES, &words).await?;
+            Ok(Some(json!({"kind": format!("{}List", target.kind), "items": items})))
+        }
     }
+}
+
+/// Every object of a list of clusters.
+pub(super) async fn items(client: &Client, target: &Target) -> Result<Vec<Value>, ReadError> {
+    list(client, target, MOST_PAGES_OF_CLUSTERS, &Words::of(target)).await
 }
 
 async fn one(client: &Client, target: &Target, name: &str, words: &Words) -> Result<Option<Value>, ReadError> {
@@ -75,19 +89,19 @@ async fn one(client: &Client, target: &Target, name: &str, words: &Words) -> Res
     Ok(Some(object))
 }
 
-/// Every page of a list, as one. A list whose token has expired is begun anew by the next look.
-async fn list(client: &Client, target: &Target, words: &Words) -> Result<Value, ReadError> {
+/// Every page of a list. One whose token has expired is begun anew by the next look.
+async fn list(client: &Client, target: &Target, most: usize, words: &Words) -> Result<Vec<Value>, ReadError> {
     let mut items: Vec<Value> = Vec::new();
     let mut token: Option<String> = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..most {
         let page = page(client, target, token.as_deref()).await?;
         items.extend(page.items);
         token = page.next;
         if token.is_none() {
-            return Ok(json!({"kind": format!("{}List", target.kind), "items": items}));
+            return Ok(items);
         }
     }
-    Err(words.malformed(&format!("more than {} of them", MOST_PAGES * PAGE)))
+    Err(words.malformed(&format!("more than {} of them", most * PAGE)))
 }
 
 /// One page of a list.
@@ -111,7 +125,7 @@ pub(super) async fn page(client: &Client, target: &Target, token: Option<&str>) 
     let (status, body) = ask(client, &address(target, &pairs), accept, &words).await?;
     let mut page = parsed(status, &body, &words)?;
     if status == StatusCode::NOT_FOUND {
-        return Err(words.malformed(&absent(&page, target, None).err().unwrap_or_default()));
+        return Err(words.not_served(&absent(&page, target, None).err().unwrap_or_default()));
     }
     let is_list = page.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     let Some(Value::Array(items)) = page.get_mut("items").map(Value::take).filter(|_| is_list) else {

@@ -18,18 +18,37 @@ use crate::observe::net::causes;
 use crate::secret::Secret;
 
 /// What a connection is made of.
-#[derive(Clone, Debug)]
-pub(super) struct Connection {
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Connection {
     server: Url,
+    /// The name in the server's certificate, where it is not the server's.
+    server_name: Option<String>,
     authority: Option<String>,
     certificate: Option<String>,
     key: Option<Secret>,
     token: Option<Secret>,
 }
 
+/// The same as its source has it: PEMs in base64, the rest as it is.
+pub(crate) struct Parts {
+    pub server: Option<String>,
+    pub server_name: Option<String>,
+    pub authority: Option<String>,
+    pub certificate: Option<String>,
+    pub key: Option<String>,
+    pub token: Option<String>,
+}
+
 /// Why a kubeconfig is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused(String);
+pub(crate) struct Refused(String);
+
+impl Refused {
+    /// `why` holds nothing of a credential.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,20 +120,33 @@ impl Connection {
         let user = body(&file.users, "user", name("user"))?;
         known("cluster", cluster, &["server", "certificate-authority-data", "extensions", "disable-compression"])?;
         known("user", user, &["token", "client-certificate-data", "client-key-data", "extensions"])?;
-        let secret = |key| field(user, key).map(|text| text.map(|text| Secret::new(&text)));
+        let parts = Parts {
+            server: field(cluster, "server")?,
+            server_name: None,
+            authority: field(cluster, "certificate-authority-data")?,
+            certificate: field(user, "client-certificate-data")?,
+            key: field(user, "client-key-data")?,
+            token: field(user, "token")?,
+        };
+        let names = ["token", "certificate-authority-data", "client-certificate-data", "client-key-data"];
+        Self::of(parts, &names, insecure_http)
+    }
+
+    /// The connection of these parts; `names` are what their source calls token, authority, certificate, key.
+    pub fn of(parts: Parts, names: &[&str; 4], insecure_http: &[String]) -> Result<Self, Refused> {
+        let [token, authority, certificate, key] = names;
         let connection = Self {
-            server: server(field(cluster, "server")?.as_deref(), insecure_http)?,
-            authority: base64(cluster, "certificate-authority-data")?,
-            certificate: base64(user, "client-certificate-data")?,
-            key: base64(user, "client-key-data")?.map(|text| Secret::new(&text)),
-            token: secret("token")?,
+            server: server(parts.server.as_deref(), insecure_http)?,
+            server_name: parts.server_name.map(server_name).transpose()?,
+            authority: base64(parts.authority, authority)?,
+            certificate: base64(parts.certificate, certificate)?,
+            key: base64(parts.key, key)?.map(|text| Secret::new(&text)),
+            token: parts.token.map(|text| Secret::new(&text)),
         };
         match (&connection.certificate, &connection.key, &connection.token) {
-            (None, None, None) => {
-                refuse("its user has neither `token` nor `client-certificate-data` and `client-key-data`")
-            }
-            (Some(_), None, _) => refuse("`client-certificate-data` without `client-key-data`"),
-            (None, Some(_), _) => refuse("`client-key-data` without `client-certificate-data`"),
+            (None, None, None) => refuse(format!("its user has neither `{token}` nor `{certificate}` and `{key}`")),
+            (Some(_), None, _) => refuse(format!("`{certificate}` without `{key}`")),
+            (None, Some(_), _) => refuse(format!("`{key}` without `{certificate}`")),
             (Some(_), Some(_), _) | (None, None, Some(_)) => Ok(connection),
         }
     }
@@ -129,6 +161,7 @@ impl Connection {
             }
         };
         put(&mut cluster, "certificate-authority-data", self.authority.as_deref());
+        put(&mut cluster, "tls-server-name", self.server_name.as_deref());
         put(&mut user, "client-certificate-data", self.certificate.as_deref());
         put(&mut user, "client-key-data", self.key.as_ref().map(Secret::reveal));
         put(&mut user, "token", self.token.as_ref().map(Secret::reveal));
@@ -204,13 +237,19 @@ fn field(body: &BTreeMap<String, Value>, key: &str) -> Result<Option<String>, Re
     }
 }
 
-fn base64(body: &BTreeMap<String, Value>, key: &str) -> Result<Option<String>, Refused> {
-    let Some(text) = field(body, key)? else { return Ok(None) };
+fn base64(text: Option<String>, key: &str) -> Result<Option<String>, Refused> {
+    let Some(text) = text else { return Ok(None) };
     match STANDARD.decode(text.trim()) {
         Ok(bytes) if bytes.starts_with(b"-----BEGIN ") => Ok(Some(text.trim().to_string())),
         Ok(_) => refuse(format!("`{key}` is base64, but not of a PEM")),
         Err(_) => refuse(format!("`{key}` is not base64")),
     }
+}
+
+/// A name of the DNS, and nothing else that a certificate may be asked for.
+fn server_name(text: String) -> Result<String, Refused> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    if text.len() <= 253 && text.bytes().all(good) { Ok(text) } else { refuse("`serverName` is not a name") }
 }
 
 fn server(text: Option<&str>, insecure_http: &[String]) -> Result<Url, Refused> {

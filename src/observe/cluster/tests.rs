@@ -107,7 +107,8 @@ fn tier() -> Tier {
 }
 
 fn listed(name: &str) -> ListedCluster {
-    ListedCluster { name: ClusterName::from(name), labels: BTreeMap::default(), credential: name.to_string() }
+    let (name, credential) = (ClusterName::from(name), name.to_string());
+    ListedCluster { name, labels: BTreeMap::default(), credential, lent: None, stale: None }
 }
 
 fn helm_release(name: &str) -> Box<dyn Signal> {

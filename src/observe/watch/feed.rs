@@ -117,7 +117,7 @@ impl Feed {
                     self.pace.retry.0
                 }
                 ReadError::Denied { .. } => DENIED,
-                ReadError::Malformed { .. } => {
+                ReadError::NotServed { .. } | ReadError::Malformed { .. } => {
                     place.from = None;
                     retry
                 }

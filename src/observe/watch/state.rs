@@ -349,7 +349,10 @@ impl State {
     fn silent(&self, slot: &Slot) -> Option<&ReadError> {
         self.trouble(slot).filter(|error| match error {
             ReadError::NoConnection { .. } | ReadError::Unreachable { .. } => true,
-            ReadError::Denied { .. } | ReadError::Expired { .. } | ReadError::Malformed { .. } => false,
+            ReadError::Denied { .. }
+            | ReadError::Expired { .. }
+            | ReadError::NotServed { .. }
+            | ReadError::Malformed { .. } => false,
         })
     }
 

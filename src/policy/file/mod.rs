@@ -2,6 +2,7 @@
 //! one list that the parser and the JSON Schema are made from. What the values mean together is in
 //! `resolve`.
 
+mod clusters;
 mod notify;
 mod plugin;
 mod signal;
@@ -13,9 +14,10 @@ mod windows;
 use crate::policy::forms::{List, Word, Words as WordList};
 use crate::policy::preset::Preset;
 use crate::policy::read::{Shape, record};
-use crate::policy::scalar::{Count, File};
+use crate::policy::scalar::Count;
 use crate::policy::when::Length;
 use crate::policy::wiring::Right;
+pub use clusters::{ClustersFile, InventoryKind};
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 pub use signal::SignalFile;
@@ -39,7 +41,7 @@ record! {
         optional version "version": Count<1>,
         /// Presets that this file builds on, in order; what stands here wins over them, and tiers merge by name. Default none.
         optional extends "extends": List<Word<Preset>>,
-        /// Where the clusters are listed. Default `{from: file, path: clusters.yaml}`: a list in this repository is the one source that is reviewed like everything else.
+        /// Where the clusters are listed. Default `{from: file, path: clusters.yaml}`: a list in this repository is the one inventory that is reviewed like everything else.
         optional clusters "clusters": ClustersFile,
         /// When merges may happen, for the whole file. A tier and a plugin may have windows of their own; all of them must be open. Default always: pull requests are opened at any time, and who wants hours says which.
         optional windows "windows": WindowsFile,
@@ -68,17 +70,6 @@ record! {
         optional version "version": Count<1>,
         /// The plugins that are promoted.
         required plugins "plugins": List<PluginFile>,
-    }
-    later []
-}
-
-record! {
-    /// Where the clusters are listed.
-    ClustersFile = "clusters" {
-        /// The kind of inventory. Default `file`, the only one so far.
-        optional from "from": Word<InventoryKind>,
-        /// The file, `clusters: [{name, labels, credential}]`. Default `clusters.yaml`.
-        optional path "path": File,
     }
     later []
 }
@@ -113,20 +104,6 @@ record! {
         optional clusters_per_hour "clustersPerHour": Count<1>,
     }
     later []
-}
-
-/// The kinds of inventory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InventoryKind {
-    /// A YAML file of the repository.
-    File,
-}
-
-impl WordList for InventoryKind {
-    const NAME: &'static str = "InventoryKind";
-    const KNOWN: &'static [(&'static str, Self, &'static str)] =
-        &[("file", Self::File, "A YAML file of this repository.")];
-    const LATER: &'static [&'static str] = &["argocd", "greenhouse", "ocm", "cluster-api", "cluster-profile", "flux"];
 }
 
 impl WordList for Right {

@@ -2,6 +2,7 @@
 //! values are written is in `scalar`, `when` and `address`.
 
 mod after;
+mod clusters;
 mod gaps;
 mod limits;
 mod notify;
@@ -19,7 +20,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Written;
-use super::file::{FreezeFile, InventoryKind, PeopleFile, PluginFile, TierFile};
+use super::file::{FreezeFile, PeopleFile, PluginFile, TierFile};
 use super::forms::{List, Word};
 use super::limits::{Mode, OperatorLimits, Setting};
 use super::nearest::nearest;
@@ -28,7 +29,7 @@ use super::report::Report;
 use super::scalar::Name;
 use super::tree::Span;
 use super::when::{Instant, Length};
-use super::wiring::{Inventory, People, Wiring};
+use super::wiring::{Names, People, Wiring};
 
 pub(super) use windows::windows;
 
@@ -57,6 +58,8 @@ pub(super) struct Context {
     limits: OperatorLimits,
     /// How old a reading may be where the file does not say.
     max_age: SignedDuration,
+    /// What the clusters are called.
+    names: Names,
     /// No name of a tier is missing because of another mistake.
     tiers_known: bool,
     /// No name of a plugin is.
@@ -70,6 +73,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     if let Some(version) = file.version.take() {
         format_known(version.value.0, version.at, report);
     }
+    let inventory = clusters::inventory(file.clusters.take(), report);
     let named = plugins.iter().filter_map(|plugin| plugin.value.name.as_ref());
     let mut context = Context {
         zone: file.windows.as_ref().and_then(|windows| windows.value.zone.as_ref()).map(|zone| zone.value.0.clone()),
@@ -78,6 +82,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         plugins: named.map(|name| name.value.0.clone()).collect(),
         limits: setting.limits.clone(),
         max_age: max_age(file.schedule.as_ref(), setting.mode, report),
+        names: inventory.names(),
         tiers_known,
         plugins_known,
     };
@@ -105,11 +110,6 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         gaps::check(&policy, &context, file.windows.as_ref(), &plugins, &setting.limits, report);
         limits::slices(&policy, &context, file.limits.as_ref(), report);
     }
-    let inventory = file.clusters.take().map(|clusters| clusters.value).unwrap_or_default();
-    let path = inventory.path.map_or_else(|| "clusters.yaml".to_string(), |path| path.value.0);
-    let inventory = match inventory.from.map_or(InventoryKind::File, |from| from.value.0) {
-        InventoryKind::File => Inventory::File { path },
-    };
     let notify = notify::notify(file.notify.as_ref(), &context, report);
     Resolved {
         policy,

@@ -14,7 +14,9 @@ use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierF
 use crate::policy::forms::List;
 use crate::policy::read::Spanned;
 use crate::policy::report::Report;
-use crate::policy::wiring::{Chart, DocumentSelector, PluginWiring, SignalSpec, Write};
+use crate::policy::settings::{Given, Values};
+use crate::policy::tree::Span;
+use crate::policy::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, SignalSpec, Write};
 
 /// How often a source is asked unless the file says otherwise.
 const POLL: SignedDuration = SignedDuration::from_mins(15);
@@ -48,7 +50,7 @@ pub fn plugin(
         let name = file.value.name.as_ref().map_or("", |name| name.value.0.as_str());
         let write = report.within_key("write", |report| writes(file.value.write.as_ref(), name, context, report));
         strategy::apart(&file.value, &tiers, &write, context, report);
-        let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), report));
+        let signals = report.within_key("signals", |report| signals(file.value.signals.as_ref(), context, report));
         let pins = strategy::pins(&file.value, context, report);
         let mut policy = PluginPolicy {
             pins,
@@ -173,12 +175,30 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
                 "put `{tier}` or `{cluster}` in it, or give each tier a `branch`, so that each has a spot of its own";
             report.wrong(given.at, "every tier would share this spot", Some(help));
         }
+        if let Some(given) = file.value.file.as_ref().filter(|_| write.file.contains(ORGANIZATION)) {
+            organization(&write, given.at, context, report);
+        }
         if writes.contains(&write) {
             report.wrong(file.at, "this spot stands here twice", Some("keep one"));
         }
         writes.push(write);
     }
     writes
+}
+
+/// Refuses an organization where the clusters have none, and where it does not lead to one cluster.
+fn organization(write: &Write, at: Span, context: &Context, report: &mut Report) {
+    if !write.per_cluster() {
+        let why = "all clusters of an organization would share this spot";
+        report.wrong(at, why, Some("add `{cluster}`, which stands for the cluster's own name beside `{organization}`"));
+    }
+    match context.names {
+        Names::Plain => {
+            let why = "`{organization}` stands for nothing: the inventory calls its clusters by one name";
+            report.wrong(at, why, Some("take it out"));
+        }
+        Names::Organizations | Names::Either => {}
+    }
 }
 
 /// Whether each tier names a branch and no two the same: then a file of one name is one file per tier.
@@ -229,7 +249,7 @@ pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
     }
 }
 
-fn signals(list: Option<&Spanned<List<SignalFile>>>, report: &mut Report) -> Vec<SignalSpec> {
+fn signals(list: Option<&Spanned<List<SignalFile>>>, context: &Context, report: &mut Report) -> Vec<SignalSpec> {
     let Some(list) = list else { return Vec::new() };
     if list.value.is_empty() {
         report.wrong(
@@ -239,6 +259,11 @@ fn signals(list: Option<&Spanned<List<SignalFile>>>, report: &mut Report) -> Vec
         );
     }
     let signals: Vec<SignalSpec> = list.value.items.iter().filter_map(|file| signal(file, report)).collect();
+    for (file, spec) in
+        list.value.items.iter().filter_map(|file| Some((file, file.value.kinds.first()?.value.as_ref()?)))
+    {
+        asked_once(file.at, spec, context, report);
+    }
     proof(list, &signals, report);
     signals
 }
@@ -257,6 +282,33 @@ fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec>
         report.wrong(file.at, "an empty entry asks nothing", Some(&format!("write one of {}", names.join(", "))));
     }
     kinds.first()?.value.clone()
+}
+
+/// A hub is asked by names: where two organizations may have a cluster of one name, both would be read as one.
+fn asked_once(at: Span, spec: &SignalSpec, context: &Context, report: &mut Report) {
+    let organizations = match context.names {
+        Names::Organizations => true,
+        Names::Plain | Names::Either => false,
+    };
+    if organizations && spec.connection.is_some() && !says(&spec.values, ORGANIZATION) {
+        let here = report.here().unwrap_or_default();
+        let why = format!(
+            "{here}: clusters are called `organization/cluster`, and `{}` asks a hub without `{ORGANIZATION}`: two \
+             clusters of one name would be read as one",
+            spec.kind.name
+        );
+        report.warning(at, why, Some("put `{organization}` where the two differ, such as in `namespace`"));
+    }
+}
+
+/// Whether a text stands anywhere in the settings of a signal.
+fn says(values: &Values, part: &str) -> bool {
+    values.values().any(|given| match given {
+        Given::Text(text) => text.contains(part),
+        Given::List(list) => list.iter().any(|text| text.contains(part)),
+        Given::Map(values) => says(values, part),
+        Given::Number(_) | Given::Flag(_) => false,
+    })
 }
 
 /// What is asked proves less than that a cluster runs the version, all of it.

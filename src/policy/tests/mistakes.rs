@@ -50,7 +50,26 @@ const MISTAKES: &[(&str, &str)] = &[
         "tiers: [{name: a, select: {}}, {name: b, select: {}, approvals: {covers: [b, a]}}]",
         "1:78: `approvals` of tier `b`: `covers` names tier `a`, which lies below",
     ),
-    ("clusters: {from: argocd}", "1:18: `from` of `clusters`: `argocd` is not supported"),
+    ("clusters: {from: argcd}", "1:18: `from` of `clusters`: `argcd` is not known (did you mean `argocd`?)"),
+    (
+        "clusters: {from: argocd}",
+        "1:18: `clusters`: `argocd` needs a `connection` to the cluster that lists them (add `connection: NAME`",
+    ),
+    ("clusters: {from: ocm, connection: hub, namespace: x}", "1:40: `clusters`: a ManagedCluster is in no namespace"),
+    ("clusters: {from: flux, connection: hub}", "1:18: `clusters`: `flux` needs a `select`: nothing else tells"),
+    ("clusters: {from: flux, connection: hub, select: {}}", "1:49: `clusters`: `flux` needs a `select`"),
+    ("clusters: {from: ocm, connection: hub, path: x}", "1:40: `clusters`: `path` is of a file"),
+    ("clusters: {connection: hub}", "1:12: `clusters`: `connection` is not for clusters that a file lists"),
+    ("clusters: {from: file, select: {}}", "1:24: `clusters`: `select` is not for clusters that a file lists"),
+    (
+        "clusters: {from: ocm, connection: a b}",
+        "1:35: `connection` of `clusters`: `a b` is not the name of a credential",
+    ),
+    ("clusters: {from: argocd, connection: hub, namespace: A}", "1:54: `namespace` of `clusters`: `A` is not a name"),
+    (
+        "clusters: {from: ocm, connection: hub, select: {matchExpressions: [{key: a, operator: In}]}}",
+        "1:87: `In` compares with nothing",
+    ),
     (
         "people: {force: anybody}",
         "1:17: `force` of `people`: `anybody` is not known (write one of `write`, `codeOwners`, `admin`)",

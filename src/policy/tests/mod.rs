@@ -11,6 +11,7 @@ use super::preset::Preset;
 use super::wiring::{Chart, Inventory, Released, Right, Write};
 use super::*;
 
+mod clusters;
 mod limits;
 mod mistakes;
 mod plugin_mistakes;

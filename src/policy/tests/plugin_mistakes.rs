@@ -212,7 +212,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "write",
         "[{file: '{plugin}/a.yaml', path: $.x}]",
-        "`file` of `write` of plugin `loki`: `{plugin}` stands for nothing (known here: `{tier}` and `{cluster}`)",
+        "`file` of `write` of plugin `loki`: `{plugin}` stands for nothing (known here: `{tier}`, `{cluster}`, `{organization}`)",
     ),
     (
         "write",

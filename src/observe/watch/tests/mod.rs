@@ -59,7 +59,8 @@ impl Bench {
         standing.pace = Pace { lasts: (2, 0), overdue: millis(500), retry: (millis(50), millis(200)), ..Pace::STAYS };
         let ask = |(credential, spec): (&str, SignalSpec)| {
             let name = decide::ClusterName::from("eu-1");
-            let cluster = ListedCluster { name, labels: BTreeMap::new(), credential: credential.to_string() };
+            let credential = credential.to_string();
+            let cluster = ListedCluster { name, labels: BTreeMap::new(), credential, lent: None, stale: None };
             Ask::new(&Arc::new(cluster), &tier(max_age), &Arc::new(spec)).unwrap()
         };
         Self { folder, standing, asks: Arc::new(asks.into_iter().map(ask).collect()), rings }

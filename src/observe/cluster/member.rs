@@ -1,0 +1,157 @@
+//! What a hub gives beside readings: its lists of clusters, and the Secrets with credentials for them. A Secret
+//! is read when its cluster is asked itself and the operator's folder has no connection for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::Client;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::get::{Words, get, items};
+use super::kubeconfig::Connection;
+use super::{Clusters, ReadError};
+use crate::clock;
+use crate::observe::inventory::Data;
+use crate::observe::net::causes;
+use crate::observe::signal::{Target, Which};
+use crate::policy::wiring::{Lent, ListedCluster};
+
+/// How long a Secret that was read is used: its credentials may be taken back.
+const KEPT: SignedDuration = SignedDuration::from_mins(5);
+/// How long nothing is asked again after a Secret that could not be used; one round is shorter.
+const REFUSED: SignedDuration = SignedDuration::from_secs(10);
+/// A list of a whole fleet takes longer than one object.
+const PATIENCE: u32 = 3;
+
+/// The connections that Secrets of hubs have given, each with a lock of its own, so that many questions to one
+/// cluster read its Secret once.
+pub(super) type Borrowed = Mutex<BTreeMap<Lent, Arc<Mutex<Option<Held>>>>>;
+
+/// What came of a Secret.
+#[derive(Debug)]
+pub(super) struct Held {
+    at: Timestamp,
+    what: Result<(Connection, OpenClient), ReadError>,
+}
+
+/// A client without its insides in messages.
+#[derive(Clone)]
+struct OpenClient(Client);
+
+impl std::fmt::Debug for OpenClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client(…)")
+    }
+}
+
+impl Held {
+    fn counts(&self, now: Timestamp) -> bool {
+        let age = now.duration_since(self.at);
+        let kept = if self.what.is_ok() { KEPT } else { REFUSED };
+        !age.is_negative() && age < kept
+    }
+}
+
+impl Clusters {
+    /// Every object of a hub with these labels, page by page.
+    ///
+    /// # Errors
+    /// As of one object; no part of a list is given.
+    pub async fn list(&self, connection: &str, target: &Target) -> Result<Vec<Value>, ReadError> {
+        let patience = self.shared.timeout * PATIENCE;
+        let listing = async { items(&self.named(connection).await?, target).await };
+        tokio::time::timeout(patience, listing).await.unwrap_or_else(|_| {
+            Err(Words::of(target).unreachable(&format!("not listed within {} s", patience.as_secs_f32())))
+        })
+    }
+
+    /// The connection of a cluster: the operator's own, or else what the Secret of a hub says.
+    pub(super) async fn client(&self, cluster: &ListedCluster) -> Result<Client, ReadError> {
+        match (self.file(&cluster.credential).await, &cluster.lent) {
+            (Err(no), Some(lent)) if no.absent => self.borrowed(&cluster.credential, lent).await,
+            (found, _) => self.by_file(&cluster.credential, found).await,
+        }
+    }
+
+    /// Forgets credentials that a cluster did not take: they may have been changed since.
+    pub(super) async fn not_taken(&self, cluster: &ListedCluster, error: &ReadError) {
+        if let (Some(lent), ReadError::Denied { status: 401, .. }) = (&cluster.lent, error) {
+            self.shared.borrowed.lock().await.remove(lent);
+        }
+    }
+
+    async fn borrowed(&self, credential: &str, lent: &Lent) -> Result<Client, ReadError> {
+        let place = {
+            let mut all = self.shared.borrowed.lock().await;
+            if !all.contains_key(lent) {
+                // Clusters leave, and their credentials with them.
+                let now = clock::now();
+                all.retain(|_, place| {
+                    place.try_lock().map_or(true, |held| held.as_ref().is_some_and(|held| held.counts(now)))
+                });
+            }
+            Arc::clone(all.entry(lent.clone()).or_default())
+        };
+        let mut held = place.lock().await;
+        let now = clock::now();
+        let known = held.take();
+        if let Some(known) = known.as_ref().filter(|known| known.counts(now)) {
+            let answer = known.what.clone().map(|(_, client)| client.0);
+            *held = Some(Held { at: known.at, what: known.what.clone() });
+            return answer;
+        }
+        let before = known.and_then(|known| known.what.ok());
+        let what = self.open_lent(credential, lent, before).await;
+        let answer = what.clone().map(|(_, client)| client.0);
+        *held = Some(Held { at: now, what });
+        answer
+    }
+
+    /// Reads a Secret; where it says what it said before, the client stays.
+    async fn open_lent(
+        &self,
+        credential: &str,
+        lent: &Lent,
+        before: Option<(Connection, OpenClient)>,
+    ) -> Result<(Connection, OpenClient), ReadError> {
+        let title = format!("Secret {}/{} through `{}`", lent.namespace, lent.name, lent.connection);
+        let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
+        let target = secret(lent);
+        let read = get(&self.named(&lent.connection).await?, &target).await;
+        let found = read.map_err(|error| match error {
+            error @ ReadError::Unreachable { .. } => error,
+            error @ (ReadError::NoConnection { .. }
+            | ReadError::Denied { .. }
+            | ReadError::Expired { .. }
+            | ReadError::NotServed { .. }
+            | ReadError::Malformed { .. }) => no(format!("{title}: {error}")),
+        })?;
+        let Some(found) = found else {
+            return Err(no(format!("there is no {credential}.yaml in the operator's folder, and no {title}")));
+        };
+        let credentials = lent.kind.credentials.ok_or_else(|| no(format!("{} lends none", lent.kind.name)))?;
+        let refused = |why: String| no(format!("{title}: {why}"));
+        let connection = (credentials.open)(&Data::of(&found), &self.shared.insecure_http);
+        let connection = connection.map_err(|error| refused(error.to_string()))?;
+        if let Some(before) = before.filter(|(known, _)| *known == connection) {
+            return Ok(before);
+        }
+        let config = connection.config(self.shared.timeout).map_err(|error| refused(error.to_string()))?;
+        let client = Client::try_from(config).map_err(|error| refused(causes(&error)))?;
+        Ok((connection, OpenClient(client)))
+    }
+}
+
+fn secret(lent: &Lent) -> Target {
+    let text = |text: &str| text.to_string();
+    Target {
+        group: String::new(),
+        version: text("v1"),
+        kind: text("Secret"),
+        plural: text("secrets"),
+        namespace: Some(lent.namespace.clone()),
+        which: Which::Named(lent.name.clone()),
+    }
+}
