@@ -9,6 +9,7 @@ mod checks;
 mod force;
 mod freeze;
 mod hotfix;
+mod inventory;
 mod ledger;
 mod notify;
 mod settings;

@@ -155,3 +155,36 @@ fn secret(lent: &Lent) -> Target {
         which: Which::Named(lent.name.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::observe::cluster::Parts;
+
+    #[tokio::test]
+    async fn credentials_are_used_for_a_while_and_a_refusal_for_less() {
+        let text = |text: &str| Some(text.to_string());
+        let parts = Parts {
+            server: text("https://eu-1.example"),
+            server_name: None,
+            authority: None,
+            certificate: None,
+            key: None,
+            token: text("t"),
+        };
+        let connection = Connection::of(parts, &["token", "", "", ""], &[]).unwrap();
+        let client = Client::try_from(connection.config(std::time::Duration::from_secs(1)).unwrap()).unwrap();
+        let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let held = Held { at, what: Ok((connection, OpenClient(client))) };
+        let no = ReadError::NoConnection { credential: "eu-1".to_string(), why: String::new() };
+        let refused = Held { at, what: Err(no) };
+        for (seconds, good, bad) in
+            [(0, true, true), (9, true, true), (10, true, false), (299, true, false), (300, false, false)]
+        {
+            let now = at + SignedDuration::from_secs(seconds);
+            assert_eq!((held.counts(now), refused.counts(now)), (good, bad), "{seconds}");
+        }
+        assert!(!held.counts(at - SignedDuration::from_secs(1)), "a clock that was set back proves nothing");
+    }
+}

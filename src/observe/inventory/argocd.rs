@@ -106,3 +106,66 @@ fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, Refused> 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::time::Duration;
+
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use serde_json::json;
+
+    use super::*;
+
+    fn secret(config: &Value) -> Value {
+        let data = [("name", "eu-1"), ("server", "https://10.0.0.1:6443"), ("config", &config.to_string())];
+        let data: Map<String, Value> =
+            data.into_iter().map(|(key, text)| (key.to_string(), json!(STANDARD.encode(text)))).collect();
+        json!({"data": data})
+    }
+
+    #[test]
+    fn the_server_is_checked_by_the_name_that_argo_cd_checks() {
+        let config = json!({"bearerToken": "hunter2", "tlsClientConfig": {"serverName": "eu-1.example"}});
+        let connection = open(&Data::of(&secret(&config)), &[]).unwrap();
+        let config = connection.config(Duration::from_secs(1)).unwrap();
+        assert_eq!(config.tls_server_name.as_deref(), Some("eu-1.example"));
+        assert!(!config.accept_invalid_certs && config.proxy_url.is_none() && config.auth_info.exec.is_none());
+        assert!(!format!("{connection:?}").contains("hunter2"));
+        let config = json!({"bearerToken": "hunter2", "tlsClientConfig": {"serverName": "a b"}});
+        let refused = open(&Data::of(&secret(&config)), &[]).unwrap_err().to_string();
+        assert_eq!(refused, "`serverName` is not a name");
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_unless_it_says_nothing() {
+        for (more, good) in [
+            (json!({"disableCompression": true}), true),
+            (json!({"username": "", "awsAuthConfig": null, "execProviderConfig": {}, "tlsClientConfig": null}), true),
+            (json!({"unheardOf": "hunter2"}), false),
+            (json!({"tlsClientConfig": {"insecure": "hunter2"}}), false),
+            (json!({"tlsClientConfig": {"caFile": "/hunter2"}}), false),
+            (json!({"tlsClientConfig": "hunter2"}), false),
+            (json!({"bearerToken": ["hunter2"]}), false),
+        ] {
+            let mut config = json!({"bearerToken": "t"});
+            config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let opened = open(&Data::of(&secret(&config)), &[]);
+            assert_eq!(opened.is_ok(), good, "{more}");
+            assert!(!format!("{opened:?}").contains("hunter2"), "{opened:?}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_argo_cd_leaves_alone_is_stale() {
+        for (skip, stale) in
+            [("true", true), ("1", true), ("True", true), ("false", false), ("yes", false), ("", false)]
+        {
+            let mut object = secret(&json!({}));
+            object["metadata"] = json!({"annotations": {(SKIP): skip}});
+            let member = member(&object).unwrap().unwrap();
+            assert_eq!((member.name.as_deref(), member.stale.is_some()), (Some("eu-1"), stale), "{skip}");
+        }
+    }
+}

@@ -285,19 +285,24 @@ fn signal(file: &Spanned<SignalFile>, report: &mut Report) -> Option<SignalSpec>
 }
 
 /// A hub is asked by names: where two organizations may have a cluster of one name, both would be read as one.
+/// Where there are no organizations, nothing can stand for one.
 fn asked_once(at: Span, spec: &SignalSpec, context: &Context, report: &mut Report) {
-    let organizations = match context.names {
-        Names::Organizations => true,
-        Names::Plain | Names::Either => false,
-    };
-    if organizations && spec.connection.is_some() && !says(&spec.values, ORGANIZATION) {
-        let here = report.here().unwrap_or_default();
-        let why = format!(
-            "{here}: clusters are called `organization/cluster`, and `{}` asks a hub without `{ORGANIZATION}`: two \
-             clusters of one name would be read as one",
-            spec.kind.name
-        );
-        report.warning(at, why, Some("put `{organization}` where the two differ, such as in `namespace`"));
+    let said = says(&spec.values, ORGANIZATION);
+    match context.names {
+        Names::Plain if said => {
+            let why = "`{organization}` stands for nothing: the inventory calls its clusters by one name";
+            report.wrong(at, why, Some("take it out"));
+        }
+        Names::Organizations if spec.connection.is_some() && !said => {
+            let here = report.here().unwrap_or_default();
+            let why = format!(
+                "{here}: clusters are called `organization/cluster`, and `{}` asks a hub without `{ORGANIZATION}`: two \
+                 clusters of one name would be read as one",
+                spec.kind.name
+            );
+            report.warning(at, why, Some("put `{organization}` where the two differ, such as in `namespace`"));
+        }
+        Names::Plain | Names::Organizations | Names::Either => {}
     }
 }
 

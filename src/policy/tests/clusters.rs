@@ -69,6 +69,11 @@ fn an_organization_stands_where_there_is_one_and_leads_to_one_cluster() {
 #[test]
 fn an_organization_where_clusters_have_none_is_a_mistake() {
     for clusters in ["{from: argocd, connection: hub}", "{from: cluster-api, connection: hub, namespace: fleet}"] {
+        let told = problems(&with(clusters, "{cluster}.yaml", PLUGIN_OF_EACH));
+        assert!(
+            told.len() == 1 && told[0].starts_with("6:15: `signals` of plugin `loki`: `{organization}`"),
+            "{told:?}"
+        );
         let told = problems(&with(clusters, "{organization}/{cluster}.yaml", RELEASE));
         assert!(told.len() == 1 && told[0].contains("`{organization}` stands for nothing: the inventory"), "{told:?}");
     }
