@@ -33,6 +33,8 @@ pub(super) type Borrowed = Mutex<BTreeMap<Lent, Arc<Mutex<Option<Held>>>>>;
 #[derive(Debug)]
 pub(super) struct Held {
     at: Timestamp,
+    /// The cluster did not take it.
+    doubted: bool,
     what: Result<(Connection, OpenClient), ReadError>,
 }
 
@@ -50,7 +52,7 @@ impl Held {
     fn counts(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.at);
         let kept = if self.what.is_ok() { KEPT } else { REFUSED };
-        !age.is_negative() && age < kept
+        !self.doubted && !age.is_negative() && age < kept
     }
 }
 
@@ -75,10 +77,15 @@ impl Clusters {
         }
     }
 
-    /// Forgets credentials that a cluster did not take: they may have been changed since.
+    /// Credentials that a cluster did not take are read again: they may have been changed since.
     pub(super) async fn not_taken(&self, cluster: &ListedCluster, error: &ReadError) {
         if let (Some(lent), ReadError::Denied { status: 401, .. }) = (&cluster.lent, error) {
-            self.shared.borrowed.lock().await.remove(lent);
+            let place = self.shared.borrowed.lock().await.get(lent).cloned();
+            if let Some(place) = place
+                && let Some(held) = place.lock().await.as_mut()
+            {
+                held.doubted = true;
+            }
         }
     }
 
@@ -96,16 +103,22 @@ impl Clusters {
         };
         let mut held = place.lock().await;
         let now = clock::now();
-        let known = held.take();
-        if let Some(known) = known.as_ref().filter(|known| known.counts(now)) {
-            let answer = known.what.clone().map(|(_, client)| client.0);
-            *held = Some(Held { at: known.at, what: known.what.clone() });
-            return answer;
+        if let Some(known) = held.as_ref().filter(|known| known.counts(now)) {
+            return known.what.clone().map(|(_, client)| client.0);
         }
-        let before = known.and_then(|known| known.what.ok());
-        let what = self.open_lent(credential, lent, before).await;
+        let (doubted, before) = match held.take() {
+            Some(known) => (known.doubted, known.what.ok()),
+            None => (false, None),
+        };
+        let known = before.as_ref().map(|(connection, _)| connection.clone());
+        let mut what = self.open_lent(credential, lent, before).await;
+        // The same again would be refused again, once for each question.
+        if doubted && what.as_ref().is_ok_and(|(connection, _)| Some(connection) == known.as_ref()) {
+            let why = format!("the cluster does not take the credentials of {} (401)", title(lent));
+            what = Err(ReadError::NoConnection { credential: credential.to_string(), why });
+        }
         let answer = what.clone().map(|(_, client)| client.0);
-        *held = Some(Held { at: now, what });
+        *held = Some(Held { at: now, doubted: false, what });
         answer
     }
 
@@ -116,7 +129,7 @@ impl Clusters {
         lent: &Lent,
         before: Option<(Connection, OpenClient)>,
     ) -> Result<(Connection, OpenClient), ReadError> {
-        let title = format!("Secret {}/{} through `{}`", lent.namespace, lent.name, lent.connection);
+        let title = title(lent);
         let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
         let target = secret(lent);
         let read = get(&self.named(&lent.connection).await?, &target).await;
@@ -142,6 +155,10 @@ impl Clusters {
         let client = Client::try_from(config).map_err(|error| refused(causes(&error)))?;
         Ok((connection, OpenClient(client)))
     }
+}
+
+fn title(lent: &Lent) -> String {
+    format!("Secret {}/{} through `{}`", lent.namespace, lent.name, lent.connection)
 }
 
 fn secret(lent: &Lent) -> Target {
@@ -176,9 +193,9 @@ mod tests {
         let connection = Connection::of(parts, &["token", "", "", ""], &[]).unwrap();
         let client = Client::try_from(connection.config(std::time::Duration::from_secs(1)).unwrap()).unwrap();
         let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
-        let held = Held { at, what: Ok((connection, OpenClient(client))) };
+        let held = Held { at, doubted: false, what: Ok((connection, OpenClient(client))) };
         let no = ReadError::NoConnection { credential: "eu-1".to_string(), why: String::new() };
-        let refused = Held { at, what: Err(no) };
+        let refused = Held { at, doubted: false, what: Err(no) };
         for (seconds, good, bad) in
             [(0, true, true), (9, true, true), (10, true, false), (299, true, false), (300, false, false)]
         {

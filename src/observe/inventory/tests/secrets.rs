@@ -142,6 +142,18 @@ async fn a_secret_that_changed_is_read_again_once_its_cluster_refuses() {
     let error = stage.ask(&cluster).await.unwrap_err();
     assert!(error.starts_with("not allowed to get helmreleases") && error.contains("(401)"), "{error}");
     assert_eq!(stage.ask(&cluster).await, Ok(()), "the new token");
+    stage.hub.lock().unwrap().members_take = Some("another".into());
+    stage.asked();
+    let mut last = String::new();
+    for _ in 0..20 {
+        last = stage.ask(&cluster).await.unwrap_err();
+    }
+    assert!(
+        last.ends_with("does not take the credentials of Secret fleet/eu-1-kubeconfig through `hub` (401)"),
+        "{last}"
+    );
+    let asked: Vec<String> = stage.asked().into_iter().map(|asked| asked.what).collect();
+    assert_eq!(asked, ["member eu-1", "get secrets fleet/eu-1-kubeconfig"], "it is not asked twenty times");
 }
 
 #[tokio::test]
