@@ -28,7 +28,9 @@ pub struct Rooms {
     pub repository: Repository,
     /// The hub, with a token for this repository alone.
     pub hub: RepoHub,
-    /// The clusters that the operator lets us ask, and what they say.
+    /// The clusters that the operator lets us ask.
+    pub clusters: Arc<Clusters>,
+    /// What they say.
     pub standing: Standing,
     /// How chart sources are reached.
     pub net: Arc<Net>,
@@ -106,6 +108,7 @@ impl Rooms {
         Ok(Self {
             repository,
             hub,
+            clusters: reach.clusters,
             standing,
             net: reach.net,
             secrets: reach.secrets,

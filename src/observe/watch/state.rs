@@ -1,7 +1,7 @@
 //! What is known of everything that is asked through one connection, and how old that is. Pure: what comes from
 //! where is in `feed`, what is asked anew in `mod`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use decide::snapshot::Health;
@@ -33,7 +33,7 @@ struct Feed {
     /// Why it is broken.
     trouble: Option<ReadError>,
     /// Who looks at an object of this name.
-    wants: HashMap<Box<str>, Vec<Want>>,
+    wants: BTreeMap<Box<str>, Vec<Want>>,
     /// Who looks at a list.
     lists: Vec<usize>,
     /// Names that the list under way has shown.
@@ -123,7 +123,7 @@ impl State {
             stage: Stage::New,
             alive: Timestamp::UNIX_EPOCH,
             trouble: None,
-            wants: HashMap::new(),
+            wants: BTreeMap::new(),
             lists: Vec::new(),
             shown: BTreeSet::new(),
         });
@@ -226,14 +226,21 @@ impl State {
         let lists = this.lists.clone();
         // A list may have lost what nobody saw go.
         lists.into_iter().for_each(|slot| self.slots[slot].dirty = true);
-        gone.into_iter().fold(false, |changed, want| self.is_gone(want, asked, asks) || changed)
+        let mut changed = false;
+        for want in gone {
+            changed |= self.is_gone(want, asked, asks);
+        }
+        changed
     }
 
     /// An object is not there any more.
     pub fn gone(&mut self, feed: FeedId, object: &Value, at: Timestamp, asks: &[Ask]) -> bool {
         let Some(key) = scope::key_of(object) else { return false };
         let wants = self.feeds[feed].wants.get(&key).cloned().unwrap_or_default();
-        let mut changed = wants.into_iter().fold(false, |changed, want| self.is_gone(want, at, asks) || changed);
+        let mut changed = false;
+        for want in wants {
+            changed |= self.is_gone(want, at, asks);
+        }
         for slot in self.feeds[feed].lists.clone() {
             if scope::is_in(&asks[slot].signal.target(), object) {
                 self.slots[slot].turn += 1;

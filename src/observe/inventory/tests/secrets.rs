@@ -49,7 +49,7 @@ fn ask(cluster: &ListedCluster) -> Ask {
 }
 
 async fn healths(stage: &Stage, asks: Vec<Ask>) -> Vec<Health> {
-    stage.clusters.answers(asks).await.into_iter().map(|asked| asked.answer.reading.health).collect()
+    stage.clusters.answers(asks, &|_| ()).await.into_iter().map(|asked| asked.answer.reading.health).collect()
 }
 
 #[tokio::test]

@@ -284,7 +284,8 @@ async fn a_policy_that_asks_something_else_begins_only_what_is_new() {
     two.connect(bench.folder.path(), "two");
     bench.says().await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    (one.asked(), two.asked());
+    one.asked();
+    two.asked();
     let more = Bench::new(vec![("one", of("a")), ("two", of("a")), ("two", of("b"))], "PT5M");
     bench.asks = Arc::clone(&more.asks);
     assert_eq!(bench.says().await.len(), 3);
