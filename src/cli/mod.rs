@@ -5,6 +5,7 @@ pub mod rehearse;
 pub mod run;
 pub mod serve;
 pub mod settings;
+pub mod signal;
 
 use std::path::PathBuf;
 
@@ -40,6 +41,8 @@ pub enum Command {
     Plan(Settings),
     /// Every gate of a plugin's waves: verdict, reason, until when, who can unblock it
     Explain(Explain),
+    /// Judges one object as a signal of the policy would: what it proves, and what the cluster counts as
+    Signal(Signal),
     /// Reads a policy file and shows all of its errors at once; exit code 1 when there are any
     Check(Check),
     /// Tells a scripted story, or replays a history of releases, through the real planner
@@ -97,6 +100,68 @@ pub struct Explain {
     #[command(flatten)]
     pub settings: Settings,
 }
+
+/// Arguments of `signal`.
+#[derive(Debug, Args)]
+#[command(after_help = SIGNAL_HELP)]
+pub struct Signal {
+    /// The kind of signal, by its key in the policy file: helmRelease, application, plugin, …
+    pub kind: String,
+    /// File with the object as `kubectl get -o yaml` writes it, YAML or JSON; `-` is standard input
+    #[arg(long, value_name = "FILE", required_unless_present = "cluster")]
+    pub object: Option<PathBuf>,
+    /// File with further objects that the signal asks for, one or several; may be repeated
+    #[arg(long, value_name = "FILE", requires = "object")]
+    pub more: Vec<PathBuf>,
+    /// What the signal asks for and no file holds is not there in the cluster either
+    #[arg(long, requires = "object")]
+    pub complete: bool,
+    /// The version that is wanted
+    #[arg(long, value_name = "VERSION")]
+    pub version: decide::Version,
+    /// Its digest
+    #[arg(long, value_name = "DIGEST", value_parser = signal::digest)]
+    pub digest: Option<decide::Digest>,
+    /// When it landed on the base branch: what was read before says nothing
+    #[arg(long, value_name = "TIME", value_parser = signal::time)]
+    pub after: Option<jiff::Timestamp>,
+    /// When the objects were read from the cluster [default: when the oldest file was written]
+    #[arg(long, value_name = "TIME", value_parser = signal::time, requires = "object")]
+    pub taken: Option<jiff::Timestamp>,
+    /// The settings of the signal as in the policy file, `namespace: apps, name: loki`, or @FILE with them; an
+    /// object from a file has its own names
+    #[arg(long, value_name = "YAML")]
+    pub settings: Option<String>,
+    /// What the config repository has at a commit that the object proves; may be repeated
+    #[arg(long, value_name = "COMMIT=VERSION", value_parser = signal::commit)]
+    pub commit: Vec<(String, decide::Version)>,
+    /// The cluster, for `{cluster}` and `{organization}` in names; asked itself where no object is given
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// The tier, for `{tier}` in names
+    #[arg(long, value_name = "NAME")]
+    pub tier: Option<String>,
+    /// Folder with one kubeconfig per credential, named <credential>.yaml
+    #[arg(long, env = "COLDFRAME_CLUSTERS", value_name = "FOLDER")]
+    pub clusters: Option<PathBuf>,
+    /// The credential that the cluster is asked by, such as that of a hub [default: the cluster's name]
+    #[arg(long, value_name = "NAME", conflicts_with = "object")]
+    pub connection: Option<String>,
+    /// Hosts that may be asked over plain HTTP, separated by commas
+    #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
+    pub allow_hosts: Vec<String>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SIGNAL_HELP: &str = "\
+Exit code 0: it counts as healthy on the wanted version; 1: it does not; 2: the question makes no sense.
+
+  kubectl get helmrelease -n apps loki -o yaml |
+    coldframe signal helmRelease --object - --version 1.2.0
+  coldframe signal application --settings 'namespace: argocd, name: loki-{cluster}' \\
+    --clusters kubeconfigs/ --connection hub --cluster eu-1 --version 1.2.0";
 
 /// Arguments of `rehearse`.
 #[derive(Debug, Args)]

@@ -222,7 +222,7 @@ fn step_summary(text: &str) -> anyhow::Result<()> {
 }
 
 /// Prints; colours only where the terminal has them.
-fn say(text: &str) -> anyhow::Result<()> {
+pub(super) fn say(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", text.trim_end()).context("standard output")
 }

@@ -2,6 +2,7 @@
 //! the likely fix. What the policy means is decided in `decide`.
 
 mod address;
+mod alone;
 mod check;
 pub(crate) mod file;
 pub(crate) mod forms;
@@ -26,6 +27,7 @@ mod tests;
 
 use decide::{Policy, Tier};
 
+pub(crate) use alone::signal_settings;
 pub use check::{check, check_in, check_resolved};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use problem::{Problem, Problems, quoted, render, visible};

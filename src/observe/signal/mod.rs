@@ -29,7 +29,7 @@ use crate::policy::wiring::SignalSpec;
 
 pub use kind::{Kind, Proves, Settings};
 pub use object::Verdict;
-pub(crate) use object::{one_line, title};
+pub(crate) use object::{digest, one_line, title};
 
 /// Every kind of signal, in the order of the manual. A new one is its file, its `mod`, and a line here.
 pub static KINDS: [&Kind; 12] = [

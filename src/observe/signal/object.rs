@@ -180,7 +180,7 @@ pub(super) fn behind(what: &str, found: Option<i64>, generation: i64) -> String 
 }
 
 /// `sha256:` and 64 hexadecimal digits, or nothing.
-pub(super) fn digest(text: &str) -> Option<Digest> {
+pub(crate) fn digest(text: &str) -> Option<Digest> {
     let hex = text.strip_prefix("sha256:")?;
     let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     valid.then(|| Digest::new(text.to_ascii_lowercase()))

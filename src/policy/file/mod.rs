@@ -20,9 +20,9 @@ use crate::policy::wiring::Right;
 pub use clusters::{ClustersFile, InventoryKind};
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
-pub use signal::SignalFile;
 #[cfg(test)]
 pub use signal::title as kind_title;
+pub use signal::{SignalFile, told};
 pub use strategy::{
     BlueGreenFile, CanaryFile, EarlyFile, PauseFile, PinFile, RollingUpdateFile, StepFile, StrategyFile, StrategyWord,
     VerifyFile,

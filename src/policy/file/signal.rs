@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::observe::signal::{KINDS, Kind};
 use crate::policy::read::{Form, FromNode, Key, Shape, Spanned};
 use crate::policy::report::Report;
-use crate::policy::settings;
+use crate::policy::settings::{self, Values};
 use crate::policy::tree::Node;
 use crate::policy::wiring::SignalSpec;
 
@@ -78,22 +78,30 @@ impl FromNode for SignalFile {
             let mut file = Self { kinds: Vec::new(), strange: shape.strange(node) };
             for kind in KINDS {
                 let Some(entry) = node.get(kind.name) else { continue };
-                let values = report.within_key(kind.name, |report| {
-                    let values = settings::read(&kind.shape, &entry.node, report)?;
-                    match (kind.refuse)(&values) {
-                        Ok(()) => Some(values),
-                        Err(refused) => {
-                            report.wrong(settings::place(&entry.node, refused.at), &refused.why, Some(&refused.help));
-                            None
-                        }
-                    }
+                let value = told(kind, &entry.node, report).map(|values| SignalSpec {
+                    kind,
+                    values,
+                    connection: connection.clone(),
                 });
-                let value = values.map(|values| SignalSpec { kind, values, connection: connection.clone() });
                 file.kinds.push(Spanned { value, at: entry.node.span, key: entry.at });
             }
             file
         })
     }
+}
+
+/// What a kind is told; none when something in it is wrong, which is reported.
+pub fn told(kind: &'static Kind, node: &Node, report: &mut Report) -> Option<Values> {
+    report.within_key(kind.name, |report| {
+        let values = settings::read(&kind.shape, node, report)?;
+        match (kind.refuse)(&values) {
+            Ok(()) => Some(values),
+            Err(refused) => {
+                report.wrong(settings::place(node, refused.at), &refused.why, Some(&refused.help));
+                None
+            }
+        }
+    })
 }
 
 impl JsonSchema for SignalFile {
