@@ -21,8 +21,9 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Demo(arguments) => demo::demo(&arguments).await,
         Command::Serve(arguments) => {
+            let senders = arguments.wake.senders()?;
             let server = Server::bind(arguments.settings, arguments.listen, &arguments.webhook_secret).await?;
-            server.run(stopped()).await?;
+            server.rung_by(senders).run(stopped()).await?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Once(settings) => run::once(&settings).await,

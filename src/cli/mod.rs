@@ -83,6 +83,9 @@ pub struct Serve {
     /// Secrets of the App's webhook, newest first, separated by commas while one is being replaced
     #[arg(long, env = "COLDFRAME_WEBHOOK_SECRET", hide_env_values = true, value_name = "SECRET")]
     pub webhook_secret: String,
+    /// Who else may ring.
+    #[command(flatten)]
+    pub wake: settings::Wake,
 }
 
 /// Arguments of `explain`.

@@ -23,6 +23,7 @@ use crate::rooms::{Reach, Rooms};
 use crate::secret::Secret;
 use crate::tick;
 use crate::wake::face::{Face, router};
+use crate::wake::senders::Senders;
 use crate::wake::{Bell, Rung};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
@@ -38,6 +39,7 @@ pub struct Server {
     listener: TcpListener,
     settings: Settings,
     secrets: Vec<Secret>,
+    senders: Senders,
 }
 
 impl Server {
@@ -45,7 +47,13 @@ impl Server {
     pub async fn bind(settings: Settings, listen: SocketAddr, webhook_secret: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
         let secrets = webhook_secret.split(',').filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect();
-        Ok(Self { listener, settings, secrets })
+        Ok(Self { listener, settings, secrets, senders: Senders::default() })
+    }
+
+    /// Lets these senders ring, too.
+    #[must_use]
+    pub fn rung_by(self, senders: Senders) -> Self {
+        Self { senders, ..self }
     }
 
     /// Where it listens.
@@ -56,7 +64,7 @@ impl Server {
     /// Runs until `stop` is done.
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
         let shop = Arc::new(Shop::open(self.settings)?);
-        let app = router(shop.face.clone(), shop.bell.clone(), &self.secrets);
+        let app = router(shop.face.clone(), shop.bell.clone(), &self.secrets, &self.senders);
         tracing::info!(address = %self.listener.local_addr()?, "listening");
         tokio::select! {
             served = axum::serve(self.listener, app).into_future() => served.context("the web server"),
@@ -119,6 +127,7 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
                     stays
                 });
                 for repository in list {
+                    shop.bell.name(repository.id, &repository.full_name());
                     running.entry(repository.id).or_insert_with(|| loops.spawn(keep(Arc::clone(&shop), repository)));
                 }
                 shop.face.listed();

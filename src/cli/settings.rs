@@ -10,6 +10,7 @@ use clap::Args;
 use crate::hub::Credentials;
 use crate::policy::{self, Mode, OperatorLimits, Setting, SourceFile};
 use crate::secret::Secret;
+use crate::wake::senders::{Sender, Senders};
 
 /// Settings that every command with a hub shares.
 #[derive(Clone, Debug, Args)]
@@ -64,6 +65,71 @@ pub struct Settings {
     /// Where the dashboard is to be found from outside, for links on pull requests
     #[arg(long, env = "COLDFRAME_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+}
+
+/// Secrets of those who ring when something has happened in a cluster.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Who else may ring")]
+pub struct Wake {
+    /// Secrets with which Flux signs what it sends to /wake/flux, newest first, separated by commas
+    #[arg(long, env = "COLDFRAME_WAKE_FLUX", hide_env_values = true, value_name = "SECRET")]
+    pub wake_flux: Option<String>,
+    /// Bearer tokens of Argo CD notifications at /wake/argocd, in the same way
+    #[arg(long, env = "COLDFRAME_WAKE_ARGOCD", hide_env_values = true, value_name = "TOKEN")]
+    pub wake_argocd: Option<String>,
+    /// Bearer tokens of Alertmanager at /wake/alertmanager, in the same way
+    #[arg(long, env = "COLDFRAME_WAKE_ALERTMANAGER", hide_env_values = true, value_name = "TOKEN")]
+    pub wake_alertmanager: Option<String>,
+    /// Folder with these secrets instead, in files named flux, argocd and alertmanager
+    #[arg(long, env = "COLDFRAME_WAKE_SECRETS", value_name = "FOLDER")]
+    pub wake_secrets: Option<PathBuf>,
+}
+
+impl Wake {
+    /// The secrets of each sender; who has none is not listened to.
+    ///
+    /// # Errors
+    /// Where the folder holds none of the files, or one of them no secret.
+    pub fn senders(&self) -> anyhow::Result<Senders> {
+        let given = |sender| match sender {
+            Sender::Flux => &self.wake_flux,
+            Sender::ArgoCd => &self.wake_argocd,
+            Sender::Alertmanager => &self.wake_alertmanager,
+        };
+        let mut secrets = Vec::new();
+        for sender in Sender::ALL {
+            let filed = self.filed(sender)?;
+            let own = listed(given(sender).as_deref().unwrap_or_default());
+            secrets.extend(Some(own).filter(|own| !own.is_empty()).or(filed).map(|own| (sender, own)));
+        }
+        match &self.wake_secrets {
+            Some(folder) if secrets.is_empty() => bail!(
+                "the folder of --wake-secrets, `{}`, has none of the files `flux`, `argocd` and `alertmanager`",
+                folder.display()
+            ),
+            Some(_) | None => Ok(Senders { secrets }),
+        }
+    }
+
+    fn filed(&self, sender: Sender) -> anyhow::Result<Option<Vec<Secret>>> {
+        let Some(folder) = &self.wake_secrets else { return Ok(None) };
+        let path = folder.join(sender.name());
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("the secret `{}`", path.display())),
+        };
+        let secrets = listed(&text);
+        if secrets.is_empty() {
+            bail!("the file `{}` holds no secret", path.display());
+        }
+        Ok(Some(secrets))
+    }
+}
+
+/// Secrets between commas or on lines of their own.
+fn listed(text: &str) -> Vec<Secret> {
+    text.split([',', '\n']).filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect()
 }
 
 impl Settings {

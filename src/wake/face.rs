@@ -1,4 +1,4 @@
-//! The pages that `serve` shows: dashboard, waves, health, metrics; and the door of the webhook.
+//! The pages that `serve` shows: dashboard, waves, health, metrics; and the doors of those who ring.
 //! What stands on them is written in `tell`.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
+use super::senders::{self, Senders};
 use super::{Bell, webhook};
 use crate::act::Receipt;
 use crate::clock;
@@ -80,7 +81,7 @@ impl Face {
 }
 
 /// Every route; anything else is 404.
-pub fn router(face: Face, bell: Bell, secrets: &[Secret]) -> Router {
+pub fn router(face: Face, bell: Bell, secrets: &[Secret], senders: &Senders) -> Router {
     let fixed = |name: &'static str, value: &'static str| {
         SetResponseHeaderLayer::if_not_present(HeaderName::from_static(name), HeaderValue::from_static(value))
     };
@@ -93,6 +94,7 @@ pub fn router(face: Face, bell: Bell, secrets: &[Secret]) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(face)
+        .merge(senders::router(&bell, senders))
         .merge(webhook::router(bell, secrets))
         .layer(fixed("content-security-policy", tell::CSP))
         .layer(fixed("x-content-type-options", "nosniff"))

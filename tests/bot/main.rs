@@ -19,3 +19,4 @@ mod story;
 mod stubborn;
 mod support;
 mod verify;
+mod wake;

@@ -9,6 +9,7 @@ use aws_lc_rs::{digest, hmac};
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 use super::super::{Bell, Rung};
 use super::*;
@@ -132,10 +133,18 @@ async fn what_rings() {
     let (endpoint, bell) = endpoint(&["s"]);
     let address = serve(endpoint).await;
     // Event, body; status, whether 7 rings, whether 8 does, whether the list does.
-    let cases: [(&str, &[u8], u16, [bool; 3]); 12] = [
+    let cases: [(&str, &[u8], u16, [bool; 3]); 13] = [
         ("pull_request", BODY, 202, [true, false, false]),
         ("check_run", br#"{"action":"a_new_one","repository":{"id":8}}"#, 202, [false, true, false]),
         ("status", br#"{"repository":{"id":7}}"#, 202, [true, false, false]),
+        // Flux's provider `githubdispatch`, as GitHub hands its event on.
+        (
+            "repository_dispatch",
+            br#"{"action":"HelmRelease/loki.apps","branch":"main","client_payload":{"severity":"info",
+                "reason":"UpgradeSucceeded","metadata":{"revision":"1.2.0"}},"repository":{"id":7}}"#,
+            202,
+            [true, false, false],
+        ),
         ("ping", br#"{"zen":"x","repository":{"id":7}}"#, 202, [false; 3]),
         ("star", BODY, 202, [false; 3]),
         ("never_heard_of", b"not json", 202, [false; 3]),
@@ -211,7 +220,7 @@ async fn refused_before_it_is_read_is_answered_on_a_line_that_goes_on() {
 #[tokio::test]
 async fn a_slow_delivery_ends() {
     let (mut endpoint, _) = endpoint(&["s"]);
-    endpoint.longest = Duration::from_millis(200);
+    endpoint.door.longest = Duration::from_millis(200);
     let address = serve(endpoint).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     let signature = format!("sha256={}", hex("s", BODY));
@@ -228,8 +237,8 @@ async fn a_slow_delivery_ends() {
 #[tokio::test]
 async fn what_is_held_at_once_is_bounded_and_given_back() {
     let (mut endpoint, bell) = endpoint(&["s"]);
-    endpoint.longest = Duration::from_millis(300);
-    endpoint.held = Semaphore::new(1);
+    endpoint.door.longest = Duration::from_millis(300);
+    endpoint.door.held = Semaphore::new(1);
     let address = serve(endpoint).await;
     let headers = |body: &[u8]| [("X-Hub-Signature-256", format!("sha256={}", hex("s", body))), event("push")];
     let big = [br#"{"repository":{"id":7},"x":""#.as_slice(), &[b'x'; 2048], b"\"}"].concat();

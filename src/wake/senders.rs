@@ -1,0 +1,178 @@
+//! `POST /wake/…`: controllers and alerts ring when something has happened in a cluster. Verified, bound, and
+//! nothing of what they say is looked at: what they ring for is read where it stands.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest::{SHA256, digest};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::Response;
+use axum::routing::post;
+
+use super::Bell;
+use super::door::{Answer, Door, Keys, signature};
+use crate::secret::Secret;
+
+/// The biggest delivery, in bytes: an alert group of some thousand alerts; events are far smaller.
+const MOST_BYTES: usize = 4 << 20;
+/// Bodies that are held at once, in KiB; those of bearers are not held at all.
+const MOST_HELD: usize = 16 << 10;
+/// Of Flux's provider `generic-hmac` (notification-controller, `docs/spec/v1beta3/providers.md`).
+const SIGNATURE: &str = "x-signature";
+
+/// Who may ring after something has happened in a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sender {
+    /// Flux's notification-controller, provider `generic-hmac`: it signs what it sends.
+    Flux,
+    /// Argo CD notifications, a webhook service with a bearer token.
+    ArgoCd,
+    /// Prometheus Alertmanager, a webhook receiver with a bearer token.
+    Alertmanager,
+}
+
+impl Sender {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Flux, Self::ArgoCd, Self::Alertmanager];
+
+    /// Its name: the end of its path, and the file that its secret is in.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flux => "flux",
+            Self::ArgoCd => "argocd",
+            Self::Alertmanager => "alertmanager",
+        }
+    }
+}
+
+/// Secrets of the senders, newest first. Who has none is not listened to.
+#[derive(Clone, Debug, Default)]
+pub struct Senders {
+    /// Each with its secrets.
+    pub secrets: Vec<(Sender, Vec<Secret>)>,
+}
+
+/// The endpoints of all senders.
+pub fn router(bell: &Bell, senders: &Senders) -> Router {
+    Sender::ALL.into_iter().fold(Router::new(), |router, sender| {
+        let own = senders.secrets.iter().filter(|(known, _)| *known == sender).flat_map(|(_, secrets)| secrets);
+        let own: Vec<Secret> = own.filter(|secret| !secret.reveal().is_empty()).cloned().collect();
+        router.merge(Endpoint::new(sender, bell.clone(), &own).router())
+    })
+}
+
+struct Endpoint {
+    sender: Sender,
+    bell: Bell,
+    proof: Proof,
+    door: Door,
+    /// Whether the operator was told that a sender rings for whom there is no secret.
+    told: AtomicBool,
+}
+
+/// How a sender proves who it is.
+enum Proof {
+    /// Not at all: there is no secret.
+    None,
+    /// It signs the body.
+    Signature(Keys),
+    /// It knows a token; digests of them, so that all are as long.
+    Bearer(Vec<[u8; 32]>),
+}
+
+async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+    let (parts, mut body) = request.into_parts();
+    let said = match endpoint.verify(&parts.headers, &mut body).await {
+        Ok(()) => endpoint.ring(&parts.uri),
+        Err(refusal) => Err(refusal),
+    };
+    endpoint.door.answer(endpoint.sender.name(), said, body).await
+}
+
+impl Endpoint {
+    fn new(sender: Sender, bell: Bell, secrets: &[Secret]) -> Self {
+        let proof = match sender {
+            Sender::Flux | Sender::ArgoCd | Sender::Alertmanager if secrets.is_empty() => Proof::None,
+            Sender::Flux => Proof::Signature(Keys::new(secrets)),
+            Sender::ArgoCd | Sender::Alertmanager => {
+                Proof::Bearer(secrets.iter().map(|secret| hashed(secret.reveal().as_bytes())).collect())
+            }
+        };
+        let door = Door::new(MOST_BYTES, "a delivery has at most 4 MB", MOST_HELD);
+        Self { sender, bell, proof, door, told: AtomicBool::new(false) }
+    }
+
+    fn router(self) -> Router {
+        Router::new().route(&format!("/wake/{}", self.sender.name()), post(receive)).with_state(Arc::new(self))
+    }
+
+    /// The whole body has come, and whoever sent it knows a secret.
+    async fn verify(&self, headers: &HeaderMap, body: &mut Body) -> Result<(), Answer> {
+        match &self.proof {
+            Proof::None => {
+                if !self.told.swap(true, Ordering::Relaxed) {
+                    let name = self.sender.name();
+                    tracing::warn!(
+                        "somebody rings at /wake/{name}, and there is no secret for it: set COLDFRAME_WAKE_{}, or put \
+                         the file `{name}` into the folder of --wake-secrets",
+                        name.to_uppercase()
+                    );
+                }
+                Err((StatusCode::NOT_FOUND, "the operator has set no secret for this sender"))
+            }
+            Proof::Signature(keys) => {
+                let refused = (StatusCode::UNAUTHORIZED, "X-Signature is missing or malformed");
+                let tag = signature(headers, SIGNATURE, refused)?;
+                let (body, _room) = self.door.read(headers, body).await?;
+                let fits = keys.signed(&body, &tag);
+                if fits { Ok(()) } else { Err((StatusCode::UNAUTHORIZED, "the signature does not fit")) }
+            }
+            Proof::Bearer(tokens) => {
+                let given = hashed(bearer(headers)?);
+                let fitting = tokens.iter().filter(|token| verify_slices_are_equal(*token, &given).is_ok());
+                if fitting.count() == 0 {
+                    return Err((StatusCode::UNAUTHORIZED, "the token is not the one of this sender"));
+                }
+                self.door.skip(headers, body).await
+            }
+        }
+    }
+
+    /// Rings for the repository that the address names, or for all.
+    fn ring(&self, uri: &Uri) -> Result<&'static str, Answer> {
+        let query = uri.query().unwrap_or_default();
+        let named = url::form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "repository");
+        tracing::debug!(sender = self.sender.name(), "rung from a cluster");
+        match named {
+            None => self.bell.nudge_all(),
+            Some((_, name)) => {
+                let unknown = (StatusCode::NOT_FOUND, "the repository of the address is not looked after here");
+                self.bell.nudge(self.bell.called(&name).ok_or(unknown)?);
+            }
+        }
+        Ok("rung")
+    }
+}
+
+/// The token of the one header `Authorization: Bearer …`.
+fn bearer(headers: &HeaderMap) -> Result<&[u8], Answer> {
+    let refused = (StatusCode::UNAUTHORIZED, "`Authorization: Bearer …` is missing or malformed");
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(one), None) = (given.next(), given.next()) else { return Err(refused) };
+    let (scheme, token) = one.as_bytes().split_at_checked(7).ok_or(refused)?;
+    let token = token.trim_ascii();
+    if !scheme.eq_ignore_ascii_case(b"bearer ") || token.is_empty() { Err(refused) } else { Ok(token) }
+}
+
+fn hashed(text: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, text).as_ref());
+    hash
+}
+
+#[cfg(test)]
+mod tests;
