@@ -103,6 +103,6 @@ fn put(object: &mut Value, pointer: &str, value: Value) {
             let at: usize = key.parse().unwrap();
             if at == list.len() { list.push(value) } else { list[at] = value }
         }
-        other => panic!("{parent} is {other}"),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => panic!("{parent} is {other}"),
     }
 }
