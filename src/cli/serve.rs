@@ -105,7 +105,7 @@ impl Shop {
         let look_again = SignedDuration::try_from(self.settings.poll)?;
         let (reach, setting) = (self.reach.clone(), Arc::clone(&self.setting));
         let (clusters, bell, id) = (Arc::clone(&reach.clusters), self.bell.clone(), repository.id);
-        let standing = Standing::that_stays(clusters, move || bell.ring(id));
+        let standing = Standing::that_stays(clusters, move || bell.nudge(id));
         let data = self.settings.data_folder();
         Rooms::open(repository.clone(), opened, reach, standing, look_again, setting, &data)
     }

@@ -215,12 +215,12 @@ impl Clusters {
         Self { shared: Arc::new(Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open, borrowed }) }
     }
 
-    /// Whether there is a connection of this name that can be used; nothing is asked through it.
+    /// Whether there is a connection to a cluster that can be used; nothing is asked through it.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub async fn usable(&self, credential: &str) -> Result<(), ReadError> {
-        self.client(credential).await.map(drop)
+    pub async fn usable(&self, cluster: &ListedCluster) -> Result<(), ReadError> {
+        self.client(cluster).await.map(drop)
     }
 
     /// Reads one object, or a list of objects as one; `None` where the cluster says that there is none.

@@ -60,11 +60,10 @@ impl Bell {
         }
     }
 
-    /// Rings for one repository that is looked after, but no sooner than a while after the last look.
+    /// Rings for one repository that is looked after, but no sooner than a while after the last look. Before anybody
+    /// waits for it, it is kept.
     pub fn nudge(&self, repository: u64) {
-        if let Some(pull) = self.hung().get(&repository) {
-            pull.nudge.notify_one();
-        }
+        self.hung().entry(repository).or_default().nudge.notify_one();
     }
 
     /// The same for every repository; which ones there are, a cluster cannot change.
@@ -203,8 +202,8 @@ mod tests {
     #[tokio::test]
     async fn a_nudge_rings_at_once_and_then_at_its_pace() {
         let bell = Bell::default();
-        bell.nudge(7);
-        assert_eq!(bell.wait(7, after(20)).await, Rung::Alarm, "nobody waited for 7 before");
+        bell.nudge_all();
+        assert_eq!(bell.wait(7, after(20)).await, Rung::Alarm, "7 was not known before");
         bell.hung()[&7].woken.lock().unwrap().take();
         bell.nudge_all();
         assert_eq!(bell.wait(7, after(5_000)).await, Rung::Bell);

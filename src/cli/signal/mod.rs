@@ -129,12 +129,13 @@ async fn from_cluster(arguments: &Arguments, kind: &'static Kind) -> anyhow::Res
     asked(arguments, &spec, None)?;
     let clusters = Clusters::open(folder, &arguments.allow_hosts)?;
     let credential = arguments.connection.clone().unwrap_or_else(|| cluster.to_string());
-    clusters.usable(&credential).await?;
-    let cluster = ListedCluster { name: ClusterName::from(cluster), labels: Labels::new(), credential };
+    let name = ClusterName::from(cluster);
+    let cluster = ListedCluster { name, labels: Labels::new(), credential, lent: None, stale: None };
+    clusters.usable(&cluster).await?;
     let tier = TierName::from(arguments.tier.as_deref().unwrap_or_default());
     let all = Selector { match_labels: Labels::new(), match_expressions: Vec::new() };
     let ask = Ask::new(&Arc::new(cluster), &Tier::new(tier, all), &Arc::new(spec))?;
-    let asked = clusters.answers(vec![ask]).await.into_iter().next().context("the cluster was not asked")?;
+    let asked = clusters.answers(vec![ask], &|_| ()).await.into_iter().next().context("the cluster was not asked")?;
     Ok(Heard { answer: asked.answer, lacking: Vec::new() })
 }
 

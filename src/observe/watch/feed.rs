@@ -116,7 +116,9 @@ impl Feed {
                     place.from = None;
                     self.pace.retry.0
                 }
-                ReadError::Denied { .. } => DENIED,
+                // A token that is not taken may have been changed since (401); a role seldom is (403).
+                ReadError::Denied { status: 403, .. } => DENIED,
+                ReadError::Denied { .. } => retry,
                 ReadError::NotServed { .. } | ReadError::Malformed { .. } => {
                     place.from = None;
                     retry

@@ -27,8 +27,6 @@ use crate::policy::wiring::ListedCluster;
 const AT_ONCE: usize = 64;
 /// The longest that a look waits for clusters that are listed for the first time; who is late is heard later.
 const FIRST: Duration = Duration::from_secs(45);
-/// Changes within this time are one ring: a fleet that moves must not be looked at without a pause.
-const SPACING: Duration = Duration::from_secs(5);
 /// What may not be watched is tried again after so long.
 const AGAIN: SignedDuration = SignedDuration::from_mins(10);
 
@@ -92,7 +90,7 @@ struct Group {
 
 impl Standing {
     /// For a process that stays: what is asked is listed and watched. `ring` is called when something of it has
-    /// changed: at once, and after that once in a while at most.
+    /// changed.
     pub fn that_stays(clusters: Arc<Clusters>, ring: impl Fn() + Send + 'static) -> Self {
         let mut this = Self::new(clusters, Pace::STAYS, Progress::none());
         this.alive.spawn(Arc::clone(&this.pulse).beat());
@@ -101,7 +99,6 @@ impl Standing {
             loop {
                 heard.notified().await;
                 ring();
-                tokio::time::sleep(SPACING).await;
             }
         });
         this

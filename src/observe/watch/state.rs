@@ -279,7 +279,7 @@ impl State {
 
     /// A list or a watch has failed.
     pub fn fails(&mut self, feed: FeedId, error: ReadError, asks: &[Ask]) {
-        if matches!(error, ReadError::Denied { .. }) {
+        if matches!(error, ReadError::Denied { status: 403, .. }) {
             self.denied(feed, asks);
         }
         self.feeds[feed].trouble = Some(error);
