@@ -67,6 +67,8 @@ pub struct Memory {
     pub sources: BTreeMap<PluginName, SourceMemory>,
     /// Answers of the hub that hold for a minute.
     pub hub: crate::observe::recall::Recall,
+    /// Since when clusters run what they run.
+    pub proven: crate::observe::ask::Proven,
     /// When the hub last answered, and since when it has not.
     pub silent: Option<Timestamp>,
     /// Outages that are over and not yet in the ledger.

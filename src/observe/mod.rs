@@ -1,6 +1,7 @@
 //! Reads every fact of a repository into one snapshot. What could not be read is absent and says
 //! why; what follows from it is decided in `decide`.
 
+pub mod ask;
 mod base;
 pub mod chart;
 pub mod cluster;
@@ -19,7 +20,7 @@ pub mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
-use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Snapshot};
+use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Reading, Snapshot};
 use decide::{PluginLedger, PluginName, PullNumber, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
@@ -63,18 +64,21 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let ledger_state = ledger_state(rooms, &page, now).await;
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
-    let answers = match &base.clusters {
+    let (answers, others) = match &base.clusters {
         Read::Known(clusters) => {
             let round = std::mem::take(&mut rooms.memory.round).of(&loaded, clusters);
             let answers = round.ask(&mut rooms.standing, now).await;
+            let others = round.others();
             rooms.memory.round = round;
-            answers
+            (answers, others)
         }
         // Nothing is decided without them; what is watched goes on, for the next look.
-        Read::Unread(_) => Vec::new(),
+        Read::Unread(_) => Default::default(),
     };
     let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
-    let mut readings = readings::readings(answers, &versions);
+    let answers = readings::resolved(answers, &versions);
+    let more = ask_others(rooms, others, &answers, now).await;
+    let mut readings = readings::readings(answers.into_iter().chain(more));
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
     let mut plugins = BTreeMap::new();
@@ -225,6 +229,19 @@ async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> Le
         Ok((lost, tip)) if !lost.is_empty() => LedgerState::Lost { cited: lost, tip },
         Ok(_) => LedgerState::Intact { guarded: rooms.memory.hub.guard(&rooms.hub, LEDGER_BRANCH, now).await },
     }
+}
+
+/// Asks those that are no clusters, with what the clusters prove and what the ledger says of landings.
+async fn ask_others(
+    rooms: &mut Rooms,
+    asks: Vec<ask::Ask>,
+    answers: &[(readings::Whose, Reading)],
+    now: Timestamp,
+) -> Vec<(readings::Whose, Reading)> {
+    let (net, repository) = (std::sync::Arc::clone(&rooms.net), rooms.repository.id);
+    let reach = ask::Reach { net: &net, secrets: &rooms.secrets, repository };
+    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
+    ask::answers(&reach, asks, answers, (ledger, &mut rooms.memory.proven), now).await
 }
 
 /// Asks every chart source whose time has come, all at once.

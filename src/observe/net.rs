@@ -56,6 +56,8 @@ pub struct NetSettings {
 pub struct Net {
     rules: Arc<Rules>,
     client: reqwest::Client,
+    /// Follows no redirect.
+    straight: reqwest::Client,
 }
 
 /// An answer, whatever its status.
@@ -129,31 +131,19 @@ impl Net {
         }
         let proxy = settings.proxy.map(|entry| proxy(&entry, &mut rules)).transpose()?;
         let rules = Arc::new(rules);
-        let (redirects, resolver) = (Arc::clone(&rules), Guard(Arc::clone(&rules)));
-        let builder = reqwest::Client::builder()
-            .user_agent(concat!("coldframe/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .read_timeout(SILENCE)
-            .timeout(WHOLE)
-            .referer(false)
-            .no_proxy()
-            .dns_resolver(Arc::new(resolver))
-            .redirect(reqwest::redirect::Policy::custom(move |attempt| {
-                if attempt.previous().len() > MAX_REDIRECTS {
-                    return attempt.error("too many redirects");
-                }
-                match redirects.check(attempt.url()) {
-                    Ok(()) => attempt.follow(),
-                    Err(error) => attempt.error(error),
-                }
-            }));
-        let builder = match proxy {
-            Some(proxy) => builder.proxy(proxy),
-            None => builder,
-        };
-        let client =
-            builder.build().map_err(|error| NetError::Settings { entry: "TLS".into(), why: causes(&error) })?;
-        Ok(Self { rules, client })
+        let redirects = Arc::clone(&rules);
+        let followed = reqwest::redirect::Policy::custom(move |attempt| {
+            if attempt.previous().len() > MAX_REDIRECTS {
+                return attempt.error("too many redirects");
+            }
+            match redirects.check(attempt.url()) {
+                Ok(()) => attempt.follow(),
+                Err(error) => attempt.error(error),
+            }
+        });
+        let client = client(&rules, proxy.clone(), followed)?;
+        let straight = self::client(&rules, proxy, reqwest::redirect::Policy::none())?;
+        Ok(Self { rules, client, straight })
     }
 
     /// Whether this address may be asked at all; a name's addresses are looked at when connecting.
@@ -176,6 +166,14 @@ impl Net {
     /// bytes. A status that is no success is an answer.
     pub async fn get(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<Fetched, NetError> {
         self.send(url, self.client.get(url.clone()).headers(headers), most).await
+    }
+
+    /// Gets an address and follows no redirect, so that headers of any name reach this host alone.
+    ///
+    /// # Errors
+    /// As [`Net::get`].
+    pub async fn ask(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<Fetched, NetError> {
+        self.send(url, self.straight.get(url.clone()).headers(headers), most).await
     }
 
     /// Posts JSON to an address that is a secret as a whole: errors name its host alone.
@@ -214,6 +212,27 @@ impl Net {
         }
         Ok(Fetched { status: answer.status(), headers: answer.headers().clone(), body: body.freeze() })
     }
+}
+
+fn client(
+    rules: &Arc<Rules>,
+    proxy: Option<reqwest::Proxy>,
+    redirects: reqwest::redirect::Policy,
+) -> Result<reqwest::Client, NetError> {
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("coldframe/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE)
+        .timeout(WHOLE)
+        .referer(false)
+        .no_proxy()
+        .dns_resolver(Arc::new(Guard(Arc::clone(rules))))
+        .redirect(redirects);
+    let builder = match proxy {
+        Some(proxy) => builder.proxy(proxy),
+        None => builder,
+    };
+    builder.build().map_err(|error| NetError::Settings { entry: "TLS".into(), why: causes(&error) })
 }
 
 /// An address without what may be secret in it.

@@ -1,5 +1,5 @@
-//! Asks the clusters of every tier about every plugin, in parallel. What their answers mean for a
-//! release is decided in `decide`.
+//! Asks the clusters of every tier about every plugin, in parallel; what is asked of others is in `ask`. What
+//! the answers mean for a release is decided in `decide`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
 use jiff::Timestamp;
 
+use super::ask::{About, Ask as Other};
 use super::cluster::Ask;
-use super::signal::{self, Answer};
+use super::signal::{self, Answer, Question, SignalError};
 use super::watch::Standing;
 use crate::policy::Loaded;
 use crate::policy::wiring::{ListedCluster, SignalSpec};
@@ -40,6 +41,8 @@ pub struct Round {
     asks: Arc<Vec<Ask>>,
     /// Whom each of them is about.
     owners: Vec<Whose>,
+    /// Questions that go to nobody of the clusters.
+    others: Vec<Other>,
     /// Questions that cannot be asked, and why.
     refused: Vec<Refused>,
 }
@@ -55,8 +58,12 @@ impl Round {
         if policy.as_ref().is_some_and(|policy| Arc::ptr_eq(policy, loaded)) && known == clusters {
             return self;
         }
-        let (asks, owners, refused) = questions(loaded, clusters);
-        Self { of: (Some(Arc::clone(loaded)), clusters.to_vec()), asks: Arc::new(asks), owners, refused }
+        Self { of: (Some(Arc::clone(loaded)), clusters.to_vec()), ..questions(loaded, clusters) }
+    }
+
+    /// The questions that have to wait for what the clusters say.
+    pub fn others(&self) -> Vec<Other> {
+        self.others.clone()
     }
 
     /// What those who keep it up to date say of every question.
@@ -70,32 +77,56 @@ impl Round {
     }
 }
 
-/// Every question that can be asked, whom each is about, and those that cannot.
-fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> (Vec<Ask>, Vec<Whose>, Vec<Refused>) {
-    let (mut asks, mut owners, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+/// Every question: those that can be asked, whom each is about, and those that cannot.
+fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> Round {
+    let (mut round, mut asks) = (Round::default(), Vec::new());
     let mut connections: BTreeMap<(&ClusterName, Option<&str>), Arc<ListedCluster>> = BTreeMap::new();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
+        let dated = wiring.signals.iter().filter(|spec| !asks_metrics(spec)).all(|spec| spec.kind.dates);
         let signals: Vec<Arc<SignalSpec>> = wiring.signals.iter().cloned().map(Arc::new).collect();
         for (tier, cluster) in members(&plugin.tiers, clusters) {
             let whose = Whose { plugin: plugin.name.clone(), tier: tier.name.clone(), cluster: cluster.name.clone() };
-            for (given, spec) in wiring.signals.iter().zip(&signals) {
+            for (index, (given, spec)) in wiring.signals.iter().zip(&signals).enumerate() {
+                if !spec.kind.asks_clusters() {
+                    match other(&whose, (index, dated), spec) {
+                        Ok(other) => round.others.extend(other),
+                        Err(error) => round.refused.push((whose.clone(), "signal".to_string(), error.to_string())),
+                    }
+                    continue;
+                }
                 let connection = (&cluster.name, given.connection.as_deref());
                 let connection = connections.entry(connection).or_insert_with(|| Arc::new(through(spec, cluster)));
                 match (Ask::new(connection, tier, spec), stale(spec, cluster)) {
                     (Ok(ask), None) => {
                         asks.push(ask);
-                        owners.push(whose.clone());
+                        round.owners.push(whose.clone());
                     }
                     (Ok(ask), Some(why)) => {
-                        refused.push((whose.clone(), signal::title(&ask.signal.target()), why.to_string()));
+                        let signal = signal::title(&ask.signal.target());
+                        round.refused.push((whose.clone(), signal, why.to_string()));
                     }
-                    (Err(error), _) => refused.push((whose.clone(), "signal".to_string(), error.to_string())),
+                    (Err(error), _) => round.refused.push((whose.clone(), "signal".to_string(), error.to_string())),
                 }
             }
         }
     }
-    (asks, owners, refused)
+    Round { asks: Arc::new(asks), ..round }
+}
+
+/// A question to somebody else than a cluster; none where it is to one.
+fn other(whose: &Whose, (index, dated): (usize, bool), spec: &SignalSpec) -> Result<Option<Other>, SignalError> {
+    let about = match signal::question(spec, &whose.cluster, &whose.tier)? {
+        Question::Object(_) => return Ok(None),
+        Question::Metrics(metrics) => About::Metrics(metrics.into()),
+        Question::Page(page) => About::Page(page.into()),
+    };
+    Ok(Some(Other { whose: whose.clone(), index, dated, about }))
+}
+
+/// Whether a signal rests on what the others prove.
+fn asks_metrics(spec: &SignalSpec) -> bool {
+    matches!(spec.kind.make, signal::Make::Metrics(_))
 }
 
 /// The commits that somebody has to look up.
@@ -104,12 +135,20 @@ pub fn commits(answers: &[(Whose, Answer)]) -> Vec<(Whose, Sha)> {
 }
 
 /// The readings, with versions in place of the commits that prove them.
-pub fn readings(answers: Vec<(Whose, Answer)>, versions: &Versions) -> BTreeMap<PluginName, Readings> {
-    let mut readings = Answers::new();
-    for (whose, Answer { mut reading, revision }) in answers {
+pub fn resolved(answers: Vec<(Whose, Answer)>, versions: &Versions) -> Vec<(Whose, Reading)> {
+    let resolved = |(whose, Answer { mut reading, revision }): (Whose, Answer)| {
         if let Some(commit) = revision {
             resolve(&mut reading, &commit, versions.get(&(whose.clone(), commit.clone())));
         }
+        (whose, reading)
+    };
+    answers.into_iter().map(resolved).collect()
+}
+
+/// The readings as the planner takes them.
+pub fn readings(answers: impl IntoIterator<Item = (Whose, Reading)>) -> BTreeMap<PluginName, Readings> {
+    let mut readings = Answers::new();
+    for (whose, reading) in answers {
         readings.entry(whose.plugin).or_default().entry(whose.cluster).or_default().push(reading);
     }
     readings.into_iter().map(|(plugin, answers)| (plugin, answers.into_iter().collect())).collect()
@@ -189,7 +228,7 @@ mod tests {
         let (whose, answer) = answer(health);
         let key = (whose.clone(), answer.revision.clone().unwrap());
         let versions = version.map(|version| (key, version)).into_iter().collect();
-        let readings = readings(vec![(whose, answer)], &versions);
+        let readings = readings(resolved(vec![(whose, answer)], &versions));
         readings[&"loki".into()].of(&"eu-1".into())[0].reading()
     }
 

@@ -44,6 +44,31 @@ scalar!(
      "description": "`{version}` stands for the version without a leading `v`, `{plugin}` for the name of the plugin."}
 );
 
+scalar!(
+    /// What is asked over HTTP about a cluster.
+    Address(String), "an address such as `https://prom.example`", address,
+    {"type": "string", "pattern": "^https?://", "maxLength": 512, "examples": ["https://prom.example", "https://{cluster}.example/status"],
+     "description": "`{cluster}`, `{organization}` and `{tier}` stand for their names."}
+);
+
+/// An address that is asked over HTTP; whether plain HTTP and private hosts are, the operator says.
+fn address(text: &str) -> Result<String, Refusal> {
+    let names = ["cluster", "tier", "organization"];
+    path::placeholders(text, &names)?;
+    let form = "write it like `https://prom.example`";
+    let mut plain = text.to_string();
+    names.iter().for_each(|name| plain = plain.replace(&format!("{{{name}}}"), "x"));
+    if text.len() > MAX_ADDRESS || !(plain.starts_with("https://") || plain.starts_with("http://")) {
+        return Err(Refusal::new(format!("{} is not an https address", quoted(text))).help(form));
+    }
+    let bare = plain.split_once('?').map_or(plain.as_str(), |(bare, _)| bare);
+    host(bare, text, form)?;
+    if plain.contains('#') {
+        return Err(Refusal::new(format!("{} carries a fragment", quoted(text))).help(form));
+    }
+    Ok(text.to_string())
+}
+
 /// An OCI repository: `oci://registry.example/charts/loki`; `oci+http://` for loopback only.
 fn oci(text: &str) -> Result<Chart, Refusal> {
     let form = "write it like `oci://registry.example/charts/cert-manager`";

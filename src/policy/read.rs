@@ -68,6 +68,14 @@ pub enum Form {
     Flag,
     /// A list of texts.
     Words,
+    /// A text of any kind, which who declares the key looks at more closely.
+    Text,
+    /// A stretch of time.
+    Length,
+    /// An address that is asked, with places for names.
+    Address,
+    /// The name of a secret of the operator.
+    Secret,
     /// One of a closed list of words, each with its description.
     OneOf(&'static [(&'static str, &'static str)]),
     /// A mapping.

@@ -94,6 +94,8 @@ mod tests {
             ("Document", "plugins: [{write: [{document: @}]}]"),
             ("Signal", "plugins: [{signals: [@]}]"),
             ("State", "plugins: [{signals: [{resource: {state: @}}]}]"),
+            ("State", "plugins: [{signals: [{http: {state: @}}]}]"),
+            ("Baseline", "plugins: [{signals: [{prometheus: {baseline: @}}]}]"),
             ("People", "people: @"),
             ("Limits", "limits: @"),
             ("Notify", "notify: [@]"),

@@ -6,13 +6,27 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_yaml::{Mapping, Value as Yaml};
 
+use super::address::Address;
 use super::forms::List;
 use super::nearest::nearest;
 use super::problem::quoted;
 use super::read::{Form, FromNode, Key, Shape};
 use super::report::Report;
-use super::scalar::{ApiVersion, Count, Credential, Flag, JsonPath, Kind, ObjectName, Plural, Words};
+use super::scalar::{
+    ApiVersion, Count, Credential, Flag, JsonPath, Kind, ObjectName, Plural, Refusal, SecretName, Words, scalar,
+};
 use super::tree::{Entry, Node, Span};
+use super::when::Length;
+
+scalar!(
+    /// A text that the key's own rules look at.
+    Text(String), "a text", |text| match text.trim() {
+        "" => Err(Refusal::new("the text is empty")),
+        long if long.len() > 4096 => Err(Refusal::new("the text has more than 4096 bytes")),
+        text => Ok(text.to_string()),
+    },
+    {"type": "string", "minLength": 1, "maxLength": 4096}
+);
 
 /// What stands under a key.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +95,14 @@ fn given(key: &Key, entry: &Entry, report: &mut Report) -> Option<Given> {
             let list = of::<List<Words>>(entry, report)?;
             Given::List((!list.refused).then(|| list.items.into_iter().map(|item| item.value.0).collect())?)
         }
+        Form::Text => Given::Text(of::<Text>(entry, report)?.0),
+        Form::Length => {
+            of::<Length>(entry, report)?;
+            // As it was written: people read it again.
+            Given::Text(entry.node.text()?.to_string())
+        }
+        Form::Address => Given::Text(of::<Address>(entry, report)?.0),
+        Form::Secret => Given::Text(of::<SecretName>(entry, report)?.0),
         Form::OneOf(words) => Given::Text(word(words, &entry.node, report)?.to_string()),
         Form::Map(shape) => Given::Map(read(shape, &entry.node, report)?),
     })
@@ -145,6 +167,10 @@ fn property(key: &Key, generator: &mut SchemaGenerator) -> Schema {
         Form::Index => of::<Count<0>>(generator),
         Form::Flag => of::<Flag>(generator),
         Form::Words => of::<List<Words>>(generator),
+        Form::Text => of::<Text>(generator),
+        Form::Length => of::<Length>(generator),
+        Form::Address => of::<Address>(generator),
+        Form::Secret => of::<SecretName>(generator),
         Form::OneOf(words) => {
             let words: Vec<serde_json::Value> =
                 words.iter().map(|(word, about)| serde_json::json!({"const": word, "description": about})).collect();

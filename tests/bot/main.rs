@@ -11,6 +11,7 @@ mod freeze;
 mod hotfix;
 mod inventory;
 mod ledger;
+mod metrics;
 mod notify;
 mod settings;
 mod slices;

@@ -50,28 +50,32 @@ if ! stamped node "$node_packages"; then
     stamp node "$node_packages"
 fi
 
-# --- The Docker registry, unpacked and not installed: no service starts, no root is needed ------
-if [ ! -x "$peers/bin/docker-registry" ]; then
+# --- The Docker registry and Prometheus, unpacked and not installed: no service starts, no root is needed
+debian() { # package, its program
+    [ ! -x "$peers/bin/$2" ] || return 0
     mkdir -p "$peers/bin"
-    if command -v docker-registry >/dev/null 2>&1; then
-        ln -sf "$(command -v docker-registry)" "$peers/bin/docker-registry"
-    else
-        need apt-get 'docker-registry 2.8 so that it is in PATH'
-        say 'unpacking docker-registry'
-        rm -rf "$peers/debian"
-        mkdir -p "$peers/debian"
-        download() { (cd "$peers/debian" && apt-get -o APT::Sandbox::User=root download -qq docker-registry >&2); }
-        if ! download; then
-            say 'asking for the lists of packages'
-            if [ "$(id -u)" = 0 ]; then apt-get update -qq >&2; else sudo -n apt-get update -qq >&2; fi
-            download
-        fi
-        dpkg-deb -x "$peers"/debian/docker-registry_*.deb "$peers/debian"
-        ln -sf ../debian/usr/bin/docker-registry "$peers/bin/docker-registry"
+    if command -v "$2" >/dev/null 2>&1; then
+        ln -sf "$(command -v "$2")" "$peers/bin/$2"
+        return 0
     fi
-fi
+    need apt-get "$1 so that $2 is in PATH"
+    say "unpacking $1"
+    rm -rf "$peers/debian/$1"
+    mkdir -p "$peers/debian/$1"
+    download() { (cd "$peers/debian/$1" && apt-get -o APT::Sandbox::User=root download -qq "$1" >&2); }
+    if ! download "$1"; then
+        say 'asking for the lists of packages'
+        if [ "$(id -u)" = 0 ]; then apt-get update -qq >&2; else sudo -n apt-get update -qq >&2; fi
+        download "$1"
+    fi
+    dpkg-deb -x "$peers/debian/$1/$1"_*.deb "$peers/debian/$1"
+    ln -sf "../debian/$1/usr/bin/$2" "$peers/bin/$2"
+}
+debian docker-registry docker-registry
+debian prometheus prometheus
 
 # What is there must also start.
 "$peers/bin/docker-registry" --version >/dev/null
+"$peers/bin/prometheus" --version >/dev/null
 "$peers/venv/bin/python" -c 'import helm_python'
 say "ready in $peers"

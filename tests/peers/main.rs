@@ -1,4 +1,4 @@
-//! Coldframe against what others made: Helm, a Docker registry, GitHub's own description of its API,
+//! Coldframe against what others made: Helm, a Docker registry, Prometheus, GitHub's own description of its API,
 //! its example webhooks and its GraphQL schema, the `gh` program. `tests/peers/install.sh` brings them;
 //! nothing here is skipped where one is missing. All listen on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
@@ -9,6 +9,7 @@ mod gh;
 mod graphql;
 mod openapi;
 mod peers;
+mod prometheus;
 mod recorder;
 mod requests;
 #[allow(dead_code)] // the bot's own tests use all of it

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
 use super::object::{Object, Verdict, digest, later};
-use super::{Kind, Proves, Signal, SignalError, Target};
+use super::{Kind, Make, Proves, Signal, SignalError, Target};
 use crate::policy::read::{Form, Key, Shape};
 
 /// Its kind.
@@ -21,8 +21,9 @@ pub(super) const KIND: Kind = Kind {
         about: &["Argo CD: an Application of `argoproj.io/v1alpha1`."],
     },
     proves: Proves::Version,
+    dates: true,
     refuse: anything,
-    make: |settings| Ok(Box::new(Application::new(settings)?)),
+    make: Make::Object(|settings| Ok(Box::new(Application::new(settings)?))),
 };
 
 /// Which of several sources is meant.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::application::{self, SOURCE, Source};
 use super::kind::{Api, NAME, NAMESPACE, anything, required};
 use super::object::{Object, Verdict, later};
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::{Form, Shape};
 
 /// Its kind.
@@ -26,12 +26,13 @@ pub(super) const KIND: Kind = Kind {
         about: &["Argo CD: an ApplicationSet with progressive syncs, and the Application that it makes for a cluster."],
     },
     proves: Proves::Version,
+    dates: false,
     refuse: anything,
-    make: |settings| {
+    make: Make::Object(|settings| {
         let target = settings.object(API)?;
         let application = settings.required("application")?;
         Ok(Box::new(ApplicationSet { target, application, source: application::source(settings) }))
-    },
+    }),
 };
 
 const API: Api = Api { group: "argoproj.io", version: "v1alpha1", kind: "ApplicationSet", plural: "applicationsets" };

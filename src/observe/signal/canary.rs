@@ -9,7 +9,7 @@ use super::kind::{Api, NAME, NAMESPACE, VERSION, anything};
 use super::object::{Object, Verdict};
 use super::proof::Place;
 use super::settled::unsettled;
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
 /// Its kind.
@@ -25,8 +25,11 @@ pub(super) const KIND: Kind = Kind {
         ],
     },
     proves: Proves::Version,
+    dates: false,
     refuse: anything,
-    make: |settings| Ok(Box::new(Canary { target: settings.object(API)?, version: Place::new(settings)? })),
+    make: Make::Object(|settings| {
+        Ok(Box::new(Canary { target: settings.object(API)?, version: Place::new(settings)? }))
+    }),
 };
 
 const API: Api = Api { group: "flagger.app", version: "v1beta1", kind: "Canary", plural: "canaries" };

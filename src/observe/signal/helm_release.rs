@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::flux::{self, Own};
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Condition, Object, Verdict, digest, later};
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
 /// Its kind.
@@ -20,8 +20,9 @@ pub(super) const KIND: Kind = Kind {
         about: &["Flux: a HelmRelease of `helm.toolkit.fluxcd.io/v2`."],
     },
     proves: Proves::Version,
+    dates: true,
     refuse: anything,
-    make: |settings| Ok(Box::new(HelmRelease { target: settings.object(API)? })),
+    make: Make::Object(|settings| Ok(Box::new(HelmRelease { target: settings.object(API)? }))),
 };
 
 /// The API of HelmReleases.

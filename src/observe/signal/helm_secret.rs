@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::kind::{Api, NAMESPACE, anything, required};
 use super::object::{Object, Verdict};
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::{Form, Shape};
 
 /// Its kind.
@@ -28,10 +28,11 @@ pub(super) const KIND: Kind = Kind {
         about: &["Helm: the Secrets in which Helm keeps a release; for clusters without a controller."],
     },
     proves: Proves::Less("what Helm has deployed, not that its pods are well, unless Helm was told to wait"),
+    dates: true,
     refuse: anything,
-    make: |settings| {
+    make: Make::Object(|settings| {
         Ok(Box::new(HelmSecret { namespace: settings.required("namespace")?, release: settings.required("release")? }))
-    },
+    }),
 };
 
 const API: Api = Api { group: "", version: "v1", kind: "Secret", plural: "secrets" };

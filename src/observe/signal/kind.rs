@@ -2,8 +2,10 @@
 //! The keys' forms are read in `policy/settings`; which kinds there are is listed in `mod.rs`.
 
 use decide::{ClusterName, TierName};
+use jiff::SignedDuration;
 
-use super::{Signal, SignalError, Target, Which, name, target};
+use super::endpoint::Names;
+use super::{Metrics, Page, Signal, SignalError, Target, Which, name, target};
 use crate::jsonpath::Path;
 use crate::policy::read::{Form, Key, Shape};
 use crate::policy::settings::{Given, Refused, Values};
@@ -17,10 +19,24 @@ pub struct Kind {
     pub shape: Shape,
     /// What a healthy reading proves.
     pub proves: Proves,
+    /// Whether the time of a healthy reading is never from before its version was there: that of a condition which
+    /// stays true through an upgrade may be.
+    pub dates: bool,
     /// What must not stand in the file together.
     pub refuse: fn(&Values) -> Result<(), Refused>,
-    /// The question, for one cluster.
-    pub make: fn(&Settings<'_>) -> Result<Box<dyn Signal>, SignalError>,
+    /// Who is asked, and the question for one cluster.
+    pub make: Make,
+}
+
+/// Who is asked, and how the question for one cluster is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Make {
+    /// A cluster, for an object.
+    Object(fn(&Settings<'_>) -> Result<Box<dyn Signal>, SignalError>),
+    /// A Prometheus.
+    Metrics(fn(&Settings<'_>) -> Result<Metrics, SignalError>),
+    /// A page of JSON over HTTP.
+    Page(fn(&Settings<'_>) -> Result<Page, SignalError>),
 }
 
 /// What a healthy reading of a kind proves.
@@ -30,6 +46,27 @@ pub enum Proves {
     Version,
     /// Less; in words that follow upon "it proves".
     Less(&'static str),
+    /// The version where this key is given, else less.
+    Where(&'static str, &'static str),
+}
+
+impl Kind {
+    /// What it proves less than the version, told so.
+    pub fn lacks(&self, values: &Values) -> Option<&'static str> {
+        match self.proves {
+            Proves::Version => None,
+            Proves::Less(what) => Some(what),
+            Proves::Where(key, what) => (!values.contains_key(key)).then_some(what),
+        }
+    }
+
+    /// Whether it asks a cluster, through a connection of the operator.
+    pub fn asks_clusters(&self) -> bool {
+        match self.make {
+            Make::Object(_) => true,
+            Make::Metrics(_) | Make::Page(_) => false,
+        }
+    }
 }
 
 /// A kind that refuses nothing beside what its keys refuse.
@@ -134,6 +171,17 @@ impl<'a> Settings<'a> {
     pub fn cluster(&self) -> &'a str {
         let name = self.cluster.as_str();
         name.split_once('/').map_or(name, |(_, name)| name)
+    }
+
+    /// The names that placeholders stand for.
+    pub(super) fn names(&self) -> Names {
+        let organization = self.cluster.as_str().split_once('/').map(|(organization, _)| organization.to_string());
+        Names { cluster: self.cluster().to_string(), organization, tier: self.tier.to_string() }
+    }
+
+    /// A duration.
+    pub(super) fn length(&self, key: &str) -> Option<SignedDuration> {
+        crate::policy::when::length(self.text(key)?).ok()
     }
 
     /// A namespaced object by the keys `namespace` and `name`; `api` is its group, version, kind and plural.

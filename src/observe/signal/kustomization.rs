@@ -8,7 +8,7 @@ use super::application::commit;
 use super::flux::{self, Own, hash};
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Condition, Object, Verdict};
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
 /// Its kind.
@@ -24,8 +24,9 @@ pub(super) const KIND: Kind = Kind {
         ],
     },
     proves: Proves::Version,
+    dates: true,
     refuse: anything,
-    make: |settings| Ok(Box::new(Kustomization { target: settings.object(API)? })),
+    make: Make::Object(|settings| Ok(Box::new(Kustomization { target: settings.object(API)? }))),
 };
 
 const API: Api =

@@ -1,22 +1,27 @@
-//! Questions to clusters. One file per kind; each judges what the API server returned: version proof, then
-//! freshness, then state. Whether a reading lets a release through is decided in `decide`.
+//! Questions about clusters. One file per kind; each judges what was answered: version proof, then freshness,
+//! then state. How it is asked is in `cluster` and `ask`; whether a reading lets a release through is decided in
+//! `decide`.
 
 mod application;
 mod application_set;
 mod canary;
+mod endpoint;
 mod flux;
 mod helm_release;
 mod helm_secret;
+pub mod http;
 mod kind;
 mod kustomization;
 mod object;
 mod oci_repository;
 mod plugin;
 mod plugin_preset;
+pub mod prometheus;
 mod proof;
 mod resource;
 mod rollout;
 mod settled;
+mod state;
 mod workload;
 
 use decide::snapshot::{Health, Reading};
@@ -27,12 +32,15 @@ use serde_json::Value;
 use crate::jsonpath::BadPath;
 use crate::policy::wiring::SignalSpec;
 
-pub use kind::{Kind, Proves, Settings};
+pub use endpoint::{Endpoint, Names};
+pub use http::Page;
+pub use kind::{Kind, Make, Proves, Settings};
 pub use object::Verdict;
 pub(crate) use object::{digest, one_line, title};
+pub use prometheus::Metrics;
 
 /// Every kind of signal, in the order of the manual. A new one is its file, its `mod`, and a line here.
-pub static KINDS: [&Kind; 12] = [
+pub static KINDS: [&Kind; 14] = [
     &helm_release::KIND,
     &kustomization::KIND,
     &oci_repository::KIND,
@@ -45,6 +53,8 @@ pub static KINDS: [&Kind; 12] = [
     &plugin_preset::KIND,
     &workload::KIND,
     &resource::KIND,
+    &prometheus::KIND,
+    &http::KIND,
 ];
 
 /// Which object a signal looks at.
@@ -171,6 +181,14 @@ pub enum SignalError {
         /// The key in the policy file.
         key: &'static str,
     },
+    /// What stands under a key cannot be used for this cluster.
+    #[error("`{key}` of the signal: {why}")]
+    Unusable {
+        /// The key in the policy file.
+        key: &'static str,
+        /// Why not.
+        why: String,
+    },
 }
 
 /// The kind of this name.
@@ -178,12 +196,40 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.into_iter().find(|kind| kind.name == name)
 }
 
-/// The signal that a spec asks for, with the names of cluster, organization and tier filled in.
+/// What is asked about a cluster, and of whom.
+pub enum Question {
+    /// An object, of the cluster or of a hub.
+    Object(Box<dyn Signal>),
+    /// A Prometheus.
+    Metrics(Box<Metrics>),
+    /// A page of JSON.
+    Page(Box<Page>),
+}
+
+/// The question that a spec asks, with the names of cluster, organization and tier filled in.
 ///
 /// # Errors
 /// Where a name or a path of the spec cannot be used.
+pub fn question(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Result<Question, SignalError> {
+    let settings = Settings::new(&spec.values, cluster, tier);
+    Ok(match spec.kind.make {
+        Make::Object(make) => Question::Object(make(&settings)?),
+        Make::Metrics(make) => Question::Metrics(Box::new(make(&settings)?)),
+        Make::Page(make) => Question::Page(Box::new(make(&settings)?)),
+    })
+}
+
+/// The question of a kind that asks a cluster.
+///
+/// # Errors
+/// As [`question`], and for other kinds.
 pub fn signal(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Result<Box<dyn Signal>, SignalError> {
-    (spec.kind.make)(&Settings::new(&spec.values, cluster, tier))
+    match question(spec, cluster, tier)? {
+        Question::Object(signal) => Ok(signal),
+        Question::Metrics(_) | Question::Page(_) => {
+            Err(SignalError::Unusable { key: spec.kind.name, why: "it asks no cluster".to_string() })
+        }
+    }
 }
 
 /// Lets only through what Kubernetes takes as a name, so that nothing else reaches the API's path.
@@ -201,4 +247,4 @@ fn target(group: &str, version: &str, kind: &str, plural: &str, namespace: Optio
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::observe) mod tests;

@@ -42,16 +42,16 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    pub(super) fn new(health: Health, evidence: impl Into<String>) -> Self {
+    pub(in crate::observe) fn new(health: Health, evidence: impl Into<String>) -> Self {
         let evidence = evidence.into();
         Self { health, running: None, attempted: None, digest: None, revision: None, since: None, evidence }
     }
 
-    pub(super) fn progressing(evidence: impl Into<String>) -> Self {
+    pub(in crate::observe) fn progressing(evidence: impl Into<String>) -> Self {
         Self::new(Health::Progressing, evidence)
     }
 
-    pub(super) fn unknown(evidence: impl Into<String>) -> Self {
+    pub(in crate::observe) fn unknown(evidence: impl Into<String>) -> Self {
         Self::new(Health::Unknown, evidence)
     }
 

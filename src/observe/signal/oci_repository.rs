@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::flux::{self, Own, hash, reference};
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Object, Verdict, digest, later};
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
 /// Its kind.
@@ -20,8 +20,9 @@ pub(super) const KIND: Kind = Kind {
         about: &["Flux: an OCIRepository of `source.toolkit.fluxcd.io/v1`; beside a `helmRelease`."],
     },
     proves: Proves::Less("which artifact Flux has fetched, not that the cluster runs it"),
+    dates: false,
     refuse: anything,
-    make: |settings| Ok(Box::new(OciRepository { target: settings.object(API)? })),
+    make: Make::Object(|settings| Ok(Box::new(OciRepository { target: settings.object(API)? }))),
 };
 
 const API: Api =

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
 use super::object::{Condition, Object, Verdict, later};
-use super::{Kind, Proves, Signal, SignalError, Target, helm_release};
+use super::{Kind, Make, Proves, Signal, SignalError, Target, helm_release};
 use crate::policy::read::{Form, Key, Shape};
 
 /// Its kind.
@@ -21,8 +21,9 @@ pub(super) const KIND: Kind = Kind {
         about: &["Greenhouse: a Plugin of `greenhouse.sap/v1alpha1` in the hub."],
     },
     proves: Proves::Version,
+    dates: false,
     refuse: anything,
-    make: |settings| Ok(Box::new(Single(Plugin::new(settings, settings.required("name")?)?))),
+    make: Make::Object(|settings| Ok(Box::new(Single(Plugin::new(settings, settings.required("name")?)?)))),
 };
 
 /// The catalog that the definition comes from.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Object, Verdict};
 use super::plugin::{CATALOG, PLUGIN, Plugin, RELEASES};
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
 /// Its kind.
@@ -23,8 +23,9 @@ pub(super) const KIND: Kind = Kind {
         ],
     },
     proves: Proves::Version,
+    dates: false,
     refuse: anything,
-    make: |settings| {
+    make: Make::Object(|settings| {
         let target = settings.object(API)?;
         let plugin = super::name("name", format!("{}-{}", settings.required("name")?, settings.cluster()))?;
         Ok(Box::new(PluginPreset {
@@ -32,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
             cluster: settings.cluster().to_string(),
             plugin: Plugin::new(settings, plugin)?,
         }))
-    },
+    }),
 };
 
 const API: Api = Api { group: "greenhouse.sap", version: "v1alpha1", kind: "PluginPreset", plural: "pluginpresets" };

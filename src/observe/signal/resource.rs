@@ -9,7 +9,8 @@ use super::kind::{NAME, Settings, optional, required};
 use super::object::{Object, Verdict, whole};
 use super::proof::{one, version_in};
 use super::settled::unsettled;
-use super::{Kind, Proves, Signal, SignalError, Target, Which, name, target};
+use super::state::{self, STATE, States, words};
+use super::{Kind, Make, Proves, Signal, SignalError, Target, Which, name, target};
 use crate::jsonpath::{Path, node_at, place_of};
 use crate::policy::read::{Form, Shape};
 use crate::policy::settings::{Given, Refused, Values};
@@ -52,20 +53,9 @@ pub(super) const KIND: Kind = Kind {
         about: &["Any object, by JSONPath."],
     },
     proves: Proves::Version,
+    dates: false,
     refuse,
-    make: |settings| Ok(Box::new(Resource::new(settings)?)),
-};
-
-static STATE: Shape = Shape {
-    what: "state",
-    keys: &[
-        required("path", Form::JsonPath, &["The place."]),
-        required("healthy", Form::Words, &["Values that mean healthy."]),
-        optional("degraded", Form::Words, &["Values that mean degraded. Default none."]),
-        optional("suspended", Form::Words, &["Values that mean suspended. Default none."]),
-    ],
-    later: &[],
-    about: &["Where a state stands, and what its values mean. A value in no list is progressing."],
+    make: Make::Object(|settings| Ok(Box::new(Resource::new(settings)?))),
 };
 
 /// Conditions that are true while a controller is at work, though others still say yes.
@@ -75,37 +65,18 @@ struct Resource {
     target: Target,
     version: Path,
     generation: Option<Path>,
-    state: Path,
+    state: States,
     since: Option<Path>,
-    healthy: Vec<String>,
-    degraded: Vec<String>,
-    suspended: Vec<String>,
 }
 
-/// A value means one thing, and one of them means healthy. What stands in a Secret would stand in pull requests.
+/// What stands in a Secret would stand in pull requests.
 fn refuse(values: &Values) -> Result<(), Refused> {
     let is = |key: &str, text: &str| matches!(values.get(key), Some(Given::Text(given)) if given == text);
     if is("apiVersion", "v1") && (is("kind", "Secret") || is("plural", "secrets")) {
         let why = "a Secret is not read: its values would stand in pull requests".to_string();
         return Err(Refused { at: "kind", why, help: "for Helm's own record ask `helmSecret`".to_string() });
     }
-    let Some(Given::Map(state)) = values.get("state") else { return Ok(()) };
-    let mut seen: Vec<&String> = Vec::new();
-    for (key, at) in [("healthy", "state.healthy"), ("degraded", "state.degraded"), ("suspended", "state.suspended")] {
-        let Some(Given::List(list)) = state.get(key) else { continue };
-        if key == "healthy" && list.is_empty() {
-            let help = "name at least one, such as `healthy: [\"True\"]`".to_string();
-            return Err(Refused { at, why: "no value would mean healthy".to_string(), help });
-        }
-        for value in list {
-            if seen.contains(&value) {
-                let why = format!("the value `{value}` stands here twice");
-                return Err(Refused { at, why, help: "a value means one thing".to_string() });
-            }
-            seen.push(value);
-        }
-    }
-    Ok(())
+    state::refuse(values)
 }
 
 impl Resource {
@@ -121,24 +92,20 @@ impl Resource {
         name("API version", version.to_string())?;
         let plural = name("plural", plural)?;
         let which = Which::Named(settings.required("name")?);
-        let state = settings.within("state").ok_or(missing("state"))?;
         Ok(Self {
             target: target(group, version, kind, &plural, settings.name("namespace")?, which),
             version: settings.path("version")?.ok_or(missing("version"))?,
             generation: settings.path("generation")?,
-            state: state.path("path")?.ok_or(missing("state.path"))?,
+            state: States::new(settings)?,
             since: settings.path("since")?,
-            healthy: state.list("healthy").to_vec(),
-            degraded: state.list("degraded").to_vec(),
-            suspended: state.list("suspended").to_vec(),
         })
     }
 
     fn verdict(&self, object: &Value) -> Result<Verdict, String> {
         let running = one(&self.version, object)?.and_then(Value::as_str).and_then(version_in);
-        let mut verdict = match one(&self.state, object)? {
+        let mut verdict = match one(&self.state.path, object)? {
             Some(state) => self.state(object, state)?,
-            None => Verdict::new(Health::Progressing, format!("{} is not there yet", self.state.as_str())),
+            None => Verdict::new(Health::Progressing, format!("{} is not there yet", self.state.path.as_str())),
         };
         if verdict.health == Health::Healthy && running.is_none() {
             verdict.health = Health::Progressing;
@@ -155,22 +122,13 @@ impl Resource {
             None => holder.and_then(|holder| holder.time("/lastTransitionTime")),
         };
         let text = words(state);
-        let mut evidence = format!("{}={text}", self.state.as_str());
+        let mut evidence = format!("{}={text}", self.state.path.as_str());
         for pointer in ["/reason", "/message"] {
             if let Some(more) = holder.and_then(|holder| holder.text(pointer)) {
                 evidence.push_str(&format!(" {more}"));
             }
         }
-        let is_in = |values: &[String]| values.contains(&text);
-        let health = if is_in(&self.healthy) {
-            Health::Healthy
-        } else if is_in(&self.degraded) {
-            Health::Degraded
-        } else if is_in(&self.suspended) {
-            Health::Suspended
-        } else {
-            Health::Progressing
-        };
+        let health = self.state.health(&text);
         if let Some(why) = self.stale(object, holder)? {
             return Ok(Verdict::new(Health::Progressing, format!("{why}; {evidence}")));
         }
@@ -231,10 +189,6 @@ fn holder<'a>(object: &'a Value, node: &Value) -> Option<&'a Value> {
     let steps = place_of(object, node)?;
     let (_, parent) = steps.split_last()?;
     node_at(object, parent).filter(|parent| !parent.is_array() && !std::ptr::eq(*parent, object))
-}
-
-fn words(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToString::to_string)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::kind::{Api, NAME, NAMESPACE, VERSION, anything};
 use super::object::{Object, Verdict, later};
 use super::proof::Place;
-use super::{Kind, Proves, Signal, Target};
+use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
 /// Its kind.
@@ -21,8 +21,11 @@ pub(super) const KIND: Kind = Kind {
         about: &["Argo Rollouts: a Rollout of `argoproj.io/v1alpha1`."],
     },
     proves: Proves::Version,
+    dates: false,
     refuse: anything,
-    make: |settings| Ok(Box::new(Rollout { target: settings.object(API)?, version: Place::new(settings)? })),
+    make: Make::Object(|settings| {
+        Ok(Box::new(Rollout { target: settings.object(API)?, version: Place::new(settings)? }))
+    }),
 };
 
 const API: Api = Api { group: "argoproj.io", version: "v1alpha1", kind: "Rollout", plural: "rollouts" };

@@ -8,7 +8,7 @@ use super::kind::{Api, NAME, Settings, VERSION, optional, required};
 use super::object::{Condition, Object, Verdict, behind, later};
 use super::proof::Place;
 use super::settled::unsettled;
-use super::{Kind, Proves, Signal, SignalError, Target};
+use super::{Kind, Make, Proves, Signal, SignalError, Target};
 use crate::policy::read::{Form, Shape};
 use crate::policy::settings::{Given, Refused, Values};
 
@@ -37,8 +37,9 @@ pub(super) const KIND: Kind = Kind {
         about: &["Kubernetes: a Deployment, StatefulSet, DaemonSet, Job or CustomResourceDefinition."],
     },
     proves: Proves::Version,
+    dates: false,
     refuse,
-    make: |settings| Ok(Box::new(Workload::new(settings)?)),
+    make: Make::Object(|settings| Ok(Box::new(Workload::new(settings)?))),
 };
 
 const CRD: &str = "CustomResourceDefinition";

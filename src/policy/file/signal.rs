@@ -48,7 +48,7 @@ impl SignalFile {
             Shape {
                 what: "signal",
                 keys: keys.leak(),
-                later: &["prometheus", "http", "checks"],
+                later: &["checks"],
                 about: &["A question to a cluster: one of the kinds below."],
             }
         })
@@ -74,6 +74,7 @@ impl FromNode for SignalFile {
         let shape = Self::shape();
         shape.read(node, report, |report| {
             let connection = report.field::<crate::policy::scalar::Credential>(node, CONNECTION.name);
+            let through = node.get(CONNECTION.name).map(|entry| entry.at);
             let connection = connection.map(|name| name.value.0);
             let mut file = Self { kinds: Vec::new(), strange: shape.strange(node) };
             for kind in KINDS {
@@ -83,6 +84,10 @@ impl FromNode for SignalFile {
                     values,
                     connection: connection.clone(),
                 });
+                if let Some(at) = through.filter(|_| !kind.asks_clusters()) {
+                    let why = format!("`{}` asks no cluster, so that no connection leads there", kind.name);
+                    report.wrong(at, &why, Some("take it out; its own keys say where it is asked"));
+                }
                 file.kinds.push(Spanned { value, at: entry.node.span, key: entry.at });
             }
             file

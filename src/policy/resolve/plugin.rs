@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use super::windows::windows;
 use super::{Context, after, strategy, tier, versions};
-use crate::observe::signal::{KINDS, Proves};
+use crate::observe::signal::KINDS;
 use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
 use crate::policy::forms::List;
 use crate::policy::read::Spanned;
@@ -318,9 +318,9 @@ fn says(values: &Values, part: &str) -> bool {
 
 /// What is asked proves less than that a cluster runs the version, all of it.
 fn proof(list: &Spanned<List<SignalFile>>, signals: &[SignalSpec], report: &mut Report) {
-    let less = |spec: &SignalSpec| match spec.kind.proves {
-        Proves::Version => None,
-        Proves::Less(what) => Some(format!("`{}` proves {what}", spec.kind.name)),
+    let less = |spec: &SignalSpec| {
+        let what = spec.kind.lacks(&spec.values)?;
+        Some(format!("`{}` proves {what}", spec.kind.name))
     };
     let told: Vec<String> = signals.iter().filter_map(less).collect();
     if !told.is_empty() && told.len() == signals.len() {

@@ -280,10 +280,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "`kind` of `document` of `write` of plugin `loki`: `helmRelease` is not a kind",
     ),
     ("signals", "[]", "`signals` of plugin `loki`: an empty list"),
+    ("signals", "[{checks: {context: x}}]", "`signals` of plugin `loki`: `checks` is not supported by this version"),
     (
         "signals",
-        "[{prometheus: {url: x}}]",
-        "`signals` of plugin `loki`: `prometheus` is not supported by this version",
+        "[{prometheus: {query: up, expect: '>= 1'}}]",
+        "`prometheus` of `signals` of plugin `loki`: nothing says where it is asked",
+    ),
+    (
+        "signals",
+        "[{prometheus: {url: https://prom.example, query: 'up{c={{cluster}}}', expect: '>= 1'}}]",
+        "`prometheus` of `signals` of plugin `loki`: names stand between quotes",
+    ),
+    (
+        "signals",
+        "[{prometheus: {url: https://prom.example, query: up, expect: '>= 1'}, connection: hub}]",
+        "`signals` of plugin `loki`: `prometheus` asks no cluster",
     ),
     (
         "signals",

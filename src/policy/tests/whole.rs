@@ -149,4 +149,12 @@ fn a_signal_that_proves_less_is_warned_of_where_nothing_else_is_asked() {
     let workload = "workload: {kind: Deployment, namespace: loki, name: loki}";
     assert_eq!(warned(&format!("[{{{secret}}}, {{{workload}}}]")), []);
     assert_eq!(warned("[{helmRelease: {namespace: loki, name: loki}}]"), []);
+    let query = |more: &str| format!("prometheus: {{url: https://prom.example, query: up, expect: '>= 1'{more}}}");
+    let page = "http: {url: https://loki.example, version: $.v, state: {path: $.s, healthy: [ok]}}";
+    let [(_, message)] = &warned(&format!("[{{{}}}, {{{page}}}]", query("")))[..] else { panic!("one warning") };
+    assert!(
+        message.contains("`prometheus` proves what its query says") && message.contains("`http` proves what answers")
+    );
+    assert_eq!(warned(&format!("[{{{}}}]", query(", version: revision"))), []);
+    assert_eq!(warned(&format!("[{{{}}}, {{{workload}}}]", query(""))), []);
 }

@@ -1,0 +1,52 @@
+//! Questions that go to somebody else than a cluster, and what they rest on beside the answer.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use decide::{PluginLedger, Version};
+
+use super::super::prometheus::Beside;
+use super::super::*;
+use super::fixtures::{noon, spec};
+use crate::observe::ask::{Proven, ground};
+use crate::observe::readings::Whose;
+
+/// A question to somebody else than a cluster.
+pub fn metrics(settings: &Value, cluster: &str) -> Result<Metrics, SignalError> {
+    let spec = spec(kind("prometheus").expect("a kind"), settings);
+    match question(&spec, &ClusterName::from(cluster), &TierName::from("gold"))? {
+        Question::Metrics(metrics) => Ok(*metrics),
+        Question::Object(_) | Question::Page(_) => panic!("it asks for something else"),
+    }
+}
+
+/// A page of JSON.
+pub fn page(settings: &Value, cluster: &str) -> Result<Page, SignalError> {
+    let spec = spec(kind("http").expect("a kind"), settings);
+    match question(&spec, &ClusterName::from(cluster), &TierName::from("gold"))? {
+        Question::Page(page) => Ok(*page),
+        Question::Object(_) | Question::Metrics(_) => panic!("it asks for something else"),
+    }
+}
+
+/// The object of a Prometheus is its `answer`, beside the readings of the `others` and the `ledger`.
+pub(super) fn measured(settings: &Value, cluster: &str, object: &Value) -> Reading {
+    let metrics = metrics(settings, cluster).unwrap();
+    let told = |verdict: Verdict| verdict.read("Prometheus", noon());
+    let others: Result<Vec<Reading>, _> = serde_json::from_value(object["others"].clone());
+    let page: Result<PluginLedger, _> = serde_json::from_value(object["ledger"].clone());
+    let (Ok(others), Ok(page)) = (others, page) else { return told(Verdict::unknown("no reading, or no ledger")) };
+    let (plugin, tier, cluster) = ("loki".into(), "gold".into(), cluster.into());
+    let whose = Whose { plugin, tier, cluster };
+    let others: Vec<&Reading> = others.iter().collect();
+    let landed = |version: &Version| ground::landing(Some(&page), &whose, version).map(|(_, at)| at);
+    if metrics.proves_version() {
+        return metrics.judge(&object["answer"], noon(), Beside::Landed(&landed)).reading;
+    }
+    match ground::ground(Some(&page), &Proven::default(), &whose, (&others, true)) {
+        Err(verdict) => told(verdict),
+        Ok(ground) => match metrics.request(&whose.plugin, Some(&ground), noon()) {
+            Err(verdict) => told(*verdict),
+            Ok(_) => metrics.judge(&object["answer"], noon(), Beside::Proven(&ground)).reading,
+        },
+    }
+}
