@@ -45,7 +45,8 @@ async fn prometheus(folder: &std::path::Path) -> (Running, String) {
     let running = Running(command.spawn().expect("run tests/peers/install.sh"));
     let begun = Instant::now();
     loop {
-        let answer = reqwest::get(format!("http://{host}/api/v1/query?query=undefined")).await;
+        // Of some seconds ago: a range ends with the whole second before now.
+        let answer = reqwest::get(format!("http://{host}/api/v1/query?query=undefined%20offset%203s")).await;
         let text = match answer {
             Ok(answer) => answer.text().await.unwrap_or_default(),
             Err(_) => String::new(),
