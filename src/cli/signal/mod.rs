@@ -73,15 +73,19 @@ async fn judged(arguments: &Arguments) -> anyhow::Result<Judged> {
         counted::counted(&read, &wanted).context("the planner has no word for this reading; please report it")?;
     let less = match kind.proves {
         Proves::Version => None,
-        Proves::Less(less) => Some(less),
+        Proves::Less(less) | Proves::Where(_, less) => Some(less),
     };
     let cluster = arguments.cluster.as_deref().map(ClusterName::from);
     Ok(Judged { kind: kind.name, less, cluster, reading, commit, wanted, state, lacking })
 }
 
 fn known(name: &str) -> anyhow::Result<&'static Kind> {
+    let judges_objects = |kind: &&'static Kind| kind.asks_clusters();
+    if let Some(kind) = signal::kind(name).filter(|kind| !kind.asks_clusters()) {
+        bail!("`{}` asks no object of a cluster, so that there is none to judge by hand", kind.name);
+    }
     signal::kind(name).ok_or_else(|| {
-        let names = || KINDS.into_iter().map(|kind| kind.name);
+        let names = || KINDS.into_iter().filter(judges_objects).map(|kind| kind.name);
         let near = nearest(name, names()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         let list = names().collect::<Vec<_>>().join(", ");
         anyhow!("{} is no kind of signal; {near}There are: {list}", quoted(name))
@@ -205,9 +209,7 @@ fn versions(said: &[(String, Version)], proved: Option<&Sha>) -> anyhow::Result<
 
 /// The answer with the version in place of the commit that proves it.
 fn resolved(answer: Answer, versions: &Versions) -> Option<Reading> {
-    let readings = readings::readings(vec![(whose(), answer)], versions);
-    let row = readings.values().next()?.rows().first()?;
-    Some(row.reading())
+    Some(readings::resolved(vec![(whose(), answer)], versions).pop()?.1)
 }
 
 /// A commit, whole or its first letters, and the version that stands there: `1a2b3c4=1.2.0`.
