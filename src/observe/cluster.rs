@@ -24,7 +24,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
 pub use self::changes::{Change, Changes, version};
-pub use self::get::Page;
+pub use self::get::{Page, object};
 use self::get::{Words, get};
 pub(crate) use self::kubeconfig::{Connection, Parts, Refused};
 use super::net::causes;

@@ -76,9 +76,10 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         Read::Unread(_) => Default::default(),
     };
     let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
-    let answers = readings::resolved(answers, &versions);
-    let more = ask_others(rooms, others, &answers, now).await;
-    let mut readings = readings::readings(answers.into_iter().chain(more));
+    let asking = others.iter().map(|ask| ask.whose.plugin.clone()).collect();
+    let beside = readings::of(&asking, &answers, &versions);
+    let more = ask_others(rooms, others, &beside, now).await;
+    let mut readings = readings::readings(answers, &versions, more);
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
     let mut plugins = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Asks the clusters of every tier about every plugin, in parallel; what is asked of others is in `ask`. What
 //! the answers mean for a release is decided in `decide`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use decide::snapshot::{Health, Reading};
@@ -11,12 +11,9 @@ use jiff::Timestamp;
 use super::ask::{About, Ask as Other};
 use super::cluster::Ask;
 use super::signal::{self, Answer, Question, SignalError};
-use super::watch::Standing;
+use super::watch::{Said, Standing};
 use crate::policy::Loaded;
 use crate::policy::wiring::{ListedCluster, SignalSpec};
-
-/// Answers per plugin and cluster while they come in, one per signal.
-type Answers = BTreeMap<PluginName, BTreeMap<ClusterName, Vec<Reading>>>;
 
 /// Whom an answer is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,11 +64,11 @@ impl Round {
     }
 
     /// What those who keep it up to date say of every question.
-    pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Vec<(Whose, Answer)> {
+    pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Vec<(Whose, Said)> {
         let said = standing.answers(&self.asks).await;
         let refused = self.refused.iter().map(|(whose, signal, why)| {
             let reading = Reading { signal: signal.clone(), ..unreadable(why, now) };
-            (whose.clone(), Answer { reading, revision: None })
+            (whose.clone(), Said::alone(Answer { reading, revision: None }))
         });
         self.owners.iter().cloned().zip(said).chain(refused).collect()
     }
@@ -130,28 +127,52 @@ fn asks_metrics(spec: &SignalSpec) -> bool {
 }
 
 /// The commits that somebody has to look up.
-pub fn commits(answers: &[(Whose, Answer)]) -> Vec<(Whose, Sha)> {
-    answers.iter().filter_map(|(whose, answer)| Some((whose.clone(), answer.revision.clone()?))).collect()
+pub fn commits(answers: &[(Whose, Said)]) -> Vec<(Whose, Sha)> {
+    answers.iter().filter_map(|(whose, said)| Some((whose.clone(), said.revision().cloned()?))).collect()
 }
 
-/// The readings, with versions in place of the commits that prove them.
-pub fn resolved(answers: Vec<(Whose, Answer)>, versions: &Versions) -> Vec<(Whose, Reading)> {
-    let resolved = |(whose, Answer { mut reading, revision }): (Whose, Answer)| {
-        if let Some(commit) = revision {
-            resolve(&mut reading, &commit, versions.get(&(whose.clone(), commit.clone())));
-        }
-        (whose, reading)
-    };
-    answers.into_iter().map(resolved).collect()
-}
-
-/// The readings as the planner takes them.
-pub fn readings(answers: impl IntoIterator<Item = (Whose, Reading)>) -> BTreeMap<PluginName, Readings> {
-    let mut readings = Answers::new();
-    for (whose, reading) in answers {
-        readings.entry(whose.plugin).or_default().entry(whose.cluster).or_default().push(reading);
+/// One reading, with the version in place of the commit that proves it.
+pub fn resolved(whose: &Whose, said: &Said, versions: &Versions) -> Reading {
+    let Answer { mut reading, revision } = said.answer();
+    if let Some(commit) = revision {
+        resolve(&mut reading, &commit, versions.get(&(whose.clone(), commit.clone())));
     }
-    readings.into_iter().map(|(plugin, answers)| (plugin, answers.into_iter().collect())).collect()
+    reading
+}
+
+/// The readings of these plugins.
+pub fn of(plugins: &BTreeSet<PluginName>, answers: &[(Whose, Said)], versions: &Versions) -> Vec<(Whose, Reading)> {
+    let wanted = answers.iter().filter(|(whose, _)| plugins.contains(&whose.plugin));
+    wanted.map(|(whose, said)| (whose.clone(), resolved(whose, said, versions))).collect()
+}
+
+/// The readings as the planner takes them: plugin by plugin, so that the words of all are never there at once. `more`
+/// is of no cluster.
+pub fn readings(
+    answers: Vec<(Whose, Said)>,
+    versions: &Versions,
+    more: Vec<(Whose, Reading)>,
+) -> BTreeMap<PluginName, Readings> {
+    let mut plugins: BTreeMap<PluginName, (Vec<(Whose, Said)>, Vec<(Whose, Reading)>)> = BTreeMap::new();
+    for (whose, said) in answers {
+        plugins.entry(whose.plugin.clone()).or_default().0.push((whose, said));
+    }
+    for (whose, reading) in more {
+        plugins.entry(whose.plugin.clone()).or_default().1.push((whose, reading));
+    }
+    let of_plugin = |(plugin, (answers, more)): (PluginName, (Vec<(Whose, Said)>, Vec<(Whose, Reading)>))| {
+        let answers = answers.into_iter().map(|(whose, said)| {
+            let reading = resolved(&whose, &said, versions);
+            (whose.cluster, reading)
+        });
+        let more = more.into_iter().map(|(whose, reading)| (whose.cluster, reading));
+        let mut clusters: BTreeMap<ClusterName, Vec<Reading>> = BTreeMap::new();
+        for (cluster, reading) in answers.chain(more) {
+            clusters.entry(cluster).or_default().push(reading);
+        }
+        (plugin, clusters.into_iter().collect())
+    };
+    plugins.into_iter().map(of_plugin).collect()
 }
 
 /// What is not known to be a version proves none.
@@ -228,7 +249,7 @@ mod tests {
         let (whose, answer) = answer(health);
         let key = (whose.clone(), answer.revision.clone().unwrap());
         let versions = version.map(|version| (key, version)).into_iter().collect();
-        let readings = readings(resolved(vec![(whose, answer)], &versions));
+        let readings = readings(vec![(whose, Said::alone(answer))], &versions, Vec::new());
         readings[&"loki".into()].of(&"eu-1".into())[0].reading()
     }
 

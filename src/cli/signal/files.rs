@@ -165,7 +165,7 @@ impl Objects {
         };
         let items: Vec<Value> = self.all.iter().filter(has).map(shown).collect();
         let listed = self.lists.iter().any(|kind| kind.is_empty() || *kind == target.kind);
-        let given = listed || self.all.iter().any(|object| object.text("/kind") == Some(target.kind.as_str()));
+        let given = listed || self.all.iter().any(|object| object.text("/kind") == Some(target.kind.as_ref()));
         given.then(|| json!({"kind": format!("{}List", target.kind), "items": items}))
     }
 }
@@ -179,7 +179,7 @@ impl Object {
     /// it.
     fn is_of(&self, target: &Target) -> bool {
         let group = |api: &str| api.split_once('/').map_or("", |(group, _)| group) == target.group;
-        self.text("/kind") == Some(target.kind.as_str())
+        self.text("/kind") == Some(target.kind.as_ref())
             && self.text("/apiVersion").is_none_or(group)
             && self.text("/metadata/namespace").is_none_or(|namespace| Some(namespace) == target.namespace.as_deref())
     }
@@ -195,7 +195,7 @@ impl Object {
 /// How to write what a signal asks for into a file.
 pub(super) fn kubectl(target: &Target) -> String {
     let Target { group, version, plural, .. } = target;
-    let resource = if group.is_empty() { plural.clone() } else { format!("{plural}.{version}.{group}") };
+    let resource = if group.is_empty() { plural.to_string() } else { format!("{plural}.{version}.{group}") };
     let namespace = target.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
     match &target.which {
         Which::Named(name) => format!("kubectl get {resource}{namespace} {name} -o yaml"),
@@ -253,10 +253,10 @@ mod tests {
         let text = |text: &str| text.to_string();
         let namespace = Some(text("apps"));
         Target {
-            group: text("example.com"),
-            version: text("v2"),
-            kind: text(kind),
-            plural: text("apps"),
+            group: "example.com".into(),
+            version: "v2".into(),
+            kind: kind.to_string().into(),
+            plural: "apps".into(),
             namespace,
             which,
         }

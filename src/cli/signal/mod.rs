@@ -22,6 +22,7 @@ use crate::clock;
 use crate::observe::cluster::{Ask, Clusters};
 use crate::observe::readings::{self, Versions, Whose};
 use crate::observe::signal::{self, Answer, KINDS, Kind, Proves, Signal, Target, answer, one_line, title};
+use crate::observe::watch::Said;
 use crate::policy::nearest::nearest;
 use crate::policy::wiring::{ListedCluster, SignalSpec};
 use crate::policy::{self, SourceFile, quoted};
@@ -66,7 +67,7 @@ async fn judged(arguments: &Arguments) -> anyhow::Result<Judged> {
     let versions = versions(&arguments.commit, commit.as_ref())?;
     let health = answer.reading.health;
     // As the bot reads it: a commit proves what stands there, and nothing where nobody looked.
-    let read = resolved(answer, &versions).context("the reading was lost")?;
+    let read = readings::resolved(&whose(), &Said::alone(answer), &versions);
     // A commit that nobody looked up is no sign that the object is ill.
     let reading = if commit.is_some() { Reading { health, ..read.clone() } } else { read.clone() };
     let state =
@@ -205,11 +206,6 @@ fn versions(said: &[(String, Version)], proved: Option<&Sha>) -> anyhow::Result<
         own.map(|(_, version)| ((whose(), commit.clone()), Ok(version.clone())))
     };
     Ok(proved.and_then(fitting).into_iter().collect())
-}
-
-/// The answer with the version in place of the commit that proves it.
-fn resolved(answer: Answer, versions: &Versions) -> Option<Reading> {
-    Some(readings::resolved(vec![(whose(), answer)], versions).pop()?.1)
 }
 
 /// A commit, whole or its first letters, and the version that stands there: `1a2b3c4=1.2.0`.

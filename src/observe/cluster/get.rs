@@ -6,6 +6,8 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube::Client;
 use kube::client::Body;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::ReadError;
@@ -83,7 +85,7 @@ async fn one(client: &Client, target: &Target, name: &str, words: &Words) -> Res
     if status == StatusCode::NOT_FOUND {
         return absent(&object, target, Some(name)).map(|()| None).map_err(|why| words.malformed(&why));
     }
-    if object.get("kind").and_then(Value::as_str) != Some(target.kind.as_str()) {
+    if object.get("kind").and_then(Value::as_str) != Some(target.kind.as_ref()) {
         return Err(words.malformed(&format!("it is no {}", target.kind)));
     }
     Ok(Some(object))
@@ -95,7 +97,9 @@ async fn list(client: &Client, target: &Target, most: usize, words: &Words) -> R
     let mut token: Option<String> = None;
     for _ in 0..most {
         let page = page(client, target, token.as_deref()).await?;
-        items.extend(page.items);
+        for item in &page.items {
+            items.push(object(item).map_err(|error| words.malformed(&error))?);
+        }
         token = page.next;
         if token.is_none() {
             return Ok(items);
@@ -107,12 +111,37 @@ async fn list(client: &Client, target: &Target, most: usize, words: &Words) -> R
 /// One page of a list.
 #[derive(Debug)]
 pub struct Page {
-    /// The objects, as the API server gave them.
-    pub items: Vec<Value>,
+    /// The objects, as the API server wrote them: whoever reads one of them need not hold all.
+    pub items: Vec<Box<RawValue>>,
     /// What asks for the next page; none after the last one.
     pub next: Option<String>,
     /// Of which moment the whole list is; a watch goes on from there.
     pub version: String,
+}
+
+/// An object of a page.
+///
+/// # Errors
+/// Where it is none.
+pub fn object(text: &RawValue) -> Result<Value, String> {
+    serde_json::from_str(text.get()).map_err(|error| format!("an object that is not JSON ({error})"))
+}
+
+/// A list as it is written.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Listed {
+    kind: String,
+    metadata: ListMeta,
+    items: Option<Vec<Box<RawValue>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ListMeta {
+    #[serde(rename = "continue")]
+    token: Option<String>,
+    resource_version: Option<String>,
 }
 
 /// One page of the objects that a target with labels names.
@@ -123,17 +152,19 @@ pub(super) async fn page(client: &Client, target: &Target, token: Option<&str>) 
     pairs.extend(token.map(|token| ("continue", token)));
     let accept = if is_metadata(target) { METADATA } else { "application/json" };
     let (status, body) = ask(client, &address(target, &pairs), accept, &words).await?;
-    let mut page = parsed(status, &body, &words)?;
     if status == StatusCode::NOT_FOUND {
+        let page = parsed(status, &body, &words)?;
         return Err(words.not_served(&absent(&page, target, None).err().unwrap_or_default()));
     }
-    let is_list = page.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-    let Some(Value::Array(items)) = page.get_mut("items").map(Value::take).filter(|_| is_list) else {
+    let Ok(Listed { kind, metadata, items: Some(items) }) = serde_json::from_slice::<Listed>(&body) else {
+        parsed(status, &body, &words)?;
         return Err(words.malformed(&format!("it is no list of {}", target.kind)));
     };
-    let text = |place: &str| page.pointer(place).and_then(Value::as_str).unwrap_or_default().to_string();
-    let next = Some(text("/metadata/continue")).filter(|next| !next.is_empty());
-    Ok(Page { items, next, version: text("/metadata/resourceVersion") })
+    if !kind.ends_with("List") {
+        return Err(words.malformed(&format!("it is no list of {}", target.kind)));
+    }
+    let next = metadata.token.filter(|next| !next.is_empty());
+    Ok(Page { items, next, version: metadata.resource_version.unwrap_or_default() })
 }
 
 /// Whether nothing but metadata is asked for.

@@ -205,9 +205,9 @@ fn body<'f>(list: &'f [Named], what: &str, name: Option<&str>) -> Result<&'f BTr
     let mut found = list.iter().filter(|entry| entry.name == name);
     match (found.next(), found.next()) {
         (Some(Named { body: Some(body), .. }), None) => Ok(body),
-        (Some(_), Some(_)) => refuse(format!("it names the {what} {name:?} twice")),
-        (Some(_), None) => refuse(format!("its {what} {name:?} is empty")),
-        (None, _) => refuse(format!("it has no {what} {name:?}")),
+        (Some(_), Some(_)) => refuse(format!("the {what} that it uses is there twice")),
+        (Some(_), None) => refuse(format!("the {what} that it uses is empty")),
+        (None, _) => refuse(format!("the {what} that it uses is not there")),
     }
 }
 
@@ -220,7 +220,11 @@ fn known(what: &str, body: &BTreeMap<String, Value>, keys: &[&str]) -> Result<()
             // Spelled out as it is by default: nothing is asked for.
             Some(("insecure-skip-tls-verify", _)) if *value == Value::Bool(false) => continue,
             Some((_, why)) => refuse(format!("`{key}` of its {what} is not used: {why}")),
-            None => refuse(format!("`{}` of its {what} is not known here; take it out", key.escape_debug())),
+            // What stands in a torn file where keys belong may be a part of a credential: it is not repeated.
+            None => refuse(format!(
+                "its {what} has a key that is not known here; take it out; known are {}",
+                keys.join(", ")
+            )),
         };
     }
     Ok(())
@@ -330,12 +334,15 @@ mod tests {
             ("as-groups", "[x]"),
             ("as-user-extra", "{a: [b]}"),
             ("impersonate", "x"),
-            ("unheard-of", "x"),
         ] {
             let why = why(SERVER, &format!("token: t, {key}: {value}"));
             assert!(why.starts_with(&format!("`{key}` of its user is not ")), "{why}");
             assert!(!why.contains("hunter2"));
         }
+        // What is torn may have a part of a credential where a key belongs.
+        let strange = why(SERVER, "token: t, hunter2: x");
+        assert!(strange.starts_with("its user has a key that is not known here"), "{strange}");
+        assert!(!strange.contains("hunter2"));
         for (key, value) in [
             ("certificate-authority", "/ca.pem"),
             ("proxy-url", "http://proxy"),
@@ -383,8 +390,8 @@ mod tests {
         }
         let whole = file(SERVER, "token: t");
         for (text, part) in [
-            (whole.replace("current-context: c", "current-context: d"), "no context \"d\""),
-            (whole.replace("user: u,", "user: w,"), "no user \"w\""),
+            (whole.replace("current-context: c", "current-context: d"), "the context that it uses is not there"),
+            (whole.replace("user: u,", "user: w,"), "the user that it uses is not there"),
             (whole.replace("cluster: k,", ""), "names no cluster"),
             (whole.replace("users:\n", "users:\n- {name: u, user: {token: x}}\n"), "twice"),
             ("token: hunter2: [".to_string(), "not a kubeconfig"),

@@ -162,12 +162,11 @@ fn title(lent: &Lent) -> String {
 }
 
 fn secret(lent: &Lent) -> Target {
-    let text = |text: &str| text.to_string();
     Target {
-        group: String::new(),
-        version: text("v1"),
-        kind: text("Secret"),
-        plural: text("secrets"),
+        group: "".into(),
+        version: "v1".into(),
+        kind: "Secret".into(),
+        plural: "secrets".into(),
         namespace: Some(lent.namespace.clone()),
         which: Which::Named(lent.name.clone()),
     }

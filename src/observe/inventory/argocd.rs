@@ -93,7 +93,8 @@ fn known(what: &str, map: &Map<String, Value>, keys: &[&str]) -> Result<(), Refu
     let Some((key, _)) = strange else { return Ok(()) };
     Err(match REFUSED.iter().find(|(refused, _)| refused == key) {
         Some((_, why)) => Refused::new(format!("`{key}` of `{what}` is not used: {why}")),
-        None => Refused::new(format!("`{}` of `{what}` is not known here", key.escape_debug())),
+        // What stands in a torn file where keys belong may be a part of a credential: it is not repeated.
+        None => Refused::new(format!("`{what}` has a key that is not known here; known are {}", keys.join(", "))),
     })
 }
 

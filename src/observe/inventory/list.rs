@@ -44,10 +44,10 @@ async fn objects(listing: &Listing, connections: &Clusters) -> Result<Vec<Value>
 fn target(listing: &Listing, version: &str) -> Target {
     let kind = listing.kind;
     Target {
-        group: kind.group.to_string(),
-        version: version.to_string(),
-        kind: kind.kind.to_string(),
-        plural: kind.plural.to_string(),
+        group: kind.group.into(),
+        version: version.to_string().into(),
+        kind: kind.kind.into(),
+        plural: kind.plural.into(),
         namespace: listing.namespace.clone(),
         which: Which::Labelled { selector: selector(kind, &listing.select), metadata: kind.metadata },
     }

@@ -1,6 +1,8 @@
 //! What a kind of signal is: the keys that it takes in the policy file, what it proves, and how it is made.
 //! The keys' forms are read in `policy/settings`; which kinds there are is listed in `mod.rs`.
 
+use std::borrow::Cow;
+
 use decide::{ClusterName, TierName};
 use jiff::SignedDuration;
 
@@ -214,11 +216,15 @@ pub(super) struct Api {
 impl Api {
     /// One object of it, by its name.
     pub fn named(self, namespace: Option<String>, name: String) -> Target {
-        target(self.group, self.version, self.kind, self.plural, namespace, Which::Named(name))
+        target(self.parts(), namespace, Which::Named(name))
     }
 
     /// Those with these labels.
     pub fn labelled(self, namespace: Option<String>, selector: String, metadata: bool) -> Target {
-        target(self.group, self.version, self.kind, self.plural, namespace, Which::Labelled { selector, metadata })
+        target(self.parts(), namespace, Which::Labelled { selector, metadata })
+    }
+
+    fn parts(self) -> [Cow<'static, str>; 4] {
+        [self.group, self.version, self.kind, self.plural].map(Cow::Borrowed)
     }
 }

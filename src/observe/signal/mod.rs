@@ -24,6 +24,8 @@ mod settled;
 mod state;
 mod workload;
 
+use std::borrow::Cow;
+
 use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, Sha, TierName};
 use jiff::Timestamp;
@@ -61,13 +63,13 @@ pub static KINDS: [&Kind; 14] = [
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     /// Its API group; empty for the core.
-    pub group: String,
+    pub group: Cow<'static, str>,
     /// The version of its API.
-    pub version: String,
+    pub version: Cow<'static, str>,
     /// Its kind.
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// Its plural in the API's path.
-    pub plural: String,
+    pub plural: Cow<'static, str>,
     /// Its namespace; none for a cluster-scoped kind.
     pub namespace: Option<String>,
     /// Which of them.
@@ -91,7 +93,7 @@ pub enum Which {
 impl Target {
     /// `apps/v1`.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
     }
 }
 
@@ -241,9 +243,9 @@ fn name(what: &'static str, text: String) -> Result<String, SignalError> {
     if valid && !text.contains("..") { Ok(text) } else { Err(SignalError::Name { what, text }) }
 }
 
-fn target(group: &str, version: &str, kind: &str, plural: &str, namespace: Option<String>, which: Which) -> Target {
-    let text = |text: &str| text.to_string();
-    Target { group: text(group), version: text(version), kind: text(kind), plural: text(plural), namespace, which }
+fn target(api: [Cow<'static, str>; 4], namespace: Option<String>, which: Which) -> Target {
+    let [group, version, kind, plural] = api;
+    Target { group, version, kind, plural, namespace, which }
 }
 
 #[cfg(test)]

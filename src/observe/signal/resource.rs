@@ -2,6 +2,8 @@
 //! looked for where every controller puts it: a condition's own generation and time, and the signs
 //! that it is still at work.
 
+use std::borrow::Cow;
+
 use decide::snapshot::Health;
 use serde_json::Value;
 
@@ -93,7 +95,11 @@ impl Resource {
         let plural = name("plural", plural)?;
         let which = Which::Named(settings.required("name")?);
         Ok(Self {
-            target: target(group, version, kind, &plural, settings.name("namespace")?, which),
+            target: target(
+                [group, version, kind, &plural].map(|part| Cow::Owned(part.to_string())),
+                settings.name("namespace")?,
+                which,
+            ),
             version: settings.path("version")?.ok_or(missing("version"))?,
             generation: settings.path("generation")?,
             state: States::new(settings)?,

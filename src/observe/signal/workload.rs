@@ -115,7 +115,7 @@ impl Workload {
         if let Err(why) = self.is_observed(object) {
             return Verdict::progressing(why);
         }
-        let kind = self.target.kind.as_str();
+        let kind = self.target.kind.as_ref();
         if object.flag("/spec/paused") || object.flag("/spec/suspend") {
             let key = if kind == "Job" { "spec.suspend" } else { "spec.paused" };
             return Verdict::new(Health::Suspended, format!("{key}=true"));
@@ -143,7 +143,7 @@ impl Workload {
     /// CustomResourceDefinition says no generation before Kubernetes 1.32.
     fn is_observed(&self, object: Object<'_>) -> Result<(), String> {
         let Some(generation) = object.generation() else { return Err("metadata.generation is missing".to_string()) };
-        let observed = match self.target.kind.as_str() {
+        let observed = match self.target.kind.as_ref() {
             "Job" => return Ok(()),
             "CustomResourceDefinition" => match object.condition("Established").and_then(Condition::generation) {
                 Some(observed) => Some(observed),

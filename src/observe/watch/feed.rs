@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::Group;
 use super::state::FeedId;
 use crate::clock;
-use crate::observe::cluster::{Change, Changes, Page, ReadError, version};
+use crate::observe::cluster::{Change, Changes, Page, ReadError, object, version};
 use crate::observe::signal::{Target, answer};
 
 /// How patient a feed is.
@@ -173,7 +173,7 @@ impl Feed {
         loop {
             let Page { items, next, version } =
                 self.group.clusters.page(&self.group.cluster, &self.scope, token.as_deref()).await?;
-            self.put(items, asked).await;
+            self.put(move || items.into_iter().map(|item| object(&item)), asked).await?;
             token = next;
             if token.is_none() {
                 self.group.listed(self.id, asked);
@@ -194,7 +194,7 @@ impl Feed {
             match change {
                 Change::Put(object) => {
                     place.from = Some(version(&object).to_string());
-                    self.put(vec![object], at).await;
+                    self.put(move || vec![Ok(object)].into_iter(), at).await?;
                 }
                 Change::Gone(object) => {
                     place.from = Some(version(&object).to_string());
@@ -215,21 +215,27 @@ impl Feed {
         Ok(())
     }
 
-    /// Judges objects that somebody looks at.
-    async fn put(&self, objects: Vec<Value>, at: Timestamp) {
+    /// Judges objects that somebody looks at, one after the other.
+    async fn put<Objects: Iterator<Item = Result<Value, String>>>(
+        &self,
+        objects: impl FnOnce() -> Objects + Send + 'static,
+        at: Timestamp,
+    ) -> Result<(), ReadError> {
         let (group, id) = (Arc::clone(&self.group), self.id);
         // Paths of a policy over objects of a cluster: bounded, but not to be trusted with the thread that all others
         // wait on.
         let work = move || {
-            for object in &objects {
-                for (slot, signal) in group.wanting(id, object) {
-                    group.judged(slot, answer(signal.as_ref(), object, &[], at));
+            for object in objects() {
+                let object = object?;
+                for (slot, signal) in group.wanting(id, &object) {
+                    group.judged(slot, answer(signal.as_ref(), &object, &[], at));
                 }
             }
+            Ok(())
         };
-        if let Err(error) = tokio::task::spawn_blocking(work).await {
-            tracing::warn!(connection = self.group.connection(), %error, "an object could not be judged");
-        }
+        let done = tokio::task::spawn_blocking(work).await;
+        let done = done.unwrap_or_else(|error| Err(format!("an object could not be judged: {error}")));
+        done.map_err(|why| ReadError::Malformed { resource: format!("list {}", self.scope.plural), why })
     }
 }
 

@@ -2,6 +2,7 @@
 //! that stays. What an answer means is judged by signals; a run that ends asks each object once (`cluster`).
 
 mod feed;
+mod said;
 mod scope;
 mod state;
 #[cfg(test)]
@@ -17,6 +18,8 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use self::feed::{Feed, Pace, Pulse};
+pub use self::said::Said;
+use self::said::Words;
 use self::state::{FeedId, Stale, State};
 use super::cluster::{Ask, Asked, Clusters, ReadError};
 use super::signal::{Answer, Signal};
@@ -24,7 +27,7 @@ use crate::clock;
 use crate::policy::wiring::ListedCluster;
 
 /// Collections that are listed at once, over all connections.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 32;
 /// The longest that a look waits for clusters that are listed for the first time; who is late is heard later.
 const FIRST: Duration = Duration::from_secs(45);
 /// What may not be watched is tried again after so long.
@@ -55,6 +58,7 @@ pub struct Standing {
     clusters: Arc<Clusters>,
     groups: BTreeMap<String, Running>,
     permits: Arc<Semaphore>,
+    words: Arc<Words>,
     pulse: Arc<Pulse>,
     pace: Pace,
     /// Something that is asked has changed.
@@ -84,6 +88,7 @@ struct Group {
     cluster: Arc<ListedCluster>,
     asks: Vec<Ask>,
     state: Mutex<State>,
+    words: Arc<Words>,
     news: Arc<Notify>,
     progress: Arc<Notify>,
 }
@@ -114,6 +119,7 @@ impl Standing {
             clusters,
             groups: BTreeMap::new(),
             permits: Arc::new(Semaphore::new(AT_ONCE)),
+            words: Arc::default(),
             pulse: Arc::default(),
             pace,
             news: Arc::default(),
@@ -128,7 +134,7 @@ impl Standing {
 
     /// What is known of every ask, in their order. The first time it waits for the lists; what has changed since in
     /// a way that only a question tells is asked now.
-    pub async fn answers(&mut self, asks: &Arc<Vec<Ask>>) -> Vec<Answer> {
+    pub async fn answers(&mut self, asks: &Arc<Vec<Ask>>) -> Vec<Said> {
         self.arrange(asks);
         self.settle().await;
         self.ask_anew().await;
@@ -163,6 +169,7 @@ impl Standing {
                 cluster: Arc::clone(&first.cluster),
                 state: Mutex::new(State::new(&asks, self.pace.least)),
                 asks,
+                words: Arc::clone(&self.words),
                 news: Arc::clone(&self.news),
                 progress: Arc::clone(&self.progress),
             };
@@ -250,7 +257,7 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answers(&self, now: Timestamp) -> Vec<Answer> {
+    fn answers(&self, now: Timestamp) -> Vec<Said> {
         self.state().answers(&self.asks, now).collect()
     }
 
@@ -259,7 +266,8 @@ impl Group {
     }
 
     fn asked(&self, stale: &Stale, asked: Asked) {
-        self.state().asked(stale, asked);
+        let said = self.words.share(asked.answer);
+        self.state().asked(stale, said, asked.more);
     }
 
     fn begins(&self, feed: FeedId) {
@@ -275,7 +283,8 @@ impl Group {
     }
 
     fn judged(&self, slot: usize, answer: Answer) {
-        if self.state().judged(slot, answer) {
+        let said = self.words.share(answer);
+        if self.state().judged(slot, said) {
             self.news.notify_one();
         }
     }

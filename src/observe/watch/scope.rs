@@ -79,9 +79,15 @@ mod tests {
     use serde_json::json;
 
     fn target(kind: &str, namespace: &str, which: Which) -> Target {
-        let text = |text: &str| text.to_string();
-        let (group, plural) = (text(if kind == "Secret" { "" } else { "apps" }), format!("{}s", kind.to_lowercase()));
-        Target { group, version: text("v1"), kind: text(kind), plural, namespace: Some(text(namespace)), which }
+        let group = if kind == "Secret" { "" } else { "apps" };
+        Target {
+            group: group.into(),
+            version: "v1".into(),
+            kind: kind.to_string().into(),
+            plural: format!("{}s", kind.to_lowercase()).into(),
+            namespace: Some(namespace.to_string()),
+            which,
+        }
     }
 
     #[test]

@@ -8,8 +8,9 @@ use decide::snapshot::Health;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::said::Said;
 use super::scope::{self, FEW, scope};
-use crate::observe::cluster::{Ask, Asked, ReadError};
+use crate::observe::cluster::{Ask, ReadError};
 use crate::observe::signal::{Answer, Signal, Target};
 
 /// A collection that is watched, by its place in the list.
@@ -63,7 +64,7 @@ struct Want {
 /// One question, and what is known.
 #[derive(Default)]
 struct Slot {
-    held: Option<Answer>,
+    held: Option<Said>,
     /// Something has changed that only a new question tells.
     dirty: bool,
     /// How often something has changed.
@@ -201,13 +202,13 @@ impl State {
     }
 
     /// What a signal says of its first object. Whether that is something new.
-    pub fn judged(&mut self, slot: usize, answer: Answer) -> bool {
+    pub fn judged(&mut self, slot: usize, said: Said) -> bool {
         let slot = &mut self.slots[slot];
         // What it looked at before, it does not look at now.
         slot.dirty = false;
         slot.feeds.truncate(1);
         slot.more.clear();
-        put(&mut slot.held, answer)
+        put(&mut slot.held, said)
     }
 
     /// A list begins.
@@ -258,7 +259,7 @@ impl State {
             self.slots[slot].dirty = true;
             return true;
         }
-        self.judged(slot, Answer::not_there(&asks[slot].signal.target(), at))
+        self.judged(slot, Said::alone(Answer::not_there(&asks[slot].signal.target(), at)))
     }
 
     /// Everything up to this instant is known.
@@ -368,18 +369,18 @@ impl State {
         let feeds = || slot.feeds.iter().map(|feed| &self.feeds[*feed]);
         let watched = !slot.dirty && feeds().all(|feed| feed.stage == Stage::Watched);
         let alive = feeds().map(|feed| feed.alive).min().filter(|_| watched);
-        slot.held.as_ref().map(|held| held.reading.observed_at.max(alive.unwrap_or(Timestamp::MIN)))
+        slot.held.as_ref().map(|held| held.observed_at.max(alive.unwrap_or(Timestamp::MIN)))
     }
 
     /// What a question was answered; what changed meanwhile is asked once more.
-    pub fn asked(&mut self, stale: &Stale, asked: Asked) {
+    pub fn asked(&mut self, stale: &Stale, said: Said, more: Vec<Target>) {
         let Stale { slot, turn } = *stale;
         if self.slots[slot].turn != turn {
             self.slots[slot].dirty = true;
             return;
         }
-        put(&mut self.slots[slot].held, asked.answer);
-        self.look_at(slot, asked.more);
+        put(&mut self.slots[slot].held, said);
+        self.look_at(slot, more);
         // What nobody watched while it was read may have changed since.
         self.slots[slot].dirty = self.slots[slot].feeds.iter().any(|feed| self.feeds[*feed].stage != Stage::Watched);
     }
@@ -421,33 +422,25 @@ impl State {
     }
 
     /// What is known, in the order of the asks. What was not heard of for long is unknown.
-    pub fn answers(&self, asks: &[Ask], now: Timestamp) -> impl Iterator<Item = Answer> {
+    pub fn answers(&self, asks: &[Ask], now: Timestamp) -> impl Iterator<Item = Said> {
         self.slots.iter().zip(asks).map(move |(slot, ask)| self.answer(slot, ask, now))
     }
 
-    fn answer(&self, slot: &Slot, ask: &Ask, now: Timestamp) -> Answer {
-        let unknown = |why: &str| Answer::absent(&ask.signal.target(), Health::Unknown, why, now);
+    fn answer(&self, slot: &Slot, ask: &Ask, now: Timestamp) -> Said {
+        let unknown = |why: &str| Said::alone(Answer::absent(&ask.signal.target(), Health::Unknown, why, now));
         let (Some(held), Some(observed_at)) = (&slot.held, self.observed_at(slot)) else {
             return unknown(&self.trouble(slot).map_or("it is being read".to_string(), ToString::to_string));
         };
         match self.silent(slot).filter(|_| self.is_old(slot, ask, now)) {
             Some(error) => unknown(&error.to_string()),
-            None => {
-                let mut answer = held.clone();
-                answer.reading.observed_at = observed_at;
-                answer
-            }
+            None => held.known_until(observed_at),
         }
     }
 }
 
 /// Keeps an answer; whether it says something new.
-fn put(held: &mut Option<Answer>, answer: Answer) -> bool {
-    let facts = |answer: &Answer| {
-        let decide::snapshot::Reading { health, running, attempted, digest, since, .. } = &answer.reading;
-        (*health, running.clone(), attempted.clone(), digest.clone(), *since, answer.revision.clone())
-    };
-    let changed = held.as_ref().is_none_or(|held| facts(held) != facts(&answer));
-    *held = Some(answer);
+fn put(held: &mut Option<Said>, said: Said) -> bool {
+    let changed = held.as_ref().is_none_or(|held| held.differs(&said));
+    *held = Some(said);
     changed
 }

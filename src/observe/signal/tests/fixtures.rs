@@ -315,7 +315,7 @@ fn every_kind_has_a_page_whose_example_is_right_and_whose_rights_are_enough() {
             // A run that ends gets or lists; a process that stays lists and watches.
             let granted = text.lines().any(|line| {
                 line.contains(&format!("apiGroups: [\"{}\"]", target.group))
-                    && line.contains(&target.plural)
+                    && line.contains(target.plural.as_ref())
                     && line.contains("verbs: [get, list, watch]")
             });
             assert!(granted, "{}: nothing gives get, list and watch of {}", kind.name, target.plural);

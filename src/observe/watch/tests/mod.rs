@@ -67,7 +67,7 @@ impl Bench {
     }
 
     async fn look(&mut self) -> Vec<decide::snapshot::Reading> {
-        self.standing.answers(&self.asks).await.into_iter().map(|answer| answer.reading).collect()
+        self.standing.answers(&self.asks).await.into_iter().map(|said| said.answer().reading).collect()
     }
 
     /// Health and version of each, as one word.
