@@ -51,7 +51,7 @@ pub(super) async fn open(client: &Client, target: &Target, from: &str, seconds: 
     let pairs =
         [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", from), ("timeoutSeconds", &seconds)];
     let accept = if get::is_metadata(target) { METADATA } else { "application/json" };
-    let answer = get::send(client, &get::address(target, &pairs), accept, &words).await?;
+    let answer = get::send(client, &get::address(target, &pairs), accept, &words, get::Then::Keep).await?;
     if answer.status() == StatusCode::NOT_FOUND {
         return Err(words.malformed("it answered 404"));
     }

@@ -80,7 +80,8 @@ pub(super) async fn items(client: &Client, target: &Target) -> Result<Vec<Value>
 }
 
 async fn one(client: &Client, target: &Target, name: &str, words: &Words) -> Result<Option<Value>, ReadError> {
-    let (status, body) = ask(client, &format!("{}/{name}", path(target)), "application/json", words).await?;
+    let (status, body) =
+        ask(client, &format!("{}/{name}", path(target)), "application/json", words, Then::Keep).await?;
     let object = parsed(status, &body, words)?;
     if status == StatusCode::NOT_FOUND {
         return absent(&object, target, Some(name)).map(|()| None).map_err(|why| words.malformed(&why));
@@ -151,7 +152,7 @@ pub(super) async fn page(client: &Client, target: &Target, token: Option<&str>) 
     let mut pairs = vec![("limit", limit.as_str())];
     pairs.extend(token.map(|token| ("continue", token)));
     let accept = if is_metadata(target) { METADATA } else { "application/json" };
-    let (status, body) = ask(client, &address(target, &pairs), accept, &words).await?;
+    let (status, body) = ask(client, &address(target, &pairs), accept, &words, Then::Close).await?;
     if status == StatusCode::NOT_FOUND {
         let page = parsed(status, &body, &words)?;
         return Err(words.not_served(&absent(&page, target, None).err().unwrap_or_default()));
@@ -184,17 +185,28 @@ pub(super) fn address(target: &Target, pairs: &[(&str, &str)]) -> String {
     format!("{}?{}", path(target), query.finish())
 }
 
+/// What becomes of a connection after an answer.
+#[derive(Clone, Copy)]
+pub(super) enum Then {
+    /// Others may use it.
+    Keep,
+    /// It is closed: room that a long answer took would else be held for as long as a watch goes on.
+    Close,
+}
+
 /// Asks; what is neither an answer nor "there is none" is an error.
 pub(super) async fn send(
     client: &Client,
     path: &str,
     accept: &str,
     words: &Words,
+    then: Then,
 ) -> Result<http::Response<Body>, ReadError> {
-    let request = Request::get(path)
-        .header(http::header::ACCEPT, accept)
-        .body(Body::empty())
-        .map_err(|error| words.malformed(&error.to_string()))?;
+    let mut request = Request::get(path).header(http::header::ACCEPT, accept);
+    if matches!(then, Then::Close) {
+        request = request.header(http::header::CONNECTION, "close");
+    }
+    let request = request.body(Body::empty()).map_err(|error| words.malformed(&error.to_string()))?;
     let answer = client.send(request).await.map_err(|error| words.unreachable(&causes(&error)))?;
     let status = answer.status();
     match status {
@@ -209,8 +221,14 @@ pub(super) async fn send(
     }
 }
 
-async fn ask(client: &Client, path: &str, accept: &str, words: &Words) -> Result<(StatusCode, Bytes), ReadError> {
-    let answer = send(client, path, accept, words).await?;
+async fn ask(
+    client: &Client,
+    path: &str,
+    accept: &str,
+    words: &Words,
+    then: Then,
+) -> Result<(StatusCode, Bytes), ReadError> {
+    let answer = send(client, path, accept, words, then).await?;
     let status = answer.status();
     let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await.map_err(|error| {
         if error.is::<LengthLimitError>() {

@@ -348,7 +348,6 @@ mod tests {
             ("proxy-url", "http://proxy"),
             ("insecure-skip-tls-verify", "true"),
             ("tls-server-name", "x"),
-            ("unheard-of", "x"),
         ] {
             let why = why(&format!("{SERVER}, {key}: {value}"), "token: t");
             assert!(why.starts_with(&format!("`{key}` of its cluster is not ")), "{why}");
