@@ -146,6 +146,13 @@ pub fn of(plugins: &BTreeSet<PluginName>, answers: &[(Whose, Said)], versions: &
     wanted.map(|(whose, said)| (whose.clone(), resolved(whose, said, versions))).collect()
 }
 
+/// What was said of one plugin, by its clusters and by others.
+#[derive(Default)]
+struct OfPlugin {
+    answers: Vec<(Whose, Said)>,
+    more: Vec<(Whose, Reading)>,
+}
+
 /// The readings as the planner takes them: plugin by plugin, so that the words of all are never there at once. `more`
 /// is of no cluster.
 pub fn readings(
@@ -153,26 +160,29 @@ pub fn readings(
     versions: &Versions,
     more: Vec<(Whose, Reading)>,
 ) -> BTreeMap<PluginName, Readings> {
-    let mut plugins: BTreeMap<PluginName, (Vec<(Whose, Said)>, Vec<(Whose, Reading)>)> = BTreeMap::new();
+    let mut plugins: BTreeMap<PluginName, OfPlugin> = BTreeMap::new();
     for (whose, said) in answers {
-        plugins.entry(whose.plugin.clone()).or_default().0.push((whose, said));
+        plugins.entry(whose.plugin.clone()).or_default().answers.push((whose, said));
     }
     for (whose, reading) in more {
-        plugins.entry(whose.plugin.clone()).or_default().1.push((whose, reading));
+        plugins.entry(whose.plugin.clone()).or_default().more.push((whose, reading));
     }
-    let of_plugin = |(plugin, (answers, more)): (PluginName, (Vec<(Whose, Said)>, Vec<(Whose, Reading)>))| {
-        let answers = answers.into_iter().map(|(whose, said)| {
+    plugins.into_iter().map(|(plugin, said)| (plugin, said.readings(versions))).collect()
+}
+
+impl OfPlugin {
+    fn readings(self, versions: &Versions) -> Readings {
+        let answers = self.answers.into_iter().map(|(whose, said)| {
             let reading = resolved(&whose, &said, versions);
             (whose.cluster, reading)
         });
-        let more = more.into_iter().map(|(whose, reading)| (whose.cluster, reading));
+        let more = self.more.into_iter().map(|(whose, reading)| (whose.cluster, reading));
         let mut clusters: BTreeMap<ClusterName, Vec<Reading>> = BTreeMap::new();
         for (cluster, reading) in answers.chain(more) {
             clusters.entry(cluster).or_default().push(reading);
         }
-        (plugin, clusters.into_iter().collect())
-    };
-    plugins.into_iter().map(of_plugin).collect()
+        clusters.into_iter().collect()
+    }
 }
 
 /// What is not known to be a version proves none.
