@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use coldframe::observe::signal::{Kind, kind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -45,7 +46,7 @@ fn eu_1() -> String {
     "eu-1".to_string()
 }
 
-/// The kits of all kinds, by their names.
+/// The kits of all kinds that look at an object of a cluster, by their names.
 pub fn kits() -> BTreeMap<String, Kit> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/signals");
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
@@ -54,7 +55,8 @@ pub fn kits() -> BTreeMap<String, Kit> {
         let kit = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         (path.file_stem().unwrap().to_string_lossy().into_owned(), kit)
     };
-    files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).map(read).collect()
+    let kits = files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")).map(read);
+    kits.filter(|(name, _): &(String, Kit)| kind(name).is_some_and(Kind::asks_clusters)).collect()
 }
 
 impl Kit {

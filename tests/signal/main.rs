@@ -243,6 +243,7 @@ fn what_makes_no_sense_is_refused_with_its_fix_and_exit_code_2() {
         (vec!["helmRelaese", "--object", &file], "did you mean `helmRelease`? There are: helmRelease, kustomization"),
         (vec!["HelmRelease", "--object", &file], "did you mean `helmRelease`?"),
         (vec![&many, "--object", &file], "is no kind of signal; There are"),
+        (vec!["prometheus", "--object", &file], "`prometheus` asks no object of a cluster"),
         (vec!["helmRelease"], "--object <FILE>"),
         (vec!["helmRelease", "--object", "nowhere.yaml"], "the object `nowhere.yaml`: No such file"),
         (vec!["helmRelease", "--object", &broken], "neither YAML nor JSON"),
