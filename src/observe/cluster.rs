@@ -98,8 +98,10 @@ impl Ask {
     pub fn new(cluster: &Arc<ListedCluster>, tier: &Tier, spec: &Arc<SignalSpec>) -> Result<Self, SignalError> {
         let signal = signal(spec, &cluster.name, &tier.name)?.into();
         let (cluster, from) = (Arc::clone(cluster), (tier.name.clone(), Arc::clone(spec)));
-        // So that it is not too old before anybody looks at it again.
-        Ok(Self { cluster, signal, fresh: tier.health.max_age / 2, from })
+        // So that it is not too old before anybody looks at it again, and that a short soak is seen to end in time.
+        let (age, soak) = (tier.health.max_age, tier.soak.min);
+        let fresh = if soak.is_zero() { age } else { age.min(soak) } / 2;
+        Ok(Self { cluster, signal, fresh, from })
     }
 
     /// Whether it asks the same as another one.
