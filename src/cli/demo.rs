@@ -12,6 +12,9 @@ use super::settings::Settings;
 use super::{Cli, Command, Demo};
 use crate::demo::{Options, World, board};
 
+/// How long the last answers of the world may take.
+const LAST: std::time::Duration = std::time::Duration::from_millis(700);
+
 /// Starts the world, and unless only that is wanted the bot beside it.
 pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
     let folder = Folder::new(arguments.keep.as_deref())?;
@@ -31,11 +34,14 @@ pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
         }
         Ok(if outcome.held() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     };
-    tokio::select! {
+    let ended = tokio::select! {
         served = server.run(std::future::pending()) => served.map(|()| ExitCode::FAILURE),
         told = story => told,
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::SUCCESS),
-    }
+    };
+    // What the bot asked for last is still being answered; the world's folder goes after that.
+    tokio::time::sleep(LAST).await;
+    ended
 }
 
 async fn only_the_world(world: &World) -> anyhow::Result<ExitCode> {
