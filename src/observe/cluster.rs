@@ -2,6 +2,7 @@
 //! own and rebuilt field by field, so that nothing in it starts a process, reads another file or
 //! goes through a proxy. What an answer means is judged by signals.
 
+mod ask;
 mod changes;
 mod get;
 mod kubeconfig;
@@ -15,22 +16,21 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use decide::snapshot::Health;
-use decide::{Tier, TierName};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, TryStreamExt};
-use jiff::SignedDuration;
 use kube::Client;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
+pub use self::ask::{Ask, Asked, Asking};
 pub use self::changes::{Change, Changes, version};
 pub use self::get::{Page, object};
 use self::get::{Words, get};
 pub(crate) use self::kubeconfig::{Connection, Parts, Refused};
 use super::net::causes;
-use super::signal::{Answer, Signal, SignalError, Target, answer, signal};
+use super::signal::{Answer, Signal, Target, answer};
 use crate::clock;
-use crate::policy::wiring::{ListedCluster, SignalSpec};
+use crate::policy::wiring::ListedCluster;
 
 /// The longest that one object may take, from connecting to its last byte.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -75,51 +75,6 @@ struct NoFile {
     /// It has none at all.
     absent: bool,
     why: String,
-}
-
-/// One question to one cluster. Cheap to clone.
-#[derive(Clone)]
-pub struct Ask {
-    /// The cluster.
-    pub cluster: Arc<ListedCluster>,
-    /// The question.
-    pub signal: Arc<dyn Signal>,
-    /// An answer that is older is asked for anew.
-    pub fresh: SignedDuration,
-    /// What the question was made from.
-    from: (TierName, Arc<SignalSpec>),
-}
-
-impl Ask {
-    /// The question of a signal to a cluster of a tier, through the connection that the signal names.
-    ///
-    /// # Errors
-    /// Where a name or a path of the signal cannot be used.
-    pub fn new(cluster: &Arc<ListedCluster>, tier: &Tier, spec: &Arc<SignalSpec>) -> Result<Self, SignalError> {
-        let signal = signal(spec, &cluster.name, &tier.name)?.into();
-        let (cluster, from) = (Arc::clone(cluster), (tier.name.clone(), Arc::clone(spec)));
-        // So that it is not too old before anybody looks at it again, and that a short soak is seen to end in time.
-        let (age, soak) = (tier.health.max_age, tier.soak.min);
-        let fresh = if soak.is_zero() { age } else { age.min(soak) } / 2;
-        Ok(Self { cluster, signal, fresh, from })
-    }
-
-    /// Whether it asks the same as another one.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let ((tier, spec), (other_tier, other_spec)) = (&self.from, &other.from);
-        tier == other_tier
-            && self.fresh == other.fresh
-            && (Arc::ptr_eq(&self.cluster, &other.cluster) || self.cluster == other.cluster)
-            && (Arc::ptr_eq(spec, other_spec) || spec == other_spec)
-    }
-}
-
-/// What an ask was answered, and further objects that the answer depends on.
-pub struct Asked {
-    /// The answer.
-    pub answer: Answer,
-    /// Which objects the signal looked at beside its first one.
-    pub more: Vec<Target>,
 }
 
 /// What a signal looks at, as it was read.
@@ -236,11 +191,10 @@ impl Clusters {
     }
 
     /// Reads what a signal looks at: its object, and further ones that this names.
-    async fn read_all(&self, ask: &Ask) -> Result<Option<Read>, ReadError> {
-        let Some(object) = self.read(&ask.cluster, &ask.signal.target()).await? else { return Ok(None) };
-        let targets = ask.signal.more(&object);
-        let more =
-            futures_util::stream::iter(&targets).then(|target| self.read(&ask.cluster, target)).try_collect().await?;
+    async fn read_all(&self, cluster: &ListedCluster, signal: &dyn Signal) -> Result<Option<Read>, ReadError> {
+        let Some(object) = self.read(cluster, &signal.target()).await? else { return Ok(None) };
+        let targets = signal.more(&object);
+        let more = futures_util::stream::iter(&targets).then(|target| self.read(cluster, target)).try_collect().await?;
         Ok(Some(Read { object, targets, more }))
     }
 
@@ -316,7 +270,14 @@ impl Clusters {
     }
 
     async fn answer(&self, index: usize, ask: Ask, permits: &Semaphore, dead: &AtomicBool) -> (usize, Asked) {
-        let target = ask.signal.target();
+        let signal = match ask.signal() {
+            Ok(signal) => signal,
+            Err(error) => {
+                let answer = Answer::unasked("signal", &error.to_string(), clock::now());
+                return (index, Asked { answer, more: Vec::new() });
+            }
+        };
+        let target = signal.target();
         let (observed_at, read) = {
             let _permit = permits.acquire().await;
             // Before asking: what is answered may be as old as the question.
@@ -324,7 +285,7 @@ impl Clusters {
             let read = if dead.load(Ordering::Relaxed) {
                 Err(Words::of(&target).unreachable("not asked, because the cluster did not answer just now"))
             } else {
-                self.read_all(&ask).await
+                self.read_all(&ask.cluster, signal.as_ref()).await
             };
             (observed_at, read)
         };
@@ -333,7 +294,6 @@ impl Clusters {
         let answer = match read {
             Ok(Some(Read { object, targets, more: others })) => {
                 more = targets;
-                let signal = ask.signal;
                 // Paths of a policy over an object of a cluster: bounded, but not to be trusted with
                 // the thread that all others wait on.
                 let judged =

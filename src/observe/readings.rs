@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use decide::snapshot::{Health, Reading};
-use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
+use decide::{ClusterName, PluginName, Readings, Sha, TierName, Version};
 use jiff::Timestamp;
 
 use super::ask::{About, Ask as Other};
-use super::cluster::Ask;
+use super::cluster::{Ask, Asking};
 use super::signal::{self, Answer, Question, SignalError};
 use super::watch::{Said, Standing};
 use crate::policy::Loaded;
@@ -67,8 +67,7 @@ impl Round {
     pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Vec<(Whose, Said)> {
         let said = standing.answers(&self.asks).await;
         let refused = self.refused.iter().map(|(whose, signal, why)| {
-            let reading = Reading { signal: signal.clone(), ..unreadable(why, now) };
-            (whose.clone(), Said::alone(Answer { reading, revision: None }))
+            (whose.clone(), Said::alone(Answer::unasked(signal, why, now)))
         });
         self.owners.iter().cloned().zip(said).chain(refused).collect()
     }
@@ -76,39 +75,69 @@ impl Round {
 
 /// Every question: those that can be asked, whom each is about, and those that cannot.
 fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> Round {
-    let (mut round, mut asks) = (Round::default(), Vec::new());
-    let mut connections: BTreeMap<(&ClusterName, Option<&str>), Arc<ListedCluster>> = BTreeMap::new();
+    let mut made = Made::default();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         let dated = wiring.signals.iter().filter(|spec| !asks_metrics(spec)).all(|spec| spec.kind.dates);
         let signals: Vec<Arc<SignalSpec>> = wiring.signals.iter().cloned().map(Arc::new).collect();
-        for (tier, cluster) in members(&plugin.tiers, clusters) {
-            let whose = Whose { plugin: plugin.name.clone(), tier: tier.name.clone(), cluster: cluster.name.clone() };
-            for (index, (given, spec)) in wiring.signals.iter().zip(&signals).enumerate() {
-                if !spec.kind.asks_clusters() {
-                    match other(&whose, (index, dated), spec) {
-                        Ok(other) => round.others.extend(other),
-                        Err(error) => round.refused.push((whose.clone(), "signal".to_string(), error.to_string())),
+        for tier in &plugin.tiers {
+            let asked: Vec<Arc<Asking>> = signals.iter().map(|spec| Asking::new(tier, spec)).collect();
+            for cluster in clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)) {
+                let (plugin, tier) = (plugin.name.clone(), tier.name.clone());
+                let whose = Whose { plugin, tier, cluster: cluster.name.clone() };
+                for (index, (spec, asking)) in wiring.signals.iter().zip(&asked).enumerate() {
+                    if spec.kind.asks_clusters() {
+                        made.of_cluster(&whose, (spec, asking), cluster);
+                    } else {
+                        made.of_others(&whose, (index, dated), spec);
                     }
-                    continue;
-                }
-                let connection = (&cluster.name, given.connection.as_deref());
-                let connection = connections.entry(connection).or_insert_with(|| Arc::new(through(spec, cluster)));
-                match (Ask::new(connection, tier, spec), stale(spec, cluster)) {
-                    (Ok(ask), None) => {
-                        asks.push(ask);
-                        round.owners.push(whose.clone());
-                    }
-                    (Ok(ask), Some(why)) => {
-                        let signal = signal::title(&ask.signal.target());
-                        round.refused.push((whose.clone(), signal, why.to_string()));
-                    }
-                    (Err(error), _) => round.refused.push((whose.clone(), "signal".to_string(), error.to_string())),
                 }
             }
         }
     }
-    Round { asks: Arc::new(asks), ..round }
+    Round { asks: Arc::new(made.asks), ..made.round }
+}
+
+/// The questions so far.
+#[derive(Default)]
+struct Made<'a> {
+    round: Round,
+    asks: Vec<Ask>,
+    connections: BTreeMap<(&'a ClusterName, Option<&'a str>), Arc<ListedCluster>>,
+}
+
+impl<'a> Made<'a> {
+    fn of_cluster(
+        &mut self,
+        whose: &Whose,
+        (spec, asking): (&'a SignalSpec, &Arc<Asking>),
+        cluster: &'a ListedCluster,
+    ) {
+        let connection = (&cluster.name, spec.connection.as_deref());
+        let connection = self.connections.entry(connection).or_insert_with(|| Arc::new(through(spec, cluster)));
+        match (Ask::new(connection, asking), stale(spec, cluster)) {
+            (Ok(ask), None) => {
+                self.asks.push(ask);
+                self.round.owners.push(whose.clone());
+            }
+            (Ok(ask), Some(why)) => {
+                let signal = ask.target().map_or("signal".to_string(), |target| signal::title(&target));
+                self.round.refused.push((whose.clone(), signal, why.to_string()));
+            }
+            (Err(error), _) => self.refused(whose, &error),
+        }
+    }
+
+    fn of_others(&mut self, whose: &Whose, place: (usize, bool), spec: &SignalSpec) {
+        match other(whose, place, spec) {
+            Ok(other) => self.round.others.extend(other),
+            Err(error) => self.refused(whose, &error),
+        }
+    }
+
+    fn refused(&mut self, whose: &Whose, error: &SignalError) {
+        self.round.refused.push((whose.clone(), "signal".to_string(), error.to_string()));
+    }
 }
 
 /// A question to somebody else than a cluster; none where it is to one.
@@ -220,28 +249,6 @@ fn stale<'a>(spec: &SignalSpec, cluster: &'a ListedCluster) -> Option<&'a str> {
     spec.connection.as_ref().and(cluster.stale.as_deref())
 }
 
-fn members<'a>(
-    tiers: &'a [Tier],
-    clusters: &'a [ListedCluster],
-) -> impl Iterator<Item = (&'a Tier, &'a ListedCluster)> {
-    tiers.iter().flat_map(move |tier| {
-        clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).map(move |cluster| (tier, cluster))
-    })
-}
-
-fn unreadable(why: &str, now: Timestamp) -> Reading {
-    Reading {
-        signal: "signal".to_string(),
-        health: Health::Unknown,
-        running: None,
-        attempted: None,
-        digest: None,
-        observed_at: now,
-        since: None,
-        evidence: why.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -250,7 +257,7 @@ mod tests {
 
     fn answer(health: Health) -> (Whose, Answer) {
         let whose = Whose { plugin: "loki".into(), tier: "gold".into(), cluster: "eu-1".into() };
-        let reading = Reading { health, ..unreadable("Ready", Timestamp::UNIX_EPOCH) };
+        let reading = Reading { health, ..Answer::unasked("signal", "Ready", Timestamp::UNIX_EPOCH).reading };
         (whose, Answer { reading, revision: Some(Sha::new("2".repeat(40))) })
     }
 

@@ -19,7 +19,7 @@ use self::files::Objects;
 use super::Signal as Arguments;
 use super::run::say;
 use crate::clock;
-use crate::observe::cluster::{Ask, Clusters};
+use crate::observe::cluster::{Ask, Asking, Clusters};
 use crate::observe::readings::{self, Versions, Whose};
 use crate::observe::signal::{self, Answer, KINDS, Kind, Proves, Signal, Target, answer, one_line, title};
 use crate::observe::watch::Said;
@@ -139,7 +139,7 @@ async fn from_cluster(arguments: &Arguments, kind: &'static Kind) -> anyhow::Res
     clusters.usable(&cluster).await?;
     let tier = TierName::from(arguments.tier.as_deref().unwrap_or_default());
     let all = Selector { match_labels: Labels::new(), match_expressions: Vec::new() };
-    let ask = Ask::new(&Arc::new(cluster), &Tier::new(tier, all), &Arc::new(spec))?;
+    let ask = Ask::new(&Arc::new(cluster), &Asking::new(&Tier::new(tier, all), &Arc::new(spec)))?;
     let asked = clusters.answers(vec![ask], &|_| ()).await.into_iter().next().context("the cluster was not asked")?;
     Ok(Heard { answer: asked.answer, lacking: Vec::new() })
 }

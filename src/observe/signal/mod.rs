@@ -125,15 +125,22 @@ pub struct Answer {
 impl Answer {
     /// Nothing could be judged, and why.
     pub(super) fn absent(target: &Target, health: Health, evidence: &str, observed_at: Timestamp) -> Self {
+        let mut answer = Self::unasked(&title(target), evidence, observed_at);
+        answer.reading.health = health;
+        answer
+    }
+
+    /// Nobody was asked, and why; `signal` says what would have been.
+    pub(super) fn unasked(signal: &str, why: &str, observed_at: Timestamp) -> Self {
         let reading = Reading {
-            signal: title(target),
-            health,
+            signal: signal.to_string(),
+            health: Health::Unknown,
             running: None,
             attempted: None,
             digest: None,
             observed_at,
             since: None,
-            evidence: one_line(evidence),
+            evidence: one_line(why),
         };
         Self { reading, revision: None }
     }

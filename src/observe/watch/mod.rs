@@ -2,6 +2,7 @@
 //! that stays. What an answer means is judged by signals; a run that ends asks each object once (`cluster`).
 
 mod feed;
+mod once;
 mod said;
 mod scope;
 mod state;
@@ -18,6 +19,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use self::feed::{Feed, Pace, Pulse};
+use self::once::Once;
 pub use self::said::Said;
 use self::said::Words;
 use self::state::{FeedId, Stale, State};
@@ -58,7 +60,8 @@ pub struct Standing {
     clusters: Arc<Clusters>,
     groups: BTreeMap<String, Running>,
     permits: Arc<Semaphore>,
-    words: Arc<Words>,
+    words: Arc<Once<Words>>,
+    names: Arc<Once<str>>,
     pulse: Arc<Pulse>,
     pace: Pace,
     /// Something that is asked has changed.
@@ -88,7 +91,7 @@ struct Group {
     cluster: Arc<ListedCluster>,
     asks: Vec<Ask>,
     state: Mutex<State>,
-    words: Arc<Words>,
+    words: Arc<Once<Words>>,
     news: Arc<Notify>,
     progress: Arc<Notify>,
 }
@@ -120,6 +123,7 @@ impl Standing {
             groups: BTreeMap::new(),
             permits: Arc::new(Semaphore::new(AT_ONCE)),
             words: Arc::default(),
+            names: Arc::default(),
             pulse: Arc::default(),
             pace,
             news: Arc::default(),
@@ -167,7 +171,7 @@ impl Standing {
             let group = Group {
                 clusters: Arc::clone(&self.clusters),
                 cluster: Arc::clone(&first.cluster),
-                state: Mutex::new(State::new(&asks, self.pace.least)),
+                state: Mutex::new(State::new(&asks, self.pace.least, &self.names)),
                 asks,
                 words: Arc::clone(&self.words),
                 news: Arc::clone(&self.news),
@@ -226,7 +230,7 @@ impl Standing {
         let mut asks = Vec::new();
         for running in self.groups.values() {
             for one in running.group.stale(now) {
-                asks.push(running.group.asks[one.slot].clone());
+                asks.push(running.group.asks[one.slot as usize].clone());
                 stale.push((Arc::clone(&running.group), one));
             }
         }
@@ -266,7 +270,7 @@ impl Group {
     }
 
     fn asked(&self, stale: &Stale, asked: Asked) {
-        let said = self.words.share(asked.answer);
+        let said = Said::shared(asked.answer, &self.words);
         self.state().asked(stale, said, asked.more);
     }
 
@@ -274,7 +278,7 @@ impl Group {
         self.state().begins(feed);
     }
 
-    fn wanting(&self, feed: FeedId, object: &Value) -> Vec<(usize, Arc<dyn Signal>)> {
+    fn wanting(&self, feed: FeedId, object: &Value) -> Vec<(u32, Box<dyn Signal>)> {
         let wanting = self.state().wanting(feed, object, &self.asks);
         if wanting.stale {
             self.news.notify_one();
@@ -282,8 +286,8 @@ impl Group {
         wanting.judged
     }
 
-    fn judged(&self, slot: usize, answer: Answer) {
-        let said = self.words.share(answer);
+    fn judged(&self, slot: u32, answer: Answer) {
+        let said = Said::shared(answer, &self.words);
         if self.state().judged(slot, said) {
             self.news.notify_one();
         }

@@ -1,19 +1,19 @@
 //! What was said and when: a fleet says the same in the same words, which are kept once.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use decide::Version;
 use decide::snapshot::Reading;
 use jiff::Timestamp;
 
+use super::once::Once;
 use crate::observe::signal::Answer;
 
 /// An answer: its words, which others may share, and its own times.
 #[derive(Clone, Debug)]
 pub struct Said {
-    words: Arc<Answer>,
+    words: Arc<Words>,
     /// Up to when it is known to be so.
     pub observed_at: Timestamp,
     since: Option<Timestamp>,
@@ -23,7 +23,13 @@ impl Said {
     /// An answer that shares its words with nobody.
     pub fn alone(answer: Answer) -> Self {
         let (observed_at, since) = (answer.reading.observed_at, answer.reading.since);
-        Self { words: Arc::new(answer), observed_at, since }
+        Self { words: Arc::new(Words(answer)), observed_at, since }
+    }
+
+    /// An answer with words that others share.
+    pub(super) fn shared(answer: Answer, once: &Once<Words>) -> Self {
+        let Self { words, observed_at, since } = Self::alone(answer);
+        Self { words: once.share(words), observed_at, since }
     }
 
     /// The same, known to be so up to this instant.
@@ -33,19 +39,19 @@ impl Said {
 
     /// The commit of the config repo that it proves.
     pub fn revision(&self) -> Option<&decide::Sha> {
-        self.words.revision.as_ref()
+        self.words.0.revision.as_ref()
     }
 
     /// The whole answer.
     pub fn answer(&self) -> Answer {
-        let reading = Reading { observed_at: self.observed_at, since: self.since, ..self.words.reading.clone() };
-        Answer { reading, revision: self.words.revision.clone() }
+        let reading = Reading { observed_at: self.observed_at, since: self.since, ..self.words.0.reading.clone() };
+        Answer { reading, revision: self.words.0.revision.clone() }
     }
 
     /// Whether it says something else than another one; how it is proved does not matter.
     pub fn differs(&self, other: &Self) -> bool {
         let facts = |said: &Self| {
-            let Answer { reading, revision } = said.words.as_ref();
+            let Answer { reading, revision } = &said.words.0;
             let Reading { health, running, attempted, digest, .. } = reading.clone();
             (health, running, attempted, digest, said.since, revision.clone())
         };
@@ -53,70 +59,37 @@ impl Said {
     }
 }
 
-/// Words that several answers share.
-#[derive(Debug, Default)]
-pub(super) struct Words(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    all: BTreeSet<Shared>,
-    /// With more than these, those that nobody says any more are looked for.
-    most: usize,
-}
-
-/// So few are not worth a search.
-const FEW: usize = 1_000;
+/// The words of an answer, ordered by themselves: times are apart.
+#[derive(Debug)]
+pub(super) struct Words(Answer);
 
 impl Words {
-    /// The answer with words that others share.
-    pub fn share(&self, answer: Answer) -> Said {
-        let mut said = Said::alone(answer);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = Shared(Arc::clone(&said.words));
-        if let Some(known) = kept.all.get(&own) {
-            said.words = Arc::clone(&known.0);
-        } else {
-            kept.all.insert(own);
-            if kept.all.len() > kept.most.max(FEW) {
-                kept.all.retain(|words| Arc::strong_count(&words.0) > 1);
-                kept.most = kept.all.len() * 2;
-            }
-        }
-        said
-    }
-}
-
-/// Ordered by its words, times apart.
-#[derive(Debug)]
-struct Shared(Arc<Answer>);
-
-impl Shared {
     /// Versions by their text, since two that are equal in order may be spelled differently.
-    fn words(&self) -> impl Ord + '_ {
-        let Answer { reading, revision } = self.0.as_ref();
+    fn parts(&self) -> impl Ord + '_ {
+        let Answer { reading, revision } = &self.0;
         let (running, attempted) = (reading.running.as_ref(), reading.attempted.as_ref());
         let (running, attempted) = (running.map(Version::as_str), attempted.map(Version::as_str));
         (&reading.signal, &reading.evidence, reading.health, running, attempted, &reading.digest, revision)
     }
 }
 
-impl PartialEq for Shared {
+impl PartialEq for Words {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Shared {}
+impl Eq for Words {}
 
-impl PartialOrd for Shared {
+impl PartialOrd for Words {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Shared {
+impl Ord for Words {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.words().cmp(&other.words())
+        self.parts().cmp(&other.parts())
     }
 }
 
@@ -142,27 +115,15 @@ mod tests {
 
     #[test]
     fn words_are_kept_once_and_each_has_its_own_times() {
-        let words = Words::default();
+        let once = Once::default();
+        let said = |version, at, since| Said::shared(answer(version, at, since), &once);
         let (early, late) = ("2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z");
-        let one = words.share(answer("1.1.0", early, Some(early)));
-        let two = words.share(answer("1.1.0", late, None));
+        let one = said("1.1.0", early, Some(early));
+        let two = said("1.1.0", late, None);
         assert!(Arc::ptr_eq(&one.words, &two.words));
         assert_eq!(two.answer(), answer("1.1.0", late, None));
         assert!(one.differs(&two), "it began at another time");
-        assert!(!one.differs(&words.share(answer("1.1.0", late, Some(early)))), "when it was read does not matter");
-        let spelled = words.share(answer("v1.1.0", early, Some(early)));
-        assert_eq!(spelled.answer().reading.running.unwrap().as_str(), "v1.1.0");
-    }
-
-    #[test]
-    fn what_nobody_says_any_more_is_let_go() {
-        let words = Words::default();
-        let kept = words.share(answer("1.0.0", "2026-11-20T08:00:00Z", None));
-        for patch in 1..3 * FEW {
-            words.share(answer(&format!("1.0.{patch}"), "2026-11-20T08:00:00Z", None));
-        }
-        assert!(words.0.lock().unwrap().all.len() <= FEW + 1);
-        let again = words.share(answer("1.0.0", "2026-11-20T08:00:00Z", None));
-        assert!(Arc::ptr_eq(&kept.words, &again.words));
+        assert!(!one.differs(&said("1.1.0", late, Some(early))), "when it was read does not matter");
+        assert_eq!(said("v1.1.0", early, Some(early)).answer().reading.running.unwrap().as_str(), "v1.1.0");
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
-use crate::observe::cluster::Ask;
+use crate::observe::cluster::{Ask, Asking};
 
 /// Everything that is logged, at every level.
 #[derive(Clone, Default)]
@@ -45,7 +45,7 @@ async fn known(stage: &Stage, listing: &Listing) -> Vec<ListedCluster> {
 fn ask(cluster: &ListedCluster) -> Ask {
     let spec = SignalSpec::named("helmRelease", "apps", "loki");
     let tier = decide::Tier::new(TierName::from("gold"), decide::selector::Selector::default());
-    Ask::new(&Arc::new(cluster.clone()), &tier, &Arc::new(spec)).unwrap()
+    Ask::new(&Arc::new(cluster.clone()), &Asking::new(&tier, &Arc::new(spec))).unwrap()
 }
 
 async fn healths(stage: &Stage, asks: Vec<Ask>) -> Vec<Health> {

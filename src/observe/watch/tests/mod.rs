@@ -10,6 +10,7 @@ use serde_json::json;
 
 use self::world::{Trouble, World};
 use super::*;
+use crate::observe::cluster::Asking;
 use crate::policy::wiring::SignalSpec;
 
 const RELEASES: &str = "helm.toolkit.fluxcd.io/v2/helmreleases";
@@ -61,7 +62,7 @@ impl Bench {
             let name = decide::ClusterName::from("eu-1");
             let credential = credential.to_string();
             let cluster = ListedCluster { name, labels: BTreeMap::new(), credential, lent: None, stale: None };
-            Ask::new(&Arc::new(cluster), &tier(max_age), &Arc::new(spec)).unwrap()
+            Ask::new(&Arc::new(cluster), &Asking::new(&tier(max_age), &Arc::new(spec))).unwrap()
         };
         Self { folder, standing, asks: Arc::new(asks.into_iter().map(ask).collect()), rings }
     }

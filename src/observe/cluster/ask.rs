@@ -1,0 +1,82 @@
+//! What is asked of clusters, and what came of it. A fleet has hundreds of thousands of questions: what they have
+//! in common is kept once, and the rest is made when it is needed.
+
+use std::sync::Arc;
+
+use decide::{Tier, TierName};
+use jiff::SignedDuration;
+
+use crate::observe::signal::{self, Answer, Signal, SignalError, Target};
+use crate::policy::wiring::{ListedCluster, SignalSpec};
+
+/// One question to one cluster. Cheap to clone.
+#[derive(Clone)]
+pub struct Ask {
+    /// The cluster.
+    pub cluster: Arc<ListedCluster>,
+    of: Arc<Asking>,
+}
+
+/// What every cluster of a tier is asked.
+#[derive(Debug, PartialEq)]
+pub struct Asking {
+    tier: TierName,
+    spec: Arc<SignalSpec>,
+    fresh: SignedDuration,
+}
+
+/// What an ask was answered, and further objects that the answer depends on.
+pub struct Asked {
+    /// The answer.
+    pub answer: Answer,
+    /// Which objects the signal looked at beside its first one.
+    pub more: Vec<Target>,
+}
+
+impl Asking {
+    /// The question of a signal to the clusters of a tier.
+    pub fn new(tier: &Tier, spec: &Arc<SignalSpec>) -> Arc<Self> {
+        // So that it is not too old before anybody looks at it again, and that a short soak is seen to end in time.
+        let (age, soak) = (tier.health.max_age, tier.soak.min);
+        let fresh = if soak.is_zero() { age } else { age.min(soak) } / 2;
+        Arc::new(Self { tier: tier.name.clone(), spec: Arc::clone(spec), fresh })
+    }
+}
+
+impl Ask {
+    /// The question to one of them, through the connection that the signal names.
+    ///
+    /// # Errors
+    /// Where a name or a path of the signal cannot be used for this cluster.
+    pub fn new(cluster: &Arc<ListedCluster>, of: &Arc<Asking>) -> Result<Self, SignalError> {
+        let ask = Self { cluster: Arc::clone(cluster), of: Arc::clone(of) };
+        ask.signal().map(|_| ask)
+    }
+
+    /// What judges the answer; made anew each time.
+    ///
+    /// # Errors
+    /// None, since it was made once when the ask was.
+    pub fn signal(&self) -> Result<Box<dyn Signal>, SignalError> {
+        signal::signal(&self.of.spec, &self.cluster.name, &self.of.tier)
+    }
+
+    /// The object to ask for first.
+    ///
+    /// # Errors
+    /// As [`Self::signal`].
+    pub fn target(&self) -> Result<Target, SignalError> {
+        Ok(self.signal()?.target())
+    }
+
+    /// An answer that is older is asked for anew.
+    pub fn fresh(&self) -> SignedDuration {
+        self.of.fresh
+    }
+
+    /// Whether it asks the same as another one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (Arc::ptr_eq(&self.cluster, &other.cluster) || self.cluster == other.cluster)
+            && (Arc::ptr_eq(&self.of, &other.of) || self.of == other.of)
+    }
+}
