@@ -44,6 +44,7 @@ pub(crate) const ORDINARY: &[Permission] = &[
     ("pull_requests", "write"),
     ("checks", "write"),
     ("statuses", "read"),
+    ("deployments", "read"),
     ("members", "read"),
     ("actions", "write"),
 ];

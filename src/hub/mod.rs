@@ -19,6 +19,7 @@ mod pull;
 mod pull_wire;
 mod pulls;
 mod rules;
+pub mod statements;
 mod wire;
 mod workflows;
 mod write;

@@ -90,7 +90,7 @@ impl RepoHub {
         for _ in 0..MOST_PAGES {
             let envelope = self.main().query(DOCUMENT, operation, variables.clone()).await?;
             let faults = envelope.faults();
-            let lists = root::<Page>(what, envelope, &faults)?.repository;
+            let lists = data::<Page>(what, envelope, &faults)?.repository;
             let Some(lists) = lists else { return Err(not_there(what, &faults)) };
             let Some(open) = lists.open else { return Err(partial(what, &faults)) };
             let next = open.next(what)?;
@@ -125,7 +125,7 @@ impl RepoHub {
         let variables = json!({ "owner": repository.owner, "name": repository.name, "number": number.0 });
         let envelope = self.main().query(DOCUMENT, "Pull", variables).await?;
         let faults = envelope.faults();
-        let pull = root::<One>(what, envelope, &faults)?.repository.and_then(|repository| repository.pull_request);
+        let pull = data::<One>(what, envelope, &faults)?.repository.and_then(|repository| repository.pull_request);
         let Some(pull) = pull else { return Err(not_there(what, &faults)) };
         let below: Option<Vec<Fault>> =
             faults.iter().map(|fault| relative(fault, &["repository", "pullRequest"])).collect();
@@ -191,7 +191,7 @@ pub(super) async fn list_of_branch(
 }
 
 /// The data of an answer; an answer without any is its errors.
-fn root<T: serde::de::DeserializeOwned>(what: &str, envelope: Envelope, faults: &[Fault]) -> Result<T, HubError> {
+pub(super) fn data<T: serde::de::DeserializeOwned>(what: &str, envelope: Envelope, faults: &[Fault]) -> Result<T, HubError> {
     match envelope.data {
         None | Some(Value::Null) => Err(partial(what, faults)),
         Some(data) => serde_json::from_value(data).map_err(|error| malformed(what, &error.to_string())),
@@ -227,7 +227,7 @@ fn relative(fault: &Fault, place: &[&str]) -> Option<Fault> {
     head.iter().zip(place).all(|(a, b)| a == b).then(|| Fault { path: rest.to_vec(), ..fault.clone() })
 }
 
-fn not_there(what: &str, faults: &[Fault]) -> HubError {
+pub(super) fn not_there(what: &str, faults: &[Fault]) -> HubError {
     if faults.is_empty() || faults.iter().any(|fault| fault.kind == "NOT_FOUND") {
         HubError::NotFound { what: what.to_owned() }
     } else {

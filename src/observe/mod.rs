@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Reading, Snapshot};
-use decide::{PluginLedger, PluginName, PullNumber, Sha, TierName, Version};
+use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use self::base::Base;
@@ -64,22 +64,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let ledger_state = ledger_state(rooms, &page, now).await;
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
-    let (answers, others) = match &base.clusters {
-        Read::Known(clusters) => {
-            let round = std::mem::take(&mut rooms.memory.round).of(&loaded, clusters);
-            let answers = round.ask(&mut rooms.standing, now).await;
-            let others = round.others();
-            rooms.memory.round = round;
-            (answers, others)
-        }
-        // Nothing is decided without them; what is watched goes on, for the next look.
-        Read::Unread(_) => Default::default(),
-    };
-    let versions = base::versions(rooms, &base, readings::commits(&answers)).await?;
-    let asking = others.iter().map(|ask| ask.whose.plugin.clone()).collect();
-    let beside = readings::of(&asking, &answers, &versions);
-    let more = ask_others(rooms, others, &beside, now).await;
-    let mut readings = readings::readings(answers, &versions, more);
+    let mut readings = heard(rooms, &base, now).await?;
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
     let mut plugins = BTreeMap::new();
@@ -230,6 +215,27 @@ async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> Le
         Ok((lost, tip)) if !lost.is_empty() => LedgerState::Lost { cited: lost, tip },
         Ok(_) => LedgerState::Intact { guarded: rooms.memory.hub.guard(&rooms.hub, LEDGER_BRANCH, now).await },
     }
+}
+
+/// The readings: first of the clusters and of what the hub says of commits, then of those that rest on what these
+/// prove.
+async fn heard(rooms: &mut Rooms, base: &Base, now: Timestamp) -> anyhow::Result<BTreeMap<PluginName, Readings>> {
+    let Read::Known(clusters) = &base.clusters else {
+        // Nothing is decided without them; what is watched goes on, for the next look.
+        return Ok(BTreeMap::new());
+    };
+    let round = std::mem::take(&mut rooms.memory.round).of(&base.loaded, clusters);
+    let answers = round.ask(&mut rooms.standing, now).await;
+    let stated = ask::checks::answers(&rooms.hub, round.stated(), |tier| base.branch(tier)).await;
+    let others = round.others();
+    rooms.memory.round = round;
+    let versions = base::versions(rooms, base, readings::commits(answers.iter().chain(&stated))).await?;
+    let stated = ask::checks::readings(&stated, &versions, rooms.ledger.as_ref().map(Branch::ledger));
+    let asking: BTreeSet<PluginName> = others.iter().map(|ask| ask.whose.plugin.clone()).collect();
+    let mut beside = readings::of(&asking, &answers, &versions);
+    beside.extend(stated.iter().filter(|(whose, _)| asking.contains(&whose.plugin)).cloned());
+    let more = ask_others(rooms, others, &beside, now).await;
+    Ok(readings::readings(answers, &versions, stated.into_iter().chain(more).collect()))
 }
 
 /// Asks those that are no clusters, with what the clusters prove and what the ledger says of landings.

@@ -8,6 +8,7 @@ use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, PluginName, Readings, Sha, TierName, Version};
 use jiff::Timestamp;
 
+use super::ask::checks::Stated;
 use super::ask::{About, Ask as Other};
 use super::cluster::{Ask, Asking};
 use super::signal::{self, Answer, Question, SignalError};
@@ -40,6 +41,8 @@ pub struct Round {
     owners: Vec<Whose>,
     /// Questions that go to nobody of the clusters.
     others: Vec<Other>,
+    /// Questions about what the hub says of commits.
+    stated: Vec<Stated>,
     /// Questions that cannot be asked, and why.
     refused: Vec<Refused>,
 }
@@ -61,6 +64,11 @@ impl Round {
     /// The questions that have to wait for what the clusters say.
     pub fn others(&self) -> Vec<Other> {
         self.others.clone()
+    }
+
+    /// The questions to the hub.
+    pub fn stated(&self) -> Vec<Stated> {
+        self.stated.clone()
     }
 
     /// What those who keep it up to date say of every question.
@@ -129,25 +137,22 @@ impl<'a> Made<'a> {
     }
 
     fn of_others(&mut self, whose: &Whose, place: (usize, bool), spec: &SignalSpec) {
-        match other(whose, place, spec) {
-            Ok(other) => self.round.others.extend(other),
-            Err(error) => self.refused(whose, &error),
-        }
+        let (index, dated) = place;
+        let about = match signal::question(spec, &whose.cluster, &whose.tier) {
+            Err(error) => return self.refused(whose, &error),
+            Ok(Question::Object(_)) => return,
+            Ok(Question::Checks(checks)) => {
+                return self.round.stated.push(Stated { whose: whose.clone(), checks: checks.into() });
+            }
+            Ok(Question::Metrics(metrics)) => About::Metrics(metrics.into()),
+            Ok(Question::Page(page)) => About::Page(page.into()),
+        };
+        self.round.others.push(Other { whose: whose.clone(), index, dated, about });
     }
 
     fn refused(&mut self, whose: &Whose, error: &SignalError) {
         self.round.refused.push((whose.clone(), "signal".to_string(), error.to_string()));
     }
-}
-
-/// A question to somebody else than a cluster; none where it is to one.
-fn other(whose: &Whose, (index, dated): (usize, bool), spec: &SignalSpec) -> Result<Option<Other>, SignalError> {
-    let about = match signal::question(spec, &whose.cluster, &whose.tier)? {
-        Question::Object(_) => return Ok(None),
-        Question::Metrics(metrics) => About::Metrics(metrics.into()),
-        Question::Page(page) => About::Page(page.into()),
-    };
-    Ok(Some(Other { whose: whose.clone(), index, dated, about }))
 }
 
 /// Whether a signal rests on what the others prove.
@@ -156,8 +161,8 @@ fn asks_metrics(spec: &SignalSpec) -> bool {
 }
 
 /// The commits that somebody has to look up.
-pub fn commits(answers: &[(Whose, Said)]) -> Vec<(Whose, Sha)> {
-    answers.iter().filter_map(|(whose, said)| Some((whose.clone(), said.revision().cloned()?))).collect()
+pub fn commits<'a>(answers: impl Iterator<Item = &'a (Whose, Said)>) -> Vec<(Whose, Sha)> {
+    answers.filter_map(|(whose, said)| Some((whose.clone(), said.revision().cloned()?))).collect()
 }
 
 /// One reading, with the version in place of the commit that proves it.

@@ -23,12 +23,13 @@ const MOST_HELD: usize = 48 << 10;
 const SIGNATURE: &str = "x-hub-signature-256";
 
 /// Events that can change what is decided. Others are acknowledged and ring nothing.
-const RINGING: [&str; 21] = [
+const RINGING: [&str; 22] = [
     "branch_protection_rule",
     "check_run",
     "check_suite",
     "create",
     "delete",
+    "deployment_status",
     "issue_comment",
     "member",
     "membership",

@@ -17,6 +17,7 @@ mod settings;
 mod slices;
 mod spelling;
 mod story;
+mod statements;
 mod stubborn;
 mod support;
 mod verify;

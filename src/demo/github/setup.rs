@@ -86,6 +86,7 @@ impl World {
             comments: BTreeMap::new(),
             checks: BTreeMap::new(),
             statuses: Vec::new(),
+            deployments: Vec::new(),
             runs: BTreeMap::new(),
             merges: BTreeMap::new(),
             compared: BTreeMap::new(),

@@ -11,8 +11,8 @@ use super::rest::{render, render_git};
 use super::state::World;
 
 /// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 7] =
-    ["check_run", "installation", "issue_comment", "pull_request", "pull_request_review", "push", "status"];
+pub const EVENTS: [&str; 8] =
+    ["check_run", "deployment_status", "installation", "issue_comment", "pull_request", "pull_request_review", "push", "status"];
 
 /// The longest that the hub waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -245,6 +245,11 @@ pub fn status(world: &mut World, id: u64, status: u64, login: &str) {
     payload["name"] = repo.full_name().into();
     payload["branches"] = json!([]);
     emit(world, id, "status", login, payload);
+}
+
+/// `deployment_status`.
+pub fn deployment_status(world: &mut World, id: u64, status: serde_json::Value, login: &str) {
+    emit(world, id, "deployment_status", login, json!({"action": "created", "deployment_status": status}));
 }
 
 /// `installation` created, or `installation_repositories` added, to that App alone.

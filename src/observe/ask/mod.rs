@@ -1,6 +1,7 @@
 //! Asks what is no object of a cluster: pages of JSON, and after them Prometheus, because most of what that says is
 //! of whatever runs there, and what that is the other signals prove. Judgement is in `signal`.
 
+pub mod checks;
 mod fetch;
 pub(in crate::observe) mod ground;
 mod http;

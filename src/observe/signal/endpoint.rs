@@ -117,8 +117,11 @@ impl Endpoint {
 }
 
 impl Names {
-    /// An address with the names filled in. They are plain words, so that no part of it can become another.
-    fn address(&self, text: &str) -> Result<Url, String> {
+    /// A text with the names filled in. They are plain words, so that no part of it can become another.
+    ///
+    /// # Errors
+    /// Where one is missing, or no plain word.
+    pub(super) fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = text.to_string();
         for (placeholder, name) in [
             ("{cluster}", Some(&self.cluster)),
@@ -134,6 +137,12 @@ impl Names {
             }
             filled = filled.replace(placeholder, name);
         }
+        Ok(filled)
+    }
+
+    /// An address with the names filled in.
+    fn address(&self, text: &str) -> Result<Url, String> {
+        let filled = self.fill(text)?;
         let url = Url::parse(&filled).map_err(|error| error.to_string())?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() || url.fragment().is_some() {
             return Err("it is no address of a host".to_string());

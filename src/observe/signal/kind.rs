@@ -7,7 +7,7 @@ use decide::{ClusterName, TierName};
 use jiff::SignedDuration;
 
 use super::endpoint::Names;
-use super::{Metrics, Page, Signal, SignalError, Target, Which, name, target};
+use super::{Checks, Metrics, Page, Signal, SignalError, Target, Which, name, target};
 use crate::jsonpath::Path;
 use crate::policy::read::{Form, Key, Shape};
 use crate::policy::settings::{Given, Refused, Values};
@@ -39,6 +39,8 @@ pub enum Make {
     Metrics(fn(&Settings<'_>) -> Result<Metrics, SignalError>),
     /// A page of JSON over HTTP.
     Page(fn(&Settings<'_>) -> Result<Page, SignalError>),
+    /// The hub, for what was said of commits.
+    Checks(fn(&Settings<'_>) -> Result<Checks, SignalError>),
 }
 
 /// What a healthy reading of a kind proves.
@@ -66,7 +68,7 @@ impl Kind {
     pub fn asks_clusters(&self) -> bool {
         match self.make {
             Make::Object(_) => true,
-            Make::Metrics(_) | Make::Page(_) => false,
+            Make::Metrics(_) | Make::Page(_) | Make::Checks(_) => false,
         }
     }
 }

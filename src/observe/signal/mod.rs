@@ -5,6 +5,7 @@
 mod application;
 mod application_set;
 mod canary;
+pub mod checks;
 mod endpoint;
 mod flux;
 mod helm_release;
@@ -34,6 +35,7 @@ use serde_json::Value;
 use crate::jsonpath::BadPath;
 use crate::policy::wiring::SignalSpec;
 
+pub use checks::Checks;
 pub use endpoint::{Endpoint, Names};
 pub use http::Page;
 pub use kind::{Kind, Make, Proves, Settings};
@@ -42,7 +44,7 @@ pub(crate) use object::{digest, one_line, title};
 pub use prometheus::Metrics;
 
 /// Every kind of signal, in the order of the manual. A new one is its file, its `mod`, and a line here.
-pub static KINDS: [&Kind; 14] = [
+pub static KINDS: [&Kind; 15] = [
     &helm_release::KIND,
     &kustomization::KIND,
     &oci_repository::KIND,
@@ -57,6 +59,7 @@ pub static KINDS: [&Kind; 14] = [
     &resource::KIND,
     &prometheus::KIND,
     &http::KIND,
+    &checks::KIND,
 ];
 
 /// Which object a signal looks at.
@@ -213,6 +216,8 @@ pub enum Question {
     Metrics(Box<Metrics>),
     /// A page of JSON.
     Page(Box<Page>),
+    /// The hub, for what was said of commits.
+    Checks(Box<Checks>),
 }
 
 /// The question that a spec asks, with the names of cluster, organization and tier filled in.
@@ -225,6 +230,7 @@ pub fn question(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Re
         Make::Object(make) => Question::Object(make(&settings)?),
         Make::Metrics(make) => Question::Metrics(Box::new(make(&settings)?)),
         Make::Page(make) => Question::Page(Box::new(make(&settings)?)),
+        Make::Checks(make) => Question::Checks(Box::new(make(&settings)?)),
     })
 }
 
@@ -235,7 +241,7 @@ pub fn question(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Re
 pub fn signal(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Result<Box<dyn Signal>, SignalError> {
     match question(spec, cluster, tier)? {
         Question::Object(signal) => Ok(signal),
-        Question::Metrics(_) | Question::Page(_) => {
+        Question::Metrics(_) | Question::Page(_) | Question::Checks(_) => {
             Err(SignalError::Unusable { key: spec.kind.name, why: "it asks no cluster".to_string() })
         }
     }

@@ -48,7 +48,7 @@ impl SignalFile {
             Shape {
                 what: "signal",
                 keys: keys.leak(),
-                later: &["checks"],
+                later: &[],
                 about: &["A question to a cluster: one of the kinds below."],
             }
         })

@@ -9,7 +9,7 @@ use super::objects::actor;
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::demo::github::rest::render;
 use crate::demo::github::standing::{CheckState, all_checks};
-use crate::demo::github::state::{CheckRun, Repository, Status, World, stamp};
+use crate::demo::github::state::{CheckRun, Deployment, DeploymentStatus, Repository, Status, World, stamp};
 
 fn upper(text: &str) -> Resolved {
     text.to_uppercase().into()
@@ -91,7 +91,40 @@ fn rolled_up(repo: &Repository, sha: &str) -> Option<&'static str> {
     }
 }
 
+fn deployment(world: &World, deployment: &Deployment) -> Resolved {
+    let status = |status: &DeploymentStatus| {
+        ready(
+            "DeploymentStatus",
+            [
+                ("state", upper(&status.state)),
+                ("createdAt", stamp(status.created_at).into()),
+                ("creator", actor(world, &status.creator)),
+            ],
+        )
+    };
+    ready(
+        "Deployment",
+        [
+            ("id", format!("DE_{}", deployment.id).into()),
+            ("databaseId", deployment.id.into()),
+            ("environment", deployment.environment.clone().into()),
+            ("createdAt", stamp(deployment.created_at).into()),
+            ("creator", actor(world, &deployment.creator)),
+            ("commitOid", deployment.sha.clone().into()),
+            ("latestStatus", deployment.status.as_ref().map_or_else(null, status)),
+        ],
+    )
+}
+
 impl Executor<'_> {
+    /// The deployments of a commit, oldest first.
+    pub fn commit_deployments(&mut self, id: u64, sha: &str, arguments: &Arguments) -> Result<Resolved, Fault> {
+        self.need(id, "deployments")?;
+        let found = self.world.repo(id)?.deployments.iter().filter(|one| one.sha == sha);
+        let items = found.map(|one| (one.id.to_string(), deployment(self.world, one))).collect();
+        connection("DeploymentConnection", arguments, items)
+    }
+
     /// The three ways from a commit to its checks.
     pub fn commit_checks(&mut self, id: u64, sha: &str, name: &str, arguments: &Arguments) -> Result<Resolved, Fault> {
         self.need(id, if name == "status" { "statuses" } else { "checks" })?;

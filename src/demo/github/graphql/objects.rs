@@ -200,6 +200,7 @@ impl Executor<'_> {
             "resourcePath" => return Ok(format!("/{}/commit/{sha}", repo.full_name()).into()),
             "repository" => return Ok(Resolved::Object(Object::Repository(id))),
             "statusCheckRollup" | "status" | "checkSuites" => return self.commit_checks(id, sha, name, arguments),
+            "deployments" => return self.commit_deployments(id, sha, arguments),
             "associatedPullRequests" => {
                 let sha = sha.to_owned();
                 return self.pulls(id, arguments, move |pull| {

@@ -5,6 +5,7 @@ mod apps;
 mod checks;
 mod comments;
 mod contents;
+mod deployments;
 mod merge;
 mod objects;
 mod people;
@@ -77,6 +78,7 @@ pub fn routes() -> Vec<Route> {
         reviews::routes(),
         comments::routes(),
         checks::routes(),
+        deployments::routes(),
         refs::routes(),
         objects::routes(),
         contents::routes(),

@@ -189,6 +189,34 @@ pub struct CheckRun {
     pub completed_at: Option<Timestamp>,
 }
 
+/// A deployment of a commit to an environment.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// Its id.
+    pub id: u64,
+    /// The commit.
+    pub sha: String,
+    /// Where to.
+    pub environment: String,
+    /// Who asked for it.
+    pub creator: String,
+    /// When.
+    pub created_at: Timestamp,
+    /// What was said of it last.
+    pub status: Option<DeploymentStatus>,
+}
+
+/// What was said of a deployment.
+#[derive(Clone, Debug)]
+pub struct DeploymentStatus {
+    /// GitHub's word: `success`, `failure`, `inactive` and others.
+    pub state: String,
+    /// Who said it.
+    pub creator: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
 /// A commit status.
 #[derive(Clone, Debug)]
 pub struct Status {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::people::Role;
-use super::pull::{CheckRun, Comment, Pull, Status};
+use super::pull::{CheckRun, Comment, Deployment, Pull, Status};
 use super::workflow::WorkflowRun;
 use crate::demo::github::git::Git;
 use crate::demo::github::standing::Compared;
@@ -48,6 +48,8 @@ pub struct Repository {
     pub checks: BTreeMap<u64, CheckRun>,
     /// Commit statuses, oldest first.
     pub statuses: Vec<Status>,
+    /// Deployments, oldest first.
+    pub deployments: Vec<Deployment>,
     /// Runs of workflows, by id.
     pub runs: BTreeMap<u64, WorkflowRun>,
     /// Merged trees by base and head commit; none = conflict.

@@ -99,6 +99,11 @@ pub(super) fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
+/// When the wanted release landed.
+fn landed() -> Timestamp {
+    "2026-11-21T09:00:00Z".parse().unwrap()
+}
+
 fn values(shape: &Shape, settings: &Value) -> Values {
     let map = settings.as_object().unwrap();
     for key in map.keys() {
@@ -160,11 +165,20 @@ impl Kit {
                 let told = http::Told { ok: true, page: object, age: SignedDuration::ZERO };
                 return others::page(settings, &self.cluster).unwrap().judge(told, noon());
             }
+            Make::Checks(_) => {
+                let mut reading = self.resolved(others::stated(settings, &self.cluster, object));
+                checks::after(&mut reading, Some(landed()));
+                return reading;
+            }
         }
         let signal = on(kind.name, settings, &self.cluster).unwrap();
         let asked = signal.more(object).len();
         assert!(asked <= more.len(), "{} asks for {asked} beside it", kind.name);
-        let Answer { mut reading, revision } = answer(signal.as_ref(), object, &more[..asked], noon());
+        self.resolved(answer(signal.as_ref(), object, &more[..asked], noon()))
+    }
+
+    /// With the version in place of the commit.
+    fn resolved(&self, Answer { mut reading, revision }: Answer) -> Reading {
         if let Some(commit) = revision {
             let found = self.commits.get(commit.as_str()).map(|version| version.parse().unwrap());
             if found.is_none() && reading.health == Health::Healthy {
@@ -177,9 +191,8 @@ impl Kit {
 
     /// The health as to the release that landed at the hour: what is older is about another.
     fn health(&self, reading: &Reading) -> Health {
-        let landed: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
         match health_for(&self.wanted, reading) {
-            Health::Healthy if reading.observed_at < landed => Health::Progressing,
+            Health::Healthy if reading.observed_at < landed() => Health::Progressing,
             health => health,
         }
     }
@@ -413,6 +426,7 @@ fn proves(kind: &Kind, place: &str) -> bool {
         "pluginPreset" => &["1:/status/version"],
         "prometheus" => &["/others/0/running"],
         "http" => &["/build/version"],
+        "checks" => &["/nodes/0/oid", "/nodes/1/oid"],
         other => panic!("by what does {other} tell the version?"),
     };
     places.contains(&place)

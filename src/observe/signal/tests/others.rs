@@ -15,7 +15,7 @@ pub fn metrics(settings: &Value, cluster: &str) -> Result<Metrics, SignalError> 
     let spec = spec(kind("prometheus").expect("a kind"), settings);
     match question(&spec, &ClusterName::from(cluster), &TierName::from("gold"))? {
         Question::Metrics(metrics) => Ok(*metrics),
-        Question::Object(_) | Question::Page(_) => panic!("it asks for something else"),
+        Question::Object(_) | Question::Page(_) | Question::Checks(_) => panic!("it asks for something else"),
     }
 }
 
@@ -24,7 +24,20 @@ pub fn page(settings: &Value, cluster: &str) -> Result<Page, SignalError> {
     let spec = spec(kind("http").expect("a kind"), settings);
     match question(&spec, &ClusterName::from(cluster), &TierName::from("gold"))? {
         Question::Page(page) => Ok(*page),
-        Question::Object(_) | Question::Metrics(_) => panic!("it asks for something else"),
+        Question::Object(_) | Question::Metrics(_) | Question::Checks(_) => panic!("it asks for something else"),
+    }
+}
+
+/// What the hub says of commits. The object is a history as GraphQL writes it.
+pub(super) fn stated(settings: &Value, cluster: &str, object: &Value) -> Answer {
+    let spec = spec(kind("checks").expect("a kind"), settings);
+    let checks = match question(&spec, &ClusterName::from(cluster), &TierName::from("gold")).unwrap() {
+        Question::Checks(checks) => checks,
+        Question::Object(_) | Question::Page(_) | Question::Metrics(_) => panic!("it asks for something else"),
+    };
+    match crate::hub::statements::stated(object) {
+        Ok(commits) => checks.judge(&commits, noon()),
+        Err(error) => checks.unread(&error.to_string(), noon()),
     }
 }
 

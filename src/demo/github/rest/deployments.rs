@@ -1,0 +1,84 @@
+//! Deployments of commits, and the statuses of each: what a delivery controller writes.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::{Call, Route, create, render, required};
+use crate::demo::github::answer::{Answer, Outcome};
+use crate::demo::github::state::{Access, Deployment, DeploymentStatus, Role, World, stamp};
+use crate::demo::github::webhooks;
+
+/// What a status may say.
+const STATES: [&str; 7] = ["error", "failure", "inactive", "in_progress", "queued", "pending", "success"];
+
+pub fn routes() -> Vec<Route> {
+    vec![
+        (Method::POST, "/repos/{owner}/{repo}/deployments", deploy),
+        (Method::POST, "/repos/{owner}/{repo}/deployments/{deployment}/statuses", set_status),
+    ]
+}
+
+fn deploy(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "deployments", Access::Write, Role::Write)?;
+    let name = required(call, "Deployment", "ref")?.to_owned();
+    let repo = world.repo(id)?;
+    let sha = repo.head(&name).map(str::to_owned).or_else(|| repo.git.commit_id(&name));
+    let sha = sha.ok_or_else(|| Answer::error(422, &format!("No ref found for: {name}")))?;
+    let environment = call.request.text("environment").unwrap_or("production").to_owned();
+    let login = world.login(call.actor());
+    create(world, |world| {
+        let (number, now) = (world.id(), world.now());
+        world.note(id, format!("deployment of {} to {environment} by {login}", &sha[..7]));
+        let deployment = Deployment { id: number, sha, environment, creator: login, created_at: now, status: None };
+        let body = shown(world, id, &deployment)?;
+        world.repo_mut(id)?.deployments.push(deployment);
+        Ok(Answer::created(body))
+    })
+}
+
+/// As at the hub, a success makes what was deployed to the environment before inactive.
+fn set_status(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "deployments", Access::Write, Role::Write)?;
+    let number = call.number("deployment")?;
+    let state = required(call, "DeploymentStatus", "state")?.to_owned();
+    if !STATES.contains(&state.as_str()) {
+        return Err(Answer::invalid_field("DeploymentStatus", "state", "custom"));
+    }
+    let login = world.login(call.actor());
+    if !world.repo(id)?.deployments.iter().any(|one| one.id == number) {
+        return Err(Answer::not_found());
+    }
+    create(world, |world| {
+        let now = world.now();
+        let status = DeploymentStatus { state: state.clone(), creator: login.clone(), created_at: now };
+        let repo = world.repo_mut(id)?;
+        let here = repo.deployments.iter().position(|one| one.id == number).ok_or_else(Answer::not_found)?;
+        let environment = repo.deployments[here].environment.clone();
+        for (index, one) in repo.deployments.iter_mut().enumerate() {
+            if index == here {
+                one.status = Some(status.clone());
+            } else if state == "success" && index < here && one.environment == environment {
+                let was = one.status.as_mut().filter(|was| was.state == "success");
+                was.into_iter().for_each(|was| was.state = "inactive".to_owned());
+            }
+        }
+        world.note(id, format!("deployment to {environment} is {state} by {login}"));
+        let body = json!({
+            "state": state, "environment": environment, "created_at": stamp(now), "updated_at": stamp(now),
+            "creator": render::user(world, &login),
+        });
+        webhooks::deployment_status(world, id, body.clone(), &login);
+        Ok(Answer::created(body))
+    })
+}
+
+fn shown(world: &World, id: u64, deployment: &Deployment) -> Result<Value, Answer> {
+    let repo = world.repo(id)?;
+    let api = format!("{}/deployments/{}", render::repository_url(world, repo), deployment.id);
+    Ok(json!({
+        "url": api, "id": deployment.id, "node_id": format!("DE_{}", deployment.id), "sha": deployment.sha,
+        "ref": deployment.sha, "task": "deploy", "environment": deployment.environment,
+        "creator": render::user(world, &deployment.creator), "created_at": stamp(deployment.created_at),
+        "updated_at": stamp(deployment.created_at), "statuses_url": format!("{api}/statuses"),
+    }))
+}
