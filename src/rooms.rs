@@ -40,6 +40,9 @@ pub struct Rooms {
     pub look_again: SignedDuration,
     /// What the policy file is read under: the operator's limits, and how the bot runs.
     pub setting: Arc<Setting>,
+    /// Only clusters are asked on whose word something may be decided: for a run that ends, and tells nobody how the
+    /// others are.
+    pub thrifty: bool,
     /// The ledger, once it was read.
     pub ledger: Option<Branch>,
     /// What was read before and may be used again for a while.
@@ -116,6 +119,7 @@ impl Rooms {
             secrets: reach.secrets,
             look_again,
             setting,
+            thrifty: false,
             ledger: None,
             memory: Memory::default(),
             store: Arc::new(Mutex::new(store)),

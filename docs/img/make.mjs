@@ -64,7 +64,7 @@ function svg(lines) {
     }
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width.toFixed(0)} ${height}" width="${width.toFixed(0)}" height="${height}" role="img">
-<title>coldframe demo: three plugins climb through four tiers</title>
+<title>coldframe demo: five plugins climb through four tiers</title>
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
 <g font-family="ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', Consolas, monospace" font-size="14" xml:space="preserve">
 ${out.join("\n")}

@@ -32,6 +32,7 @@ const MOST_PASSES: usize = 20;
 pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     refuse_untrusted_events()?;
     let mut rooms = open_one(settings).await?;
+    rooms.thrifty = true;
     let mut refused = Vec::new();
     let mut last = None;
     let mut done = Vec::new();
@@ -75,6 +76,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
 /// What `once` would do.
 pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut rooms = open_one(settings).await?;
+    rooms.thrifty = true;
     let (seen, plan) = tick::look(&mut rooms).await?;
     let now = clock::now();
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);

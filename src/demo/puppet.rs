@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::clock::now;
 use super::clusters::State;
-use super::story::fleet::{Fate, GRACE, PLUGINS, Plugin, TIERS, TROUBLED, manifest_path};
+use super::story::fleet::{Fate, GRACE, HUB, PLUGINS, Plugin, TIERS, TROUBLED};
 use super::story::scene::Scene;
 use super::{Settings, World};
 
@@ -103,7 +103,9 @@ impl<'a> Puppet<'a> {
             let file = self.settings.clusters.join(format!("{cluster}-reader.yaml"));
             let config: Value = serde_yaml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
             let token = config["users"][0]["user"]["token"].as_str().unwrap();
-            for list in ["helm.toolkit.fluxcd.io/v2/helmreleases", "argoproj.io/v1alpha1/applications"] {
+            let other =
+                if cluster == HUB { "greenhouse.sap/v1alpha1/plugins" } else { "argoproj.io/v1alpha1/applications" };
+            for list in ["helm.toolkit.fluxcd.io/v2/helmreleases", other] {
                 let answer = self.http.get(format!("{url}/apis/{list}")).bearer_auth(token).send().await.unwrap();
                 assert!(answer.status().is_success());
             }
@@ -175,16 +177,16 @@ impl<'a> Puppet<'a> {
         let branch = format!("coldframe/{}/{tier}", plugin.name);
         self.git(&["fetch", "--quiet", "origin", "main"]);
         self.git(&["checkout", "--quiet", "-B", &branch, "FETCH_HEAD"]);
-        let (_, clusters) = TIERS.iter().find(|(name, _)| *name == tier).unwrap();
-        for cluster in *clusters {
-            let path = self.clone.path().join(manifest_path(tier, cluster, plugin.name));
+        let spelled = plugin.spelled(version);
+        for path in plugin.manifests(tier) {
+            let path = self.clone.path().join(path);
             let text = std::fs::read_to_string(&path).unwrap();
             let line = text.lines().find(|line| line.contains("# exact")).unwrap();
             let old = line.split_whitespace().nth(1).unwrap();
-            if old == version {
+            if old == spelled {
                 return; // landed already; the controllers are on their way
             }
-            std::fs::write(&path, text.replace(line, &line.replace(old, version))).unwrap();
+            std::fs::write(&path, text.replace(line, &line.replace(old, &spelled))).unwrap();
         }
         let title = format!("{} {version} → {tier}", plugin.name);
         self.git(&["commit", "--quiet", "--all", &format!("--message={title}")]);

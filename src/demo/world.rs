@@ -109,7 +109,8 @@ impl World {
             branch: "main".to_owned(),
             token: Some(github.add_token(PULLER)),
         };
-        let clusters = Clusters::start(fleet::clusters(), source.clone(), dir.join("mirror")).await?;
+        let specs = fleet::clusters().into_iter().chain([fleet::hub()]).collect();
+        let clusters = Clusters::start(specs, source.clone(), dir.join("mirror")).await?;
         clusters.write_kubeconfigs(&dir.join("clusters"))?;
         let settings = Settings {
             hub: github.url().to_owned(),
@@ -231,6 +232,7 @@ fn furnish(github: &GitHub, charts: &Charts) -> anyhow::Result<(AppSettings, App
             ("administration", Read),
             ("checks", Write),
             ("contents", Write),
+            ("deployments", Read),
             ("issues", Write),
             ("members", Read),
             ("pull_requests", Write),

@@ -191,7 +191,11 @@ pub(super) async fn list_of_branch(
 }
 
 /// The data of an answer; an answer without any is its errors.
-pub(super) fn data<T: serde::de::DeserializeOwned>(what: &str, envelope: Envelope, faults: &[Fault]) -> Result<T, HubError> {
+pub(super) fn data<T: serde::de::DeserializeOwned>(
+    what: &str,
+    envelope: Envelope,
+    faults: &[Fault],
+) -> Result<T, HubError> {
     match envelope.data {
         None | Some(Value::Null) => Err(partial(what, faults)),
         Some(data) => serde_json::from_value(data).map_err(|error| malformed(what, &error.to_string())),

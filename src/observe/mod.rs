@@ -7,6 +7,7 @@ pub mod chart;
 pub mod cluster;
 pub(crate) mod command;
 pub mod inventory;
+pub mod needed;
 pub mod net;
 mod pulls;
 pub mod readings;
@@ -224,7 +225,9 @@ async fn heard(rooms: &mut Rooms, base: &Base, now: Timestamp) -> anyhow::Result
         // Nothing is decided without them; what is watched goes on, for the next look.
         return Ok(BTreeMap::new());
     };
-    let round = std::mem::take(&mut rooms.memory.round).of(&base.loaded, clusters);
+    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
+    let needed = rooms.thrifty.then(|| needed::needed(&base.loaded.policy, ledger, now));
+    let round = std::mem::take(&mut rooms.memory.round).of(&base.loaded, clusters, needed);
     let answers = round.ask(&mut rooms.standing, now).await;
     let stated = ask::checks::answers(&rooms.hub, round.stated(), |tier| base.branch(tier)).await;
     let others = round.others();

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use decide::snapshot::{Health, Reading};
-use decide::{ClusterName, PluginName, Readings, Sha, TierName, Version};
+use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
 use jiff::Timestamp;
 
 use super::ask::checks::Stated;
 use super::ask::{About, Ask as Other};
 use super::cluster::{Ask, Asking};
+use super::needed::Needed;
 use super::signal::{self, Answer, Question, SignalError};
 use super::watch::{Said, Standing};
 use crate::policy::Loaded;
@@ -33,8 +34,8 @@ pub type Versions = BTreeMap<(Whose, Sha), Result<Version, String>>;
 /// Every question to every cluster, in the order of the plugins. Made once and asked again and again.
 #[derive(Default)]
 pub struct Round {
-    /// The policy and the clusters that it was made from.
-    of: (Option<Arc<Loaded>>, Vec<ListedCluster>),
+    /// The policy, the clusters and the tiers that it was made from; none = all tiers.
+    of: (Option<Arc<Loaded>>, Vec<ListedCluster>, Option<Needed>),
     /// The questions.
     asks: Arc<Vec<Ask>>,
     /// Whom each of them is about.
@@ -51,14 +52,17 @@ pub struct Round {
 type Refused = (Whose, String, String);
 
 impl Round {
-    /// The round of a policy over these clusters; the one before where nothing has changed.
+    /// The round of a policy over these clusters, of all tiers or of those that are needed; the one before where
+    /// nothing has changed.
     #[must_use]
-    pub fn of(self, loaded: &Arc<Loaded>, clusters: &[ListedCluster]) -> Self {
-        let (policy, known) = &self.of;
-        if policy.as_ref().is_some_and(|policy| Arc::ptr_eq(policy, loaded)) && known == clusters {
+    pub fn of(self, loaded: &Arc<Loaded>, clusters: &[ListedCluster], needed: Option<Needed>) -> Self {
+        let (policy, known, before) = &self.of;
+        let same = policy.as_ref().is_some_and(|policy| Arc::ptr_eq(policy, loaded));
+        if same && known == clusters && *before == needed {
             return self;
         }
-        Self { of: (Some(Arc::clone(loaded)), clusters.to_vec()), ..questions(loaded, clusters) }
+        let questions = questions(loaded, clusters, needed.as_ref());
+        Self { of: (Some(Arc::clone(loaded)), clusters.to_vec(), needed), ..questions }
     }
 
     /// The questions that have to wait for what the clusters say.
@@ -74,21 +78,23 @@ impl Round {
     /// What those who keep it up to date say of every question.
     pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Vec<(Whose, Said)> {
         let said = standing.answers(&self.asks).await;
-        let refused = self.refused.iter().map(|(whose, signal, why)| {
-            (whose.clone(), Said::alone(Answer::unasked(signal, why, now)))
-        });
+        let refused = self
+            .refused
+            .iter()
+            .map(|(whose, signal, why)| (whose.clone(), Said::alone(Answer::unasked(signal, why, now))));
         self.owners.iter().cloned().zip(said).chain(refused).collect()
     }
 }
 
 /// Every question: those that can be asked, whom each is about, and those that cannot.
-fn questions(loaded: &Loaded, clusters: &[ListedCluster]) -> Round {
+fn questions(loaded: &Loaded, clusters: &[ListedCluster], needed: Option<&Needed>) -> Round {
     let mut made = Made::default();
     for plugin in &loaded.policy.plugins {
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         let dated = wiring.signals.iter().filter(|spec| !asks_metrics(spec)).all(|spec| spec.kind.dates);
         let signals: Vec<Arc<SignalSpec>> = wiring.signals.iter().cloned().map(Arc::new).collect();
-        for tier in &plugin.tiers {
+        let is_needed = |tier: &&Tier| needed.is_none_or(|needed| needed.contains(&(plugin.name.clone(), tier.name.clone())));
+        for tier in plugin.tiers.iter().filter(is_needed) {
             let asked: Vec<Arc<Asking>> = signals.iter().map(|spec| Asking::new(tier, spec)).collect();
             for cluster in clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)) {
                 let (plugin, tier) = (plugin.name.clone(), tier.name.clone());

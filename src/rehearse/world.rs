@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ledger::Ledger;
-use decide::plan::{Plan, Urgency};
+use decide::plan::{Members, Plan, Urgency};
 use decide::snapshot::{Cluster, HubFacts, LedgerGuard, LedgerState, PluginFacts, Read, Release, Snapshot};
 use decide::{ClusterName, Digest, Person, PluginName, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
@@ -14,6 +14,7 @@ use super::hand;
 use super::hub::{self, Hub};
 use super::trouble;
 use super::workflows::{self, Workflows};
+use crate::observe::needed;
 use crate::policy::Loaded;
 use crate::policy::wiring::{Notify, People};
 use crate::tell::reasons::{self, Occasion};
@@ -293,6 +294,7 @@ impl World {
         for _ in 0..MOST_LOOKS {
             self.show();
             let plan = decide::plan(&self.snapshot, self.now);
+            debug_assert_eq!(decided(&plan), decided(&self.by_a_run()), "a run that ends decides something else");
             if let Some(occasions) = &mut self.occasions {
                 occasions.extend(reasons::occasions(&plan));
             }
@@ -312,6 +314,11 @@ impl World {
         Err(Restless(began))
     }
 
+    /// What a run that ends would decide: it asks fewer clusters.
+    fn by_a_run(&self) -> Plan {
+        decide::plan(&needed::with_what_is_needed(&self.snapshot, self.now), self.now)
+    }
+
     /// What the bot sees now.
     fn show(&mut self) {
         let plugins: Vec<PluginName> = self.snapshot.policy.plugins.iter().map(|plugin| plugin.name.clone()).collect();
@@ -328,4 +335,11 @@ impl World {
             (facts.base, facts.pulls, facts.readings, facts.runs) = (base, pulls, readings, runs);
         }
     }
+}
+
+/// A plan but for how each member is, which decides nothing by itself.
+fn decided(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.waves.iter_mut().for_each(|wave| wave.members = Members::default());
+    plan
 }

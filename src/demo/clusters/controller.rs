@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::greenhouse::{self, Member};
 use super::mirror::Tree;
 use super::rollout::{Circumstances, Flavour, Mood, Pace, Rollout, Stage};
 use super::store::{Key, Store, generation_of};
@@ -21,19 +22,29 @@ pub(super) struct Inner {
     /// Versions that do not come up here, by plugin.
     pub(super) broken: BTreeSet<(String, String)>,
     rollouts: BTreeMap<Key, Rollout>,
+    /// On which cluster a release of this hub is, and of which plugin.
+    homes: BTreeMap<Key, (String, String)>,
+    /// The clusters that this hub runs plugins on; none for any other.
+    members: Vec<Member>,
     applied: String,
     /// Why the folder of the last commit could not be applied.
     pub(super) trouble: Option<String>,
 }
 
 impl Inner {
-    pub(super) fn new(cluster: &str) -> Self {
+    pub(super) fn new(cluster: &str, members: &[Member]) -> Self {
+        let mut kinds = kinds::builtin();
+        if !members.is_empty() {
+            kinds.extend(kinds::of_hub());
+        }
         Self {
-            kinds: kinds::builtin(),
+            kinds,
             store: Store::new(cluster),
             moods: BTreeMap::new(),
             broken: BTreeSet::new(),
             rollouts: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            members: members.to_vec(),
             applied: String::new(),
             trouble: None,
         }
@@ -61,34 +72,59 @@ impl Inner {
         }
         self.trouble = None;
         let mut kept = BTreeSet::new();
-        for manifest in found {
-            if let Some(key) = self.apply(&manifest, now, settled) {
+        for manifest in &found {
+            if let Some(key) = self.apply(manifest, now, settled) {
                 kept.insert(key);
+            }
+        }
+        if !self.members.is_empty() {
+            let wanted = greenhouse::take(&mut self.store, &self.members, &found, settled.unwrap_or(now));
+            for one in wanted {
+                self.homes.insert(one.key.clone(), (one.cluster, one.plugin));
+                self.release(&one.key, &one.manifest, (Flavour::Greenhouse, &one.version), now, settled);
+                kept.insert(one.key);
             }
         }
         let gone: Vec<Key> = self.rollouts.keys().filter(|key| !kept.contains(key)).cloned().collect();
         for key in gone {
             self.rollouts.remove(&key);
+            self.homes.remove(&key);
             self.store.remove(&key);
         }
     }
 
     fn apply(&mut self, manifest: &Value, now: Timestamp, settled: Option<Timestamp>) -> Option<Key> {
-        let (kind, flavour, wanted) = match manifest["kind"].as_str()? {
-            "HelmRelease" => (kinds::helm_release(), Flavour::Flux, flux::wanted(manifest)?),
-            "Application" => (kinds::application(), Flavour::Argo, argo::wanted(manifest)?),
+        let (flavour, wanted) = match manifest["kind"].as_str()? {
+            "HelmRelease" => (Flavour::Flux, flux::wanted(manifest)?),
+            "Application" => (Flavour::Argo, argo::wanted(manifest)?),
             _ => return None,
         };
         let name = manifest["metadata"]["name"].as_str()?;
         let namespace = manifest["metadata"]["namespace"].as_str().unwrap_or("default");
-        let key = Key::new(&kind, namespace, name);
-        let before = self.store.get(&key).map(|object| generation_of(object));
-        self.store.apply(&kind, &key, manifest, settled.unwrap_or(now));
-        let after = self.store.get(&key).map_or(1, |object| generation_of(object));
-        match self.rollouts.get_mut(&key) {
+        let key = Key::new(&flavour.kind(), namespace, name);
+        self.release(&key, manifest, (flavour, wanted), now, settled);
+        self.ensure_namespace(namespace, settled.unwrap_or(now));
+        Some(key)
+    }
+
+    /// Applies an object that installs a chart.
+    fn release(
+        &mut self,
+        key: &Key,
+        manifest: &Value,
+        (flavour, wanted): (Flavour, &str),
+        now: Timestamp,
+        settled: Option<Timestamp>,
+    ) {
+        let kind = flavour.kind();
+        let before = self.store.get(key).map(|object| generation_of(object));
+        self.store.apply(&kind, key, manifest, settled.unwrap_or(now));
+        let after = self.store.get(key).map_or(1, |object| generation_of(object));
+        match self.rollouts.get_mut(key) {
             Some(rollout) if before != Some(after) => {
                 rollout.change(wanted, now);
-                self.store.forget_looks(&key);
+                self.store.forget_looks(key);
+                self.store.forget_looks(&workload_key(key, manifest));
             }
             Some(_) => {}
             None => {
@@ -97,13 +133,11 @@ impl Inner {
                     None => Rollout::fresh(flavour, wanted, now),
                 };
                 if settled.is_some() {
-                    self.write_down(&key, &rollout, now);
+                    self.write_down(key, &rollout, now);
                 }
                 self.rollouts.insert(key.clone(), rollout);
             }
         }
-        self.ensure_namespace(namespace, settled.unwrap_or(now));
-        Some(key)
     }
 
     /// One look of the controllers at everything.
@@ -111,11 +145,12 @@ impl Inner {
         let keys: Vec<Key> = self.rollouts.keys().cloned().collect();
         for key in keys {
             let Some(object) = self.store.get(&key) else { continue };
-            let generation = generation_of(object);
+            let (generation, workload) = (generation_of(object), workload_key(&key, object));
             let Some(rollout) = self.rollouts.get_mut(&key) else { continue };
             let circumstances = Circumstances {
                 generation,
-                looks: self.store.looks(&key),
+                // Who reads the workload is fooled by that.
+                looks: self.store.looks(&key).max(self.store.looks(&workload)),
                 mood: self.moods.get(&key.name).copied(),
                 broken: self.broken.contains(&(key.name.clone(), rollout.wanted.clone())),
             };
@@ -125,8 +160,9 @@ impl Inner {
         }
     }
 
-    /// The truth about every release, whatever its status says at the moment.
-    pub(super) fn seen(&self) -> BTreeMap<String, Seen> {
+    /// The truth about every release, whatever its status says at the moment: by cluster and plugin. `own` is the
+    /// name of this one.
+    pub(super) fn seen(&self, own: &str) -> BTreeMap<(String, String), Seen> {
         let seen = |rollout: &Rollout| Seen {
             wanted: rollout.wanted.clone(),
             running: rollout.running().map(str::to_owned),
@@ -138,29 +174,34 @@ impl Inner {
             },
             since: rollout.since,
         };
-        self.rollouts.iter().map(|(key, rollout)| (key.name.clone(), seen(rollout))).collect()
+        let home = |key: &Key| self.homes.get(key).cloned().unwrap_or_else(|| (own.to_owned(), key.name.clone()));
+        self.rollouts.iter().map(|(key, rollout)| (home(key), seen(rollout))).collect()
     }
 
     /// Writes the status of the object and of its workload as the stage has it.
     fn write_down(&mut self, key: &Key, rollout: &Rollout, now: Timestamp) {
         let Some(object) = self.store.get(key).cloned() else { return };
-        let (kind, status, namespace) = match rollout.flavour {
-            Flavour::Flux => {
+        let status = match rollout.flavour {
+            Flavour::Flux | Flavour::Greenhouse => {
                 let chart = flux::chart(&object).unwrap_or(&key.name);
                 let release = flux::Release { namespace: &key.namespace, name: &key.name, chart };
-                let status = flux::status(rollout, &release, generation_of(&object));
-                (kinds::helm_release(), status, key.namespace.as_str())
+                flux::status(rollout, &release, generation_of(&object))
             }
             Flavour::Argo => {
                 let chart = argo::chart(&object).unwrap_or(&key.name);
-                let namespace = object["spec"]["destination"]["namespace"].as_str().unwrap_or("default");
-                (kinds::application(), argo::status(rollout, &object["spec"], chart), namespace)
+                argo::status(rollout, &object["spec"], chart)
             }
         };
         if let Some(status) = status {
-            self.store.set_status(&kind, key, status);
+            self.store.set_status(&rollout.flavour.kind(), key, status);
         }
-        workload::follow(&mut self.store, rollout, namespace, &key.name, now);
+        if rollout.flavour == Flavour::Greenhouse {
+            // Its workload is in the member, which nobody asks here.
+            greenhouse::follow(&mut self.store, key, rollout);
+        } else {
+            let workload = workload_key(key, &object);
+            workload::follow(&mut self.store, rollout, &workload::kind_of(&object), &workload, now);
+        }
     }
 
     fn ensure_namespace(&mut self, namespace: &str, now: Timestamp) {
@@ -173,6 +214,22 @@ impl Inner {
         self.store.apply(&kind, &key, &manifest, now);
         self.store.set_status(&kind, &key, serde_json::json!({"phase": "Active"}));
     }
+}
+
+impl Flavour {
+    /// The kind of the object that installs a chart.
+    fn kind(self) -> Kind {
+        match self {
+            Self::Flux | Self::Greenhouse => kinds::helm_release(),
+            Self::Argo => kinds::application(),
+        }
+    }
+}
+
+/// The workload of what installs a chart: of an Application in the namespace that it names.
+fn workload_key(release: &Key, object: &Value) -> Key {
+    let namespace = object["spec"]["destination"]["namespace"].as_str().unwrap_or(&release.namespace);
+    Key::new(&workload::kind_of(object), namespace, &release.name)
 }
 
 fn documents(text: &str) -> Result<Vec<Value>, serde_yaml::Error> {

@@ -1,5 +1,5 @@
-//! Which kinds of objects a cluster serves, and how each behaves. What the objects mean is in `flux`
-//! and `argo`.
+//! Which kinds of objects a cluster serves, and how each behaves. What the objects mean is in `flux`,
+//! `argo`, `argo_rollout` and `greenhouse`.
 
 use serde_json::{Value, json};
 
@@ -70,6 +70,16 @@ pub(super) fn deployment() -> Kind {
     Kind::custom("apps", "v1", "Deployment", "deployments")
 }
 
+/// A workload of Argo Rollouts.
+pub(super) fn rollout() -> Kind {
+    Kind::custom("argoproj.io", "v1alpha1", "Rollout", "rollouts")
+}
+
+/// A kind of Greenhouse.
+pub(super) fn greenhouse(kind: &str, plural: &str) -> Kind {
+    Kind::custom("greenhouse.sap", "v1alpha1", kind, plural)
+}
+
 /// What holds the others.
 pub(super) fn namespace() -> Kind {
     Kind { namespaced: false, ..Kind::custom("", "v1", "Namespace", "namespaces") }
@@ -78,5 +88,17 @@ pub(super) fn namespace() -> Kind {
 /// What every cluster serves from the start. Secrets are there so that reading them can be refused.
 pub(super) fn builtin() -> Vec<Kind> {
     let secret = Kind { status_subresource: false, ..Kind::custom("", "v1", "Secret", "secrets") };
-    vec![helm_release(), application(), deployment(), namespace(), secret]
+    vec![helm_release(), application(), deployment(), rollout(), namespace(), secret]
+}
+
+/// What a hub serves beside that.
+pub(super) fn of_hub() -> Vec<Kind> {
+    let kinds = [
+        ("Plugin", "plugins"),
+        ("PluginPreset", "pluginpresets"),
+        ("PluginDefinition", "plugindefinitions"),
+        ("Catalog", "catalogs"),
+        ("Cluster", "clusters"),
+    ];
+    kinds.into_iter().map(|(kind, plural)| greenhouse(kind, plural)).collect()
 }

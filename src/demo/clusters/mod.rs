@@ -4,8 +4,10 @@
 
 mod api;
 mod argo;
+mod argo_rollout;
 mod controller;
 mod flux;
+mod greenhouse;
 mod kinds;
 mod mirror;
 mod rollout;
@@ -30,6 +32,7 @@ use tokio::task::JoinSet;
 use super::clock::now;
 use super::loopback::{Loopback, locked, random_hex};
 use controller::Inner;
+pub use greenhouse::Member;
 pub use kinds::Kind;
 pub use mirror::GitSource;
 pub(super) use mirror::run_git;
@@ -48,7 +51,7 @@ const REMEMBERED: usize = 20_000;
 /// One cluster to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterSpec {
-    /// Its name; its manifests lie in `clusters/<tier>/<name>/`.
+    /// Its name; its manifests lie in `clusters/<tier>/<name>/`, those of a hub in `<name>/`.
     pub name: String,
     /// Its tier.
     pub tier: String,
@@ -56,6 +59,8 @@ pub struct ClusterSpec {
     pub credential: String,
     /// How fast its controllers are.
     pub pace: Pace,
+    /// The clusters that it runs plugins on, where it is a hub.
+    pub members: Vec<Member>,
 }
 
 /// How well a release is, by the controllers' own knowledge.
@@ -132,7 +137,11 @@ impl Cluster {
     }
 
     fn folder(&self) -> String {
-        format!("clusters/{}/{}/", self.spec.tier, self.spec.name)
+        if self.spec.members.is_empty() {
+            format!("clusters/{}/{}/", self.spec.tier, self.spec.name)
+        } else {
+            format!("{}/", self.spec.name)
+        }
     }
 }
 
@@ -157,7 +166,7 @@ impl Clusters {
         let began = now() - SignedDuration::from_hours(24);
         for spec in specs {
             let (name, token) = (spec.name.clone(), random_hex()?);
-            let inner = Mutex::new(Inner::new(&name));
+            let inner = Mutex::new(Inner::new(&name, &spec.members));
             let cluster = Arc::new(Cluster { spec, token, link: watch::Sender::new(Link::Up), inner });
             locked(&cluster.inner).take(&tree, &cluster.folder(), now(), Some(began));
             let server = Loopback::serve(api::router(cluster.clone())).await?;
@@ -193,7 +202,15 @@ impl Clusters {
 
     /// The truth about every release: cluster, then plugin.
     pub fn look(&self) -> BTreeMap<String, BTreeMap<String, Seen>> {
-        self.clusters.iter().map(|(name, (cluster, _))| (name.clone(), locked(&cluster.inner).seen())).collect()
+        let own = self.clusters.values().filter(|(cluster, _)| cluster.spec.members.is_empty());
+        let mut all: BTreeMap<String, BTreeMap<String, Seen>> =
+            own.map(|(cluster, _)| (cluster.spec.name.clone(), BTreeMap::new())).collect();
+        for (name, (cluster, _)) in &self.clusters {
+            for ((cluster, plugin), seen) in locked(&cluster.inner).seen(name) {
+                all.entry(cluster).or_default().insert(plugin, seen);
+            }
+        }
+        all
     }
 
     /// Everything that happened, in order, from the given index on.
@@ -337,11 +354,10 @@ async fn run_controllers(
                 inner.take(&tree, &cluster.folder(), time, None);
             }
             inner.tick(time, cluster.spec.pace);
-            for (plugin, seen) in inner.seen() {
-                let key = (cluster.spec.name.clone(), plugin);
+            for (key, seen) in inner.seen(&cluster.spec.name) {
                 if known.get(&key).is_none_or(|before| differs(before, &seen)) {
                     known.insert(key.clone(), seen.clone());
-                    note(&sightings, cluster, key.1, seen, time);
+                    note(&sightings, cluster, key, seen, time);
                 }
             }
         }
@@ -354,11 +370,18 @@ fn differs(before: &Seen, after: &Seen) -> bool {
     (&before.wanted, &before.running, before.state) != (&after.wanted, &after.running, after.state)
 }
 
-fn note(sightings: &Mutex<Vec<Sighting>>, cluster: &Cluster, plugin: String, seen: Seen, at: Timestamp) {
+fn note(
+    sightings: &Mutex<Vec<Sighting>>,
+    by: &Cluster,
+    (cluster, plugin): (String, String),
+    seen: Seen,
+    at: Timestamp,
+) {
     let mut sightings = locked(sightings);
     if sightings.len() < REMEMBERED {
-        let (name, tier) = (cluster.spec.name.clone(), cluster.spec.tier.clone());
-        sightings.push(Sighting { at, cluster: name, tier, plugin, seen });
+        let member = by.spec.members.iter().find(|member| member.name == cluster);
+        let tier = member.map_or(&by.spec.tier, |member| &member.tier).clone();
+        sightings.push(Sighting { at, cluster, tier, plugin, seen });
     }
 }
 

@@ -1,5 +1,5 @@
 //! How one cluster takes up one change: the stages and what moves it from one to the next. How a
-//! stage looks to a reader is in `flux` and `argo`.
+//! stage looks to a reader is in `flux`, `argo`, `argo_rollout` and `greenhouse`.
 
 use std::time::Duration;
 
@@ -49,6 +49,8 @@ impl Pace {
 pub(super) enum Flavour {
     Flux,
     Argo,
+    /// Flux, for a Plugin of Greenhouse.
+    Greenhouse,
 }
 
 /// Where a change is.

@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod engines;
+
 const FLUX: &str = "\
 # The ingress of this cluster.
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -42,13 +44,21 @@ struct World {
 
 impl World {
     async fn start() -> Self {
+        Self::with(&[
+            ("clusters/qa/qa-1/ingress-nginx.yaml", FLUX),
+            ("clusters/qa/qa-1/kube-state-metrics.yaml", ARGO),
+            ("clusters/qa/qa-2/ingress-nginx.yaml", FLUX),
+        ])
+        .await
+    }
+
+    /// With these files; the manifests of a hub lie in `hub/`.
+    async fn with(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().join("work");
         std::fs::create_dir(&work).unwrap();
         git(&work, &["init", "--quiet", "--initial-branch=main", "."]);
-        write(&work, "clusters/qa/qa-1/ingress-nginx.yaml", FLUX);
-        write(&work, "clusters/qa/qa-1/kube-state-metrics.yaml", ARGO);
-        write(&work, "clusters/qa/qa-2/ingress-nginx.yaml", FLUX);
+        files.iter().for_each(|(path, text)| write(&work, path, text));
         commit(&work);
         let source = GitSource { url: work.to_str().unwrap().to_owned(), branch: "main".to_owned(), token: None };
         let spec = |name: &str| ClusterSpec {
@@ -56,8 +66,11 @@ impl World {
             tier: "qa".to_owned(),
             credential: format!("{name}-reader"),
             pace: Pace { unseen: Duration::from_secs(60), ..Pace::of_number(0) },
+            members: Vec::new(),
         };
-        let specs = vec![spec("qa-1"), spec("qa-2")];
+        let member = |name: &str| Member { name: name.to_owned(), tier: "qa".to_owned() };
+        let hub = ClusterSpec { members: vec![member("qa-1"), member("qa-2")], ..spec("hub") };
+        let specs = vec![spec("qa-1"), spec("qa-2"), hub];
         let clusters = Clusters::start(specs, source, folder.path().join("mirror")).await.unwrap();
         clusters.write_kubeconfigs(&folder.path().join("kube")).unwrap();
         Self { folder, clusters }

@@ -1,28 +1,43 @@
-//! The Deployment behind a release: it follows the rollout, one tick behind, as workloads do.
+//! The Deployment or Rollout behind a release: it follows the release, one tick behind, as workloads do.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::kinds;
 use super::rollout::{Rollout, Stage};
 use super::store::{Key, Store, generation_of, seconds};
+use super::{argo_rollout, kinds};
 
 const REPLICAS: u64 = 2;
 
-/// Brings spec and status of the Deployment after the rollout.
-pub(super) fn follow(store: &mut Store, rollout: &Rollout, namespace: &str, name: &str, now: Timestamp) {
-    let kind = kinds::deployment();
-    let key = Key::new(&kind, namespace, name);
+/// Which kind of workload a release has: its values say so.
+pub(super) fn kind_of(release: &Value) -> kinds::Kind {
+    let rollout = release["spec"]["values"]["controller"]["kind"] == "Rollout";
+    if rollout { kinds::rollout() } else { kinds::deployment() }
+}
+
+/// Brings spec and status of the workload after the rollout.
+pub(super) fn follow(store: &mut Store, rollout: &Rollout, kind: &kinds::Kind, key: &Key, now: Timestamp) {
+    let name = key.name.as_str();
+    let is_rollout = kind.kind == "Rollout";
     let version = match rollout.stage {
         Stage::Holding | Stage::Noticed | Stage::Ready | Stage::Degraded => rollout.running(),
         Stage::Working | Stage::Failed | Stage::Stalled => Some(rollout.wanted.as_str()),
     };
     let Some(version) = version else { return };
-    if store.apply(&kind, &key, &manifest(name, version), now) && rollout.stage != Stage::Ready {
+    let mut manifest = manifest(name, version);
+    if is_rollout {
+        manifest["spec"]["strategy"] = argo_rollout::strategy();
+    }
+    if store.apply(kind, key, &manifest, now) && rollout.stage != Stage::Ready {
         return;
     }
-    let generation = store.get(&key).map_or(1, |object| generation_of(object));
-    store.set_status(&kind, &key, status(rollout, generation));
+    let generation = store.get(key).map_or(1, |object| generation_of(object));
+    let status = if is_rollout {
+        argo_rollout::status(rollout, version, generation, REPLICAS)
+    } else {
+        status(rollout, generation)
+    };
+    store.set_status(kind, key, status);
 }
 
 fn manifest(name: &str, version: &str) -> Value {

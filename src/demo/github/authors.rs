@@ -1,9 +1,11 @@
-//! What authors of charts do at the hub: they tag commits, and their checks run.
+//! What others than people on pull requests do at the hub: authors of charts tag commits and their checks run,
+//! controllers of clusters deploy.
 
 use anyhow::Context as _;
 
 use super::GitHub;
 use super::git::ZERO;
+use super::rest::deployments;
 use super::setup::plainly;
 use super::state::{Actor, CheckRun};
 
@@ -59,5 +61,25 @@ impl GitHub {
         };
         let action = if conclusion.is_some() { "completed" } else { "created" };
         super::rest::settle(&mut world, id, check, action).map_err(plainly)
+    }
+
+    /// An App deploys a commit to an environment, and says what came of it (`success`, `failure`, `in_progress`).
+    ///
+    /// # Errors
+    /// No such repository or App.
+    pub fn deploy(
+        &self,
+        repository: &str,
+        app: u64,
+        commit: &str,
+        environment: &str,
+        state: &str,
+    ) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let login = format!("{}[bot]", world.apps.get(&app).context("no such App")?.slug);
+        let begun = deployments::begin(&mut world, id, commit, environment, &login).map_err(plainly)?;
+        deployments::say(&mut world, id, begun.id, state, &login).map_err(plainly)?;
+        Ok(())
     }
 }

@@ -11,8 +11,16 @@ use super::rest::{render, render_git};
 use super::state::World;
 
 /// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 8] =
-    ["check_run", "deployment_status", "installation", "issue_comment", "pull_request", "pull_request_review", "push", "status"];
+pub const EVENTS: [&str; 8] = [
+    "check_run",
+    "deployment_status",
+    "installation",
+    "issue_comment",
+    "pull_request",
+    "pull_request_review",
+    "push",
+    "status",
+];
 
 /// The longest that the hub waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);

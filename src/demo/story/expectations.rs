@@ -241,15 +241,15 @@ impl Facts<'_> {
                 if *lines != (1, 1) {
                     return Err(format!("{short} adds {} and removes {} lines of {path}", lines.0, lines.1));
                 }
-                let parts: Vec<&str> = path.split('/').collect();
-                let ["clusters", tier, _, plugin] = parts.as_slice() else {
+                let Some(rung) = rung_of(path) else {
                     return Err(format!("{short} changes {path}, which is no manifest"));
                 };
-                rungs.insert((*tier, *plugin));
+                rungs.insert(rung);
             }
-            let Some((tier, _)) = rungs.first() else { return Err(format!("{short} changes nothing")) };
-            let members = TIERS.iter().find(|(name, _)| name == tier).map_or(0, |(_, clusters)| clusters.len());
-            if rungs.len() != 1 || step.files.len() != members {
+            let Some((tier, plugin)) = rungs.first() else { return Err(format!("{short} changes nothing")) };
+            let plugin = PLUGINS.iter().find(|known| known.name == *plugin);
+            let whole = plugin.map_or(0, |plugin| plugin.manifests(tier).len());
+            if rungs.len() != 1 || step.files.len() != whole {
                 return Err(format!("{short} changes {} files of {} plugins and tiers", step.files.len(), rungs.len()));
             }
         }
@@ -313,6 +313,13 @@ impl Facts<'_> {
 
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("one {what}") } else { format!("{count} {what}s") }
+}
+
+/// The tier and the plugin whose version a manifest names.
+fn rung_of(path: &str) -> Option<(&'static str, &'static str)> {
+    let names = |plugin: &Plugin, tier: &str| plugin.manifests(tier).iter().any(|known| known == path);
+    let all = TIERS.iter().flat_map(|(tier, _)| PLUGINS.iter().map(move |plugin| (*tier, plugin)));
+    all.filter(|(tier, plugin)| names(plugin, tier)).map(|(tier, plugin)| (tier, plugin.name)).next()
 }
 
 /// The tier below; none below the first.

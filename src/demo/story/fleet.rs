@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::demo::charts::Charts;
-use crate::demo::clusters::{ClusterSpec, Pace};
+use crate::demo::clusters::{ClusterSpec, Member, Pace};
 
 /// Owner of the config repo.
 pub const OWNER: &str = "acme";
@@ -20,6 +20,8 @@ pub const TIERS: [(&str, &[&str]); 4] = [
     ("silver", &["silver-ap", "silver-eu-1", "silver-eu-2", "silver-us"]),
     ("gold", &["gold-ap", "gold-eu", "gold-us"]),
 ];
+/// The cluster in which Greenhouse runs a plugin for all others.
+pub const HUB: &str = "greenhouse";
 /// Where the bad release does not come up.
 pub const TROUBLED: &str = "silver-us";
 /// From the opened pull request to the merge without approval, in seconds, where there is such a
@@ -37,8 +39,23 @@ pub struct Plugin {
     pub climbs: &'static str,
     /// What the author wrote about it.
     pub notes: &'static str,
+    /// Who rolls it out.
+    pub engine: Engine,
     /// What happens to it.
     pub fate: Fate,
+}
+
+/// Who rolls a plugin out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Flux, by a HelmRelease.
+    Flux,
+    /// Argo CD, by an Application.
+    ArgoCd,
+    /// Flux brings the chart, Argo Rollouts the workload in it.
+    Rollouts,
+    /// Greenhouse, by a catalog of the tier in the hub.
+    Greenhouse,
 }
 
 /// What happens to a release on its way up.
@@ -58,6 +75,25 @@ pub enum Fate {
 }
 
 impl Plugin {
+    /// What stands in a manifest for this version.
+    pub fn spelled(&self, version: &str) -> String {
+        match self.engine {
+            Engine::Flux | Engine::ArgoCd | Engine::Rollouts => version.to_owned(),
+            Engine::Greenhouse => format!("{}/{version}", self.name),
+        }
+    }
+
+    /// The manifests that name its version on a tier.
+    pub fn manifests(&self, tier: &str) -> Vec<String> {
+        let clusters = TIERS.iter().find(|(name, _)| *name == tier).map_or(&[][..], |(_, clusters)| *clusters);
+        match self.engine {
+            Engine::Flux | Engine::ArgoCd | Engine::Rollouts => {
+                clusters.iter().map(|cluster| manifest_path(tier, cluster, self.name)).collect()
+            }
+            Engine::Greenhouse => vec![catalog_path(tier)],
+        }
+    }
+
     /// The version that all clusters run when the story is over.
     pub fn ends_at(&self) -> &'static str {
         match self.fate {
@@ -68,12 +104,13 @@ impl Plugin {
 }
 
 /// The plugins in the order of the policy file.
-pub const PLUGINS: [Plugin; 3] = [
+pub const PLUGINS: [Plugin; 5] = [
     Plugin {
         name: "cert-manager",
         before: "1.14.7",
         climbs: "1.15.0",
         notes: "Certificates can be renewed by percentage of their lifetime\nThe webhook starts faster",
+        engine: Engine::Flux,
         fate: Fate::Clean,
     },
     Plugin {
@@ -81,6 +118,7 @@ pub const PLUGINS: [Plugin; 3] = [
         before: "4.11.2",
         climbs: "4.11.3",
         notes: "Update the controller image\nDrop an unused port",
+        engine: Engine::Flux,
         fate: Fate::Broken { fix: "4.11.4", notes: "Put back the port that some load balancers probe" },
     },
     Plugin {
@@ -88,7 +126,24 @@ pub const PLUGINS: [Plugin; 3] = [
         before: "5.25.0",
         climbs: "5.25.1",
         notes: "Fewer series for completed jobs",
+        engine: Engine::ArgoCd,
         fate: Fate::Forced,
+    },
+    Plugin {
+        name: "podinfo",
+        before: "6.7.0",
+        climbs: "6.7.1",
+        notes: "A smaller image",
+        engine: Engine::Rollouts,
+        fate: Fate::Clean,
+    },
+    Plugin {
+        name: "perses",
+        before: "0.9.3",
+        climbs: "0.9.4",
+        notes: "Panels remember their zoom",
+        engine: Engine::Greenhouse,
+        fate: Fate::Clean,
     },
 ];
 
@@ -100,13 +155,31 @@ pub fn clusters() -> Vec<ClusterSpec> {
         tier: tier.to_owned(),
         credential: format!("{name}-reader"),
         pace: Pace::of_number(number),
+        members: Vec::new(),
     };
     names.enumerate().map(spec).collect()
+}
+
+/// The hub to start beside them.
+pub fn hub() -> ClusterSpec {
+    let member = |spec: ClusterSpec| Member { name: spec.name, tier: spec.tier };
+    ClusterSpec {
+        name: HUB.to_owned(),
+        tier: String::new(),
+        credential: format!("{HUB}-reader"),
+        pace: Pace::of_number(1),
+        members: clusters().into_iter().map(member).collect(),
+    }
 }
 
 /// Where the manifest of a plugin lies.
 pub fn manifest_path(tier: &str, cluster: &str, plugin: &str) -> String {
     format!("clusters/{tier}/{cluster}/{plugin}.yaml")
+}
+
+/// Where the catalog of a tier lies.
+fn catalog_path(tier: &str) -> String {
+    format!("{HUB}/{tier}/catalog.yaml")
 }
 
 /// All files of the repository's first commit.
@@ -118,8 +191,14 @@ pub fn files(charts: &Charts) -> BTreeMap<String, String> {
         ("clusters.yaml".to_owned(), inventory()),
     ]);
     for (tier, clusters) in TIERS {
-        for cluster in clusters {
-            for plugin in PLUGINS {
+        for plugin in PLUGINS {
+            if plugin.engine == Engine::Greenhouse {
+                let of_tier = |text: &str| filled(text, &plugin, tier);
+                files.insert(catalog_path(tier), of_tier(CATALOG));
+                files.insert(format!("{HUB}/{tier}/{}.yaml", plugin.name), of_tier(PRESET));
+                continue;
+            }
+            for cluster in clusters {
                 files.insert(manifest_path(tier, cluster, plugin.name), manifest(charts, &plugin, tier, cluster));
             }
         }
@@ -147,17 +226,19 @@ fn policy(charts: &Charts) -> String {
 }
 
 fn manifest(charts: &Charts, plugin: &Plugin, tier: &str, cluster: &str) -> String {
-    let (template, namespace, source) = match (plugin.fate, plugin.name) {
-        (Fate::Forced, _) => (APPLICATION, "monitoring", charts.repository()),
-        (Fate::Clean | Fate::Broken { .. }, name) => (HELM_RELEASE, name, String::new()),
+    let (template, namespace, source) = match plugin.engine {
+        Engine::ArgoCd => (APPLICATION, "monitoring", charts.repository()),
+        Engine::Flux | Engine::Rollouts | Engine::Greenhouse => (HELM_RELEASE, plugin.name, String::new()),
     };
-    template
-        .replace("NAMESPACE", namespace)
-        .replace("NAME", plugin.name)
+    let values = if plugin.engine == Engine::Rollouts { ROLLOUT } else { "" };
+    let text = format!("{template}{values}").replace("NAMESPACE", namespace).replace("CLUSTER", cluster);
+    filled(&text, plugin, tier).replace("SOURCE", &source)
+}
+
+fn filled(text: &str, plugin: &Plugin, tier: &str) -> String {
+    text.replace("NAME", plugin.name)
         .replace("VERSION", plugin.before)
-        .replace("CLUSTER", cluster)
         .replace("TIER", tier)
-        .replace("SOURCE", &source)
         .replace("REPLICAS", if tier == "gold" { "3" } else { "2" })
 }
 
@@ -165,7 +246,7 @@ const README: &str = "\
 # The fleet of Acme
 
 Twelve clusters in four tiers. What runs where stands in `clusters/<tier>/<cluster>/<plugin>.yaml`;
-each cluster pulls its own folder from `main`.
+each cluster pulls its own folder from `main`. perses comes by Greenhouse: its hub pulls `greenhouse/`.
 
 | tier   | clusters | who says yes |
 |--------|----------|--------------|
@@ -186,6 +267,9 @@ const CODEOWNERS: &str = "\
 /clusters/bronze/  @acme/platform
 /clusters/silver/  @acme/platform
 /clusters/gold/    @acme/platform
+/greenhouse/bronze/  @acme/platform
+/greenhouse/silver/  @acme/platform
+/greenhouse/gold/    @acme/platform
 ";
 
 const POLICY: &str = "\
@@ -254,6 +338,27 @@ plugins:
     tiers:
       gold:
         force: {after: GRACEs, notice: [10s, 4s]}   # if nobody looks at it, it goes on all the same
+
+  - name: podinfo
+    chart: {repository: REPOSITORY, name: podinfo}
+    poll: 1s
+    write:
+      - file: clusters/{tier}/{cluster}/podinfo.yaml
+        document: {kind: HelmRelease, name: podinfo}
+        path: $.spec.chart.spec.version
+    signals:
+      - rollout: {namespace: podinfo, name: podinfo}   # Helm is done long before the canary is
+
+  - name: perses
+    chart: {repository: REPOSITORY, name: perses}
+    poll: 1s
+    write:
+      - file: greenhouse/{tier}/catalog.yaml
+        path: $.spec.sources[0].ref.tag
+        value: \"{plugin}/{version}\"
+    signals:
+      - pluginPreset: {namespace: acme, name: \"perses-{tier}\", catalog: \"extensions-{tier}\"}
+        connection: greenhouse-reader       # the hub knows how each cluster is
 ";
 
 const HELM_RELEASE: &str = "\
@@ -281,6 +386,43 @@ spec:
     crds: CreateReplace
   values:
     replicas: REPLICAS
+";
+
+/// A chart whose workload is a Rollout.
+const ROLLOUT: &str = "    controller: {kind: Rollout}
+";
+
+const CATALOG: &str = "\
+# What TIER takes of the extensions. Only the tag is moved by the bot; the rest is ours.
+apiVersion: greenhouse.sap/v1alpha1
+kind: Catalog
+metadata:
+  name: extensions-TIER
+  namespace: acme
+spec:
+  sources:
+    - repository: https://github.com/cloudoperators/greenhouse-extensions
+      resources: [NAME/plugindefinition.yaml]
+      ref:
+        tag: NAME/VERSION # exact, never a branch
+      overrides:
+        - name: NAME
+          alias: NAME-TIER
+";
+
+const PRESET: &str = "\
+# NAME on every cluster of TIER.
+apiVersion: greenhouse.sap/v1alpha1
+kind: PluginPreset
+metadata:
+  name: NAME-TIER
+  namespace: acme
+spec:
+  clusterSelector:
+    matchLabels: {tier: TIER}
+  plugin:
+    pluginDefinitionRef: {kind: PluginDefinition, name: NAME-TIER}
+    releaseNamespace: NAME
 ";
 
 const APPLICATION: &str = "\
@@ -318,7 +460,7 @@ mod tests {
     async fn the_repository_is_whole() {
         let charts = Charts::start().await.unwrap();
         let files = files(&charts);
-        assert_eq!(files.len(), 4 + 12 * 3);
+        assert_eq!(files.len(), 4 + 12 * 4 + 4 * 2);
         for (path, text) in &files {
             assert!(text.ends_with('\n'), "{path}");
             if path.ends_with(".yaml") {

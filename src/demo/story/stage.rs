@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use serde_yaml::Value;
 
-use super::fleet::{TIERS, manifest_path};
+use super::fleet::PLUGINS;
 use super::scene::{PullSeen, Rung, Scene};
 use crate::demo::clock::now;
 use crate::demo::clusters::Seen;
@@ -110,8 +110,8 @@ impl Stage {
         if let Some(known) = self.versions.get(&key) {
             return Ok(known.clone());
         }
-        let cluster = TIERS.iter().find(|(tier, _)| *tier == rung.tier).and_then(|(_, clusters)| clusters.first());
-        let path = cluster.map(|cluster| manifest_path(&rung.tier, cluster, &rung.plugin));
+        let plugin = PLUGINS.iter().find(|plugin| plugin.name == rung.plugin);
+        let path = plugin.and_then(|plugin| plugin.manifests(&rung.tier).into_iter().next());
         let text = match path {
             Some(path) => github.file(repository, commit, &path)?,
             None => None,
@@ -128,5 +128,7 @@ fn version_in(manifest: &str) -> Option<String> {
     let spec = manifest.get("spec")?;
     let flux = spec.get("chart").and_then(|chart| chart.get("spec")?.get("version"));
     let argo = spec.get("source").and_then(|source| source.get("targetRevision"));
-    flux.or(argo)?.as_str().map(str::to_owned)
+    let tag = spec.get("sources").and_then(|sources| sources.get(0)?.get("ref")?.get("tag")?.as_str());
+    let tagged = tag.and_then(|tag| tag.split_once('/')).map(|(_, version)| version);
+    flux.or(argo).and_then(Value::as_str).or(tagged).map(str::to_owned)
 }

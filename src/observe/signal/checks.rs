@@ -24,7 +24,9 @@ pub(super) const KIND: Kind = Kind {
             required(
                 "by",
                 Form::Text,
-                &["The login of who has to have written it, such as `flux-acme[bot]`: what others write is left aside."],
+                &[
+                    "The login of who has to have written it, such as `flux-acme[bot]`: what others write is left aside.",
+                ],
             ),
         ],
         later: &[],
@@ -54,7 +56,9 @@ fn refuse(values: &Values) -> Result<(), Refused> {
     match given.as_slice() {
         [_] => Ok(()),
         [] => refused("", "nothing says what is looked for", "add `status:`, `run:` or `deployment:` with its name"),
-        [_, second, ..] => refused(second, "two things are looked for", "keep one; a second signal can ask for the other"),
+        [_, second, ..] => {
+            refused(second, "two things are looked for", "keep one; a second signal can ask for the other")
+        }
     }
 }
 

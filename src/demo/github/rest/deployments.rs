@@ -27,16 +27,11 @@ fn deploy(world: &mut World, call: &Call<'_>) -> Outcome {
     let environment = call.request.text("environment").unwrap_or("production").to_owned();
     let login = world.login(call.actor());
     create(world, |world| {
-        let (number, now) = (world.id(), world.now());
-        world.note(id, format!("deployment of {} to {environment} by {login}", &sha[..7]));
-        let deployment = Deployment { id: number, sha, environment, creator: login, created_at: now, status: None };
-        let body = shown(world, id, &deployment)?;
-        world.repo_mut(id)?.deployments.push(deployment);
-        Ok(Answer::created(body))
+        let deployment = begin(world, id, &sha, &environment, &login)?;
+        shown(world, id, &deployment).map(Answer::created)
     })
 }
 
-/// As at the hub, a success makes what was deployed to the environment before inactive.
 fn set_status(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = call.repository(world, "deployments", Access::Write, Role::Write)?;
     let number = call.number("deployment")?;
@@ -45,31 +40,42 @@ fn set_status(world: &mut World, call: &Call<'_>) -> Outcome {
         return Err(Answer::invalid_field("DeploymentStatus", "state", "custom"));
     }
     let login = world.login(call.actor());
-    if !world.repo(id)?.deployments.iter().any(|one| one.id == number) {
-        return Err(Answer::not_found());
-    }
-    create(world, |world| {
-        let now = world.now();
-        let status = DeploymentStatus { state: state.clone(), creator: login.clone(), created_at: now };
-        let repo = world.repo_mut(id)?;
-        let here = repo.deployments.iter().position(|one| one.id == number).ok_or_else(Answer::not_found)?;
-        let environment = repo.deployments[here].environment.clone();
-        for (index, one) in repo.deployments.iter_mut().enumerate() {
-            if index == here {
-                one.status = Some(status.clone());
-            } else if state == "success" && index < here && one.environment == environment {
-                let was = one.status.as_mut().filter(|was| was.state == "success");
-                was.into_iter().for_each(|was| was.state = "inactive".to_owned());
-            }
+    create(world, |world| say(world, id, number, &state, &login).map(Answer::created))
+}
+
+/// A deployment of a commit begins.
+pub fn begin(world: &mut World, id: u64, sha: &str, environment: &str, login: &str) -> Result<Deployment, Answer> {
+    let (number, now) = (world.id(), world.now());
+    world.note(id, format!("deployment of {} to {environment} by {login}", &sha[..7]));
+    let (sha, environment, creator) = (sha.to_owned(), environment.to_owned(), login.to_owned());
+    let deployment = Deployment { id: number, sha, environment, creator, created_at: now, status: None };
+    world.repo_mut(id)?.deployments.push(deployment.clone());
+    Ok(deployment)
+}
+
+/// Something is said of a deployment. As at the hub, a success makes what was deployed to the environment before
+/// inactive.
+pub fn say(world: &mut World, id: u64, number: u64, state: &str, login: &str) -> Result<Value, Answer> {
+    let now = world.now();
+    let status = DeploymentStatus { state: state.to_owned(), creator: login.to_owned(), created_at: now };
+    let repo = world.repo_mut(id)?;
+    let here = repo.deployments.iter().position(|one| one.id == number).ok_or_else(Answer::not_found)?;
+    let environment = repo.deployments[here].environment.clone();
+    for (index, one) in repo.deployments.iter_mut().enumerate() {
+        if index == here {
+            one.status = Some(status.clone());
+        } else if state == "success" && index < here && one.environment == environment {
+            let was = one.status.as_mut().filter(|was| was.state == "success");
+            was.into_iter().for_each(|was| was.state = "inactive".to_owned());
         }
-        world.note(id, format!("deployment to {environment} is {state} by {login}"));
-        let body = json!({
-            "state": state, "environment": environment, "created_at": stamp(now), "updated_at": stamp(now),
-            "creator": render::user(world, &login),
-        });
-        webhooks::deployment_status(world, id, body.clone(), &login);
-        Ok(Answer::created(body))
-    })
+    }
+    world.note(id, format!("deployment to {environment} is {state} by {login}"));
+    let body = json!({
+        "state": state, "environment": environment, "created_at": stamp(now), "updated_at": stamp(now),
+        "creator": render::user(world, login),
+    });
+    webhooks::deployment_status(world, id, body.clone(), login);
+    Ok(body)
 }
 
 fn shown(world: &World, id: u64, deployment: &Deployment) -> Result<Value, Answer> {

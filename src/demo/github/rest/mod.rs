@@ -5,7 +5,7 @@ mod apps;
 mod checks;
 mod comments;
 mod contents;
-mod deployments;
+pub mod deployments;
 mod merge;
 mod objects;
 mod people;

@@ -17,7 +17,9 @@ use super::webhooks::{Delivered, Delivery};
 use crate::demo::clock::Clock;
 
 pub use people::{Access, Account, Actor, App, Hook, Kind, Role, Token};
-pub use pull::{CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, Review, ReviewState, Status, Turn, Turned};
+pub use pull::{
+    CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, Review, ReviewState, Status, Turn, Turned,
+};
 pub use repository::{Protection, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;
 

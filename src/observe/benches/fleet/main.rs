@@ -114,7 +114,7 @@ impl Bot {
     /// Looks, decides; how many are healthy, and how many run the newer version.
     async fn look(&mut self) -> (usize, usize) {
         let now = Timestamp::now();
-        self.round = std::mem::take(&mut self.round).of(&self.loaded, &self.clusters);
+        self.round = std::mem::take(&mut self.round).of(&self.loaded, &self.clusters, None);
         let answers = self.round.ask(&mut self.standing, now).await;
         let (mut healthy, mut newer) = (0, 0);
         for (plugin, said) in readings(answers, &Versions::new(), Vec::new()) {

@@ -1,0 +1,188 @@
+//! Greenhouse in a hub: a catalog brings a definition at a tag, a preset makes a Plugin for each cluster that it
+//! selects, and each Plugin is a HelmRelease beside it. What becomes of a HelmRelease is in `rollout` and `flux`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::kinds::{self, Kind};
+use super::rollout::{Rollout, Stage};
+use super::store::{Key, Store, seconds};
+use crate::demo::loopback::hex_sha256;
+
+/// The namespace of the one organization of this world.
+pub(super) const ORGANIZATION: &str = "acme";
+
+/// A cluster that the hub runs plugins on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its tier, which presets select by.
+    pub tier: String,
+}
+
+/// A HelmRelease that the hub wants: where it is for, and what it is to be.
+pub(super) struct Wanted {
+    pub(super) key: Key,
+    /// The member.
+    pub(super) cluster: String,
+    /// The plugin.
+    pub(super) plugin: String,
+    pub(super) version: String,
+    pub(super) manifest: Value,
+}
+
+/// A definition as a catalog brings it.
+struct Definition {
+    plugin: String,
+    version: String,
+}
+
+/// Writes clusters, catalogs, definitions, presets and Plugins down; the HelmReleases that follow from them.
+pub(super) fn take(store: &mut Store, members: &[Member], manifests: &[Value], now: Timestamp) -> Vec<Wanted> {
+    for member in members {
+        let kind = kinds::greenhouse("Cluster", "clusters");
+        let manifest = json!({"metadata": {"labels": {"tier": member.tier}}, "spec": {"accessMode": "direct"}});
+        put(
+            store,
+            &kind,
+            &member.name,
+            &manifest,
+            json!({"statusConditions": {"conditions": [ready(true, now)]}}),
+            now,
+        );
+    }
+    let of_kind = |kind: &'static str| manifests.iter().filter(move |manifest| manifest["kind"] == kind);
+    let mut definitions = BTreeMap::new();
+    for catalog in of_kind("Catalog") {
+        definitions.extend(catalogued(store, catalog, now));
+    }
+    let mut wanted = Vec::new();
+    for preset in of_kind("PluginPreset") {
+        wanted.extend(preset_of(store, members, preset, &definitions, now).into_iter().flatten());
+    }
+    wanted
+}
+
+/// A catalog, and the definitions of its sources by their names here.
+fn catalogued(store: &mut Store, catalog: &Value, now: Timestamp) -> BTreeMap<String, Definition> {
+    let Some(name) = catalog["metadata"]["name"].as_str() else { return BTreeMap::new() };
+    let mut found = BTreeMap::new();
+    let mut inventory = serde_json::Map::new();
+    for source in catalog["spec"]["sources"].as_array().into_iter().flatten() {
+        let Some((plugin, version)) = source["ref"]["tag"].as_str().and_then(|tag| tag.split_once('/')) else {
+            continue;
+        };
+        let alias = source["overrides"][0]["alias"].as_str().unwrap_or(plugin).to_owned();
+        let kind = kinds::greenhouse("PluginDefinition", "plugindefinitions");
+        let manifest = json!({
+            "metadata": {"labels": {"greenhouse.sap/catalog": name}},
+            "spec": {"version": version, "helmChart": {
+                "name": plugin, "repository": "oci://registry.example/charts", "version": version,
+            }},
+        });
+        put(store, &kind, &alias, &manifest, Value::Null, now);
+        let repository = source["repository"].as_str().unwrap_or_default().trim_start_matches("https://");
+        let place = format!("{}-{plugin}/{version}", repository.replace(['.', '/'], "-"));
+        let entry = json!([{"kind": "PluginDefinition", "name": alias, "ready": "True"}]);
+        inventory.insert(format!("{place}-{}", &hex_sha256(place.as_bytes())[..8]), entry);
+        found.insert(alias, Definition { plugin: plugin.to_owned(), version: version.to_owned() });
+    }
+    let status = json!({"inventory": inventory, "statusConditions": {"conditions": [ready(true, now)]}});
+    put(store, &kinds::greenhouse("Catalog", "catalogs"), name, catalog, status, now);
+    found
+}
+
+/// A preset and its Plugins; none where it has no definition.
+fn preset_of(
+    store: &mut Store,
+    members: &[Member],
+    preset: &Value,
+    definitions: &BTreeMap<String, Definition>,
+    now: Timestamp,
+) -> Option<Vec<Wanted>> {
+    let name = preset["metadata"]["name"].as_str()?;
+    let reference = &preset["spec"]["plugin"]["pluginDefinitionRef"];
+    let definition = definitions.get(reference["name"].as_str()?)?;
+    let tier = preset["spec"]["clusterSelector"]["matchLabels"]["tier"].as_str()?;
+    let selected: Vec<&Member> = members.iter().filter(|member| member.tier == tier).collect();
+    let conditions = json!([
+        ready(true, now),
+        {"type": "PluginFailed", "status": "False"},
+        {"type": "ClusterListEmpty", "status": if selected.is_empty() { "True" } else { "False" }},
+    ]);
+    let status = json!({"totalPlugins": selected.len(), "statusConditions": {"conditions": conditions}});
+    put(store, &kinds::greenhouse("PluginPreset", "pluginpresets"), name, preset, status, now);
+    let make = |member: &&Member| {
+        let plugin = format!("{name}-{}", member.name);
+        let manifest = json!({
+            "metadata": {"labels": {
+                "greenhouse.sap/pluginpreset": name,
+                "greenhouse.sap/cluster": member.name,
+            }},
+            "spec": {
+                "clusterName": member.name,
+                "pluginDefinitionRef": reference,
+                "releaseName": definition.plugin,
+                "releaseNamespace": preset["spec"]["plugin"]["releaseNamespace"],
+            },
+        });
+        let kind = kinds::greenhouse("Plugin", "plugins");
+        store.apply(&kind, &Key::new(&kind, ORGANIZATION, &plugin), &manifest, now);
+        let manifest = json!({"metadata": {}, "spec": {
+            "interval": "5m",
+            "chart": {"spec": {"chart": definition.plugin, "version": definition.version}},
+            "kubeConfig": {"secretRef": {"name": member.name, "key": "greenhousekubeconfig"}},
+        }});
+        Wanted {
+            key: Key::new(&kinds::helm_release(), ORGANIZATION, &plugin),
+            cluster: member.name.clone(),
+            plugin: definition.plugin.clone(),
+            version: definition.version.clone(),
+            manifest,
+        }
+    };
+    Some(selected.iter().map(make).collect())
+}
+
+/// The status of the Plugin of a HelmRelease. It is written from a cache: right after a change it says the new
+/// version and Ready while the old release runs.
+pub(super) fn follow(store: &mut Store, release: &Key, rollout: &Rollout) {
+    let kind = kinds::greenhouse("Plugin", "plugins");
+    let key = Key::new(&kind, &release.namespace, &release.name);
+    let (version, helm, good) = match rollout.stage {
+        Stage::Holding | Stage::Ready => (rollout.wanted.as_str(), "deployed", true),
+        Stage::Noticed | Stage::Working => ("", "progressing", false),
+        Stage::Failed | Stage::Stalled => ("", "failed", false),
+        Stage::Degraded => (rollout.wanted.as_str(), "failed", false),
+    };
+    let mut conditions = vec![ready(good, rollout.turned), json!({"type": "HelmReleaseCreated", "status": "True"})];
+    if rollout.stage == Stage::Stalled {
+        conditions.push(json!({
+            "type": "HelmReleaseDeployed", "status": "False", "reason": "FluxHelmReleaseStalled",
+            "message": "the HelmRelease gave up", "lastTransitionTime": seconds(rollout.since),
+        }));
+    }
+    let status = json!({
+        "version": version,
+        "helmReleaseStatus": {"status": helm, "lastDeployed": seconds(rollout.turned)},
+        "statusConditions": {"conditions": conditions},
+    });
+    store.set_status(&kind, &key, status);
+}
+
+fn ready(good: bool, at: Timestamp) -> Value {
+    json!({"type": "Ready", "status": if good { "True" } else { "False" }, "lastTransitionTime": seconds(at)})
+}
+
+/// An object of the organization. Its status is kept where it says the same as before, times apart.
+fn put(store: &mut Store, kind: &Kind, name: &str, manifest: &Value, status: Value, now: Timestamp) {
+    let key = Key::new(kind, ORGANIZATION, name);
+    let changed = store.apply(kind, &key, manifest, now);
+    let known = store.get(&key).is_some_and(|object| object.get("status").is_some());
+    if !status.is_null() && (changed || !known) {
+        store.set_status(kind, &key, status);
+    }
+}
