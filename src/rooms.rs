@@ -70,8 +70,8 @@ pub struct Memory {
     pub sources: BTreeMap<PluginName, SourceMemory>,
     /// Answers of the hub that hold for a minute.
     pub hub: crate::observe::recall::Recall,
-    /// Since when clusters run what they run.
-    pub proven: crate::observe::ask::Proven,
+    /// What those said that are no clusters, and since when clusters run what they run.
+    pub asked: crate::observe::ask::Memory,
     /// When the hub last answered, and since when it has not.
     pub silent: Option<Timestamp>,
     /// Outages that are over and not yet in the ledger.

@@ -22,7 +22,7 @@ use kube::Client;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
-pub use self::ask::{Ask, Asked, Asking};
+pub use self::ask::{Ask, Asked, Asking, fresh};
 pub use self::changes::{Change, Changes, version};
 pub use self::get::{Page, object};
 use self::get::{Words, get};

@@ -251,7 +251,7 @@ async fn ask_others(
     let (net, repository) = (std::sync::Arc::clone(&rooms.net), rooms.repository.id);
     let reach = ask::Reach { net: &net, secrets: &rooms.secrets, repository };
     let ledger = rooms.ledger.as_ref().map(Branch::ledger);
-    ask::answers(&reach, asks, answers, (ledger, &mut rooms.memory.proven), now).await
+    ask::answers(&reach, asks, answers, (ledger, &mut rooms.memory.asked), now).await
 }
 
 /// Asks every chart source whose time has come, all at once.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, PluginName, Readings, Sha, Tier, TierName, Version};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::ask::checks::Stated;
 use super::ask::{About, Ask as Other};
-use super::cluster::{Ask, Asking};
+use super::cluster::{Ask, Asking, fresh};
 use super::needed::Needed;
 use super::signal::{self, Answer, Question, SignalError};
 use super::watch::{Said, Standing};
@@ -93,8 +93,10 @@ fn questions(loaded: &Loaded, clusters: &[ListedCluster], needed: Option<&Needed
         let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
         let dated = wiring.signals.iter().filter(|spec| !asks_metrics(spec)).all(|spec| spec.kind.dates);
         let signals: Vec<Arc<SignalSpec>> = wiring.signals.iter().cloned().map(Arc::new).collect();
-        let is_needed = |tier: &&Tier| needed.is_none_or(|needed| needed.contains(&(plugin.name.clone(), tier.name.clone())));
+        let is_needed =
+            |tier: &&Tier| needed.is_none_or(|needed| needed.contains(&(plugin.name.clone(), tier.name.clone())));
         for tier in plugin.tiers.iter().filter(is_needed) {
+            let fresh = fresh(tier);
             let asked: Vec<Arc<Asking>> = signals.iter().map(|spec| Asking::new(tier, spec)).collect();
             for cluster in clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)) {
                 let (plugin, tier) = (plugin.name.clone(), tier.name.clone());
@@ -103,7 +105,7 @@ fn questions(loaded: &Loaded, clusters: &[ListedCluster], needed: Option<&Needed
                     if spec.kind.asks_clusters() {
                         made.of_cluster(&whose, (spec, asking), cluster);
                     } else {
-                        made.of_others(&whose, (index, dated), spec);
+                        made.of_others(&whose, (index, dated, fresh), spec);
                     }
                 }
             }
@@ -142,8 +144,8 @@ impl<'a> Made<'a> {
         }
     }
 
-    fn of_others(&mut self, whose: &Whose, place: (usize, bool), spec: &SignalSpec) {
-        let (index, dated) = place;
+    fn of_others(&mut self, whose: &Whose, place: (usize, bool, SignedDuration), spec: &SignalSpec) {
+        let (index, dated, fresh) = place;
         let about = match signal::question(spec, &whose.cluster, &whose.tier) {
             Err(error) => return self.refused(whose, &error),
             Ok(Question::Object(_)) => return,
@@ -153,7 +155,7 @@ impl<'a> Made<'a> {
             Ok(Question::Metrics(metrics)) => About::Metrics(metrics.into()),
             Ok(Question::Page(page)) => About::Page(page.into()),
         };
-        self.round.others.push(Other { whose: whose.clone(), index, dated, about });
+        self.round.others.push(Other { whose: whose.clone(), index, dated, fresh, about });
     }
 
     fn refused(&mut self, whose: &Whose, error: &SignalError) {

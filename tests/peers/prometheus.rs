@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use coldframe::observe::ask::{About, Ask, Proven, Reach, answers};
+use coldframe::observe::ask::{About, Ask, Memory, Reach, answers};
 use coldframe::observe::net::Net;
 use coldframe::observe::readings::Whose;
 use coldframe::observe::signal::{Question, question};
@@ -92,8 +92,14 @@ async fn ask(host: &str, keys: &str) -> Reading {
     };
     let net = Net::new(vec![host.to_owned()]).unwrap();
     let reach = Reach { net: &net, secrets: &Secrets::default(), repository: 1 };
-    let asks = vec![Ask { whose: whose.clone(), index: 0, dated: true, about: About::Metrics(metrics.into()) }];
-    let known = (Some(&ledger), &mut Proven::default());
+    let asks = vec![Ask {
+        whose: whose.clone(),
+        index: 0,
+        dated: true,
+        fresh: SignedDuration::ZERO,
+        about: About::Metrics(metrics.into()),
+    }];
+    let known = (Some(&ledger), &mut Memory::default());
     answers(&reach, asks, &[(whose, helm)], known, Timestamp::now()).await.remove(0).1
 }
 

@@ -9,10 +9,10 @@ use http::header;
 use jiff::SignedDuration;
 use serde_json::Value;
 
+use super::Ask;
 use super::fetch::Line;
 use crate::clock;
 use crate::observe::net::Fetched;
-use crate::observe::readings::Whose;
 use crate::observe::signal::http::Told;
 use crate::observe::signal::{Page, Verdict};
 
@@ -20,8 +20,8 @@ use crate::observe::signal::{Page, Verdict};
 const MOST: usize = 1 << 20;
 
 /// Asks for all of them.
-pub(super) async fn answers(line: &Line<'_>, pages: Vec<(Whose, Arc<Page>)>) -> Vec<(Whose, Reading)> {
-    let mut running: FuturesUnordered<_> = pages.into_iter().map(|(whose, page)| answer(line, whose, page)).collect();
+pub(super) async fn answers(line: &Line<'_>, pages: Vec<(Arc<Page>, Ask)>) -> Vec<(Ask, Reading)> {
+    let mut running: FuturesUnordered<_> = pages.into_iter().map(|(page, ask)| answer(line, ask, page)).collect();
     let mut answers = Vec::new();
     while let Some(one) = running.next().await {
         answers.push(one);
@@ -29,7 +29,7 @@ pub(super) async fn answers(line: &Line<'_>, pages: Vec<(Whose, Arc<Page>)>) -> 
     answers
 }
 
-async fn answer(line: &Line<'_>, whose: Whose, page: Arc<Page>) -> (Whose, Reading) {
+async fn answer(line: &Line<'_>, ask: Ask, page: Arc<Page>) -> (Ask, Reading) {
     let _place = line.place().await;
     // Before asking: what is answered may be as old as the question.
     let now = clock::now();
@@ -44,7 +44,7 @@ async fn answer(line: &Line<'_>, whose: Whose, page: Arc<Page>) -> (Whose, Readi
     let reading = judged
         .await
         .unwrap_or_else(|error| fallback.read(Verdict::unknown(format!("{title} could not be judged: {error}")), now));
-    (whose, reading)
+    (ask, reading)
 }
 
 /// Whether it is a success, the page, and for how long it lay in a cache.

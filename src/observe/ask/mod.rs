@@ -5,6 +5,7 @@ pub mod checks;
 mod fetch;
 pub(in crate::observe) mod ground;
 mod http;
+mod kept;
 mod prometheus;
 
 use std::collections::BTreeMap;
@@ -12,15 +13,25 @@ use std::sync::Arc;
 
 use decide::Ledger;
 use decide::snapshot::Reading;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::net::Net;
 use super::readings::Whose;
+use super::signal::prometheus::Judged;
 use super::signal::{Metrics, Page};
 use crate::secret::{Secret, Secrets};
 use fetch::Line;
 
 pub use ground::Proven;
+
+/// What is remembered from look to look. Losing it costs calls, and delays.
+#[derive(Default)]
+pub struct Memory {
+    /// Since when clusters run what they run.
+    proven: Proven,
+    /// What was answered a moment ago.
+    kept: kept::Kept,
+}
 
 /// What the operator lets us reach for one repository.
 pub struct Reach<'a> {
@@ -41,6 +52,8 @@ pub struct Ask {
     pub index: usize,
     /// Whether the other signals date what they prove ([`super::signal::Kind::dates`]).
     pub dated: bool,
+    /// An answer that is older is asked for anew.
+    pub fresh: SignedDuration,
     /// The question.
     pub about: About,
 }
@@ -60,37 +73,43 @@ impl Reach<'_> {
     }
 }
 
-/// Asks everything, with what the readings of the other signals prove.
+/// Asks everything that was not answered a moment ago, with what the readings of the other signals prove.
 pub async fn answers(
     reach: &Reach<'_>,
     asks: Vec<Ask>,
     readings: &[(Whose, Reading)],
-    (ledger, proven): (Option<&Ledger>, &mut Proven),
+    (ledger, memory): (Option<&Ledger>, &mut Memory),
     now: Timestamp,
 ) -> Vec<(Whose, Reading)> {
-    let (mut pages, mut queries) = (Vec::new(), Vec::new());
-    for Ask { whose, index, dated, about } in asks {
-        match about {
-            About::Page(page) => pages.push((whose, page)),
-            About::Metrics(metrics) => queries.push(prometheus::Query { whose, index, dated, metrics }),
+    let Memory { proven, kept } = memory;
+    kept.only(asks.iter());
+    let line = Line::new(reach);
+    let (mut known, mut pages, mut queries) = (Vec::new(), Vec::new(), Vec::new());
+    for ask in asks {
+        match (&ask.about, kept.of(&ask, None, now)) {
+            (About::Metrics(metrics), _) => queries.push((Arc::clone(metrics), ask)),
+            (About::Page(_), Some(said)) => known.push((ask.whose, said.reading.clone())),
+            (About::Page(page), None) => pages.push((Arc::clone(page), ask)),
         }
     }
-    let line = Line::new(reach);
-    let pages = http::answers(&line, pages).await;
+    for (ask, reading) in http::answers(&line, pages).await {
+        kept.put(&ask, None, now, Judged { reading: reading.clone(), measured: None });
+        known.push((ask.whose, reading));
+    }
     let mut beside: BTreeMap<&Whose, Vec<&Reading>> = BTreeMap::new();
-    for (whose, reading) in readings.iter().chain(&pages) {
+    for (whose, reading) in readings.iter().chain(&known) {
         beside.entry(whose).or_default().push(reading);
     }
-    let of = |query: &prometheus::Query| beside.get(&query.whose).map_or(&[][..], Vec::as_slice);
-    proven.note(queries.iter().map(|query| (&query.whose, of(query))), now);
-    let rounds = queries.into_iter().map(|query| {
-        let page = ledger.and_then(|ledger| ledger.plugins.get(&query.whose.plugin));
-        let needs = !query.metrics.proves_version();
-        let ground = needs.then(|| ground::ground(page, proven, &query.whose, (of(&query), query.dated)));
-        prometheus::Round { page, ground, query }
+    let of = |whose: &Whose| beside.get(whose).map_or(&[][..], Vec::as_slice);
+    proven.note(queries.iter().map(|(_, ask)| (&ask.whose, of(&ask.whose))), now);
+    let rounds = queries.into_iter().map(|(metrics, ask)| {
+        let page = ledger.and_then(|ledger| ledger.plugins.get(&ask.whose.plugin));
+        let needs = !metrics.proves_version();
+        let ground = needs.then(|| ground::ground(page, proven, &ask.whose, (of(&ask.whose), ask.dated)));
+        prometheus::Round { page, ground, metrics, ask }
     });
-    let measured = prometheus::answers(&line, rounds.collect()).await;
-    pages.into_iter().chain(measured).collect()
+    let measured = prometheus::answers(&line, rounds.collect(), kept, now).await;
+    known.into_iter().chain(measured).collect()
 }
 
 #[cfg(test)]

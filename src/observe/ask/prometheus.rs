@@ -8,11 +8,14 @@ use decide::{PluginLedger, TierName};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use http::StatusCode;
+use jiff::Timestamp;
 use serde_json::Value;
 use url::Url;
 
+use super::Ask;
 use super::fetch::Line;
 use super::ground::landing;
+use super::kept::Kept;
 use crate::clock;
 use crate::observe::net::Fetched;
 use crate::observe::readings::Whose;
@@ -22,38 +25,49 @@ use crate::observe::signal::{Metrics, Verdict};
 /// The largest answer that is read, in bytes.
 const MOST: usize = 4 << 20;
 
-/// A query about one cluster.
-pub(super) struct Query {
-    /// The cluster.
-    pub whose: Whose,
-    /// Which of the plugin's signals it is.
-    pub index: usize,
-    /// Whether the other signals date what they prove.
-    pub dated: bool,
-    /// The query.
-    pub metrics: Arc<Metrics>,
-}
-
 /// A query with what is known of its cluster.
 pub(super) struct Round<'a> {
     /// The query.
-    pub query: Query,
+    pub metrics: Arc<Metrics>,
+    /// Whom it is about.
+    pub ask: Ask,
     /// What the ledger says of the plugin.
     pub page: Option<&'a PluginLedger>,
     /// What the other signals prove, or what is said without asking; none where the answer says the version.
     pub ground: Option<Result<Ground, Verdict>>,
 }
 
-/// Asks all of them, then holds the members of a tier against each other.
-pub(super) async fn answers(line: &Line<'_>, rounds: Vec<Round<'_>>) -> Vec<(Whose, Reading)> {
-    let mut running: FuturesUnordered<_> = rounds.into_iter().map(|round| answer(line, round)).collect();
+impl Round<'_> {
+    fn ground(&self) -> Option<&Ground> {
+        self.ground.as_ref()?.as_ref().ok()
+    }
+}
+
+/// Asks all of them that were not answered a moment ago, then holds the members of a tier against each other.
+pub(super) async fn answers(
+    line: &Line<'_>,
+    rounds: Vec<Round<'_>>,
+    kept: &mut Kept,
+    now: Timestamp,
+) -> Vec<(Whose, Reading)> {
     let mut judged: Vec<(Round<'_>, Judged)> = Vec::new();
-    while let Some(one) = running.next().await {
-        judged.push(one);
+    let mut running = FuturesUnordered::new();
+    for round in rounds {
+        match kept.of(&round.ask, round.ground(), now).cloned() {
+            Some(said) => judged.push((round, said)),
+            None => running.push(answer(line, round)),
+        }
+    }
+    while let Some((round, said)) = running.next().await {
+        // What is said without asking is said anew each time.
+        if !matches!(round.ground, Some(Err(_))) {
+            kept.put(&round.ask, round.ground(), now, said.clone());
+        }
+        judged.push((round, said));
     }
     drop(running);
     compare(&mut judged);
-    judged.into_iter().map(|(round, judged)| (round.query.whose, judged.reading)).collect()
+    judged.into_iter().map(|(round, judged)| (round.ask.whose, judged.reading)).collect()
 }
 
 async fn answer<'a>(line: &Line<'_>, round: Round<'a>) -> (Round<'a>, Judged) {
@@ -63,7 +77,7 @@ async fn answer<'a>(line: &Line<'_>, round: Round<'a>) -> (Round<'a>, Judged) {
 }
 
 async fn judge(line: &Line<'_>, round: &Round<'_>) -> Judged {
-    let Query { whose, metrics, .. } = &round.query;
+    let (whose, metrics) = (&round.ask.whose, &round.metrics);
     // Before asking: what is answered may be as old as the question.
     let now = clock::now();
     let said = |verdict| Judged { reading: metrics.read(verdict, now), measured: None };
@@ -106,9 +120,9 @@ fn read(fetched: &Fetched) -> Result<Value, String> {
 /// Holds the members of a tier against those of it on other versions.
 fn compare(judged: &mut [(Round<'_>, Judged)]) {
     let mut groups: BTreeMap<(String, TierName, usize), Vec<usize>> = BTreeMap::new();
-    for (at, (Round { query, .. }, _)) in judged.iter().enumerate() {
-        if query.metrics.compares() {
-            let group = (query.whose.plugin.to_string(), query.whose.tier.clone(), query.index);
+    for (at, (Round { metrics, ask, .. }, _)) in judged.iter().enumerate() {
+        if metrics.compares() {
+            let group = (ask.whose.plugin.to_string(), ask.whose.tier.clone(), ask.index);
             groups.entry(group).or_default().push(at);
         }
     }
@@ -129,7 +143,7 @@ fn compare(judged: &mut [(Round<'_>, Judged)]) {
             let (round, judged) = &mut judged[at];
             let version = judged.reading.running.as_ref().map(ToString::to_string);
             if let Some(others) = version.and_then(|version| others.get(&version)) {
-                round.query.metrics.compare(judged, others);
+                round.metrics.compare(judged, others);
             }
         }
     }

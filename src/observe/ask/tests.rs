@@ -99,12 +99,13 @@ async fn ask(asks: &[(&str, &str, Value)], secrets: &Secrets, allow: &[String]) 
             whose: whose(cluster),
             index: 1,
             dated: true,
+            fresh: SignedDuration::from_mins(2),
             about: question(settings, cluster),
         })
         .collect();
     let order: Vec<Whose> = asks.iter().map(|ask| ask.whose.clone()).collect();
     let ledger = ledger();
-    let known = (Some(&ledger), &mut Proven::default());
+    let known = (Some(&ledger), &mut Memory::default());
     let mut answers = answers(&reach, asks, &readings, known, clock::now()).await;
     answers.sort_by_key(|(whose, _)| order.iter().position(|one| one == whose));
     answers.into_iter().map(|(_, reading)| reading).collect()
@@ -300,19 +301,81 @@ async fn a_page_is_one_of_the_others_that_have_to_agree() {
     let reach = Reach { net: &net, secrets: &Secrets::default(), repository: 7 };
     let asks = |runs| {
         let settings = [page_of(&host), settings(&prom)];
-        let ask =
-            |(index, settings)| Ask { whose: whose("eu-1"), index, dated: false, about: question(settings, "eu-1") };
+        let ask = |(index, settings)| Ask {
+            whose: whose("eu-1"),
+            index,
+            dated: false,
+            fresh: SignedDuration::ZERO,
+            about: question(settings, "eu-1"),
+        };
         (settings.iter().enumerate().map(ask).collect::<Vec<_>>(), helm("eu-1", runs))
     };
     let ledger = ledger();
     // The page does not say since when it is so, and nobody has seen it before.
     for (runs, words) in [("1.1.0", "the other signals say"), ("1.2.0", "1.2.0 is there since")] {
         let (asks, helm) = asks(runs);
-        let known = (Some(&ledger), &mut Proven::default());
+        let known = (Some(&ledger), &mut Memory::default());
         let readings = answers(&reach, asks, &[helm], known, clock::now()).await;
         let query = readings.iter().find(|(_, reading)| reading.signal.starts_with("Prometheus")).unwrap();
         assert_eq!(query.1.health, Health::Progressing, "{}", query.1.evidence);
         assert!(query.1.evidence.contains(words), "{}", query.1.evidence);
         assert!(server.asked.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_was_answered_a_moment_ago_is_not_asked_again() {
+    let (host, server) = serve(one).await;
+    let (page_host, page_server) = serve(|| status(StatusCode::OK, "ok", clock::now().as_second())).await;
+    let net = Net::new(vec![host.clone(), page_host.clone()]).unwrap();
+    let reach = Reach { net: &net, secrets: &Secrets::default(), repository: 7 };
+    let (query, page) = (question(&settings(&host), "eu-1"), question(&page_of(&page_host), "eu-2"));
+    let ask = |cluster: &str, about: &About, fresh| Ask {
+        whose: whose(cluster),
+        index: 1,
+        dated: true,
+        fresh: SignedDuration::from_secs(fresh),
+        about: about.clone(),
+    };
+    let (ledger, mut memory) = (ledger(), Memory::default());
+    let count = || (server.asked.lock().unwrap().len(), page_server.asked.lock().unwrap().len());
+    let (start, [new, newer]) = (clock::now(), ["1.2.0", "1.3.0"].map(|runs| helm("eu-1", runs)));
+    for (seconds, fresh, runs, expected) in [
+        (0, 60, &new, (1, 1)),
+        (30, 60, &new, (1, 1)),
+        (61, 60, &new, (2, 2)),
+        (70, 5, &new, (3, 3)),
+        // Another version is another ground, which asks anew; and one that is not proved is not asked about.
+        (71, 60, &newer, (3, 3)),
+        (72, 60, &new, (3, 3)),
+        // A clock that was set back.
+        (0, 60, &new, (4, 4)),
+    ] {
+        let asks = vec![ask("eu-1", &query, fresh), ask("eu-2", &page, fresh)];
+        let now = start + SignedDuration::from_secs(seconds);
+        let known = (Some(&ledger), &mut memory);
+        let said = answers(&reach, asks, std::slice::from_ref(runs), known, now).await;
+        assert_eq!((said.len(), count()), (2, expected), "after {seconds} s");
+    }
+    // Another question in its place.
+    let again = question(&settings(&host), "eu-1");
+    answers(&reach, vec![ask("eu-1", &again, 60)], std::slice::from_ref(&new), (Some(&ledger), &mut memory), start)
+        .await;
+    assert_eq!(count(), (5, 4));
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_is_asked_again_soon() {
+    let (host, server) = serve(|| StatusCode::BAD_GATEWAY.into_response()).await;
+    let net = Net::new(vec![host.clone()]).unwrap();
+    let reach = Reach { net: &net, secrets: &Secrets::default(), repository: 7 };
+    let about = question(&settings(&host), "eu-1");
+    let (ledger, mut memory, start, new) = (ledger(), Memory::default(), clock::now(), helm("eu-1", "1.2.0"));
+    for (seconds, count) in [(0, 1), (20, 1), (31, 2)] {
+        let fresh = SignedDuration::from_mins(10);
+        let ask = Ask { whose: whose("eu-1"), index: 1, dated: true, fresh, about: about.clone() };
+        let now = start + SignedDuration::from_secs(seconds);
+        answers(&reach, vec![ask], std::slice::from_ref(&new), (Some(&ledger), &mut memory), now).await;
+        assert_eq!(server.asked.lock().unwrap().len(), count, "after {seconds} s");
     }
 }

@@ -36,11 +36,15 @@ pub struct Asked {
 impl Asking {
     /// The question of a signal to the clusters of a tier.
     pub fn new(tier: &Tier, spec: &Arc<SignalSpec>) -> Arc<Self> {
-        // So that it is not too old before anybody looks at it again, and that a short soak is seen to end in time.
-        let (age, soak) = (tier.health.max_age, tier.soak.min);
-        let fresh = if soak.is_zero() { age } else { age.min(soak) } / 2;
-        Arc::new(Self { tier: tier.name.clone(), spec: Arc::clone(spec), fresh })
+        Arc::new(Self { tier: tier.name.clone(), spec: Arc::clone(spec), fresh: fresh(tier) })
     }
+}
+
+/// For how long nobody asks about a cluster of a tier again: so that a reading is not too old before anybody looks at
+/// it, and that a short soak is seen to end in time.
+pub fn fresh(tier: &Tier) -> SignedDuration {
+    let (age, soak) = (tier.health.max_age, tier.soak.min);
+    if soak.is_zero() { age / 2 } else { age.min(soak) / 2 }
 }
 
 impl Ask {
