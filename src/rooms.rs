@@ -78,6 +78,8 @@ pub struct Memory {
     pub outages: Vec<Outage>,
     /// Every question to every cluster.
     pub round: crate::observe::readings::Round,
+    /// What a hub listed last.
+    pub listed: crate::observe::inventory::Last,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
 }
@@ -94,6 +96,14 @@ pub struct SourceMemory {
     pub said: Result<BTreeMap<Version, Found>, String>,
     /// What the hub said of the commits that released those versions.
     pub checked: Checked,
+}
+
+impl Reach {
+    /// What of it one repository may use, by its number.
+    #[must_use]
+    pub fn of(&self, repository: u64) -> Self {
+        Self { clusters: Arc::new(self.clusters.of(repository)), ..self.clone() }
+    }
 }
 
 impl Rooms {

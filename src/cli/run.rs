@@ -141,7 +141,7 @@ async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
     let setting = Arc::new(settings.setting(Mode::Once)?);
     let hub = hub(settings)?;
     let repository = hub.repository(settings.the_repository()?).await?;
-    let reach = reach(settings, Mode::Once)?;
+    let reach = reach(settings, Mode::Once)?.of(repository.id);
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
     let standing = Standing::that_ends(Arc::clone(&reach.clusters), progress());

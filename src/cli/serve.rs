@@ -103,7 +103,7 @@ impl Shop {
     async fn open_rooms(&self, repository: &Repository) -> anyhow::Result<Rooms> {
         let opened = self.hub.open(repository).await?;
         let look_again = SignedDuration::try_from(self.settings.poll)?;
-        let (reach, setting) = (self.reach.clone(), Arc::clone(&self.setting));
+        let (reach, setting) = (self.reach.of(repository.id), Arc::clone(&self.setting));
         let (clusters, bell, id) = (Arc::clone(&reach.clusters), self.bell.clone(), repository.id);
         let standing = Standing::that_stays(clusters, move || bell.nudge(id));
         let data = self.settings.data_folder();

@@ -11,6 +11,7 @@ use decide::snapshot::{Cluster, Place, Read};
 use decide::{ClusterName, PluginName, Sha, TierName, Version};
 
 use crate::act::edit;
+use crate::clock;
 use crate::git::{GitError, Store};
 use crate::observe::inventory;
 use crate::observe::readings::{Versions, Whose};
@@ -124,7 +125,10 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
     let named = branches(rooms);
     let listed = match &loaded.wiring.inventory {
         Inventory::File { .. } => None,
-        Inventory::Listed(listing) => Some(inventory::list(listing, &rooms.clusters).await),
+        Inventory::Listed(listing) => {
+            let (clusters, memory) = (Arc::clone(&rooms.clusters), &mut rooms.memory.listed);
+            Some(memory.list(listing, &clusters, (clock::now(), rooms.look_again)).await)
+        }
     };
     let (lines, clusters, spots) = rooms
         .git(move |store, access| {

@@ -41,10 +41,12 @@ const AT_ONCE: usize = 32;
 /// Objects asked for at once at one cluster, so that a slow one cannot take every place.
 const PER_CLUSTER: usize = 8;
 
-/// The connections of the operator.
+/// The connections of the operator. Cheap to clone, and shared by all repositories.
 #[derive(Clone, Debug)]
 pub struct Clusters {
     shared: Arc<Shared>,
+    /// The repository that they are used for.
+    of: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,13 @@ impl std::fmt::Debug for Open {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Open(…)") // the text holds credentials
     }
+}
+
+/// A kubeconfig of the operator.
+struct File {
+    /// Which one it is among all of them.
+    key: String,
+    text: Bytes,
 }
 
 /// The operator's folder has no usable connection of a name.
@@ -169,7 +178,15 @@ impl Clusters {
 
     fn build(folder: Option<PathBuf>, insecure_http: &[String], timeout: Duration) -> Self {
         let (open, borrowed) = (Mutex::default(), member::Borrowed::default());
-        Self { shared: Arc::new(Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open, borrowed }) }
+        let shared = Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open, borrowed };
+        Self { shared: Arc::new(shared), of: None }
+    }
+
+    /// The same for one repository, by its number: where the folder has a folder of that name, its policy reaches
+    /// what lies in there and nothing else.
+    #[must_use]
+    pub fn of(&self, repository: u64) -> Self {
+        Self { shared: Arc::clone(&self.shared), of: Some(repository) }
     }
 
     /// Whether there is a connection to a cluster that can be used; nothing is asked through it.
@@ -316,22 +333,22 @@ impl Clusters {
         self.by_file(credential, self.file(credential).await).await
     }
 
-    async fn by_file(&self, credential: &str, found: Result<Bytes, NoFile>) -> Result<Client, ReadError> {
+    async fn by_file(&self, credential: &str, found: Result<File, NoFile>) -> Result<Client, ReadError> {
         let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
-        let text = found.map_err(|file| no(file.why))?;
+        let File { key, text } = found.map_err(|file| no(file.why))?;
         let mut open = self.shared.open.lock().await;
-        if let Some(known) = open.get(credential).filter(|known| known.text == text) {
+        if let Some(known) = open.get(&key).filter(|known| known.text == text) {
             return Ok(known.client.clone());
         }
         let config = Connection::read(&text, &self.shared.insecure_http)
             .and_then(|connection| connection.config(self.shared.timeout))
             .map_err(|error| no(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| no(causes(&error)))?;
-        open.insert(credential.to_string(), Open { text, client: client.clone() });
+        open.insert(key, Open { text, client: client.clone() });
         Ok(client)
     }
 
-    async fn file(&self, credential: &str) -> Result<Bytes, NoFile> {
+    async fn file(&self, credential: &str) -> Result<File, NoFile> {
         let no = |why: String| NoFile { absent: false, why };
         let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
         let starts = credential.bytes().next().is_some_and(|c| c.is_ascii_alphanumeric());
@@ -343,10 +360,21 @@ impl Clusters {
         let Some(folder) = &self.shared.folder else {
             return Err(no("the operator gave no folder of connections to clusters".to_string()));
         };
-        let path = folder.join(format!("{credential}.yaml"));
+        let own = self.of.map(|repository| repository.to_string());
+        let own = match own {
+            Some(own)
+                if tokio::fs::try_exists(folder.join(&own)).await.map_err(|error| no(format!("{own}: {error}")))? =>
+            {
+                Some(own)
+            }
+            Some(_) | None => None,
+        };
+        let key = own.iter().map(String::as_str).chain([credential]).collect::<Vec<_>>().join("/");
+        let path = folder.join(format!("{key}.yaml"));
         let wrong = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::NotFound {
-                NoFile { absent: true, why: format!("there is no {credential}.yaml in the operator's folder") }
+                let whose = if own.is_some() { "'s folder for this repository" } else { "'s folder" };
+                NoFile { absent: true, why: format!("there is no {credential}.yaml in the operator{whose}") }
             } else {
                 no(format!("{credential}.yaml: {error}"))
             }
@@ -355,7 +383,8 @@ impl Clusters {
         if size > MAX_KUBECONFIG {
             return Err(no(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}")));
         }
-        Ok(Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?))
+        let text = Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?);
+        Ok(File { key, text })
     }
 }
 

@@ -27,7 +27,8 @@ const PATIENCE: u32 = 3;
 
 /// The connections that Secrets of hubs have given, each with a lock of its own, so that many questions to one
 /// cluster read its Secret once.
-pub(super) type Borrowed = Mutex<BTreeMap<Lent, Arc<Mutex<Option<Held>>>>>;
+/// What two repositories call by one name may be two hubs.
+pub(super) type Borrowed = Mutex<BTreeMap<(Option<u64>, Lent), Arc<Mutex<Option<Held>>>>>;
 
 /// What came of a Secret.
 #[derive(Debug)]
@@ -80,7 +81,7 @@ impl Clusters {
     /// Credentials that a cluster did not take are read again: they may have been changed since.
     pub(super) async fn not_taken(&self, cluster: &ListedCluster, error: &ReadError) {
         if let (Some(lent), ReadError::Denied { status: 401, .. }) = (&cluster.lent, error) {
-            let place = self.shared.borrowed.lock().await.get(lent).cloned();
+            let place = self.shared.borrowed.lock().await.get(&(self.of, lent.clone())).cloned();
             if let Some(place) = place
                 && let Some(held) = place.lock().await.as_mut()
             {
@@ -92,14 +93,15 @@ impl Clusters {
     async fn borrowed(&self, credential: &str, lent: &Lent) -> Result<Client, ReadError> {
         let place = {
             let mut all = self.shared.borrowed.lock().await;
-            if !all.contains_key(lent) {
+            let key = (self.of, lent.clone());
+            if !all.contains_key(&key) {
                 // Clusters leave, and their credentials with them.
                 let now = clock::now();
                 all.retain(|_, place| {
                     place.try_lock().map_or(true, |held| held.as_ref().is_some_and(|held| held.counts(now)))
                 });
             }
-            Arc::clone(all.entry(lent.clone()).or_default())
+            Arc::clone(all.entry(key).or_default())
         };
         let mut held = place.lock().await;
         let now = clock::now();

@@ -261,6 +261,30 @@ async fn connections_come_from_the_folder_and_nowhere_else() {
     }
 }
 
+#[tokio::test]
+async fn a_repository_with_a_folder_of_its_own_reaches_nothing_else() {
+    let (_, shared) = start(Mood::Json(StatusCode::OK, release())).await;
+    let (_, own) = start(Mood::Json(StatusCode::OK, release())).await;
+    let folder = Folder::new();
+    folder.write("hub", &shared, "t");
+    folder.write("other", &shared, "t");
+    std::fs::create_dir(folder.0.path().join("7")).unwrap();
+    folder.write("7/hub", &own, "t");
+    let clusters = folder.clusters();
+    let target = helm_release("loki").target();
+    let reads = async |of: u64, name: &str| clusters.of(of).read(&listed(name), &target).await;
+    assert!(reads(8, "hub").await.is_ok() && reads(8, "other").await.is_ok() && reads(7, "hub").await.is_ok());
+    let error = reads(7, "other").await.unwrap_err();
+    assert!(error.to_string().contains("no other.yaml in the operator's folder for this repository"), "{error}");
+    // One name, two connections: neither is taken for the other's.
+    folder.write("7/hub", "127.0.0.1:9", "t");
+    assert!(reads(7, "hub").await.is_err() && reads(8, "hub").await.is_ok());
+    // Whatever a policy writes, it is a name in the folder.
+    for outside in ["7/hub", "../hub"] {
+        assert!(reads(8, outside).await.is_err(), "{outside}");
+    }
+}
+
 fn ask(cluster: &str, name: &str) -> Ask {
     let spec = SignalSpec::named("helmRelease", "apps", name);
     Ask::new(&Arc::new(listed(cluster)), &Asking::new(&tier(), &Arc::new(spec))).unwrap()

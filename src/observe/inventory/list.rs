@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use decide::ClusterName;
 use decide::selector::{Labels, Operator, Selector};
 use decide::snapshot::Read;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{Kind, Scope};
@@ -13,6 +14,30 @@ use crate::observe::cluster::{Clusters, ReadError};
 use crate::observe::signal::{Target, Which, one_line};
 use crate::policy::scalar::is_name;
 use crate::policy::wiring::{Lent, ListedCluster, Listing};
+
+/// What a hub listed last: looks come with every ring, and a fleet is a long list.
+#[derive(Default)]
+pub struct Last(Option<(Listing, Timestamp, Vec<ListedCluster>)>);
+
+impl Last {
+    /// The clusters that a hub lists, asked `now` or less than so long before; a list that failed is asked for again.
+    pub async fn list(
+        &mut self,
+        listing: &Listing,
+        connections: &Clusters,
+        (now, lasts): (Timestamp, SignedDuration),
+    ) -> Read<Vec<ListedCluster>> {
+        if let Some((known, at, clusters)) = &self.0 {
+            let age = now.duration_since(*at);
+            if known == listing && !age.is_negative() && age < lasts {
+                return Read::Known(clusters.clone());
+            }
+        }
+        let found = list(listing, connections).await;
+        self.0 = found.known().map(|clusters| (listing.clone(), now, clusters.clone()));
+        found
+    }
+}
 
 /// The clusters that a hub lists, by name. Unread where anything about the list is in doubt.
 pub async fn list(listing: &Listing, connections: &Clusters) -> Read<Vec<ListedCluster>> {

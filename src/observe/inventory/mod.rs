@@ -13,7 +13,7 @@ mod ocm;
 
 pub(crate) use kind::Data;
 pub use kind::{Credentials, Kind, Scope};
-pub use list::list;
+pub use list::{Last, list};
 
 /// Every kind of inventory that a hub has, in the order of the manual. A new one is its file, its `mod`, and a
 /// line here.

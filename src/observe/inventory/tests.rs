@@ -9,8 +9,10 @@ mod server;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use decide::selector::Selector;
 use decide::snapshot::Read;
 use decide::{ClusterName, TierName};
+use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -311,4 +313,27 @@ fn every_kind_is_in_the_schema_and_in_the_manual() {
             assert!(role["rules"].as_array().unwrap().iter().any(lists), "{}: {role}", kind.name);
         }
     }
+}
+
+#[tokio::test]
+async fn a_list_counts_for_a_moment_and_a_failed_one_not_at_all() {
+    let kit = Kit::of(KINDS[0]);
+    let (stage, listing) = (Stage::of(kit.world()).await, kit.listing());
+    let count = || stage.hub.lock().unwrap().asked.iter().filter(|asked| asked.what.starts_with("list")).count();
+    let (start, lasts) = (crate::clock::now(), SignedDuration::from_secs(30));
+    let at = |seconds| (start + SignedDuration::from_secs(seconds), lasts);
+    let mut last = Last::default();
+    for (seconds, lists) in [(0, 1), (29, 1), (30, 2), (0, 3), (5, 3)] {
+        assert!(last.list(&listing, &stage.clusters, at(seconds)).await.known().is_some());
+        assert_eq!(count(), lists, "at {seconds} s");
+    }
+    let other = Listing { select: Selector::default(), namespace: Some("elsewhere".to_string()), ..listing.clone() };
+    assert!(last.list(&other, &stage.clusters, at(5)).await.known().is_none(), "nothing is there");
+    for lists in [5, 6] {
+        stage.hub.lock().unwrap().instead = Some(json!({"kind": "Status"}));
+        assert!(last.list(&listing, &stage.clusters, at(5)).await.known().is_none());
+        assert_eq!(count(), lists);
+    }
+    stage.hub.lock().unwrap().instead = None;
+    assert!(last.list(&listing, &stage.clusters, at(5)).await.known().is_some());
 }
