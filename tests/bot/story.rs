@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use coldframe::demo::github::PullStanding;
+use coldframe::demo::story::fleet;
 
 use crate::support::{BOT, REPOSITORY, Stage};
 
@@ -28,15 +29,11 @@ fn end(stage: &Stage) -> End {
         pulls.entry(pull.title.clone()).or_default().push((standing, comments));
     }
     let github = stage.world.github();
-    let plugins = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
     let mut manifests = BTreeMap::new();
-    for (tier, clusters) in coldframe::demo::story::fleet::TIERS {
-        for cluster in clusters {
-            for plugin in plugins {
-                let path = coldframe::demo::story::fleet::manifest_path(tier, cluster, plugin);
-                let text = github.file(REPOSITORY, "main", &path).unwrap().unwrap();
-                manifests.insert(path, text);
-            }
+    for (tier, _) in fleet::TIERS {
+        for path in fleet::PLUGINS.iter().flat_map(|plugin| plugin.manifests(tier)) {
+            let text = github.file(REPOSITORY, "main", &path).unwrap().unwrap();
+            manifests.insert(path, text);
         }
     }
     // Ports of the sandbox differ from run to run.

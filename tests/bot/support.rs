@@ -34,7 +34,16 @@ impl Stage {
     /// Gives a tier one more key.
     pub fn give(&self, tier: &str, key: &str) {
         let select = format!("    select: {{matchLabels: {{tier: {tier}}}}}\n");
+        if key.contains("strategy") {
+            self.edit_policy(&self.one_for_all(), "\n");
+        }
         self.edit_policy(&select, &format!("{select}    {key}\n"));
+    }
+
+    /// The plugin of the policy file that has one file for a whole tier: no slice of it can move alone.
+    pub fn one_for_all(&self) -> String {
+        let text = self.world.github().file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+        text[text.find("\n  - name: perses\n").unwrap()..].to_owned()
     }
 
     /// Replaces a part of the policy file, by a pull request that is merged at once.
