@@ -7,6 +7,7 @@ mod access;
 mod calls;
 mod commits;
 mod reads;
+mod statements;
 mod writes;
 
 use std::sync::{Arc, Mutex, OnceLock};

@@ -193,7 +193,7 @@ fn one_thing_gone_wrong_breaks_the_expectations_about_it() {
         (
             "a whole file is rewritten",
             |s| *s.history.main[3].files.values_mut().next().unwrap() = (20, 20),
-            &["one line per cluster"],
+            &["one line in each of its manifests"],
         ),
         (
             "two at a time",
