@@ -288,7 +288,7 @@ async fn degraded_flapping_and_stuck_releases_read_as_such() {
         let face = flux_face(&api.get("ingress-nginx").await.unwrap());
         assert_eq!((face.1.as_str(), face.2.as_str()), ("True", "4.11.2"));
     }
-    assert!(world.clusters.stick("qa-9", "x").unwrap_err().to_string().contains("it has qa-1, qa-2"));
+    assert!(world.clusters.stick("qa-9", "x").unwrap_err().to_string().contains("it has hub, qa-1, qa-2"));
 }
 
 #[tokio::test]
