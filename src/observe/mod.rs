@@ -6,6 +6,7 @@ mod base;
 pub mod chart;
 pub mod cluster;
 pub(crate) mod command;
+pub mod heard;
 pub mod inventory;
 pub mod needed;
 pub mod net;
@@ -232,13 +233,14 @@ async fn heard(rooms: &mut Rooms, base: &Base, now: Timestamp) -> anyhow::Result
     let stated = ask::checks::answers(&rooms.hub, round.stated(), |tier| base.branch(tier)).await;
     let others = round.others();
     rooms.memory.round = round;
-    let versions = base::versions(rooms, base, readings::commits(answers.iter().chain(&stated))).await?;
+    let commits = answers.commits().into_iter().chain(ask::checks::commits(&stated)).collect();
+    let versions = base::versions(rooms, base, commits).await?;
     let stated = ask::checks::readings(&stated, &versions, rooms.ledger.as_ref().map(Branch::ledger));
     let asking: BTreeSet<PluginName> = others.iter().map(|ask| ask.whose.plugin.clone()).collect();
-    let mut beside = readings::of(&asking, &answers, &versions);
+    let mut beside = answers.of(&asking, &versions);
     beside.extend(stated.iter().filter(|(whose, _)| asking.contains(&whose.plugin)).cloned());
     let more = ask_others(rooms, others, &beside, now).await;
-    Ok(readings::readings(answers, &versions, stated.into_iter().chain(more).collect()))
+    Ok(answers.readings(&versions, stated.into_iter().chain(more).collect()))
 }
 
 /// Asks those that are no clusters, with what the clusters prove and what the ledger says of landings.

@@ -20,7 +20,8 @@ use super::Signal as Arguments;
 use super::run::say;
 use crate::clock;
 use crate::observe::cluster::{Ask, Asking, Clusters};
-use crate::observe::readings::{self, Versions, Whose};
+use crate::observe::heard::{Versions, resolved};
+use crate::observe::readings::Whose;
 use crate::observe::signal::{self, Answer, KINDS, Kind, Proves, Signal, Target, answer, one_line, title};
 use crate::observe::watch::Said;
 use crate::policy::nearest::nearest;
@@ -67,7 +68,7 @@ async fn judged(arguments: &Arguments) -> anyhow::Result<Judged> {
     let versions = versions(&arguments.commit, commit.as_ref())?;
     let health = answer.reading.health;
     // As the bot reads it: a commit proves what stands there, and nothing where nobody looked.
-    let read = readings::resolved(&whose(), &Said::alone(answer), &versions);
+    let read = resolved(&whose(), &Said::alone(answer), &versions);
     // A commit that nobody looked up is no sign that the object is ill.
     let reading = if commit.is_some() { Reading { health, ..read.clone() } } else { read.clone() };
     let state =
@@ -139,7 +140,7 @@ async fn from_cluster(arguments: &Arguments, kind: &'static Kind) -> anyhow::Res
     clusters.usable(&cluster).await?;
     let tier = TierName::from(arguments.tier.as_deref().unwrap_or_default());
     let all = Selector { match_labels: Labels::new(), match_expressions: Vec::new() };
-    let ask = Ask::new(&Arc::new(cluster), &Asking::new(&Tier::new(tier, all), &Arc::new(spec)))?;
+    let ask = Ask::new(&Arc::new(cluster), &Asking::new(&"plugin".into(), &Tier::new(tier, all), &Arc::new(spec)))?;
     let asked = clusters.answers(vec![ask], &|_| ()).await.into_iter().next().context("the cluster was not asked")?;
     Ok(Heard { answer: asked.answer, lacking: Vec::new() })
 }

@@ -79,7 +79,10 @@ pub fn check(facts: &Facts<'_>, hands_on: bool) -> Vec<Expectation> {
         let sentence = format!("Every other merge above qa is made by {} and approved by a code owner", facts.bot);
         expect(sentence, facts.approved());
     }
-    expect("Each step of main moves one plugin on one tier, one line in each of its manifests".to_owned(), facts.one_line_diffs());
+    expect(
+        "Each step of main moves one plugin on one tier, one line in each of its manifests".to_owned(),
+        facts.one_line_diffs(),
+    );
     expect("No two pull requests are open for one plugin and tier".to_owned(), facts.one_at_a_time());
     expect("No release is proposed to a tier by two pull requests".to_owned(), facts.proposed_once());
     expect("No pull request has more than one comment of the bot".to_owned(), facts.one_comment());

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use decide::snapshot::Reading;
-use decide::{Ledger, TierName};
+use decide::{Ledger, Sha, TierName};
 
 use super::ground::landing;
 use crate::clock;
 use crate::hub::RepoHub;
-use crate::observe::readings::{Versions, Whose, resolved};
+use crate::observe::heard::{Versions, resolved};
+use crate::observe::readings::Whose;
 use crate::observe::signal::{Checks, checks};
 use crate::observe::watch::Said;
 
@@ -47,6 +48,11 @@ pub async fn answers<'a>(
         }));
     }
     answers
+}
+
+/// The commits that somebody has to look up.
+pub fn commits(answers: &[(Whose, Said)]) -> impl Iterator<Item = (Whose, Sha)> {
+    answers.iter().filter_map(|(whose, said)| Some((whose.clone(), said.revision().cloned()?)))
 }
 
 /// The readings, with the versions in place of the commits.

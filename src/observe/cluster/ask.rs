@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use decide::{Tier, TierName};
+use decide::{PluginName, Tier, TierName};
 use jiff::SignedDuration;
 
+use crate::observe::readings::Whose;
 use crate::observe::signal::{self, Answer, Signal, SignalError, Target};
 use crate::policy::wiring::{ListedCluster, SignalSpec};
 
@@ -17,9 +18,10 @@ pub struct Ask {
     of: Arc<Asking>,
 }
 
-/// What every cluster of a tier is asked.
+/// What every cluster of a tier is asked about a plugin.
 #[derive(Debug, PartialEq)]
 pub struct Asking {
+    plugin: PluginName,
     tier: TierName,
     spec: Arc<SignalSpec>,
     fresh: SignedDuration,
@@ -35,8 +37,9 @@ pub struct Asked {
 
 impl Asking {
     /// The question of a signal to the clusters of a tier.
-    pub fn new(tier: &Tier, spec: &Arc<SignalSpec>) -> Arc<Self> {
-        Arc::new(Self { tier: tier.name.clone(), spec: Arc::clone(spec), fresh: fresh(tier) })
+    pub fn new(plugin: &PluginName, tier: &Tier, spec: &Arc<SignalSpec>) -> Arc<Self> {
+        let (plugin, spec) = (plugin.clone(), Arc::clone(spec));
+        Arc::new(Self { plugin, tier: tier.name.clone(), spec, fresh: fresh(tier) })
     }
 }
 
@@ -71,6 +74,17 @@ impl Ask {
     /// As [`Self::signal`].
     pub fn target(&self) -> Result<Target, SignalError> {
         Ok(self.signal()?.target())
+    }
+
+    /// Whom it is about.
+    pub fn whose(&self) -> Whose {
+        let Asking { plugin, tier, .. } = self.of.as_ref();
+        Whose { plugin: plugin.clone(), tier: tier.clone(), cluster: self.cluster.name.clone() }
+    }
+
+    /// The plugin that it is about.
+    pub fn plugin(&self) -> &PluginName {
+        &self.of.plugin
     }
 
     /// An answer that is older is asked for anew.

@@ -226,7 +226,9 @@ async fn a_list_that_is_refused_names_verb_and_resource() {
 async fn what_lies_beside_an_object_is_read_as_well_or_nothing_is_known() {
     let preset = SignalSpec::named("pluginPreset", "acme", "perses");
     let eu_1 = ListedCluster { credential: "hub".to_string(), ..listed("eu-1") };
-    let ask = || Ask::new(&Arc::new(eu_1.clone()), &Asking::new(&tier(), &Arc::new(preset.clone()))).unwrap();
+    let ask = || {
+        Ask::new(&Arc::new(eu_1.clone()), &Asking::new(&"plugin".into(), &tier(), &Arc::new(preset.clone()))).unwrap()
+    };
     let spec = json!({"plugin": {"pluginDefinitionRef": {"kind": "PluginDefinition", "name": "perses"}}});
     let (world, host) = start(Mood::Json(StatusCode::OK, json!({"kind": "PluginPreset", "spec": spec}))).await;
     let folder = Folder::new();
@@ -287,7 +289,7 @@ async fn a_repository_with_a_folder_of_its_own_reaches_nothing_else() {
 
 fn ask(cluster: &str, name: &str) -> Ask {
     let spec = SignalSpec::named("helmRelease", "apps", name);
-    Ask::new(&Arc::new(listed(cluster)), &Asking::new(&tier(), &Arc::new(spec))).unwrap()
+    Ask::new(&Arc::new(listed(cluster)), &Asking::new(&"plugin".into(), &tier(), &Arc::new(spec))).unwrap()
 }
 
 async fn readings(clusters: &Clusters, asks: Vec<Ask>) -> Vec<Reading> {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coldframe::observe::cluster::Clusters;
-use coldframe::observe::readings::{Round, Versions, readings};
+use coldframe::observe::heard::Versions;
+use coldframe::observe::readings::Round;
 use coldframe::observe::watch::Standing;
 use coldframe::policy::wiring::ListedCluster;
 use coldframe::policy::{Loaded, SourceFile, load};
@@ -117,7 +118,7 @@ impl Bot {
         self.round = std::mem::take(&mut self.round).of(&self.loaded, &self.clusters, None);
         let answers = self.round.ask(&mut self.standing, now).await;
         let (mut healthy, mut newer) = (0, 0);
-        for (plugin, said) in readings(answers, &Versions::new(), Vec::new()) {
+        for (plugin, said) in answers.readings(&Versions::new(), Vec::new()) {
             let is = |reading: &Reading| reading.health == Health::Healthy;
             let all: Vec<Reading> = said.rows().iter().map(decide::readings::Row::reading).filter(is).collect();
             healthy += all.len();

@@ -45,7 +45,7 @@ async fn known(stage: &Stage, listing: &Listing) -> Vec<ListedCluster> {
 fn ask(cluster: &ListedCluster) -> Ask {
     let spec = SignalSpec::named("helmRelease", "apps", "loki");
     let tier = decide::Tier::new(TierName::from("gold"), decide::selector::Selector::default());
-    Ask::new(&Arc::new(cluster.clone()), &Asking::new(&tier, &Arc::new(spec))).unwrap()
+    Ask::new(&Arc::new(cluster.clone()), &Asking::new(&"plugin".into(), &tier, &Arc::new(spec))).unwrap()
 }
 
 async fn healths(stage: &Stage, asks: Vec<Ask>) -> Vec<Health> {

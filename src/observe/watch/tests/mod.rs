@@ -62,7 +62,7 @@ impl Bench {
             let name = decide::ClusterName::from("eu-1");
             let credential = credential.to_string();
             let cluster = ListedCluster { name, labels: BTreeMap::new(), credential, lent: None, stale: None };
-            Ask::new(&Arc::new(cluster), &Asking::new(&tier(max_age), &Arc::new(spec))).unwrap()
+            Ask::new(&Arc::new(cluster), &Asking::new(&"plugin".into(), &tier(max_age), &Arc::new(spec))).unwrap()
         };
         Self { folder, standing, asks: Arc::new(asks.into_iter().map(ask).collect()), rings }
     }
