@@ -245,7 +245,7 @@ pub(crate) fn next_look(view: &View, now: Timestamp) -> String {
             let (at, relative) = (words::when(alarm.at, &zone), words::relative(alarm.at.max(now), now));
             format!("Next look: {at} ({relative}): {}.", inert::line(&alarm.why.to_string()))
         }
-        None => "Next look: when something rings.".to_string(),
+        None => "Next look: when something rings, or at the next regular one.".to_string(),
     }
 }
 

@@ -64,6 +64,11 @@ impl Kind {
         }
     }
 
+    /// Whether its answer counts only from when on the other signals proved the version.
+    pub fn rests_on_others(&self, values: &Values) -> bool {
+        matches!(self.make, Make::Metrics(_)) && self.lacks(values).is_some()
+    }
+
     /// Whether it asks a cluster, through a connection of the operator.
     pub fn asks_clusters(&self) -> bool {
         match self.make {

@@ -58,6 +58,8 @@ pub(super) struct Context {
     limits: OperatorLimits,
     /// How old a reading may be where the file does not say.
     max_age: SignedDuration,
+    /// Each run ends, and remembers nothing of what clusters said.
+    once: bool,
     /// What the clusters are called.
     names: Names,
     /// No name of a tier is missing because of another mistake.
@@ -82,6 +84,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         plugins: named.map(|name| name.value.0.clone()).collect(),
         limits: setting.limits.clone(),
         max_age: max_age(file.schedule.as_ref(), setting.mode, report),
+        once: setting.mode == Mode::Once || file.schedule.is_some(),
         names: inventory.names(),
         tiers_known,
         plugins_known,

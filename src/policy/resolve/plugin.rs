@@ -265,6 +265,9 @@ fn signals(list: Option<&Spanned<List<SignalFile>>>, context: &Context, report: 
         asked_once(file.at, spec, context, report);
     }
     proof(list, &signals, report);
+    if context.once {
+        dated(list, &signals, report);
+    }
     signals
 }
 
@@ -328,4 +331,20 @@ fn proof(list: &Spanned<List<SignalFile>>, signals: &[SignalSpec], report: &mut 
         let why = format!("{here}: nothing here proves that a release runs well: {}", told.join("; "));
         report.warning(list.at, why, Some("add a signal that does, such as `helmRelease` or `workload`"));
     }
+}
+
+/// What rests on when the others proved the version is never answered by runs that end, where they do not say when.
+fn dated(list: &Spanned<List<SignalFile>>, signals: &[SignalSpec], report: &mut Report) {
+    let rests = |spec: &&SignalSpec| spec.kind.rests_on_others(&spec.values);
+    let undated = signals.iter().find(|spec| !rests(spec) && !spec.kind.dates);
+    let (Some(query), Some(undated)) = (signals.iter().find(rests), undated) else { return };
+    let here = report.here().unwrap_or_default();
+    let why = format!(
+        "{here}: `coldframe once` remembers nothing from run to run, so that `{}` gets no answer beside `{}`, which does \
+         not say since when it runs its version",
+        query.kind.name, undated.kind.name
+    );
+    let dating: Vec<String> = KINDS.iter().filter(|kind| kind.dates).map(|kind| format!("`{}`", kind.name)).collect();
+    let help = format!("let `version` of the query say it, ask {} alone beside it, or run `serve`", dating.join(", "));
+    report.warning(list.at, why, Some(&help));
 }

@@ -158,3 +158,24 @@ fn a_signal_that_proves_less_is_warned_of_where_nothing_else_is_asked() {
     assert_eq!(warned(&format!("[{{{}}}]", query(", version: revision"))), []);
     assert_eq!(warned(&format!("[{{{}}}, {{{workload}}}]", query(""))), []);
 }
+
+#[test]
+fn a_query_that_no_run_would_ever_answer_is_warned_of() {
+    let warned = |head: &str, signals: &str| {
+        let text = format!(
+            "{head}tiers: [{{name: gold}}]\nplugins:\n  - name: loki\n    chart: {{oci: oci://registry.example/loki}}\n    \
+             write: [{{file: loki.yaml, path: $.version}}]\n    signals: [{signals}]\n"
+        );
+        let warnings = load(&[SourceFile { path: "coldframe.yaml".into(), text }]).unwrap().warnings;
+        warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>()
+    };
+    let release = "{helmRelease: {namespace: loki, name: loki}}";
+    let workload = "{workload: {kind: Deployment, namespace: loki, name: loki}}";
+    let query = |more: &str| format!("{{prometheus: {{url: https://prom.example, query: up, expect: '>= 1'{more}}}}}");
+    let both = |one: &str, more: &str| format!("{one}, {}", query(more));
+    let [message] = &warned("schedule: 10m\n", &both(workload, ""))[..] else { panic!("one warning") };
+    assert!(message.contains("`prometheus` gets no answer beside `workload`"), "{message}");
+    assert_eq!(warned("", &both(workload, "")), [""; 0], "a process that stays remembers");
+    assert_eq!(warned("schedule: 10m\n", &both(release, "")), [""; 0], "it says since when");
+    assert_eq!(warned("schedule: 10m\n", &both(workload, ", version: revision")), [""; 0], "it proves for itself");
+}
