@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A key, a token, a webhook secret.
@@ -78,7 +78,29 @@ impl Secrets {
     }
 }
 
-fn read(file: &std::path::Path) -> std::io::Result<Option<String>> {
+/// A token that the operator keeps apart from the connection that it is for: in a file of this name beside it, or in
+/// the environment, where the name can stand there.
+///
+/// # Errors
+/// Says what the operator has to do.
+pub fn beside(folder: &Path, name: &str) -> Result<Secret, String> {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
+    if name.starts_with('.') || name.is_empty() || !name.bytes().all(plain) {
+        return Err("`tokenFile` is the name of a file beside it, without a folder".to_string());
+    }
+    match read(&folder.join(name)) {
+        Ok(Some(text)) => return Ok(Secret::new(&text)),
+        Ok(None) => {}
+        Err(error) => return Err(format!("{name}: {error}")),
+    }
+    let variable = format!("{PREFIX}{name}");
+    let text = if name.contains(['-', '.']) { None } else { std::env::var(&variable).ok() };
+    let text = text.filter(|text| !text.trim().is_empty());
+    text.map(|text| Secret::new(&text))
+        .ok_or_else(|| format!("there is no {name} beside it, or it is empty; nor is {variable} in the environment"))
+}
+
+fn read(file: &Path) -> std::io::Result<Option<String>> {
     let opened = match std::fs::File::open(file) {
         Ok(opened) => opened,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

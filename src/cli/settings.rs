@@ -40,7 +40,7 @@ pub struct Settings {
     /// Folder with one kubeconfig per credential, named <credential>.yaml
     #[arg(long, env = "COLDFRAME_CLUSTERS", value_name = "FOLDER")]
     pub clusters: Option<PathBuf>,
-    /// Hosts that may be asked although they are private or speak plain HTTP, separated by commas
+    /// Hosts that may be asked although they are private, speak plain HTTP or have no certificate that counts, separated by commas
     #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
     /// File with the limits that every policy file is held against: longest soak and grace, windows, caps

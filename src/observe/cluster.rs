@@ -31,6 +31,7 @@ use super::net::causes;
 use super::signal::{Answer, Signal, Target, answer};
 use crate::clock;
 use crate::policy::wiring::ListedCluster;
+use crate::secret::{self, Secret};
 
 /// The longest that one object may take, from connecting to its last byte.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -63,6 +64,7 @@ struct Shared {
 #[derive(Clone)]
 struct Open {
     text: Bytes,
+    token: Option<Secret>,
     client: Client,
 }
 
@@ -77,6 +79,8 @@ struct File {
     /// Which one it is among all of them.
     key: String,
     text: Bytes,
+    /// The token that it names, which may be changed without it.
+    token: Option<Secret>,
 }
 
 /// The operator's folder has no usable connection of a name.
@@ -335,16 +339,16 @@ impl Clusters {
 
     async fn by_file(&self, credential: &str, found: Result<File, NoFile>) -> Result<Client, ReadError> {
         let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
-        let File { key, text } = found.map_err(|file| no(file.why))?;
+        let File { key, text, token } = found.map_err(|file| no(file.why))?;
         let mut open = self.shared.open.lock().await;
-        if let Some(known) = open.get(&key).filter(|known| known.text == text) {
+        if let Some(known) = open.get(&key).filter(|known| known.text == text && known.token == token) {
             return Ok(known.client.clone());
         }
-        let config = Connection::read(&text, &self.shared.insecure_http)
+        let config = Connection::read_with(&text, token.clone(), &self.shared.insecure_http)
             .and_then(|connection| connection.config(self.shared.timeout))
             .map_err(|error| no(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| no(causes(&error)))?;
-        open.insert(key, Open { text, client: client.clone() });
+        open.insert(key, Open { text, token, client: client.clone() });
         Ok(client)
     }
 
@@ -384,7 +388,10 @@ impl Clusters {
             return Err(no(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}")));
         }
         let text = Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?);
-        Ok(File { key, text })
+        let beside = path.parent().unwrap_or(folder);
+        let token = Connection::token_name(&text).map(|name| secret::beside(beside, &name)).transpose();
+        let token = token.map_err(|why| no(format!("{credential}.yaml: {why}")))?;
+        Ok(File { key, text, token })
     }
 }
 

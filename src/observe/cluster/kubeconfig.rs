@@ -23,6 +23,8 @@ pub(crate) struct Connection {
     server: Url,
     /// The name in the server's certificate, where it is not the server's.
     server_name: Option<String>,
+    /// Its certificate is not checked.
+    unverified: bool,
     authority: Option<String>,
     certificate: Option<String>,
     key: Option<Secret>,
@@ -33,6 +35,8 @@ pub(crate) struct Connection {
 pub(crate) struct Parts {
     pub server: Option<String>,
     pub server_name: Option<String>,
+    /// Its certificate is not to be checked.
+    pub unverified: bool,
     pub authority: Option<String>,
     pub certificate: Option<String>,
     pub key: Option<String>,
@@ -80,16 +84,19 @@ struct Named {
     body: Option<BTreeMap<String, Value>>,
 }
 
+const SERVER: &str = "server";
+const AUTHORITY: &str = "certificate-authority-data";
+const UNVERIFIED: &str = "insecure-skip-tls-verify";
+const TOKEN_FILE: &str = "tokenFile";
+
 /// Keys that are refused, and why.
-const REFUSED: [(&str, &str); 16] = [
+const REFUSED: [(&str, &str); 14] = [
     ("exec", "it would start a process; use a token or a client certificate"),
     ("auth-provider", "it would start a process; use a token or a client certificate"),
-    ("tokenFile", "it names another file; write the token into `token`"),
     ("certificate-authority", "it names another file; use `certificate-authority-data`"),
     ("client-certificate", "it names another file; use `client-certificate-data`"),
     ("client-key", "it names another file; use `client-key-data`"),
     ("proxy-url", "connections go straight to the server"),
-    ("insecure-skip-tls-verify", "the server would not be checked; use `certificate-authority-data`"),
     ("username", "API servers take no passwords; use a token"),
     ("password", "API servers take no passwords; use a token"),
     ("as", "it would act as somebody else; use a credential of its own"),
@@ -101,42 +108,57 @@ const REFUSED: [(&str, &str); 16] = [
 ];
 
 impl Connection {
-    /// Reads the connection of the current context, or of the only one.
+    /// Reads the connection of the current context, or of the only one. `insecure_http` names hosts that may be
+    /// reached over plain http, or without a check of their certificate.
     pub fn read(text: &[u8], insecure_http: &[String]) -> Result<Self, Refused> {
-        let options = serde_saphyr::options! {
-            with_snippet: false,
-            strict_booleans: true,
-            budget: serde_saphyr::budget! { max_nodes: 10_000, max_depth: 16, max_aliases: 100 },
-            alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
+        Self::read_with(text, None, insecure_http)
+    }
+
+    /// The same with the token that its `tokenFile` names.
+    pub fn read_with(text: &[u8], named: Option<Secret>, insecure_http: &[String]) -> Result<Self, Refused> {
+        let file = parsed(text)?;
+        let (cluster, user) = cluster_and_user(&file)?;
+        known("cluster", cluster, &[SERVER, AUTHORITY, UNVERIFIED, "extensions", "disable-compression"])?;
+        known("user", user, &["token", TOKEN_FILE, "client-certificate-data", "client-key-data", "extensions"])?;
+        let token = match (field(user, "token")?, field(user, TOKEN_FILE)?, named) {
+            (token, None, _) => token,
+            (Some(_), Some(_), _) => return refuse(format!("its user has `token` and `{TOKEN_FILE}`; keep one")),
+            (None, Some(_), Some(named)) => Some(named.reveal().to_string()),
+            (None, Some(_), None) => {
+                return refuse(format!("`{TOKEN_FILE}` of its user is not used: it names another file; use `token`"));
+            }
         };
-        // The parser's message may quote the value, which may be a credential: only the place is told.
-        let file: File = serde_saphyr::from_slice_with_options(text, options).map_err(|error| {
-            let line = error.location().map(|location| format!(", line {}", location.line())).unwrap_or_default();
-            Refused(format!("it is not a kubeconfig{line}"))
-        })?;
-        let context = chosen(&file)?;
-        let name = |key: &str| context.get(key).and_then(Value::as_str);
-        let cluster = body(&file.clusters, "cluster", name("cluster"))?;
-        let user = body(&file.users, "user", name("user"))?;
-        known("cluster", cluster, &["server", "certificate-authority-data", "extensions", "disable-compression"])?;
-        known("user", user, &["token", "client-certificate-data", "client-key-data", "extensions"])?;
         let parts = Parts {
-            server: field(cluster, "server")?,
+            server: field(cluster, SERVER)?,
             server_name: None,
-            authority: field(cluster, "certificate-authority-data")?,
+            unverified: unverified(cluster)?,
+            authority: field(cluster, AUTHORITY)?,
             certificate: field(user, "client-certificate-data")?,
             key: field(user, "client-key-data")?,
-            token: field(user, "token")?,
+            token,
         };
-        let names = ["token", "certificate-authority-data", "client-certificate-data", "client-key-data"];
+        let names = ["token", AUTHORITY, "client-certificate-data", "client-key-data"];
         Self::of(parts, &names, insecure_http)
+    }
+
+    /// The name of a token that is kept elsewhere; none where there is none, or the file cannot be read.
+    pub fn token_name(text: &[u8]) -> Option<String> {
+        // Most files hold their token, and each is looked at with each question.
+        text.windows(TOKEN_FILE.len()).any(|part| part == TOKEN_FILE.as_bytes()).then_some(())?;
+        let file = parsed(text).ok()?;
+        let (_, user) = cluster_and_user(&file).ok()?;
+        field(user, TOKEN_FILE).ok()?
     }
 
     /// The connection of these parts; `names` are what their source calls token, authority, certificate, key.
     pub fn of(parts: Parts, names: &[&str; 4], insecure_http: &[String]) -> Result<Self, Refused> {
         let [token, authority, certificate, key] = names;
+        if parts.unverified && parts.authority.is_some() {
+            return refuse(format!("`{UNVERIFIED}` beside `{authority}`: keep the one that is meant"));
+        }
         let connection = Self {
-            server: server(parts.server.as_deref(), insecure_http)?,
+            server: server(parts.server.as_deref(), parts.unverified, insecure_http)?,
+            unverified: parts.unverified,
             server_name: parts.server_name.map(server_name).transpose()?,
             authority: base64(parts.authority, authority)?,
             certificate: base64(parts.certificate, certificate)?,
@@ -182,6 +204,7 @@ impl Connection {
         };
         // The loader looks for proxies in the environment.
         config.proxy_url = None;
+        config.accept_invalid_certs = self.unverified;
         config.default_retry = false;
         config.connect_timeout = Some(timeout);
         // A watch is silent for minutes; every question has a time of its own.
@@ -189,6 +212,40 @@ impl Connection {
         config.write_timeout = Some(timeout);
         config.reset_reader_on_write = true;
         Ok(config)
+    }
+}
+
+fn parsed(text: &[u8]) -> Result<File, Refused> {
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        strict_booleans: true,
+        budget: serde_saphyr::budget! { max_nodes: 10_000, max_depth: 16, max_aliases: 100 },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
+    };
+    // The parser's message may quote the value, which may be a credential: only the place is told.
+    serde_saphyr::from_slice_with_options(text, options).map_err(|error| {
+        let line = error.location().map(|location| format!(", line {}", location.line())).unwrap_or_default();
+        Refused(format!("it is not a kubeconfig{line}"))
+    })
+}
+
+/// A part of a kubeconfig.
+type Body = BTreeMap<String, Value>;
+
+fn cluster_and_user(file: &File) -> Result<(&Body, &Body), Refused> {
+    let context = chosen(file)?;
+    let name = |key: &str| context.get(key).and_then(Value::as_str);
+    Ok((body(&file.clusters, "cluster", name("cluster"))?, body(&file.users, "user", name("user"))?))
+}
+
+/// Whether the server is not to be checked.
+fn unverified(cluster: &Body) -> Result<bool, Refused> {
+    match cluster.get(UNVERIFIED) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(unverified)) => Ok(*unverified),
+        Some(Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_)) => {
+            refuse(format!("`{UNVERIFIED}` is neither true nor false"))
+        }
     }
 }
 
@@ -217,8 +274,6 @@ fn known(what: &str, body: &BTreeMap<String, Value>, keys: &[&str]) -> Result<()
             continue;
         }
         return match REFUSED.iter().find(|(refused, _)| refused == key) {
-            // Spelled out as it is by default: nothing is asked for.
-            Some(("insecure-skip-tls-verify", _)) if *value == Value::Bool(false) => continue,
             Some((_, why)) => refuse(format!("`{key}` of its {what} is not used: {why}")),
             // What stands in a torn file where keys belong may be a part of a credential: it is not repeated.
             None => refuse(format!(
@@ -256,7 +311,7 @@ fn server_name(text: String) -> Result<String, Refused> {
     if text.len() <= 253 && text.bytes().all(good) { Ok(text) } else { refuse("`serverName` is not a name") }
 }
 
-fn server(text: Option<&str>, insecure_http: &[String]) -> Result<Url, Refused> {
+fn server(text: Option<&str>, unverified: bool, insecure_http: &[String]) -> Result<Url, Refused> {
     let Some(text) = text else { return refuse("its cluster has no `server`") };
     let Ok(url) = Url::parse(text) else { return refuse("`server` is not a URL") };
     let host = match url.host() {
@@ -271,6 +326,10 @@ fn server(text: Option<&str>, insecure_http: &[String]) -> Result<Url, Refused> 
     let port = url.port_or_known_default().map(|port| format!("{host}:{port}"));
     let allowed = insecure_http.iter().any(|entry| *entry == host || Some(entry) == port.as_ref());
     match url.scheme() {
+        "https" if unverified && !allowed => refuse(format!(
+            "`{UNVERIFIED}` of its cluster is not used: the server would not be checked; use `{AUTHORITY}`, or let the \
+             operator allow {host}"
+        )),
         "https" => Ok(url),
         "http" if allowed => Ok(url),
         "http" => refuse(format!("`server` is plain http; use https, or let the operator allow {host}")),
@@ -279,136 +338,4 @@ fn server(text: Option<&str>, insecure_http: &[String]) -> Result<Url, Refused> 
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
-
-    const PEM: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==";
-
-    fn file(cluster: &str, user: &str) -> String {
-        format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: c\npreferences: {{}}\nclusters:\n- name: k\n  cluster: {{{cluster}}}\n\
-             users:\n- name: u\n  user: {{{user}}}\ncontexts:\n- name: c\n  context: {{cluster: k, user: u, namespace: x}}\n"
-        )
-    }
-
-    fn read(text: &str) -> Result<Connection, Refused> {
-        Connection::read(text.as_bytes(), &["127.0.0.1".into(), "sandbox:8080".into()])
-    }
-
-    fn why(cluster: &str, user: &str) -> String {
-        read(&file(cluster, user)).unwrap_err().to_string()
-    }
-
-    const SERVER: &str = "server: 'https://k.example:6443'";
-
-    #[test]
-    fn the_fields_of_a_connection_are_taken_over() {
-        let cluster =
-            format!("{SERVER}, certificate-authority-data: {PEM}, insecure-skip-tls-verify: false, extensions: [x]");
-        let user = format!("token: ' secret-token ', client-certificate-data: {PEM}, client-key-data: {PEM}");
-        let connection = read(&file(&cluster, &user)).unwrap();
-        assert_eq!(connection.server.as_str(), "https://k.example:6443/");
-        assert_eq!(connection.authority.as_deref(), Some(PEM));
-        assert_eq!(connection.token.as_ref().map(Secret::reveal), Some("secret-token"));
-        assert!(!format!("{connection:?}").contains("secret-token"));
-        let config = read(&file(SERVER, "token: t")).unwrap().config(Duration::from_secs(1)).unwrap();
-        assert_eq!((config.proxy_url, config.default_retry, config.accept_invalid_certs), (None, false, false));
-        let timeouts = (config.connect_timeout, config.read_timeout);
-        assert_eq!(timeouts, (Some(Duration::from_secs(1)), None), "a watch may be silent");
-        assert!(config.auth_info.exec.is_none() && config.auth_info.token.is_some());
-    }
-
-    #[test]
-    fn whatever_starts_reads_or_goes_elsewhere_is_refused_by_name() {
-        for (key, value) in [
-            ("exec", "{command: sh, apiVersion: client.authentication.k8s.io/v1}"),
-            ("auth-provider", "{name: gcp}"),
-            ("tokenFile", "/var/run/token"),
-            ("client-certificate", "/x.pem"),
-            ("client-key", "/x.key"),
-            ("username", "u"),
-            ("password", "hunter2"),
-            ("as", "system:admin"),
-            ("as-uid", "x"),
-            ("as-groups", "[x]"),
-            ("as-user-extra", "{a: [b]}"),
-            ("impersonate", "x"),
-        ] {
-            let why = why(SERVER, &format!("token: t, {key}: {value}"));
-            assert!(why.starts_with(&format!("`{key}` of its user is not ")), "{why}");
-            assert!(!why.contains("hunter2"));
-        }
-        // What is torn may have a part of a credential where a key belongs.
-        let strange = why(SERVER, "token: t, hunter2: x");
-        assert!(strange.starts_with("its user has a key that is not known here"), "{strange}");
-        assert!(!strange.contains("hunter2"));
-        for (key, value) in [
-            ("certificate-authority", "/ca.pem"),
-            ("proxy-url", "http://proxy"),
-            ("insecure-skip-tls-verify", "true"),
-            ("tls-server-name", "x"),
-        ] {
-            let why = why(&format!("{SERVER}, {key}: {value}"), "token: t");
-            assert!(why.starts_with(&format!("`{key}` of its cluster is not ")), "{why}");
-        }
-    }
-
-    #[test]
-    fn plain_http_only_where_the_operator_allows_it() {
-        for (server, allowed) in [
-            ("http://127.0.0.1:1234", true),
-            ("http://sandbox:8080/k/eu-1", true),
-            ("http://sandbox:8081", false),
-            ("http://k.example", false),
-            ("https://10.0.0.1", true),
-            ("ftp://k.example", false),
-            ("k.example", false),
-            ("https://u:p@k.example", false),
-            ("https://k.example?x=y", false),
-        ] {
-            let found = read(&file(&format!("server: '{server}'"), "token: t"));
-            assert_eq!(found.is_ok(), allowed, "{server}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_missing_or_broken_is_named_without_its_value() {
-        for (cluster, user, part) in [
-            ("", "token: t", "no `server`"),
-            (SERVER, "", "neither `token`"),
-            (SERVER, "token: ''", "neither `token`"),
-            (SERVER, "token: 7", "`token` is not a text"),
-            (SERVER, &format!("client-certificate-data: {PEM}"), "without `client-key-data`"),
-            (SERVER, &format!("client-key-data: {PEM}"), "without `client-certificate-data`"),
-            (SERVER, "client-key-data: hunter2!", "`client-key-data` is not base64"),
-            (SERVER, "client-key-data: aHVudGVyMg==", "not of a PEM"),
-        ] {
-            let why = why(cluster, user);
-            assert!(why.contains(part) && !why.contains("hunter2"), "{why}");
-        }
-        let whole = file(SERVER, "token: t");
-        for (text, part) in [
-            (whole.replace("current-context: c", "current-context: d"), "the context that it uses is not there"),
-            (whole.replace("user: u,", "user: w,"), "the user that it uses is not there"),
-            (whole.replace("cluster: k,", ""), "names no cluster"),
-            (whole.replace("users:\n", "users:\n- {name: u, user: {token: x}}\n"), "twice"),
-            ("token: hunter2: [".to_string(), "not a kubeconfig"),
-            ("- hunter2".to_string(), "not a kubeconfig"),
-            (String::new(), "current-context"),
-            (format!("{whole}---\n{whole}"), "not a kubeconfig"),
-        ] {
-            let why = read(&text).unwrap_err().to_string();
-            assert!(why.contains(part) && !why.contains("hunter2"), "{part}: {why}");
-        }
-        assert!(read(&whole.replace("current-context: c\n", "")).is_ok(), "one context needs no choice");
-    }
-
-    #[test]
-    fn a_certificate_that_is_none_is_refused_when_the_connection_is_made() {
-        let broken = STANDARD.encode("-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n");
-        let connection = read(&file(&format!("{SERVER}, certificate-authority-data: {broken}"), "token: t")).unwrap();
-        let error = connection.config(Duration::from_secs(1)).unwrap_err();
-        assert!(error.to_string().contains("certificates"), "{error}");
-    }
-}
+mod tests;

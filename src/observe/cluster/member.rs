@@ -184,6 +184,7 @@ mod tests {
     async fn credentials_are_used_for_a_while_and_a_refusal_for_less() {
         let text = |text: &str| Some(text.to_string());
         let parts = Parts {
+            unverified: false,
             server: text("https://eu-1.example"),
             server_name: None,
             authority: None,

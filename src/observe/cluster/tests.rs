@@ -264,6 +264,40 @@ async fn connections_come_from_the_folder_and_nowhere_else() {
 }
 
 #[tokio::test]
+async fn a_token_can_lie_beside_its_connection_and_change() {
+    let (world, host) = start(Mood::Json(StatusCode::OK, release())).await;
+    let folder = Folder::new();
+    let connect = |name: &str| {
+        let text = format!(
+            "current-context: c\nclusters: [{{name: k, cluster: {{server: 'http://{host}/base'}}}}]\nusers: [{{name: u, user: \
+             {{tokenFile: '{name}'}}}}]\ncontexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n"
+        );
+        std::fs::write(folder.0.path().join("eu-1.yaml"), text).unwrap();
+    };
+    let put = |text: &str| std::fs::write(folder.0.path().join("eu-1.token"), text).unwrap();
+    let (clusters, target) = (folder.clusters(), helm_release("loki").target());
+    let last = || world.seen.lock().unwrap().last().map(|(_, token)| token.clone());
+    connect("eu-1.token");
+    for token in ["one", "two"] {
+        put(&format!("{token}\n"));
+        clusters.read(&listed("eu-1"), &target).await.unwrap();
+        assert_eq!(last().unwrap(), format!("Bearer {token}"));
+    }
+    put("");
+    for (name, part) in [
+        ("eu-1.token", "there is no eu-1.token beside it, or it is empty"),
+        ("NO_SUCH_TOKEN", "nor is COLDFRAME_SECRET_NO_SUCH_TOKEN in the environment"),
+        ("../eu-1.token", "without a folder"),
+        ("/etc/passwd", "without a folder"),
+        (".hidden", "without a folder"),
+    ] {
+        connect(name);
+        let error = clusters.read(&listed("eu-1"), &target).await.unwrap_err();
+        assert!(matches!(error, ReadError::NoConnection { .. }) && error.to_string().contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_repository_with_a_folder_of_its_own_reaches_nothing_else() {
     let (_, shared) = start(Mood::Json(StatusCode::OK, release())).await;
     let (_, own) = start(Mood::Json(StatusCode::OK, release())).await;

@@ -71,6 +71,7 @@ fn open(data: &Data<'_>, insecure_http: &[String]) -> Result<Connection, Refused
         ));
     }
     let parts = Parts {
+        unverified: false,
         server: server.map(|server| server.reveal().to_string()),
         server_name: text(tls, "serverName")?,
         authority: text(tls, "caData")?,
