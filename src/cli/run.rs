@@ -98,7 +98,8 @@ pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
     let tier = arguments.tier.as_deref().map(TierName::from);
-    say(&tell::explain(&view, &plugin, tier.as_ref(), now)?)?;
+    let readings = seen.snapshot.plugins.get(&plugin).map(|facts| facts.readings.clone()).unwrap_or_default();
+    say(&tell::explain(&view, (&plugin, tier.as_ref()), &readings, now)?)?;
     Ok(ExitCode::SUCCESS)
 }
 

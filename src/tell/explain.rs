@@ -1,27 +1,35 @@
-//! `coldframe explain`: every gate of a wave, passed ones too, with evidence and who can unblock.
+//! `coldframe explain`: every gate of a wave, passed ones too, with evidence and who can unblock, and what every
+//! signal says of each cluster.
 
-use decide::plan::{WaveReport, WaveState};
+use decide::plan::{MemberState, WaveReport, WaveState};
+use decide::readings::Fact;
 use decide::reason::spell;
-use decide::{PluginName, TierName};
+use decide::{PluginName, Readings, TierName};
 use jiff::Timestamp;
 
 use super::board::style::{self, BOLD, DIM, paint};
 use super::{TellError, View, inert, words};
 
-/// Every gate of a plugin's waves, on one tier or on all. Styled like [`super::board`].
+/// Every gate of a plugin's waves, on one tier or on all, and the readings of its clusters. Styled like
+/// [`super::board`].
 ///
 /// # Errors
 /// When the plan has no such plugin or tier; the error names those that it has.
-pub fn explain(view: &View, plugin: &PluginName, tier: Option<&TierName>, now: Timestamp) -> Result<String, TellError> {
+pub fn explain(
+    view: &View,
+    (plugin, tier): (&PluginName, Option<&TierName>),
+    readings: &Readings,
+    now: Timestamp,
+) -> Result<String, TellError> {
     let asked = |wave: &&WaveReport| wave.plugin == *plugin && tier.is_none_or(|tier| wave.tier == *tier);
-    let waves: Vec<String> = view.plan.waves.iter().filter(asked).map(|wave| one(view, wave, now)).collect();
+    let waves: Vec<String> = view.plan.waves.iter().filter(asked).map(|wave| one(view, wave, readings, now)).collect();
     if waves.is_empty() {
         return Err(TellError::not_in_plan(&view.plan, plugin, tier));
     }
     Ok(waves.join("\n"))
 }
 
-fn one(view: &View, wave: &WaveReport, now: Timestamp) -> String {
+fn one(view: &View, wave: &WaveReport, readings: &Readings, now: Timestamp) -> String {
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let dated = |at: Timestamp| format!("{} ({})", words::when(at, &zone), words::relative(at, now));
     let look = words::wave(wave);
@@ -45,7 +53,7 @@ fn one(view: &View, wave: &WaveReport, now: Timestamp) -> String {
     }
     gates(&mut out, wave, &dated);
     grace(&mut out, wave, &dated);
-    members(&mut out, wave, &dated);
+    members(&mut out, wave, readings, &dated);
     out
 }
 
@@ -91,7 +99,7 @@ fn grace(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Strin
     }
 }
 
-fn members(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> String) {
+fn members(out: &mut String, wave: &WaveReport, readings: &Readings, dated: &dyn Fn(Timestamp) -> String) {
     if wave.members.is_empty() {
         return;
     }
@@ -110,5 +118,15 @@ fn members(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Str
             state.push_str(&paint(DIM, &format!(" since {}", dated(since))));
         }
         out.push_str(&format!("  {mark} {:width$}  {state}\n", inert::line(member.cluster.as_str())));
+        if member.state == MemberState::NotAsked {
+            continue;
+        }
+        // What stands in the line above is not said twice.
+        let rows = readings.of(&member.cluster).iter().filter(|row| !evidence.contains(&row.fact.evidence));
+        for Fact { signal, running, evidence, .. } in rows.map(|row| row.fact.as_ref()) {
+            let runs = running.as_ref().map(|version| format!(" runs {version}")).unwrap_or_default();
+            let line = inert::line(&format!("{signal}{runs}: {evidence}"));
+            out.push_str(&format!("    {:width$}  {}\n", "", paint(DIM, &format!("· {line}"))));
+        }
     }
 }

@@ -65,15 +65,49 @@ fn checks_and_notice() {
 fn terminal() {
     let view = fixture::view();
     let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+    let none = decide::Readings::default();
     golden("board.txt", &plain(&board(&view, fixture::now())));
     let (plugin, tier) = (PluginName::from("cert-manager"), TierName::from("silver"));
-    golden("explain.txt", &plain(&explain(&view, &plugin, Some(&tier), fixture::now()).unwrap()));
-    golden("explain-held.txt", &plain(&explain(&view, &"trust-manager".into(), None, fixture::now()).unwrap()));
+    golden("explain.txt", &plain(&explain(&view, (&plugin, Some(&tier)), &none, fixture::now()).unwrap()));
+    golden(
+        "explain-held.txt",
+        &plain(&explain(&view, (&"trust-manager".into(), None), &none, fixture::now()).unwrap()),
+    );
     golden("summary.md", &step_summary(&view, fixture::now()).unwrap());
-    let unknown = explain(&view, &"cert-manger".into(), None, fixture::now()).unwrap_err().to_string();
+    let unknown = explain(&view, (&"cert-manger".into(), None), &none, fixture::now()).unwrap_err().to_string();
     assert!(unknown.contains("`cert-manger`") && unknown.contains("cert-manager"), "{unknown}");
-    let unknown = explain(&view, &plugin, Some(&"platinum".into()), fixture::now()).unwrap_err().to_string();
+    let unknown = explain(&view, (&plugin, Some(&"platinum".into())), &none, fixture::now()).unwrap_err().to_string();
     assert!(unknown.contains("`platinum`") && unknown.contains("qa, bronze, silver, gold"), "{unknown}");
+}
+
+#[test]
+fn what_every_signal_says_stands_below_its_cluster() {
+    let view = fixture::view();
+    let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+    let reading = |signal: &str, version: Option<&str>, evidence: &str| decide::snapshot::Reading {
+        signal: signal.to_string(),
+        health: decide::snapshot::Health::Healthy,
+        running: version.map(|version| version.parse().unwrap()),
+        attempted: None,
+        digest: None,
+        observed_at: fixture::now(),
+        since: None,
+        evidence: evidence.to_string(),
+    };
+    let release = "HelmRelease trust-manager/trust-manager";
+    let broken = "UpgradeFailed, timed out waiting for the condition";
+    let well = [reading(release, Some("0.12.0"), "Ready=True"), reading("Prometheus prom", None, "2 >= 1")];
+    let readings = [("eu-1".into(), well.to_vec()), ("eu-2".into(), vec![reading(release, None, broken)])];
+    let readings = readings.into_iter().collect();
+    let silver = (&"trust-manager".into(), Some(&"silver".into()));
+    let text = plain(&explain(&view, silver, &readings, fixture::now()).unwrap());
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  ✔ eu-1")).skip(1).collect();
+    assert_eq!(lines[0].trim(), "· HelmRelease trust-manager/trust-manager runs 0.12.0: Ready=True");
+    assert_eq!(lines[1].trim(), "· Prometheus prom: 2 >= 1");
+    assert!(
+        lines[2].starts_with("  ✖ eu-2") && lines[3].starts_with("  ✔ us-1"),
+        "what is said is not said twice: {text}"
+    );
 }
 
 #[test]

@@ -93,6 +93,21 @@ fn wave(text: &str) -> WaveReport {
     wave
 }
 
+/// What a signal says in these words.
+fn readings(text: &str) -> decide::Readings {
+    let reading = decide::snapshot::Reading {
+        signal: text.to_string(),
+        health: decide::snapshot::Health::Healthy,
+        running: None,
+        attempted: None,
+        digest: None,
+        observed_at: fixture::now(),
+        since: None,
+        evidence: format!("{text} again"),
+    };
+    [("eu-2".into(), vec![reading])].into_iter().collect()
+}
+
 fn failed(text: &str) -> WaveReport {
     let trouble =
         MemberTrouble { cluster: text.into(), what: text.to_string(), evidence: text.to_string(), since: None };
@@ -385,7 +400,7 @@ fn terminal_lines_stay_lines() {
     for text in HOSTILE {
         let view = view(text);
         let mut shown = board(&view, fixture::now());
-        shown.push_str(&explain(&view, &"cert-manager".into(), None, fixture::now()).unwrap());
+        shown.push_str(&explain(&view, (&"cert-manager".into(), None), &readings(text), fixture::now()).unwrap());
         let plain = anstream::adapter::strip_str(&shown).to_string();
         assert!(!plain.contains('\u{1b}') && !plain.contains("##["), "{text:?}:\n{plain}");
         let mut hidden = Vec::new();
@@ -402,5 +417,10 @@ fn nothing_of_a_plan_without_waves_breaks() {
     let view = View { plan: Plan::default(), ..fixture::view() };
     assert!(board(&view, fixture::now()).contains("names no plugin yet"));
     assert!(step_summary(&view, fixture::now()).unwrap().contains("**Would do:** nothing"));
-    assert!(explain(&view, &"x".into(), None, fixture::now()).unwrap_err().to_string().contains("none"));
+    assert!(
+        explain(&view, (&"x".into(), None), &decide::Readings::default(), fixture::now())
+            .unwrap_err()
+            .to_string()
+            .contains("none")
+    );
 }
