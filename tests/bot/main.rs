@@ -6,6 +6,7 @@
 mod blocks;
 mod branches;
 mod checks;
+mod engines;
 mod force;
 mod freeze;
 mod hotfix;
