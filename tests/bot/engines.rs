@@ -7,7 +7,10 @@ async fn explain_shows_what_each_engine_says_of_a_release() {
     let stage = Stage::set().await;
     let _bot = stage.serve();
     for (plugin, expected) in [
-        ("cert-manager", ["HelmRelease cert-manager/cert-manager runs 1.15.0:", "status.history[0] is 1.15.0, deployed"]),
+        (
+            "cert-manager",
+            ["HelmRelease cert-manager/cert-manager runs 1.15.0:", "status.history[0] is 1.15.0, deployed"],
+        ),
         ("kube-state-metrics", ["Application argocd/kube-state-metrics runs 5.25.1:", "status.sync is 5.25.1, Synced"]),
         ("podinfo", ["Rollout podinfo/podinfo runs 6.7.1:", "status.phase=Healthy; status.stableRS="]),
         ("perses", ["PluginPreset acme/perses-qa runs 0.9.4:", "status.version=0.9.4, helmReleaseStatus=deployed"]),
