@@ -18,9 +18,13 @@ pub(super) const KIND: Kind = Kind {
     shape: Shape {
         what: "checks",
         keys: &[
-            optional("status", Form::Text, &["The context of a commit status."]),
-            optional("run", Form::Text, &["The name of a check run."]),
-            optional("deployment", Form::Text, &["The environment of a deployment."]),
+            optional(
+                "status",
+                Form::Text,
+                &["The context of a commit status. Default none; at least one of the three."],
+            ),
+            optional("run", Form::Text, &["The name of a check run. Default none."]),
+            optional("deployment", Form::Text, &["The environment of a deployment. Default none."]),
             required(
                 "by",
                 Form::Text,

@@ -280,7 +280,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "`kind` of `document` of `write` of plugin `loki`: `helmRelease` is not a kind",
     ),
     ("signals", "[]", "`signals` of plugin `loki`: an empty list"),
-    ("signals", "[{checks: {context: x}}]", "`signals` of plugin `loki`: `checks` is not supported by this version"),
+    (
+        "signals",
+        "[{checks: {by: flux, status: x, run: y}}]",
+        "`checks` of `signals` of plugin `loki`: two things are looked for (keep one;",
+    ),
     (
         "signals",
         "[{prometheus: {query: up, expect: '>= 1'}}]",

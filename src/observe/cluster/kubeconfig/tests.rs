@@ -43,7 +43,6 @@ fn whatever_starts_reads_or_goes_elsewhere_is_refused_by_name() {
     for (key, value) in [
         ("exec", "{command: sh, apiVersion: client.authentication.k8s.io/v1}"),
         ("auth-provider", "{name: gcp}"),
-        ("tokenFile", "/var/run/token"),
         ("client-certificate", "/x.pem"),
         ("client-key", "/x.key"),
         ("username", "u"),
