@@ -11,11 +11,9 @@ pub const PLUGIN: &str = "cert-manager";
 
 /// Gives a tier one more key, before any bot runs.
 pub fn give(stage: &Stage, tier: &str, key: &str) {
-    let whole = stage.one_for_all();
     file(stage, |text| {
         let select = format!("    select: {{matchLabels: {{tier: {tier}}}}}\n");
         assert!(text.contains(&select), "{text}");
-        let text = if key.contains("strategy") { text.replace(&whole, "\n") } else { text.to_owned() };
         text.replace(&select, &format!("{select}    {key}\n"))
     });
 }

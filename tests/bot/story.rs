@@ -89,19 +89,19 @@ async fn torment(stage: &Stage) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn crashes_and_lost_webhooks_change_nothing_in_the_end() {
-    let calm = Stage::set().await;
+    let calm = Stage::whole().await;
     let bot = calm.serve();
     let undisturbed = tell(&calm).await;
     drop(bot);
 
-    let stage = Stage::set().await;
+    let stage = Stage::whole().await;
     let tormented = tokio::select! {
         end = tell(&stage) => end,
         () = torment(&stage) => unreachable!(),
     };
     assert_eq!(tormented, undisturbed, "killed ten times");
 
-    let deaf = Stage::set().await;
+    let deaf = Stage::whole().await;
     deaf.world.github().faults(|faults| faults.webhooks.drop_all = true);
     let bot = deaf.serve();
     assert_eq!(tell(&deaf).await, undisturbed, "without any webhook");

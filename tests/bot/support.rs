@@ -23,7 +23,8 @@ pub fn last_lines(log: &str) -> String {
 }
 
 impl Stage {
-    pub async fn set() -> Self {
+    /// A world with every plugin of the sandbox.
+    pub async fn whole() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let patience = jiff::SignedDuration::from_mins(8);
         let options = Options { patience, ..Options::new(folder.path().join("world")) };
@@ -31,19 +32,18 @@ impl Stage {
         Self { world, folder }
     }
 
+    /// The same with the plugins of Flux and Argo CD alone, each of which has a file for every cluster.
+    pub async fn set() -> Self {
+        let stage = Self::whole().await;
+        let text = stage.world.github().file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+        stage.edit_policy(&text[text.find("\n  - name: podinfo\n").unwrap()..], "\n");
+        stage
+    }
+
     /// Gives a tier one more key.
     pub fn give(&self, tier: &str, key: &str) {
         let select = format!("    select: {{matchLabels: {{tier: {tier}}}}}\n");
-        if key.contains("strategy") {
-            self.edit_policy(&self.one_for_all(), "\n");
-        }
         self.edit_policy(&select, &format!("{select}    {key}\n"));
-    }
-
-    /// The plugin of the policy file that has one file for a whole tier: no slice of it can move alone.
-    pub fn one_for_all(&self) -> String {
-        let text = self.world.github().file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
-        text[text.find("\n  - name: perses\n").unwrap()..].to_owned()
     }
 
     /// Replaces a part of the policy file, by a pull request that is merged at once.

@@ -1,11 +1,15 @@
 //! Runs the real `git` on the bare repositories of this world. Nothing here knows of pull requests.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
+
+use crate::demo::loopback::locked;
 
 /// The object id that stands for "nothing" where refs are created or deleted.
 pub const ZERO: &str = "0000000000000000000000000000000000000000";
@@ -14,7 +18,12 @@ pub const ZERO: &str = "0000000000000000000000000000000000000000";
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
+    /// Files that were read, by `commit:path`: a commit does not change. None = it has no such file.
+    known: Arc<Mutex<BTreeMap<String, Option<Vec<u8>>>>>,
 }
+
+/// With so many files, what was read is forgotten.
+const MOST_KNOWN: usize = 5_000;
 
 /// Who a commit says it is by.
 #[derive(Clone, Debug)]
@@ -80,7 +89,7 @@ impl Git {
     /// any commit may be fetched by id, and nobody pushes to `refs/pull`.
     pub fn create(dir: &Path, branch: &str, hook: &str) -> anyhow::Result<Self> {
         std::fs::create_dir_all(dir).with_context(|| format!("create {}", dir.display()))?;
-        let git = Self { dir: dir.to_path_buf() };
+        let git = Self { dir: dir.to_path_buf(), known: Arc::default() };
         git.run(&["init", "--quiet", "--bare", "--template=", "--initial-branch", branch, "."])?;
         for (key, value) in [
             ("http.receivepack", "true"),
@@ -170,7 +179,23 @@ impl Git {
 
     /// Bytes of a file at a commit; none when it is not there.
     pub fn file(&self, commit: &str, path: &str) -> Option<Vec<u8>> {
-        self.blob(&format!("{commit}:{path}"))
+        let name = format!("{commit}:{path}");
+        if commit.len() != ZERO.len() {
+            return self.blob(&name);
+        }
+        if let Some(known) = locked(&self.known).get(&name) {
+            return known.clone();
+        }
+        let found = self.blob(&name);
+        // What is not there may come with its commit.
+        if found.is_some() || self.object(commit).is_some() {
+            let mut known = locked(&self.known);
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(name, found.clone());
+        }
+        found
     }
 
     /// Bytes of a blob by any name; none when it is no blob.

@@ -2,6 +2,8 @@
 //! generation moves with every write of the status: fresh is what was compared with the present
 //! source, and looked at after the last operation.
 
+mod children;
+
 use decide::snapshot::Health;
 use decide::{Sha, Version};
 use serde_json::Value;
@@ -61,8 +63,12 @@ impl Signal for Application {
         self.target.clone()
     }
 
-    fn judge(&self, object: &Value, _: &[Option<Value>]) -> Verdict {
-        verdict(Object(object), self.source)
+    fn more(&self, object: &Value) -> Vec<Target> {
+        children::targets(Object(object))
+    }
+
+    fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict {
+        children::with(verdict(Object(object), self.source), Object(object), more)
     }
 }
 

@@ -152,9 +152,10 @@ impl Checks {
 }
 
 /// What was said before the version landed is about something else: a commit can have been tried out on another
-/// branch before.
+/// branch before. The hub tells whole seconds.
 pub fn after(reading: &mut Reading, landed: Option<Timestamp>) {
-    let early = landed.is_some_and(|landed| reading.since.is_none_or(|said| said <= landed));
+    let second = |at: Timestamp| at.as_second();
+    let early = landed.is_some_and(|landed| reading.since.is_none_or(|said| second(said) < second(landed)));
     if early && reading.health == Health::Healthy {
         reading.health = Health::Progressing;
         reading.evidence = super::one_line(&format!("{}; that was said before it landed", reading.evidence));
