@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::error::{GitError, one_line};
 use super::read::has_commit;
 use super::session::Session;
-use super::store::{Store, oid, sha};
+use super::store::{Store, oid, opened, sha};
 use super::transport::ADDRESS;
 use crate::clock;
 use crate::secret::Secret;
@@ -160,14 +160,16 @@ impl Store {
         let name = full(branch)?;
         let id = self.commit_at(commit)?.id();
         let wanted = expected.map(oid).transpose()?;
+        // Another process of ours may have fetched since this one was opened, and moved the end of a shallow history.
+        let repo = opened(self.repo.path()).map_err(|error| GitError::local("opening the cache", error.message()))?;
         let builds_on = match wanted {
-            Some(wanted) if forward && wanted != id => self.repo.graph_descendant_of(id, wanted).unwrap_or(false),
+            Some(wanted) if forward && wanted != id => repo.graph_descendant_of(id, wanted).unwrap_or(false),
             _ => true,
         };
         let session = Session::new(access, self.limits)?;
         let talk = Talk::default();
         let result = session.during(|| {
-            let mut remote = self.repo.remote_anonymous(ADDRESS)?;
+            let mut remote = repo.remote_anonymous(ADDRESS)?;
             let mut options = PushOptions::new();
             options.remote_callbacks(talk.callbacks(id, wanted, builds_on)).packbuilder_parallelism(1);
             // Always with `+`: the comparison is ours, in the callback, where the server's word is seen.

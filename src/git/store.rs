@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository, RepositoryInitOptions};
+use git2::{Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 
 use super::error::GitError;
 use super::session::Limits;
@@ -43,7 +43,7 @@ impl Store {
         }
         if ours
             && !worn(folder)
-            && let Ok(repo) = Repository::open_bare(folder)
+            && let Ok(repo) = opened(folder)
         {
             return Ok(Self { repo, limits: Limits::default(), folder: folder.to_path_buf() });
         }
@@ -65,6 +65,13 @@ impl Store {
         drop(repo);
         empty(&folder).map_err(|error| GitError::local(format!("emptying {}", folder.display()), error))
     }
+}
+
+/// The repository that lies there. `open_bare` of libgit2 1.9 does not read where a shallow history ends, and whatever
+/// walks it then looks for commits that were never fetched.
+pub(super) fn opened(folder: &Path) -> Result<Repository, git2::Error> {
+    let here = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+    Repository::open_ext(folder, here, std::iter::empty::<&Path>())
 }
 
 /// The library's id; it would take shorter texts and fill them with zeros.

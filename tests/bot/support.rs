@@ -35,8 +35,12 @@ impl Stage {
     /// The same with the plugins of Flux and Argo CD alone, each of which has a file for every cluster.
     pub async fn set() -> Self {
         let stage = Self::whole().await;
-        let text = stage.world.github().file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
-        stage.edit_policy(&text[text.find("\n  - name: podinfo\n").unwrap()..], "\n");
+        let github = stage.world.github();
+        let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+        let text = format!("{}\n", &text[..text.find("\n  - name: podinfo\n").unwrap()]);
+        let head = github.push_file(REPOSITORY, "less", "vera", "coldframe.yaml", &text, "Fewer plugins").unwrap();
+        github.force_branch(REPOSITORY, "main", "vera", Some(&head)).unwrap();
+        github.force_branch(REPOSITORY, "less", "vera", None).unwrap();
         stage
     }
 

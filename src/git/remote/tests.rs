@@ -58,6 +58,24 @@ fn a_shallow_fetch_a_commit_and_a_push_are_a_one_line_diff() {
 }
 
 #[test]
+fn a_shallow_cache_that_was_opened_anew_can_be_pushed_from() {
+    let server = Server::start();
+    (0..3).for_each(|count| drop(server.commit("main", &[("a", &count.to_string())])));
+    let (folder, store) = store();
+    let base = store.fetch(&server.access(), "main", Some(1)).unwrap().unwrap();
+    drop(store);
+    let opened = || Store::open(folder.path()).unwrap();
+    let (early, store) = (opened(), opened());
+    let commit = store.commit(&draft(&base, "a", "new")).unwrap();
+    assert_eq!(store.push(&server.access(), "topic", &commit, None).unwrap(), Pushed::Done);
+    // Another process fetches: this one finds the commit there, and does not ask the server for it.
+    (0..3).for_each(|count| drop(server.commit("main", &[("b", &count.to_string())])));
+    let base = store.fetch(&server.access(), "main", Some(1)).unwrap().unwrap();
+    let commit = early.commit(&draft(&base, "b", "new")).unwrap();
+    assert_eq!(early.push(&server.access(), "other", &commit, None).unwrap(), Pushed::Done);
+}
+
+#[test]
 fn a_base_that_moves_is_fetched_again() {
     let server = Server::start();
     let (_folder, store) = store();

@@ -20,7 +20,7 @@ pub(super) fn targets(parent: Object<'_>) -> Vec<Target> {
 fn brought(parent: Object<'_>) -> Vec<Target> {
     let own = (parent.text("/metadata/namespace"), parent.text("/metadata/name"));
     let resources = parent.list("/status/resources").iter().map(Object);
-    let of_kind = |one: &Object<'_>| one.text("/group") == Some(&API.group) && one.text("/kind") == Some(&API.kind);
+    let of_kind = |one: &Object<'_>| one.text("/group") == Some(API.group) && one.text("/kind") == Some(API.kind);
     let named = |one: Object<'_>| {
         let namespace = one.text("/namespace").or(own.0)?;
         let child = one.text("/name").filter(|child| (Some(namespace), Some(*child)) != own)?;
