@@ -68,7 +68,7 @@ fn person(stage: &Stage, number: u64, plugin: &str, (from, to): (&str, &str), ac
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_decides_in_the_browser_and_the_bot_follows() {
-    let stage = Stage::set().await;
+    let stage = Stage::whole().await;
     stage.world.charts().publish("cert-manager", "1.15.1", HOSTILE).unwrap();
     let _bot = stage.serve();
     let bronze = async |plugin| {
@@ -106,7 +106,7 @@ async fn a_person_decides_in_the_browser_and_the_bot_follows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_shows_what_stands_where() {
-    let stage = Stage::set().await;
+    let stage = Stage::whole().await;
     let held = "ingress-nginx";
     stage.world.clusters().break_version(TROUBLED, held, "4.11.3").unwrap();
     let _bot = stage.serve();

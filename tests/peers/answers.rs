@@ -153,6 +153,11 @@ async fn checks(town: &mut Town, head: &str) {
     for list in ["check-runs", "status", "statuses"] {
         town.reads("bot", &format!("~/commits/{head}/{list}")).await;
     }
+    let deployment = json!({"ref": head, "environment": "eu-1", "auto_merge": false, "required_contexts": []});
+    let deployment = town.does("bob", "POST", "~/deployments", deployment).await["id"].clone();
+    for state in ["in_progress", "success"] {
+        town.does("bob", "POST", &format!("~/deployments/{deployment}/statuses"), json!({"state": state})).await;
+    }
     let smoke = "~/actions/workflows/smoke.yml";
     let dispatch = json!({"ref": "main", "inputs": {"id": "app-qa-1"}});
     town.does("bot", "POST", &format!("{smoke}/dispatches"), dispatch).await;

@@ -70,21 +70,31 @@ pub fn say(world: &mut World, id: u64, number: u64, state: &str, login: &str) ->
         }
     }
     world.note(id, format!("deployment to {environment} is {state} by {login}"));
+    let status_id = world.id();
+    let api = address(world, id, number)?;
     let body = json!({
-        "state": state, "environment": environment, "created_at": stamp(now), "updated_at": stamp(now),
-        "creator": render::user(world, login),
+        "url": format!("{api}/statuses/{status_id}"), "id": status_id, "node_id": format!("DES_{status_id}"),
+        "state": state, "description": "", "environment": environment, "target_url": api,
+        "creator": render::user(world, login), "created_at": stamp(now), "updated_at": stamp(now),
+        "deployment_url": api, "repository_url": render::repository_url(world, world.repo(id)?),
     });
     webhooks::deployment_status(world, id, body.clone(), login);
     Ok(body)
 }
 
+/// Where a deployment is found.
+fn address(world: &World, id: u64, number: u64) -> Result<String, Answer> {
+    Ok(format!("{}/deployments/{number}", render::repository_url(world, world.repo(id)?)))
+}
+
 fn shown(world: &World, id: u64, deployment: &Deployment) -> Result<Value, Answer> {
-    let repo = world.repo(id)?;
-    let api = format!("{}/deployments/{}", render::repository_url(world, repo), deployment.id);
+    let api = address(world, id, deployment.id)?;
     Ok(json!({
         "url": api, "id": deployment.id, "node_id": format!("DE_{}", deployment.id), "sha": deployment.sha,
-        "ref": deployment.sha, "task": "deploy", "environment": deployment.environment,
-        "creator": render::user(world, &deployment.creator), "created_at": stamp(deployment.created_at),
-        "updated_at": stamp(deployment.created_at), "statuses_url": format!("{api}/statuses"),
+        "ref": deployment.sha, "task": "deploy", "payload": {}, "environment": deployment.environment,
+        "description": null, "creator": render::user(world, &deployment.creator),
+        "created_at": stamp(deployment.created_at), "updated_at": stamp(deployment.created_at),
+        "statuses_url": format!("{api}/statuses"),
+        "repository_url": render::repository_url(world, world.repo(id)?),
     }))
 }
