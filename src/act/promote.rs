@@ -152,7 +152,13 @@ async fn edits(
     }
     for spot in &spots {
         let Some(text) = texts.get_mut(&spot.file) else { continue };
-        match edit::set(text, spot.write.document.as_ref(), &spot.write.path, &spot.write.spell(&to)) {
+        match edit::set(
+            edit::FileFormat::of(&spot.write.file),
+            text,
+            spot.write.document.as_ref(),
+            &spot.write.path,
+            &spot.write.spell(&to),
+        ) {
             Ok(edited) => *text = edited,
             Err(refusal) => return Ok(Err(format!("{}: {refusal}", spot.file))),
         }

@@ -79,6 +79,7 @@ fn settings(world: &World, data: &Path) -> anyhow::Result<Settings> {
         | Command::Plan(_)
         | Command::Explain(_)
         | Command::Check(_)
+        | Command::Edit(_)
         | Command::Signal(_)
         | Command::Rehearse(_)
         | Command::Schema(_) => anyhow::bail!("the sandbox's settings are not those of a run"),

@@ -1,6 +1,7 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
 pub mod demo;
+pub mod edit;
 pub mod rehearse;
 pub mod run;
 pub mod serve;
@@ -43,6 +44,8 @@ pub enum Command {
     Explain(Explain),
     /// Judges one object as a signal of the policy would: what it proves, and what the cluster counts as
     Signal(Signal),
+    /// Writes a version into a file of any layout that is known, and changes nothing else
+    Edit(Edit),
     /// Reads a policy file and shows all of its errors at once; exit code 1 when there are any
     Check(Check),
     /// Tells a scripted story, or replays a history of releases, through the real planner
@@ -103,6 +106,48 @@ pub struct Explain {
     #[command(flatten)]
     pub settings: Settings,
 }
+
+/// Arguments of `edit`.
+#[derive(Debug, Args)]
+#[command(after_help = EDIT_HELP)]
+pub struct Edit {
+    /// The file
+    pub file: PathBuf,
+    /// The version to write
+    #[arg(long, value_name = "VERSION")]
+    pub to: decide::Version,
+    /// The chart whose version it is; finds the place by what the file is
+    #[arg(long, value_name = "NAME", required_unless_present = "path")]
+    pub chart: Option<String>,
+    /// The plugin, where it is called otherwise than its chart
+    #[arg(long, value_name = "NAME", requires = "chart")]
+    pub plugin: Option<String>,
+    /// The place, as an RFC 9535 JSONPath that names exactly one
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
+    /// The document of a file of several, as KIND or KIND/NAME
+    #[arg(long, value_name = "KIND/NAME", requires = "path")]
+    pub document: Option<String>,
+    /// What stands around the version there, with {version}
+    #[arg(long, value_name = "TEXT", requires = "path")]
+    pub value: Option<String>,
+    /// What the file is: yaml, json, toml, hcl or text [default: by its name]
+    #[arg(long, value_name = "FORMAT", value_parser = edit::format)]
+    pub format: Option<crate::act::edit::FileFormat>,
+    /// Prints what would change instead of the whole text
+    #[arg(long, conflicts_with = "in_place")]
+    pub diff: bool,
+    /// Changes the file, and a Chart.lock beside it
+    #[arg(long)]
+    pub in_place: bool,
+}
+
+const EDIT_HELP: &str = "\
+Exit codes: 0 edited, or it said so already; 1 the file cannot be read or written; 3 refused, with the reason.
+
+  coldframe edit apps/loki.yaml --chart loki --to 6.7.0 --diff
+  coldframe edit Chart.yaml --chart redis --to 19.0.1 --in-place
+  coldframe edit versions.env --chart loki --format text --to 6.7.0   # on a line with `# coldframe: loki`";
 
 /// Arguments of `signal`.
 #[derive(Debug, Args)]

@@ -364,7 +364,7 @@ fn version(text: &Result<String, String>, write: &Write) -> (Read<Version>, Opti
         Ok(text) => text,
         Err(why) => return (Read::Unread(why.clone()), None),
     };
-    match edit::read(text, write.document.as_ref(), &write.path) {
+    match edit::read(edit::FileFormat::of(&write.file), text, write.document.as_ref(), &write.path) {
         Ok(spot) => {
             let Some(held) = write.version_in(&spot.value) else {
                 let (line, text, form) = (spot.line, &spot.value, write.spell(VERSION));

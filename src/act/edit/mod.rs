@@ -1,7 +1,14 @@
 //! Text in, text out: replaces exactly one scalar of a file and leaves every other byte alone. One
 //! file per format. Which file and which value is decided elsewhere; nothing here touches a disk.
 
+pub mod chart_lock;
+pub mod find;
+mod hcl;
+mod json;
+mod lines;
+mod marker;
 mod refusal;
+mod toml;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -36,6 +43,49 @@ pub trait Format {
     fn spell(&self, to: &str, style: Style) -> Result<String, Refusal>;
 }
 
+/// Which format a file is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// YAML, and whatever else reads as such.
+    Yaml,
+    /// JSON, with comments or without.
+    Json,
+    /// TOML.
+    Toml,
+    /// HCL: Terraform and its variables.
+    Hcl,
+    /// Any text, by the comment `coldframe: <plugin>` on the line.
+    Text,
+}
+
+impl FileFormat {
+    /// Every one, with the name that it goes by.
+    pub const ALL: [(&str, Self); 5] =
+        [("yaml", Self::Yaml), ("json", Self::Json), ("toml", Self::Toml), ("hcl", Self::Hcl), ("text", Self::Text)];
+
+    /// The one that a file's name tells; YAML where it tells nothing.
+    pub fn of(file: &str) -> Self {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        match ending.as_deref() {
+            Some("json" | "jsonc" | "json5") => Self::Json,
+            Some("toml") => Self::Toml,
+            Some("tf" | "tfvars" | "hcl") => Self::Hcl,
+            Some(_) | None => Self::Yaml,
+        }
+    }
+
+    fn reader(self) -> &'static dyn Format {
+        match self {
+            Self::Yaml => &Yaml,
+            Self::Json => &json::Json,
+            Self::Toml => &toml::Toml,
+            Self::Hcl => &hcl::Hcl,
+            Self::Text => &marker::Marker,
+        }
+    }
+}
+
 /// A text that was understood.
 #[derive(Clone, Debug)]
 pub struct Parsed {
@@ -68,6 +118,18 @@ pub enum Place {
     Block {
         /// Its line, from 1.
         line: usize,
+    },
+    /// Something that is made of other values.
+    Expression {
+        /// Its line, from 1.
+        line: usize,
+        /// As it is written.
+        text: String,
+    },
+    /// One of several that go by one name.
+    Several {
+        /// Their lines.
+        lines: Vec<usize>,
     },
     /// Nothing, or null.
     Empty {
@@ -127,8 +189,8 @@ pub enum Style {
 /// # Errors
 /// Where the path does not name exactly one scalar that can be edited; the refusal says why and
 /// what to do.
-pub fn read(text: &str, document: Option<&DocumentSelector>, path: &str) -> Result<Spot, Refusal> {
-    let (_, spot) = locate(&Yaml, text, document, path)?;
+pub fn read(format: FileFormat, text: &str, document: Option<&DocumentSelector>, path: &str) -> Result<Spot, Refusal> {
+    let (_, spot) = locate(format.reader(), text, document, path)?;
     Ok(spot)
 }
 
@@ -138,8 +200,14 @@ pub fn read(text: &str, document: Option<&DocumentSelector>, path: &str) -> Resu
 /// # Errors
 /// As [`read`]; and where `to` cannot stand there, or the result would not read back as the same
 /// file with this one value changed.
-pub fn set(text: &str, document: Option<&DocumentSelector>, path: &str, to: &str) -> Result<String, Refusal> {
-    replace(&Yaml, text, document, path, to)
+pub fn set(
+    format: FileFormat,
+    text: &str,
+    document: Option<&DocumentSelector>,
+    path: &str,
+    to: &str,
+) -> Result<String, Refusal> {
+    replace(format.reader(), text, document, path, to)
 }
 
 fn replace(
@@ -209,11 +277,8 @@ fn locate_any(
     document: Option<&DocumentSelector>,
     path: &str,
 ) -> Result<(Parsed, Spot), Refusal> {
-    if text.len() > MAX_BYTES {
-        return Err(Refusal::TooLarge { bytes: text.len() });
-    }
     let query = Path::parse(path).map_err(Refusal::BadPath)?;
-    let parsed = format.parse(text)?;
+    let parsed = within_bounds(format, text)?;
     let candidates = select(&parsed.documents, document)?;
     let mut found = Vec::new();
     for candidate in candidates {
@@ -236,6 +301,18 @@ fn locate_any(
         }
     };
     Ok((parsed, spot))
+}
+
+fn within_bounds(format: &dyn Format, text: &str) -> Result<Parsed, Refusal> {
+    if text.len() > MAX_BYTES {
+        return Err(Refusal::TooLarge { bytes: text.len() });
+    }
+    format.parse(text)
+}
+
+/// The text as it is understood.
+fn parsed(format: FileFormat, text: &str) -> Result<Parsed, Refusal> {
+    within_bounds(format.reader(), text)
 }
 
 fn select<'a>(documents: &'a [Document], selector: Option<&DocumentSelector>) -> Result<Vec<&'a Document>, Refusal> {
@@ -273,12 +350,22 @@ fn single(document: &Document, places: &[Vec<Step>], path: &str) -> Result<Spot,
                 return Err(Refusal::Alias { path, line: *line, name: name.clone(), anchor: *anchor });
             }
             Some(Place::Merged { line }) => return Err(Refusal::Merged { path, line: *line }),
-            Some(Place::Scalar(_) | Place::Block { .. } | Place::Empty { .. } | Place::Collection { .. }) | None => {}
+            Some(
+                Place::Scalar(_)
+                | Place::Expression { .. }
+                | Place::Several { .. }
+                | Place::Block { .. }
+                | Place::Empty { .. }
+                | Place::Collection { .. },
+            )
+            | None => {}
         }
     }
     match document.places.get(place) {
         Some(Place::Scalar(spot)) => Ok(spot.clone()),
         Some(Place::Block { line }) => Err(Refusal::BlockScalar { path, line: *line }),
+        Some(Place::Expression { line, text }) => Err(Refusal::Expression { path, line: *line, text: text.clone() }),
+        Some(Place::Several { lines }) => Err(Refusal::SeveralMatches { path, lines: lines.clone() }),
         Some(Place::Empty { line }) => Err(Refusal::Empty { path, line: *line }),
         Some(Place::Collection { line }) => Err(Refusal::NotAScalar { path, line: *line }),
         Some(Place::Alias { .. } | Place::Merged { .. }) | None => Err(Refusal::NotFound { path }),
@@ -294,7 +381,9 @@ impl Place {
     fn line(&self) -> usize {
         match self {
             Self::Scalar(spot) => spot.line,
-            Self::Block { line }
+            Self::Several { lines } => lines.first().copied().unwrap_or_default(),
+            Self::Expression { line, .. }
+            | Self::Block { line }
             | Self::Empty { line }
             | Self::Collection { line }
             | Self::Alias { line, .. }

@@ -19,8 +19,10 @@ pub enum Refusal {
         line: usize,
     },
     /// It does not parse.
-    #[error("line {line}: not YAML ({why}); mend the file")]
-    NotYaml {
+    #[error("line {line}: not {format} ({why}); mend the file")]
+    NotParsed {
+        /// What it should be.
+        format: &'static str,
         /// Where.
         line: usize,
         /// What the parser said.
@@ -114,8 +116,56 @@ pub enum Refusal {
         /// The second one's line.
         second: usize,
     },
+    /// The lock of a chart's dependencies does not go with them.
+    #[error("Chart.lock does not belong to Chart.yaml ({why}); run `helm dependency update` once by hand")]
+    Lock {
+        /// Why not.
+        why: String,
+    },
+    /// An archive of the chart itself lies beside it.
+    #[error(
+        "`{archive}` is the chart itself, which an edit does not replace; take it out, or run `helm dependency update`"
+    )]
+    Vendored {
+        /// The archive.
+        archive: String,
+    },
+    /// Nothing known holds the version of the chart.
+    #[error("no version of the chart `{chart}` is found here; name its place by a path")]
+    NoPlace {
+        /// The chart.
+        chart: String,
+    },
+    /// The version of the chart stands at several places.
+    #[error("the version of the chart `{chart}` stands at {} places ({}); say which one by a path", .paths.len(), .paths.join(", "))]
+    SeveralPlaces {
+        /// The chart.
+        chart: String,
+        /// Their paths.
+        paths: Vec<String>,
+    },
+    /// Another value of the same document wins over this one.
+    #[error("line {line}: `{by}` wins over `{path}`; take one of them out")]
+    Outweighed {
+        /// The path.
+        path: String,
+        /// Where the document starts.
+        line: usize,
+        /// What wins.
+        by: String,
+    },
+    /// The value is made by an expression.
+    #[error("line {line}: `{path}` is the expression `{text}`; name the place where its value stands")]
+    Expression {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+        /// The expression.
+        text: String,
+    },
     /// The value is a block scalar.
-    #[error("line {line}: `{path}` is a block of text (`|` or `>`); write the version on one line")]
+    #[error("line {line}: `{path}` is a block of text; write the version on one line")]
     BlockScalar {
         /// The path.
         path: String,

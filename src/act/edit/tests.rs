@@ -66,9 +66,9 @@ const PATH: &str = "$.spec.chart.spec.version";
 #[test]
 fn one_scalar_of_five_documents_changes_and_nothing_else() {
     for text in [FLEET.to_string(), FLEET.replace('\n', "\r\n"), format!("\u{feff}{FLEET}")] {
-        let edited = set(&text, version_of("loki").as_ref(), PATH, "6.7.0").unwrap();
+        let edited = set(FileFormat::Yaml, &text, version_of("loki").as_ref(), PATH, "6.7.0").unwrap();
         assert_eq!(edited, text.replace("'6.6.2' #", "'6.7.0' #"));
-        let spot = read(&edited, version_of("loki").as_ref(), PATH).unwrap();
+        let spot = read(FileFormat::Yaml, &edited, version_of("loki").as_ref(), PATH).unwrap();
         assert_eq!((spot.value.as_str(), spot.line, spot.style), ("6.7.0", 24, Style::Single));
         assert_eq!(edited.get(spot.range).unwrap(), "'6.7.0'");
     }
@@ -110,9 +110,9 @@ fn edits_keep_every_other_byte() {
         ("tabs and spaces before a comment", "v:   1.0.0\t# x\n", "$.v", "2.0.0", "v:   2.0.0\t# x\n"),
     ];
     for (name, before, path, to, after) in cases {
-        assert_eq!(set(before, None, path, to).as_deref(), Ok(after), "{name}");
-        assert_eq!(set(after, None, path, to).as_deref(), Ok(after), "{name}, again");
-        assert_eq!(read(after, None, path).map(|spot| spot.value).as_deref(), Ok(to), "{name}, read");
+        assert_eq!(set(FileFormat::Yaml, before, None, path, to).as_deref(), Ok(after), "{name}");
+        assert_eq!(set(FileFormat::Yaml, after, None, path, to).as_deref(), Ok(after), "{name}, again");
+        assert_eq!(read(FileFormat::Yaml, after, None, path).map(|spot| spot.value).as_deref(), Ok(to), "{name}, read");
     }
 }
 
@@ -141,8 +141,8 @@ fn refusals_say_where_and_why() {
         ("several documents", "v: 1.0.0\n---\nv: 1.0.0\n", Refusal::AmbiguousDocument { path: path(), lines: vec![1, 2] }),
         ("several matches", "a:\n- v: 1\n- v: 1\n", Refusal::SeveralMatches { path: "$.a[*].v".into(), lines: vec![2, 3] }),
         ("too deep", &deep, Refusal::TooDeep { line: 2 }),
-        ("unknown alias", "v: *nowhere\n", Refusal::NotYaml { line: 1, why: String::new() }),
-        ("not YAML", "v: 1.0.0\nb: ]\n", Refusal::NotYaml { line: 2, why: String::new() }),
+        ("unknown alias", "v: *nowhere\n", Refusal::NotParsed { format: "YAML", line: 1, why: String::new() }),
+        ("not YAML", "v: 1.0.0\nb: ]\n", Refusal::NotParsed { format: "YAML", line: 2, why: String::new() }),
     ];
     for (name, text, expected) in cases {
         let query = match &expected {
@@ -151,8 +151,10 @@ fn refusals_say_where_and_why() {
             }
             _ => path(),
         };
-        let found = match set(text, None, &query, "9.9.9").expect_err(name) {
-            Refusal::NotYaml { line, .. } => Refusal::NotYaml { line, why: String::new() },
+        let found = match set(FileFormat::Yaml, text, None, &query, "9.9.9").expect_err(name) {
+            Refusal::NotParsed { format: "YAML", line, .. } => {
+                Refusal::NotParsed { format: "YAML", line, why: String::new() }
+            }
             other => other,
         };
         assert_eq!(found, expected, "{name}");
@@ -166,8 +168,11 @@ fn a_range_is_no_version() {
         ["^1.2", ">=1.0.0", "~1.2.3", "1.x", "'*'", "1.2.*", "1.2 - 1.5", "^1 || ^2", "'>=1, <2'", "=1.2.3", "v1.X"]
     {
         let text = format!("v: \"{}\"\n", range.trim_matches('\''));
-        assert!(matches!(set(&text, None, "$.v", "1.2.3"), Err(Refusal::Range { line: 1, .. })), "{range}");
-        assert!(matches!(read(&text, None, "$.v"), Err(Refusal::Range { .. })), "{range}");
+        assert!(
+            matches!(set(FileFormat::Yaml, &text, None, "$.v", "1.2.3"), Err(Refusal::Range { line: 1, .. })),
+            "{range}"
+        );
+        assert!(matches!(read(FileFormat::Yaml, &text, None, "$.v"), Err(Refusal::Range { .. })), "{range}");
     }
     for version in ["1.2.3", "v1.2.3-x.1", "6.10", "perses/0.13.0", "1.0.0-0.dev.git.3983.h383374de"] {
         assert!(!is_range(version), "{version}");
@@ -176,32 +181,38 @@ fn a_range_is_no_version() {
 
 #[test]
 fn documents_are_chosen_by_kind_and_name() {
-    let none = set(FLEET, Some(&release("tempo")), PATH, "1.0.0");
+    let none = set(FileFormat::Yaml, FLEET, Some(&release("tempo")), PATH, "1.0.0");
     assert_eq!(none, Err(Refusal::NoSuchDocument { kind: "HelmRelease".into(), name: Some("tempo".into()) }));
     let any = DocumentSelector { kind: "HelmRelease".into(), name: None };
-    let several = set(FLEET, Some(&any), PATH, "1.0.0");
+    let several = set(FileFormat::Yaml, FLEET, Some(&any), PATH, "1.0.0");
     assert!(matches!(several, Err(Refusal::SeveralDocuments { lines, .. }) if lines.len() == 2));
-    assert!(matches!(set(FLEET, None, PATH, "1.0.0"), Err(Refusal::AmbiguousDocument { .. })));
+    assert!(matches!(set(FileFormat::Yaml, FLEET, None, PATH, "1.0.0"), Err(Refusal::AmbiguousDocument { .. })));
     let map = DocumentSelector { kind: "ConfigMap".into(), name: None };
-    assert_eq!(read(FLEET, Some(&map), "$.data.version").unwrap().value, "6.6.2");
+    assert_eq!(read(FileFormat::Yaml, FLEET, Some(&map), "$.data.version").unwrap().value, "6.6.2");
 }
 
 #[test]
 fn outside_input_is_bounded() {
     let large = format!("v: 1.0.0\n#{}\n", "x".repeat(MAX_BYTES));
-    assert!(matches!(set(&large, None, "$.v", "1.0.1"), Err(Refusal::TooLarge { .. })));
+    assert!(matches!(set(FileFormat::Yaml, &large, None, "$.v", "1.0.1"), Err(Refusal::TooLarge { .. })));
     let mut bomb = String::from("v: 1.0.0\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
     for level in 1..12 {
         let below = format!("*a{},", level - 1).repeat(10);
         bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
     }
-    assert!(matches!(set(&bomb, None, "$.v", "1.0.1"), Err(Refusal::NotYaml { .. } | Refusal::BadPath(_))));
-    assert!(matches!(set("v: 1\n", None, "$..a..b", "1"), Err(Refusal::BadPath(_))));
+    assert!(matches!(
+        set(FileFormat::Yaml, &bomb, None, "$.v", "1.0.1"),
+        Err(Refusal::NotParsed { format: "YAML", .. } | Refusal::BadPath(_))
+    ));
+    assert!(matches!(set(FileFormat::Yaml, "v: 1\n", None, "$..a..b", "1"), Err(Refusal::BadPath(_))));
     for bad in ["", "1.0\n", "a\u{1b}[0m", "a\u{2028}b"] {
-        assert!(matches!(set("v: 1.0.0\n", None, "$.v", bad), Err(Refusal::BadValue { .. })), "{bad:?}");
+        assert!(
+            matches!(set(FileFormat::Yaml, "v: 1.0.0\n", None, "$.v", bad), Err(Refusal::BadValue { .. })),
+            "{bad:?}"
+        );
     }
     let documents = "a: 1\n---\n".repeat(500);
-    assert_eq!(read(&format!("{documents}v: 1.0.0\n"), None, "$.v").unwrap().line, 1001);
+    assert_eq!(read(FileFormat::Yaml, &format!("{documents}v: 1.0.0\n"), None, "$.v").unwrap().line, 1001);
 }
 
 /// A file of mappings and lists in several layouts, and the path of one scalar in it.
@@ -246,24 +257,24 @@ fn files() -> impl Strategy<Value = (String, String, String)> {
 proptest! {
     #[test]
     fn an_edit_changes_one_span_and_goes_back((text, path, old) in files(), to in "[0-9]{1,2}\\.[0-9]{1,2}(\\.[0-9]{1,2})?([-+][a-z0-9.]{1,6}[a-z0-9])?") {
-        let before = read(&text, None, &path).unwrap();
+        let before = read(FileFormat::Yaml, &text, None, &path).unwrap();
         prop_assert_eq!(&before.value, &old);
-        let edited = set(&text, None, &path, &to).unwrap();
-        let after = read(&edited, None, &path).unwrap();
+        let edited = set(FileFormat::Yaml, &text, None, &path, &to).unwrap();
+        let after = read(FileFormat::Yaml, &edited, None, &path).unwrap();
         prop_assert_eq!(&after.value, &to);
         prop_assert_eq!(text.get(..before.range.start), edited.get(..after.range.start));
         prop_assert_eq!(text.get(before.range.end..), edited.get(after.range.end..));
-        let twice = set(&edited, None, &path, &to).unwrap();
+        let twice = set(FileFormat::Yaml, &edited, None, &path, &to).unwrap();
         prop_assert_eq!(&twice, &edited);
         if before.style == after.style {
-            prop_assert_eq!(set(&edited, None, &path, &old).unwrap(), text);
+            prop_assert_eq!(set(FileFormat::Yaml, &edited, None, &path, &old).unwrap(), text);
         }
     }
 
     #[test]
     fn any_text_is_answered_and_never_broken(text in "[ \\-a-c:{}\\[\\]&*!|>'\"#%,?\\n\\t.0-9é]{0,60}", to in "[ -~]{0,8}") {
         for path in ["$.a", "$..b", "$[0]"] {
-            if let Ok(edited) = set(&text, None, path, &to) {
+            if let Ok(edited) = set(FileFormat::Yaml, &text, None, path, &to) {
                 prop_assert_eq!(read_any(&edited, path), to.clone());
             }
         }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 
-use super::{Document, Format, MAX_DEPTH, Parsed, Refusal, Style};
+use super::{Document, Format, MAX_DEPTH, Parsed, Refusal, Style, lines};
 
 /// The format.
 pub struct Yaml;
@@ -27,12 +27,7 @@ impl Format for Yaml {
     }
 
     fn spell(&self, to: &str, style: Style) -> Result<String, Refusal> {
-        if to.is_empty() {
-            return Err(Refusal::BadValue { to: to.to_string(), why: "it is empty" });
-        }
-        if to.chars().any(char::is_control) || to.contains(['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']) {
-            return Err(Refusal::BadValue { to: to.to_string(), why: "it holds control characters" });
-        }
+        let to = lines::plain(to)?;
         Ok(match style {
             Style::Single => format!("'{}'", to.replace('\'', "''")),
             Style::Plain if reads_as_text(to) => to.to_string(),
@@ -44,7 +39,9 @@ impl Format for Yaml {
 /// Whether a plain scalar reads back as this very string everywhere: in YAML 1.2, in 1.1 with its
 /// more numbers, and inside of brackets.
 fn reads_as_text(value: &str) -> bool {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-' | '/' | '@' | ':');
+    let harmless = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-' | '/' | '@' | ':' | '?' | '=' | '&' | '~' | '%')
+    };
     value.starts_with(|c: char| c.is_ascii_alphanumeric())
         && value.chars().all(harmless)
         && !value.ends_with(':')
@@ -84,7 +81,7 @@ fn refuse(text: &str, error: &ScanError) -> Refusal {
     if let Some(index) = text.lines().position(is_template) {
         return Refusal::Template { line: index + 1 };
     }
-    Refusal::NotYaml { line, why: error.info().chars().take(200).collect() }
+    Refusal::NotParsed { format: "YAML", line, why: error.info().chars().take(200).collect() }
 }
 
 /// A node of the event tree.
@@ -161,7 +158,7 @@ impl<'t> Reader<'t> {
                 self.place(Node { line, is: Is::Alias { anchor, name: slice.to_string() } }, 0);
             }
             Event::UnresolvedAlias(name) => {
-                return Err(Refusal::NotYaml { line, why: format!("nothing is called `&{name}`") });
+                return Err(Refusal::NotParsed { format: "YAML", line, why: format!("nothing is called `&{name}`") });
             }
             Event::SequenceStart(_, anchor, tag) => {
                 self.tokens.push(format!("[{anchor} {tag:?}"));
@@ -178,7 +175,13 @@ impl<'t> Reader<'t> {
                 self.open.pop();
             }
             // The parser's enum is open; an event of a later version of it must not be overlooked.
-            _ => return Err(Refusal::NotYaml { line, why: "it holds something that is not known here".to_string() }),
+            _ => {
+                return Err(Refusal::NotParsed {
+                    format: "YAML",
+                    line,
+                    why: "it holds something that is not known here".to_string(),
+                });
+            }
         }
         Ok(())
     }
@@ -221,5 +224,5 @@ impl<'t> Reader<'t> {
 }
 
 fn no_offsets(line: usize) -> Refusal {
-    Refusal::NotYaml { line, why: "the parser lost its place".to_string() }
+    Refusal::NotParsed { format: "YAML", line, why: "the parser lost its place".to_string() }
 }

@@ -22,7 +22,11 @@ pub(super) fn document(
     let tree = root.map_or(Value::Null, |root| builder.build(root, &mut Vec::new(), true));
     let Builder { places, mut problem, left, .. } = builder;
     if left == 0 {
-        problem = Some(Refusal::NotYaml { line: starts, why: format!("it has more than {MAX_NODES} values") });
+        problem = Some(Refusal::NotParsed {
+            format: "YAML",
+            line: starts,
+            why: format!("it has more than {MAX_NODES} values"),
+        });
     }
     Document { tree, places, line: starts, problem }
 }

@@ -1,0 +1,113 @@
+//! `Chart.lock` beside a `Chart.yaml`: `helm dependency build` refuses a chart whose lock is not of its dependencies,
+//! so that a version is moved in both, and the digest with it. Pure.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde_json::{Map, Value, json};
+
+use super::{FileFormat, Refusal, parsed, read, set};
+
+/// Keys of a dependency in the order in which Helm writes them (helm v3, `chart.Dependency`), and which stand there
+/// even when they are empty.
+const KEYS: [(&str, bool); 8] = [
+    ("name", true),
+    ("version", false),
+    ("repository", true),
+    ("condition", false),
+    ("tags", false),
+    ("enabled", false),
+    ("import-values", false),
+    ("alias", false),
+];
+
+/// The one dependency whose version differs between two texts of a chart: its place, and what lies of it below
+/// `charts/`, packed or not. None where nothing moved.
+pub fn moved(before: &str, after: &str) -> Option<(usize, [String; 2])> {
+    let (before, after) = (dependencies(before).ok()?, dependencies(after).ok()?);
+    let index = before.iter().zip(&after).position(|(before, after)| before != after)?;
+    let text = |key: &str| before.get(index)?.get(key)?.as_str();
+    let (name, version) = (text("name")?, text("version")?);
+    Some((index, [format!("charts/{name}-{version}.tgz"), format!("charts/{name}")]))
+}
+
+/// The lock that belongs to `after`, where `lock` belongs to `before`: the dependency at `index` runs `to`.
+///
+/// # Errors
+/// Where the lock does not belong to `before`, or does not lock that very version: then charts have to be fetched.
+pub fn relock(before: &str, after: &str, lock: &str, index: usize, to: &str) -> Result<String, Refusal> {
+    let path = format!("$.dependencies[{index}].version");
+    let old = read(FileFormat::Yaml, before, None, &path)?;
+    let locked = read(FileFormat::Yaml, lock, None, &path).map_err(|refusal| not_its(&refusal.to_string()))?;
+    let names = |text: &str| -> Result<Vec<Value>, Refusal> {
+        let list = dependencies(text)?;
+        Ok(list.iter().map(|one| json!([one.get("name"), one.get("repository")])).collect())
+    };
+    if names(before)? != names(lock)? {
+        return Err(not_its("it locks other charts than Chart.yaml names"));
+    }
+    if locked.value != old.value {
+        return Err(not_its(&format!("it locks {}, and Chart.yaml says {}", locked.value, old.value)));
+    }
+    let known = read(FileFormat::Yaml, lock, None, "$.digest").map_err(|refusal| not_its(&refusal.to_string()))?;
+    if known.value != hash(before, lock)? {
+        return Err(not_its("its digest is not of these dependencies"));
+    }
+    let moved = set(FileFormat::Yaml, lock, None, &path, to)?;
+    let digest = hash(after, &moved)?;
+    set(FileFormat::Yaml, &moved, None, "$.digest", &digest)
+}
+
+fn not_its(why: &str) -> Refusal {
+    Refusal::Lock { why: why.to_string() }
+}
+
+fn dependencies(text: &str) -> Result<Vec<Value>, Refusal> {
+    let parsed = parsed(FileFormat::Yaml, text)?;
+    let tree = parsed.documents.first().map(|document| &document.tree);
+    let list = tree.and_then(|tree| tree.get("dependencies")).and_then(Value::as_array);
+    list.cloned().ok_or_else(|| not_its("it has no list of dependencies"))
+}
+
+/// The digest as Helm computes it (helm v3, `resolver.HashReq`): of the JSON of what is asked for and what is locked.
+fn hash(chart: &str, lock: &str) -> Result<String, Refusal> {
+    let written = |text: &str| -> Result<String, Refusal> {
+        let all = dependencies(text)?;
+        Ok(format!("[{}]", all.iter().map(dependency).collect::<Result<Vec<_>, _>>()?.join(",")))
+    };
+    let text = format!("[{},{}]", written(chart)?, written(lock)?);
+    // Go escapes these in every JSON, so that it may stand in HTML.
+    let text = [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")]
+        .iter()
+        .fold(text, |text, (from, to)| text.replace(*from, to));
+    let hex: String = digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("sha256:{hex}"))
+}
+
+fn dependency(value: &Value) -> Result<String, Refusal> {
+    let empty = Map::new();
+    let given = value.as_object().unwrap_or(&empty);
+    let mut written = Vec::new();
+    for (key, always) in KEYS {
+        let value = match given.get(key) {
+            Some(value) if !is_empty(value) => value.to_string(),
+            Some(_) | None if always => "\"\"".to_string(),
+            Some(_) | None => continue,
+        };
+        if matches!(key, "name" | "version" | "repository" | "condition" | "alias") && !value.starts_with('"') {
+            return Err(not_its(&format!("`{key}` of a dependency is not a text; put it in quotes")));
+        }
+        written.push(format!("\"{key}\":{value}"));
+    }
+    Ok(format!("{{{}}}", written.join(",")))
+}
+
+/// What Go leaves out.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(is) => !is,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Number(_) => false,
+    }
+}
