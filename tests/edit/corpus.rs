@@ -1,6 +1,8 @@
 //! Reads `tests/edits/<layout>.txt`. A case begins with `=== name`; `--- edit` gives the arguments and is followed by
 //! the file, `--- beside` by another one; `--- becomes LINE` by what that line is to be, `--- refused` by the reason.
 
+#![allow(dead_code)] // not everybody who reads it asks for everything
+
 use std::path::Path;
 
 /// One file, what is asked for, and what comes of it.

@@ -20,6 +20,12 @@ def run(step):
             return client.push(step["archive"], step["remote"], plain_http=True)
         case "tags":
             return client.tags(step["reference"])
+        case "lint":
+            return helm_python.lint(step["chart"])
+        case "update":
+            return helm_python.dependency_update(step["chart"], skip_refresh=True)
+        case "build":
+            return helm_python.dependency_build(step["chart"], skip_refresh=True)
         case "resolve":
             return client.resolve(step["reference"])
 

@@ -5,6 +5,9 @@
 
 mod answers;
 mod charts;
+#[path = "../edit/corpus.rs"]
+mod corpus;
+mod edits;
 mod gh;
 mod graphql;
 mod openapi;
