@@ -9,8 +9,9 @@ use decide::plan::{Plan, Proposal};
 use decide::{PullNumber, Sha};
 use jiff::Timestamp;
 
+use super::edit::{Refusal, chart_lock};
 use super::{Receipt, branch, edit, intend};
-use crate::git::{Draft, Pushed};
+use crate::git::{Access, Draft, GitError, Pushed, Store};
 use crate::observe::{Seen, Spot};
 use crate::rooms::Rooms;
 use crate::tell;
@@ -150,20 +151,68 @@ async fn edits(
             Err(_) => return Ok(Err(format!("{path}: the file is not UTF-8"))),
         };
     }
+    let before = texts.clone();
     for spot in &spots {
-        let Some(text) = texts.get_mut(&spot.file) else { continue };
-        match edit::set(
-            edit::FileFormat::of(&spot.write.file),
-            text,
-            spot.write.document.as_ref(),
-            &spot.write.path,
-            &spot.write.spell(&to),
-        ) {
+        let (Some(text), Some(scalar)) = (texts.get_mut(&spot.file), &spot.scalar) else {
+            return Ok(Err(format!("{}: the place of the version was not found", spot.file)));
+        };
+        let (document, spelled) = (scalar.document.as_ref(), scalar.spell(&to));
+        match edit::set(spot.write.format(), text, document, &scalar.path, &spelled) {
             Ok(edited) => *text = edited,
             Err(refusal) => return Ok(Err(format!("{}: {refusal}", spot.file))),
         }
     }
+    if let Err(why) = locks(rooms, &base, &before, &mut texts, &to).await? {
+        return Ok(Err(why));
+    }
     Ok(Ok(texts.into_iter().map(|(path, text)| (path, Some(text.into_bytes()))).collect()))
+}
+
+/// Moves the lock of each chart whose dependency has moved. The inner error says why that cannot be done.
+async fn locks(
+    rooms: &Rooms,
+    base: &Sha,
+    before: &BTreeMap<String, String>,
+    texts: &mut BTreeMap<String, String>,
+    to: &str,
+) -> anyhow::Result<Result<(), String>> {
+    let mut locks = Vec::new();
+    for (file, after) in texts.iter() {
+        let Some(folder) = file.strip_suffix("Chart.yaml").filter(|folder| folder.is_empty() || folder.ends_with('/'))
+        else {
+            continue;
+        };
+        let Some(chart) = before.get(file) else { continue };
+        let Some((index, archives)) = chart_lock::moved(chart, after) else { continue };
+        let (at, lock) = (base.clone(), format!("{folder}Chart.lock"));
+        let (name, charts) = (lock.clone(), format!("{folder}charts"));
+        let read = move |store: &Store, _: &Access| match (store.read(&at, &name), store.list(&at, &charts)) {
+            (Ok(text), Ok(vendored)) => Ok(Ok((text, vendored))),
+            (Err(error @ GitError::Malformed { .. }), _) | (_, Err(error @ GitError::Malformed { .. })) => {
+                Ok(Err(error))
+            }
+            (Err(error), _) | (_, Err(error)) => Err(error),
+        };
+        let (text, vendored) = match rooms.git(read).await? {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let is_there = |archive: &String| {
+            let below = format!("{folder}{archive}");
+            vendored.iter().any(|path| *path == below || path.starts_with(&format!("{below}/")))
+        };
+        if let Some(archive) = archives.into_iter().find(is_there) {
+            return Ok(Err(format!("{file}: {}", Refusal::Vendored { archive })));
+        }
+        let Some(text) = text else { continue };
+        let Ok(text) = String::from_utf8(text) else { return Ok(Err(format!("{lock}: the file is not UTF-8"))) };
+        match chart_lock::relock(chart, after, &text, index, to) {
+            Ok(moved) => locks.push((lock, moved)),
+            Err(refusal) => return Ok(Err(format!("{lock}: {refusal}"))),
+        }
+    }
+    texts.extend(locks);
+    Ok(Ok(()))
 }
 
 async fn tip(rooms: &Rooms, name: &str) -> anyhow::Result<Option<Sha>> {

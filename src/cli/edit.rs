@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 
 use super::Edit as Arguments;
-use crate::act::edit::find::{self, Found, Wanted};
-use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, set};
-use crate::policy::wiring::{DocumentSelector, Write};
+use crate::act::edit::find::Wanted;
+use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, place, set};
+use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 
 /// Exit code of a refusal.
 const REFUSED: u8 = 3;
@@ -65,14 +65,21 @@ fn text(file: &Path) -> anyhow::Result<String> {
 
 fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Edited>, Refusal>> {
     let name = arguments.file.to_string_lossy().into_owned();
-    let format = arguments.format.unwrap_or_else(|| FileFormat::of(&name));
-    let place = match place(arguments, format, &name, &before) {
-        Ok(place) => place,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let to = arguments.to.as_str();
-    let write = Write { file: name.clone(), document: place.document, path: place.path, value: place.value };
-    let after = match set(format, &before, write.document.as_ref(), &write.path, &write.spell(to)) {
+    let scalar = arguments.path.clone().map(|path| {
+        let document = arguments.document.as_deref().map(|selector| match selector.split_once('/') {
+            Some((kind, name)) => DocumentSelector { kind: kind.to_string(), name: Some(name.to_string()) },
+            None => DocumentSelector { kind: selector.to_string(), name: None },
+        });
+        Scalar { document, path, value: arguments.value.clone() }
+    });
+    let write = Write { file: name.clone(), format: arguments.format, scalar };
+    let chart = arguments.chart.as_deref().unwrap_or_default();
+    let wanted = Wanted { chart, plugin: arguments.plugin.as_deref().unwrap_or(chart) };
+    let after = place(&write, &name, &before, wanted).and_then(|place| {
+        let to = place.spell(arguments.to.as_str());
+        set(write.format(), &before, place.document.as_ref(), &place.path, &to)
+    });
+    let after = match after {
         Ok(after) => after,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -84,28 +91,6 @@ fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Ed
         }
     }
     Ok(Ok(all))
-}
-
-/// The place that is named, or the only one that is found.
-fn place(arguments: &Arguments, format: FileFormat, name: &str, text: &str) -> Result<Found, Refusal> {
-    if let Some(path) = arguments.path.clone() {
-        let document = arguments.document.as_deref().map(|selector| match selector.split_once('/') {
-            Some((kind, name)) => DocumentSelector { kind: kind.to_string(), name: Some(name.to_string()) },
-            None => DocumentSelector { kind: selector.to_string(), name: None },
-        });
-        return Ok(Found { kind: "path", document, path, value: arguments.value.clone() });
-    }
-    let chart = arguments.chart.clone().unwrap_or_default();
-    let plugin = arguments.plugin.as_deref().unwrap_or(&chart);
-    let mut found = find::find(format, name, text, Wanted { chart: &chart, plugin })?;
-    match (found.pop(), found.is_empty()) {
-        (Some(only), true) => Ok(only),
-        (None, _) => Err(Refusal::NoPlace { chart }),
-        (Some(last), false) => {
-            let paths = found.into_iter().chain([last]).map(|one| one.path).collect();
-            Err(Refusal::SeveralPlaces { chart, paths })
-        }
-    }
 }
 
 /// The lock beside a chart, where there is one.

@@ -11,12 +11,13 @@ use decide::snapshot::{Cluster, Place, Read};
 use decide::{ClusterName, PluginName, Sha, TierName, Version};
 
 use crate::act::edit;
+use crate::act::edit::find::Wanted;
 use crate::clock;
 use crate::git::{GitError, Store};
 use crate::observe::heard::Versions;
 use crate::observe::inventory;
 use crate::observe::readings::Whose;
-use crate::policy::wiring::{Inventory, ListedCluster, VERSION, Write};
+use crate::policy::wiring::{Inventory, ListedCluster, Scalar, VERSION, Write};
 use crate::policy::{self, Loaded, SourceFile};
 use crate::rooms::Rooms;
 
@@ -88,8 +89,10 @@ pub fn branches(rooms: &Rooms) -> BTreeSet<String> {
 pub struct Spot {
     /// The file.
     pub file: String,
-    /// Which scalar of it, and how it spells a version.
+    /// What the policy says of it.
     pub write: Write,
+    /// Where in it; none where that was not found.
+    pub scalar: Option<Scalar>,
     /// The cluster it is for; none = all of the tier.
     pub cluster: Option<ClusterName>,
     /// What stands there.
@@ -223,6 +226,7 @@ fn spots(
                 .map(|cluster| &cluster.name)
                 .collect();
             let branch = branch_of(loaded, &tier.name, default);
+            let wanted = Wanted { chart: wiring.chart.name(), plugin: plugin.name.as_str() };
             let mut of_tier = Vec::new();
             for write in &wiring.write {
                 for (file, cluster) in files(write, &tier.name, &members) {
@@ -230,7 +234,14 @@ fn spots(
                         Ok(file) => file,
                         Err(why) => {
                             let (file, version) = (write.file.clone(), Read::Unread(why));
-                            of_tier.push(Spot { file, write: write.clone(), cluster, version, range: None });
+                            of_tier.push(Spot {
+                                file,
+                                write: write.clone(),
+                                scalar: None,
+                                cluster,
+                                version,
+                                range: None,
+                            });
                             continue;
                         }
                     };
@@ -243,10 +254,12 @@ fn spots(
                         };
                         texts.insert(key.clone(), text);
                     }
-                    let (version, range) = texts
-                        .get(&key)
-                        .map_or_else(|| (Read::Unread(String::new()), None), |text| version(text, write));
-                    of_tier.push(Spot { file, write: write.clone(), cluster, version, range });
+                    let held = match texts.get(&key) {
+                        Some(text) => held(text, (write, &file), wanted),
+                        None => Held::unread(String::new()),
+                    };
+                    let Held { scalar, version, range } = held;
+                    of_tier.push(Spot { file, write: write.clone(), scalar, cluster, version, range });
                 }
             }
             spots.insert((plugin.name.clone(), tier.name.clone()), of_tier);
@@ -318,7 +331,8 @@ fn version_for(
                 Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
                 Err(error) => return Err(error),
             };
-            match version(&text, write).0 {
+            let wanted = Wanted { chart: wiring.chart.name(), plugin: whose.plugin.as_str() };
+            match held(&text, (write, &file), wanted).version {
                 Read::Known(version) if found.as_ref().is_none_or(|known| *known == version) => found = Some(version),
                 Read::Known(version) => {
                     let other = found.map(|other| other.to_string()).unwrap_or_default();
@@ -359,26 +373,41 @@ fn text(
 }
 
 /// What a spot holds: a version, or a range where somebody lets a controller choose.
-fn version(text: &Result<String, String>, write: &Write) -> (Read<Version>, Option<String>) {
+struct Held {
+    scalar: Option<Scalar>,
+    version: Read<Version>,
+    range: Option<String>,
+}
+
+impl Held {
+    fn unread(why: String) -> Self {
+        Self { scalar: None, version: Read::Unread(why), range: None }
+    }
+}
+
+fn held(text: &Result<String, String>, (write, file): (&Write, &str), wanted: Wanted<'_>) -> Held {
     let text = match text {
         Ok(text) => text,
-        Err(why) => return (Read::Unread(why.clone()), None),
+        Err(why) => return Held::unread(why.clone()),
     };
-    match edit::read(edit::FileFormat::of(&write.file), text, write.document.as_ref(), &write.path) {
-        Ok(spot) => {
-            let Some(held) = write.version_in(&spot.value) else {
-                let (line, text, form) = (spot.line, &spot.value, write.spell(VERSION));
-                return (Read::Unread(format!("line {line}: `{text}` is not of the form `{form}`")), None);
-            };
-            match held.parse::<Version>() {
-                Ok(version) => (Read::Known(version), None),
-                Err(error) => {
-                    let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
-                    (Read::Unread(format!("line {}: {error}", spot.line)), range)
-                }
-            }
+    let scalar = match edit::place(write, file, text, wanted) {
+        Ok(scalar) => scalar,
+        Err(refusal) => return Held::unread(refusal.to_string()),
+    };
+    let spot = match edit::read(write.format(), text, scalar.document.as_ref(), &scalar.path) {
+        Ok(spot) => spot,
+        Err(refusal) => return Held::unread(refusal.to_string()),
+    };
+    let Some(held) = scalar.version_in(&spot.value) else {
+        let (line, text, form) = (spot.line, &spot.value, scalar.spell(VERSION));
+        return Held::unread(format!("line {line}: `{text}` is not of the form `{form}`"));
+    };
+    match held.parse::<Version>() {
+        Ok(version) => Held { scalar: Some(scalar), version: Read::Known(version), range: None },
+        Err(error) => {
+            let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
+            Held { range, ..Held::unread(format!("line {}: {error}", spot.line)) }
         }
-        Err(refusal) => (Read::Unread(refusal.to_string()), None),
     }
 }
 

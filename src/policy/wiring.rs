@@ -193,7 +193,7 @@ pub enum Chart {
     },
 }
 
-/// Stands for the version in [`Write::value`].
+/// Stands for the version in [`Scalar::value`].
 pub const VERSION: &str = "{version}";
 /// Stands for the organization of a cluster that is called `organization/name`.
 pub const ORGANIZATION: &str = "{organization}";
@@ -204,6 +204,15 @@ pub const ORGANIZATION: &str = "{organization}";
 pub struct Write {
     /// The file from the repository's root, with `{tier}`, `{cluster}` and `{organization}`.
     pub file: String,
+    /// What the file is; none = as its name tells.
+    pub format: Option<FileFormat>,
+    /// Where in it; none = where the file itself says that the version of the plugin's chart stands.
+    pub scalar: Option<Scalar>,
+}
+
+/// Where a version stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalar {
     /// Which document of a file of several; needed when the path is found in more than one.
     pub document: Option<DocumentSelector>,
     /// The scalar, as an RFC 9535 JSONPath that names exactly one place.
@@ -213,7 +222,51 @@ pub struct Write {
     pub value: Option<String>,
 }
 
-impl Write {
+/// Which format a file is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FileFormat {
+    /// YAML, and whatever else reads as such.
+    Yaml,
+    /// JSON, with comments or without.
+    Json,
+    /// TOML.
+    Toml,
+    /// HCL: Terraform and its variables.
+    Hcl,
+    /// Any text, by the comment `coldframe: <plugin>` on the line.
+    Text,
+}
+
+impl FileFormat {
+    /// Every one, with the word for it.
+    pub const ALL: [(&str, Self); 5] =
+        [("yaml", Self::Yaml), ("json", Self::Json), ("toml", Self::Toml), ("hcl", Self::Hcl), ("text", Self::Text)];
+
+    /// The one that a file's name tells; YAML where it tells nothing.
+    pub fn of(file: &str) -> Self {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        match ending.as_deref() {
+            Some("json" | "jsonc" | "json5") => Self::Json,
+            Some("toml") => Self::Toml,
+            Some("tf" | "tfvars" | "hcl") => Self::Hcl,
+            Some(_) | None => Self::Yaml,
+        }
+    }
+}
+
+impl Chart {
+    /// What the chart is called, which manifests name it by.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Http { name, .. } => name,
+            Self::Oci { reference, .. } => reference.rsplit('/').next().unwrap_or(reference),
+        }
+    }
+}
+
+impl Scalar {
     /// The text of the scalar for a version. Where a `v` stands before its place, its own is left out.
     pub fn spell(&self, version: &str) -> String {
         let Some((before, after)) = self.value.as_ref().and_then(|value| value.split_once(VERSION)) else {
@@ -229,6 +282,13 @@ impl Write {
             return Some(text);
         };
         text.strip_prefix(before)?.strip_suffix(after)
+    }
+}
+
+impl Write {
+    /// What the file is.
+    pub fn format(&self) -> FileFormat {
+        self.format.unwrap_or_else(|| FileFormat::of(&self.file))
     }
 
     /// The file on a tier, for a cluster where there is one per cluster. Fails where the cluster's name lacks
@@ -358,17 +418,17 @@ mod tests {
         ];
         for (value, version, spelled, text, held) in cases {
             let value = value.map(str::to_string);
-            let write = Write { file: "a.yaml".into(), document: None, path: "$.x".into(), value };
-            assert_eq!(write.spell(version), spelled, "{write:?}");
-            assert_eq!(write.version_in(text), held, "{write:?}");
-            assert!(write.version_in(spelled).is_some_and(|held| version.ends_with(held)), "{write:?}");
+            let scalar = Scalar { document: None, path: "$.x".into(), value };
+            assert_eq!(scalar.spell(version), spelled, "{scalar:?}");
+            assert_eq!(scalar.version_in(text), held, "{scalar:?}");
+            assert!(scalar.version_in(spelled).is_some_and(|held| version.ends_with(held)), "{scalar:?}");
         }
     }
 
     #[test]
     fn a_file_is_one_clusters_own() {
         let file = |file: &str, cluster: &str| {
-            let write = Write { file: file.into(), document: None, path: "$.x".into(), value: None };
+            let write = Write { file: file.into(), format: None, scalar: None };
             write.file_of(&"gold".into(), Some(&cluster.into()))
         };
         for (pattern, cluster, expected) in [

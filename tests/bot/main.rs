@@ -11,6 +11,7 @@ mod force;
 mod freeze;
 mod hotfix;
 mod inventory;
+mod layouts;
 mod ledger;
 mod metrics;
 mod notify;

@@ -1,6 +1,6 @@
 //! The editor as a person runs it, over `tests/edits/`: files of every layout, each with the one line that an edit
 //! changes, or the reason why it is refused. Every other byte stays, also with other line ends.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::wildcard_enum_match_arm)]
 
 mod corpus;
 mod mutated;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use corpus::{Case, End, cases};
 
 /// Writes the files of a case, in the shape that a variant gives them, and runs the editor there.
-fn run(case: &Case, shape: fn(&str) -> String, more: &[&str]) -> (tempfile::TempDir, Output) {
+fn run(case: &Case, shape: Shape, more: &[&str]) -> (tempfile::TempDir, Output) {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in case.files() {
         let path = folder.path().join(name);
@@ -23,7 +23,9 @@ fn run(case: &Case, shape: fn(&str) -> String, more: &[&str]) -> (tempfile::Temp
     (folder, output)
 }
 
-const SHAPES: [(&str, fn(&str) -> String); 4] = [
+type Shape = fn(&str) -> String;
+
+const SHAPES: [(&str, Shape); 4] = [
     ("as it is", str::to_string),
     ("with CRLF", |text| text.replace('\n', "\r\n")),
     ("with a byte order mark", |text| format!("\u{feff}{text}")),

@@ -83,7 +83,7 @@ fn place(case: &Case, text: &str) -> Option<(FileFormat, Option<coldframe::polic
     let chart = of("--chart")?;
     let found = find(format, file, text, Wanted { chart, plugin: chart }).ok()?;
     let [one] = found.as_slice() else { return None };
-    Some((format, one.document.clone(), one.path.clone()))
+    Some((format, one.scalar.document.clone(), one.scalar.path.clone()))
 }
 
 /// The leaves of all documents by another parser; none where it does not understand them.

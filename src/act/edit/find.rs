@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Document, FileFormat, Parsed, Refusal};
 use crate::jsonpath::Step;
-use crate::policy::wiring::{DocumentSelector, VERSION};
+use crate::policy::wiring::{DocumentSelector, Scalar, VERSION};
 
 mod generators;
 
@@ -23,12 +23,8 @@ pub struct Wanted<'a> {
 pub struct Found {
     /// What kind of place it is, for people.
     pub kind: &'static str,
-    /// The document, where the file has several.
-    pub document: Option<DocumentSelector>,
-    /// The path to it.
-    pub path: String,
-    /// What stands around the version, with `{version}`; none = nothing.
-    pub value: Option<String>,
+    /// Where it is.
+    pub scalar: Scalar,
 }
 
 /// A place in a tree, before it has a path.
@@ -53,7 +49,7 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
         };
         for Place { kind, steps, value } in places {
             let document = selector(&parsed, document);
-            all.push(Found { kind, document, path: spelled(&steps), value });
+            all.push(Found { kind, scalar: Scalar { document, path: spelled(&steps), value } });
         }
     }
     Ok(all)

@@ -69,11 +69,11 @@ fn comment(comment: &ast::Comment<'_>) -> (usize, String) {
 }
 
 fn refuse(error: &ParseError) -> Refusal {
-    let line = error.line_display();
-    match error.kind() {
-        ParseErrorKind::NestingDepthExceeded => Refusal::TooDeep { line },
-        kind => Refusal::NotParsed { format: NAME, line, why: kind.to_string() },
+    let (line, kind) = (error.line_display(), error.kind());
+    if matches!(kind, ParseErrorKind::NestingDepthExceeded) {
+        return Refusal::TooDeep { line };
     }
+    Refusal::NotParsed { format: NAME, line, why: kind.to_string() }
 }
 
 /// Builds what readers see, and where each value stands.

@@ -17,7 +17,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::jsonpath::{Path, Step, place_of};
-use crate::policy::wiring::DocumentSelector;
+pub use crate::policy::wiring::FileFormat;
+use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 pub use refusal::Refusal;
 use yaml::Yaml;
 
@@ -43,38 +44,7 @@ pub trait Format {
     fn spell(&self, to: &str, style: Style) -> Result<String, Refusal>;
 }
 
-/// Which format a file is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileFormat {
-    /// YAML, and whatever else reads as such.
-    Yaml,
-    /// JSON, with comments or without.
-    Json,
-    /// TOML.
-    Toml,
-    /// HCL: Terraform and its variables.
-    Hcl,
-    /// Any text, by the comment `coldframe: <plugin>` on the line.
-    Text,
-}
-
 impl FileFormat {
-    /// Every one, with the name that it goes by.
-    pub const ALL: [(&str, Self); 5] =
-        [("yaml", Self::Yaml), ("json", Self::Json), ("toml", Self::Toml), ("hcl", Self::Hcl), ("text", Self::Text)];
-
-    /// The one that a file's name tells; YAML where it tells nothing.
-    pub fn of(file: &str) -> Self {
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-        match ending.as_deref() {
-            Some("json" | "jsonc" | "json5") => Self::Json,
-            Some("toml") => Self::Toml,
-            Some("tf" | "tfvars" | "hcl") => Self::Hcl,
-            Some(_) | None => Self::Yaml,
-        }
-    }
-
     fn reader(self) -> &'static dyn Format {
         match self {
             Self::Yaml => &Yaml,
@@ -208,6 +178,26 @@ pub fn set(
     to: &str,
 ) -> Result<String, Refusal> {
     replace(format.reader(), text, document, path, to)
+}
+
+/// The place that a policy names, or else the only one where a file says that the version of this chart stands.
+///
+/// # Errors
+/// Where there is none, or several.
+pub fn place(write: &Write, file: &str, text: &str, wanted: find::Wanted<'_>) -> Result<Scalar, Refusal> {
+    if let Some(scalar) = &write.scalar {
+        return Ok(scalar.clone());
+    }
+    let mut found = find::find(write.format(), file, text, wanted)?;
+    let chart = wanted.chart.to_string();
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only.scalar),
+        (None, _) => Err(Refusal::NoPlace { chart }),
+        (Some(last), false) => {
+            let paths = found.into_iter().chain([last]).map(|one| one.scalar.path).collect();
+            Err(Refusal::SeveralPlaces { chart, paths })
+        }
+    }
 }
 
 fn replace(

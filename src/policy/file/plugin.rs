@@ -2,6 +2,8 @@
 
 use decide::model::Next;
 
+use crate::policy::wiring::FileFormat;
+
 use super::signal::SignalFile;
 use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
@@ -66,10 +68,12 @@ record! {
     WriteFile = "write" {
         /// The file. `{tier}` and `{cluster}` stand for their names; with more than one tier, one of them must be in it.
         required file "file": Files,
+        /// What the file is. Default as its name tells: `.json`, `.toml`, `.tf` and `.tfvars`, else `yaml`.
+        optional format "format": Word<FileFormat>,
         /// Which document of a file of several. Default the one that has the path.
         optional document "document": DocumentFile,
-        /// The scalar. It must name exactly one place.
-        required path "path": JsonPath,
+        /// The scalar. It must name exactly one place. Default where the file itself says that the chart's version stands.
+        optional path "path": JsonPath,
         /// What stands around the version there, such as `{plugin}/{version}`. Default the version alone.
         optional value "value": ValuePattern,
     }
@@ -85,6 +89,18 @@ record! {
         optional name "name": ObjectName,
     }
     later []
+}
+
+impl Words for FileFormat {
+    const NAME: &'static str = "FileFormat";
+    const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
+        ("yaml", Self::Yaml, "YAML, of several documents or one."),
+        ("json", Self::Json, "JSON, with comments or without."),
+        ("toml", Self::Toml, "TOML."),
+        ("hcl", Self::Hcl, "HCL: Terraform and its variables; blocks stand under their names and labels."),
+        ("text", Self::Text, "Any text: the version on the line with a comment `coldframe: <plugin>`."),
+    ];
+    const LATER: &'static [&'static str] = &[];
 }
 
 impl Words for Next {

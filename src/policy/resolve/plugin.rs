@@ -16,7 +16,7 @@ use crate::policy::read::Spanned;
 use crate::policy::report::Report;
 use crate::policy::settings::{Given, Values};
 use crate::policy::tree::Span;
-use crate::policy::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, SignalSpec, Write};
+use crate::policy::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, SignalSpec, Write};
 
 /// How often a source is asked unless the file says otherwise.
 const POLL: SignedDuration = SignedDuration::from_mins(15);
@@ -168,6 +168,18 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
     let mut writes: Vec<Write> = Vec::new();
     for file in &list.value.items {
         let Some(write) = write_of(&file.value, plugin) else { continue };
+        for (key, at) in [
+            ("document", file.value.document.as_ref().map(|key| key.at)),
+            ("value", file.value.value.as_ref().map(|key| key.at)),
+        ] {
+            if let (Some(at), None) = (at, &write.scalar) {
+                report.wrong(
+                    at,
+                    &format!("`{key}` goes with a `path`"),
+                    Some("add `path:`, or take it out: without a path all of it is found"),
+                );
+            }
+        }
         let placed = write.file.contains("{tier}") || write.per_cluster();
         let shared = !placed && context.ladder.len() > 1 && !on_branches_of_their_own(&context.ladder);
         if let Some(given) = file.value.file.as_ref().filter(|_| shared) {
@@ -214,12 +226,10 @@ fn write_of(file: &WriteFile, plugin: &str) -> Option<Write> {
         let name = document.value.name.as_ref().map(|name| name.value.0.clone());
         Some(DocumentSelector { kind: document.value.kind.as_ref()?.value.0.clone(), name })
     });
-    Some(Write {
-        file: file.file.as_ref()?.value.0.clone(),
-        document,
-        path: file.path.as_ref()?.value.0.clone(),
-        value: file.value.as_ref().map(|value| value.value.0.replace("{plugin}", plugin)),
-    })
+    let value = file.value.as_ref().map(|value| value.value.0.replace("{plugin}", plugin));
+    let scalar = file.path.as_ref().map(|path| Scalar { document, path: path.value.0.clone(), value });
+    let format = file.format.as_ref().map(|format| format.value.0);
+    Some(Write { file: file.file.as_ref()?.value.0.clone(), format, scalar })
 }
 
 /// Reports spots that two plugins would both write.
@@ -230,7 +240,9 @@ pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
         let Some(name) = plugin.value.name.as_ref().map(|name| name.value.0.clone()) else { continue };
         for file in plugin.value.write.iter().flat_map(|list| &list.value.items) {
             let Some(write) = write_of(&file.value, &name) else { continue };
-            let place = (write.file, write.document.map(|document| (document.kind, document.name)), write.path);
+            // Without a path each plugin has the spot of its own chart.
+            let Some(Scalar { document, path, .. }) = write.scalar else { continue };
+            let place = (write.file, document.map(|document| (document.kind, document.name)), path);
             match owners.get(&place) {
                 Some(owner) if *owner != name => {
                     let message = format!("plugin `{name}` writes the same spot as plugin `{owner}`");

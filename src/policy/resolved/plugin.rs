@@ -8,7 +8,7 @@ use serde_yaml::{Mapping, Value};
 use super::{length, list, map, names, plain, put, put_or_default, tier_of, windows_of};
 use crate::policy::file::{OverrideFile, PluginFile, VersionsFile};
 use crate::policy::settings;
-use crate::policy::wiring::{Chart, PluginWiring, Released, SignalSpec, Write};
+use crate::policy::wiring::{Chart, PluginWiring, Released, Scalar, SignalSpec, Write};
 
 /// A plugin with what it has different on its rungs.
 pub(super) fn plugin_of(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -> Value {
@@ -168,15 +168,20 @@ fn chart_of(chart: &Chart) -> Value {
     }
 }
 
-fn write_of(Write { file, document, path, value }: &Write) -> Value {
+fn write_of(Write { file, format, scalar }: &Write) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "file", file.as_str());
-    if let Some(document) = document {
-        put(&mut out, "document", plain(document));
+    if let Some(format) = format {
+        put(&mut out, "format", plain(format));
     }
-    put(&mut out, "path", path.as_str());
-    if let Some(value) = value {
-        put(&mut out, "value", value.as_str());
+    if let Some(Scalar { document, path, value }) = scalar {
+        if let Some(document) = document {
+            put(&mut out, "document", plain(document));
+        }
+        put(&mut out, "path", path.as_str());
+        if let Some(value) = value {
+            put(&mut out, "value", value.as_str());
+        }
     }
     Value::Mapping(out)
 }

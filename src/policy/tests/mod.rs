@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::forms::Words as _;
 use super::preset::Preset;
-use super::wiring::{Chart, Inventory, Released, Right, Write};
+use super::wiring::{Chart, Inventory, Released, Right, Scalar, Write};
 use super::*;
 
 mod clusters;

@@ -188,7 +188,9 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "`hotfixes` of plugin `loki`: 2.0.0 is never accepted: it is outside the constraint `^1`",
     ),
     ("write", "[]", "`write` of plugin `loki`: an empty list"),
-    ("write", "[{file: a.yaml}]", "`write` of plugin `loki` has no `path`"),
+    ("write", "[{file: a.yaml, value: 'x{version}'}]", "`write` of plugin `loki`: `value` goes with a `path`"),
+    ("write", "[{file: a.yaml, document: {kind: A}}]", "`write` of plugin `loki`: `document` goes with a `path`"),
+    ("write", "[{file: a.yaml, format: xml}]", "`format` of `write` of plugin `loki`:"),
     (
         "write",
         "[{file: /a.yaml, path: $.x}]",

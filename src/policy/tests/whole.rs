@@ -95,9 +95,8 @@ fn the_whole_format() {
     assert_eq!(policy.plugins[0].checks, ["e2e", "Upgrade test"]);
     let write = Write {
         file: "clusters/{tier}/loki.yaml".into(),
-        document: None,
-        path: "$.spec.chart.spec.version".into(),
-        value: None,
+        format: None,
+        scalar: Some(Scalar { document: None, path: "$.spec.chart.spec.version".into(), value: None }),
     };
     assert_eq!(loki.write, [write]);
     let [fast, slow] = &policy.plugins[0].hotfixes[..] else { panic!("two hotfixes") };
