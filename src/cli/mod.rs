@@ -147,7 +147,7 @@ Exit codes: 0 edited, or it said so already; 1 the file cannot be read or writte
 
   coldframe edit apps/loki.yaml --chart loki --to 6.7.0 --diff
   coldframe edit Chart.yaml --chart redis --to 19.0.1 --in-place
-  coldframe edit versions.env --chart loki --format text --to 6.7.0   # on a line with `# coldframe: loki`";
+  coldframe edit versions.env --chart loki --format text --to 6.7.0";
 
 /// Arguments of `signal`.
 #[derive(Debug, Args)]

@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use decide::constraint::Constraint;
 use decide::snapshot::{Cluster, Place, Read};
 use decide::{ClusterName, PluginName, Sha, TierName, Version};
 
-use crate::act::edit;
 use crate::act::edit::find::Wanted;
 use crate::clock;
 use crate::git::{GitError, Store};
 use crate::observe::heard::Versions;
+use crate::observe::held::{Held, held};
 use crate::observe::inventory;
+use crate::observe::lock;
 use crate::observe::readings::Whose;
-use crate::policy::wiring::{Inventory, ListedCluster, Scalar, VERSION, Write};
+use crate::policy::wiring::{Inventory, ListedCluster, Scalar, Write};
 use crate::policy::{self, Loaded, SourceFile};
 use crate::rooms::Rooms;
 
@@ -254,10 +254,16 @@ fn spots(
                         };
                         texts.insert(key.clone(), text);
                     }
-                    let held = match texts.get(&key) {
+                    let mut held = match texts.get(&key) {
                         Some(text) => held(text, (write, &file), wanted),
                         None => Held::unread(String::new()),
                     };
+                    if let (Some(Ok(text)), Some(scalar)) = (texts.get(&key), &held.scalar)
+                        && let Some(Read::Known(line)) = lines.get(branch)
+                        && let Some(why) = lock::trouble(store, &line.commit, (&file, text), scalar)?
+                    {
+                        held = Held::unread(why);
+                    }
                     let Held { scalar, version, range } = held;
                     of_tier.push(Spot { file, write: write.clone(), scalar, cluster, version, range });
                 }
@@ -370,45 +376,6 @@ fn text(
         Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
         Err(error) => return Err(error),
     })
-}
-
-/// What a spot holds: a version, or a range where somebody lets a controller choose.
-struct Held {
-    scalar: Option<Scalar>,
-    version: Read<Version>,
-    range: Option<String>,
-}
-
-impl Held {
-    fn unread(why: String) -> Self {
-        Self { scalar: None, version: Read::Unread(why), range: None }
-    }
-}
-
-fn held(text: &Result<String, String>, (write, file): (&Write, &str), wanted: Wanted<'_>) -> Held {
-    let text = match text {
-        Ok(text) => text,
-        Err(why) => return Held::unread(why.clone()),
-    };
-    let scalar = match edit::place(write, file, text, wanted) {
-        Ok(scalar) => scalar,
-        Err(refusal) => return Held::unread(refusal.to_string()),
-    };
-    let spot = match edit::read(write.format(), text, scalar.document.as_ref(), &scalar.path) {
-        Ok(spot) => spot,
-        Err(refusal) => return Held::unread(refusal.to_string()),
-    };
-    let Some(held) = scalar.version_in(&spot.value) else {
-        let (line, text, form) = (spot.line, &spot.value, scalar.spell(VERSION));
-        return Held::unread(format!("line {line}: `{text}` is not of the form `{form}`"));
-    };
-    match held.parse::<Version>() {
-        Ok(version) => Held { scalar: Some(scalar), version: Read::Known(version), range: None },
-        Err(error) => {
-            let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
-            Held { range, ..Held::unread(format!("line {}: {error}", spot.line)) }
-        }
-    }
 }
 
 fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<String>>, GitError> {

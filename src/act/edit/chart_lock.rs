@@ -5,6 +5,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 use super::{FileFormat, Refusal, parsed, read, set};
+use crate::policy::wiring::Scalar;
 
 /// Keys of a dependency in the order in which Helm writes them (helm v3, `chart.Dependency`), and which stand there
 /// even when they are empty.
@@ -29,31 +30,48 @@ pub fn moved(before: &str, after: &str) -> Option<(usize, [String; 2])> {
     Some((index, [format!("charts/{name}-{version}.tgz"), format!("charts/{name}")]))
 }
 
-/// The lock that belongs to `after`, where `lock` belongs to `before`: the dependency at `index` runs `to`.
+/// The same for the dependency that a place is of, before anything moves.
+pub fn dependency_at(chart: &str, place: &Scalar) -> Option<(usize, [String; 2])> {
+    // No chart is released as this one, so that it differs from whatever stands there.
+    let other = set(FileFormat::Yaml, chart, place.document.as_ref(), &place.path, &place.spell("0.0.0-0")).ok()?;
+    moved(chart, &other)
+}
+
+/// Whether a lock is that of a chart as it stands, and locks the very version that the dependency at `index` names.
 ///
 /// # Errors
-/// Where the lock does not belong to `before`, or does not lock that very version: then charts have to be fetched.
-pub fn relock(before: &str, after: &str, lock: &str, index: usize, to: &str) -> Result<String, Refusal> {
-    let path = format!("$.dependencies[{index}].version");
-    let old = read(FileFormat::Yaml, before, None, &path)?;
+/// Where it is not: then charts have to be fetched.
+pub fn belongs(chart: &str, lock: &str, index: usize) -> Result<(), Refusal> {
+    let path = version_at(index);
+    let named = read(FileFormat::Yaml, chart, None, &path)?;
     let locked = read(FileFormat::Yaml, lock, None, &path).map_err(|refusal| not_its(&refusal.to_string()))?;
     let names = |text: &str| -> Result<Vec<Value>, Refusal> {
         let list = dependencies(text)?;
         Ok(list.iter().map(|one| json!([one.get("name"), one.get("repository")])).collect())
     };
-    if names(before)? != names(lock)? {
+    if names(chart)? != names(lock)? {
         return Err(not_its("it locks other charts than Chart.yaml names"));
     }
-    if locked.value != old.value {
-        return Err(not_its(&format!("it locks {}, and Chart.yaml says {}", locked.value, old.value)));
+    if locked.value != named.value {
+        return Err(not_its(&format!("it locks {}, and Chart.yaml says {}", locked.value, named.value)));
     }
     let known = read(FileFormat::Yaml, lock, None, "$.digest").map_err(|refusal| not_its(&refusal.to_string()))?;
-    if known.value != hash(before, lock)? {
-        return Err(not_its("its digest is not of these dependencies"));
-    }
-    let moved = set(FileFormat::Yaml, lock, None, &path, to)?;
+    if known.value == hash(chart, lock)? { Ok(()) } else { Err(not_its("its digest is not of these dependencies")) }
+}
+
+/// The lock that belongs to `after`, where `lock` belongs to `before`: the dependency at `index` runs `to`.
+///
+/// # Errors
+/// As [`belongs`].
+pub fn relock(before: &str, after: &str, lock: &str, index: usize, to: &str) -> Result<String, Refusal> {
+    belongs(before, lock, index)?;
+    let moved = set(FileFormat::Yaml, lock, None, &version_at(index), to)?;
     let digest = hash(after, &moved)?;
     set(FileFormat::Yaml, &moved, None, "$.digest", &digest)
+}
+
+fn version_at(index: usize) -> String {
+    format!("$.dependencies[{index}].version")
 }
 
 fn not_its(why: &str) -> Refusal {
