@@ -183,7 +183,10 @@ async fn locks(
             continue;
         };
         let Some(chart) = before.get(file) else { continue };
-        let Some((index, archives)) = chart_lock::moved(chart, after) else { continue };
+        let moved = chart_lock::moved(chart, after);
+        if moved.is_empty() {
+            continue;
+        }
         let (at, lock) = (base.clone(), format!("{folder}Chart.lock"));
         let (name, charts) = (lock.clone(), format!("{folder}charts"));
         let read = move |store: &Store, _: &Access| match (store.read(&at, &name), store.list(&at, &charts)) {
@@ -201,12 +204,12 @@ async fn locks(
             let below = format!("{folder}{archive}");
             vendored.iter().any(|path| *path == below || path.starts_with(&format!("{below}/")))
         };
-        if let Some(archive) = archives.into_iter().find(is_there) {
+        if let Some(archive) = moved.into_iter().flat_map(|one| one.archives).find(is_there) {
             return Ok(Err(format!("{file}: {}", Refusal::Vendored { archive })));
         }
         let Some(text) = text else { continue };
         let Ok(text) = String::from_utf8(text) else { return Ok(Err(format!("{lock}: the file is not UTF-8"))) };
-        match chart_lock::relock(chart, after, &text, index, to) {
+        match chart_lock::relock(chart, after, &text, to) {
             Ok(moved) => locks.push((lock, moved)),
             Err(refusal) => return Ok(Err(format!("{lock}: {refusal}"))),
         }

@@ -97,16 +97,17 @@ fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Ed
 fn locked(arguments: &Arguments, all: &[Edited]) -> anyhow::Result<Option<Result<Edited, Refusal>>> {
     let is_chart = arguments.file.file_name().is_some_and(|name| name == CHART);
     let (Some(chart), Some(folder), true) = (all.first(), arguments.file.parent(), is_chart) else { return Ok(None) };
-    let Some((index, archives)) = chart_lock::moved(&chart.before, &chart.after) else { return Ok(None) };
-    if let Some(archive) = archives.into_iter().find(|archive| folder.join(archive).exists()) {
+    let moved = chart_lock::moved(&chart.before, &chart.after);
+    let mut archives = moved.iter().flat_map(|one| one.archives.clone());
+    if let Some(archive) = archives.find(|archive| folder.join(archive).exists()) {
         return Ok(Some(Err(Refusal::Vendored { archive })));
     }
     let file = folder.join(LOCK);
-    if !file.exists() {
+    if moved.is_empty() || !file.exists() {
         return Ok(None);
     }
     let before = text(&file)?;
-    let after = chart_lock::relock(&chart.before, &chart.after, &before, index, arguments.to.as_str());
+    let after = chart_lock::relock(&chart.before, &chart.after, &before, arguments.to.as_str());
     Ok(Some(after.map(|after| Edited { file: file.to_string_lossy().into_owned(), before, after })))
 }
 

@@ -15,7 +15,7 @@ pub(super) fn trouble(
 ) -> Result<Option<String>, GitError> {
     let folder = file.strip_suffix("Chart.yaml").filter(|folder| folder.is_empty() || folder.ends_with('/'));
     let Some(folder) = folder else { return Ok(None) };
-    let Some((index, archives)) = chart_lock::dependency_at(text, place) else { return Ok(None) };
+    let Some(dependency) = chart_lock::dependency_at(text, place) else { return Ok(None) };
     let malformed = |error: GitError| {
         if matches!(error, GitError::Malformed { .. }) { Ok(Some(error.to_string())) } else { Err(error) }
     };
@@ -27,7 +27,7 @@ pub(super) fn trouble(
         let path = format!("{folder}{archive}");
         below.iter().any(|file| *file == path || file.starts_with(&format!("{path}/")))
     };
-    if let Some(archive) = archives.into_iter().find(lies) {
+    if let Some(archive) = dependency.archives.into_iter().find(lies) {
         return Ok(Some(Refusal::Vendored { archive }.to_string()));
     }
     let lock = match store.read(commit, &format!("{folder}Chart.lock")) {
@@ -36,5 +36,5 @@ pub(super) fn trouble(
         Err(error) => return malformed(error),
     };
     let Ok(lock) = String::from_utf8(lock) else { return Ok(Some("its Chart.lock is not UTF-8".to_string())) };
-    Ok(chart_lock::belongs(text, &lock, index).err().map(|refusal| refusal.to_string()))
+    Ok(chart_lock::belongs(text, &lock, dependency.index).err().map(|refusal| refusal.to_string()))
 }

@@ -20,21 +20,32 @@ const KEYS: [(&str, bool); 8] = [
     ("alias", false),
 ];
 
-/// The one dependency whose version differs between two texts of a chart: its place, and what lies of it below
-/// `charts/`, packed or not. None where nothing moved.
-pub fn moved(before: &str, after: &str) -> Option<(usize, [String; 2])> {
-    let (before, after) = (dependencies(before).ok()?, dependencies(after).ok()?);
-    let index = before.iter().zip(&after).position(|(before, after)| before != after)?;
-    let text = |key: &str| before.get(index)?.get(key)?.as_str();
-    let (name, version) = (text("name")?, text("version")?);
-    Some((index, [format!("charts/{name}-{version}.tgz"), format!("charts/{name}")]))
+/// A dependency whose version moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// Its place in the list.
+    pub index: usize,
+    /// What may lie of it beside the chart, packed or not.
+    pub archives: [String; 2],
 }
 
-/// The same for the dependency that a place is of, before anything moves.
-pub fn dependency_at(chart: &str, place: &Scalar) -> Option<(usize, [String; 2])> {
+/// The dependencies whose versions differ between two texts of a chart.
+pub fn moved(before: &str, after: &str) -> Vec<Dependency> {
+    let (Ok(before), Ok(after)) = (dependencies(before), dependencies(after)) else { return Vec::new() };
+    let differing = before.iter().zip(&after).enumerate().filter(|(_, (before, after))| before != after);
+    let dependency = |(index, (one, _)): (usize, (&Value, &Value))| {
+        let text = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (name, version) = (text("name"), text("version"));
+        Dependency { index, archives: [format!("charts/{name}-{version}.tgz"), format!("charts/{name}")] }
+    };
+    differing.map(dependency).collect()
+}
+
+/// The one that a place is of, before anything moves.
+pub fn dependency_at(chart: &str, place: &Scalar) -> Option<Dependency> {
     // No chart is released as this one, so that it differs from whatever stands there.
     let other = set(FileFormat::Yaml, chart, place.document.as_ref(), &place.path, &place.spell("0.0.0-0")).ok()?;
-    moved(chart, &other)
+    moved(chart, &other).pop()
 }
 
 /// Whether a lock is that of a chart as it stands, and locks the very version that the dependency at `index` names.
@@ -59,15 +70,18 @@ pub fn belongs(chart: &str, lock: &str, index: usize) -> Result<(), Refusal> {
     if known.value == hash(chart, lock)? { Ok(()) } else { Err(not_its("its digest is not of these dependencies")) }
 }
 
-/// The lock that belongs to `after`, where `lock` belongs to `before`: the dependency at `index` runs `to`.
+/// The lock that belongs to `after`, where `lock` belongs to `before`: everything that moved runs `to`.
 ///
 /// # Errors
 /// As [`belongs`].
-pub fn relock(before: &str, after: &str, lock: &str, index: usize, to: &str) -> Result<String, Refusal> {
-    belongs(before, lock, index)?;
-    let moved = set(FileFormat::Yaml, lock, None, &version_at(index), to)?;
-    let digest = hash(after, &moved)?;
-    set(FileFormat::Yaml, &moved, None, "$.digest", &digest)
+pub fn relock(before: &str, after: &str, lock: &str, to: &str) -> Result<String, Refusal> {
+    let mut locked = lock.to_string();
+    for Dependency { index, .. } in moved(before, after) {
+        belongs(before, lock, index)?;
+        locked = set(FileFormat::Yaml, &locked, None, &version_at(index), to)?;
+    }
+    let digest = hash(after, &locked)?;
+    set(FileFormat::Yaml, &locked, None, "$.digest", &digest)
 }
 
 fn version_at(index: usize) -> String {
@@ -127,5 +141,40 @@ fn is_empty(value: &Value) -> bool {
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
         Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const CHART: &str = "apiVersion: v2\nname: shop\ndependencies:\n- {name: redis, version: 1.0.0, repository: r, alias: a}\n\
+                         - {name: redis, version: 1.0.0, repository: r, alias: b}\n";
+
+    fn lock(chart: &str) -> String {
+        let version = |index: usize| read(FileFormat::Yaml, chart, None, &version_at(index)).unwrap().value;
+        let locked = format!(
+            "dependencies:\n- {{name: redis, repository: r, version: {}}}\n- {{name: redis, repository: r, version: {}}}\n\
+             digest: sha256:{}\n",
+            version(0),
+            version(1),
+            "0".repeat(64)
+        );
+        set(FileFormat::Yaml, &locked, None, "$.digest", &hash(chart, &locked).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn two_dependencies_that_move_together_are_both_locked() {
+        let moves = |path: &str, text: &str| set(FileFormat::Yaml, text, None, path, "1.1.0").unwrap();
+        let one = moves("$.dependencies[1].version", CHART);
+        let both = moves("$.dependencies[0].version", &one);
+        for after in [one, both] {
+            assert_eq!(relock(CHART, &after, &lock(CHART), "1.1.0").unwrap(), lock(&after));
+        }
+        assert_eq!(relock(CHART, CHART, &lock(CHART), "1.1.0").unwrap(), lock(CHART), "nothing moved");
+        assert!(moved(CHART, "dependencies: [").is_empty());
+        let place = Scalar { document: None, path: "$.dependencies[?@.alias=='b'].version".into(), value: None };
+        assert_eq!(dependency_at(CHART, &place).unwrap().index, 1);
     }
 }
