@@ -13,7 +13,7 @@ use crate::act::edit::find::Wanted;
 use crate::clock;
 use crate::git::{GitError, Store};
 use crate::observe::heard::Versions;
-use crate::observe::held::{Held, held};
+use crate::observe::held::{self, Held, held};
 use crate::observe::inventory;
 use crate::observe::lock;
 use crate::observe::readings::Whose;
@@ -93,6 +93,8 @@ pub struct Spot {
     pub write: Write,
     /// Where in it; none where that was not found.
     pub scalar: Option<Scalar>,
+    /// The byte at which it begins there.
+    pub at: Option<usize>,
     /// The cluster it is for; none = all of the tier.
     pub cluster: Option<ClusterName>,
     /// What stands there.
@@ -238,6 +240,7 @@ fn spots(
                                 file,
                                 write: write.clone(),
                                 scalar: None,
+                                at: None,
                                 cluster,
                                 version,
                                 range: None,
@@ -264,13 +267,14 @@ fn spots(
                     {
                         held = Held::unread(why);
                     }
-                    let Held { scalar, version, range } = held;
-                    of_tier.push(Spot { file, write: write.clone(), scalar, cluster, version, range });
+                    let Held { scalar, version, range, at } = held;
+                    of_tier.push(Spot { file, write: write.clone(), scalar, at, cluster, version, range });
                 }
             }
             spots.insert((plugin.name.clone(), tier.name.clone()), of_tier);
         }
     }
+    held::one_plugin_each(&mut spots, |tier| branch_of(loaded, tier, default));
     Ok(spots)
 }
 
