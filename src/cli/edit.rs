@@ -74,7 +74,7 @@ fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Ed
     });
     let write = Write { file: name.clone(), format: arguments.format, scalar };
     let chart = arguments.chart.as_deref().unwrap_or_default();
-    let wanted = Wanted { chart, plugin: arguments.plugin.as_deref().unwrap_or(chart) };
+    let wanted = Wanted { chart, plugin: arguments.plugin.as_deref().unwrap_or(chart), address: None };
     let after = place(&write, &name, &before, wanted).and_then(|place| {
         let to = place.spell(arguments.to.as_str());
         set(write.format(), &before, place.document.as_ref(), &place.path, &to)

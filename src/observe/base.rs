@@ -1,23 +1,20 @@
-//! What the base branches say: the policy file and the inventory on the default one; the spots that hold
-//! versions and the code owners on each tier's; each branch at one commit. What follows from them is
-//! decided in `decide`.
+//! What the base branches say: the policy file and the inventory on the default one, the code owners on each
+//! tier's; each branch at one commit. The spots that hold versions are read in `spots`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use decide::snapshot::{Cluster, Place, Read};
-use decide::{ClusterName, PluginName, Sha, TierName, Version};
+use decide::snapshot::{Cluster, Read};
+use decide::{PluginName, Sha, TierName};
 
-use crate::act::edit::find::Wanted;
 use crate::clock;
 use crate::git::{GitError, Store};
 use crate::observe::heard::Versions;
-use crate::observe::held::{self, Held, held};
 use crate::observe::inventory;
-use crate::observe::lock;
 use crate::observe::readings::Whose;
-use crate::policy::wiring::{Inventory, ListedCluster, Scalar, Write};
+use crate::observe::spots::{self, Spot};
+use crate::policy::wiring::{Inventory, ListedCluster};
 use crate::policy::{self, Loaded, SourceFile};
 use crate::rooms::Rooms;
 
@@ -72,7 +69,7 @@ impl Base {
 }
 
 /// The base branch of a tier: its own, or the default one.
-fn branch_of<'a>(loaded: &'a Loaded, tier: &TierName, default: &'a str) -> &'a str {
+pub(super) fn branch_of<'a>(loaded: &'a Loaded, tier: &TierName, default: &'a str) -> &'a str {
     let own = loaded.ladder.iter().find(|known| known.name == *tier).and_then(|known| known.branch.as_deref());
     own.unwrap_or(default)
 }
@@ -82,37 +79,6 @@ pub fn branches(rooms: &Rooms) -> BTreeSet<String> {
     let known = rooms.memory.policy.as_ref().map(|(_, loaded)| loaded);
     let own = known.into_iter().flat_map(|loaded| &loaded.ladder).filter_map(|tier| tier.branch.clone());
     own.chain([rooms.repository.default_branch.clone()]).collect()
-}
-
-/// One spot that holds a version, and what stands there.
-#[derive(Clone, Debug)]
-pub struct Spot {
-    /// The file.
-    pub file: String,
-    /// What the policy says of it.
-    pub write: Write,
-    /// Where in it; none where that was not found.
-    pub scalar: Option<Scalar>,
-    /// The byte at which it begins there.
-    pub at: Option<usize>,
-    /// The cluster it is for; none = all of the tier.
-    pub cluster: Option<ClusterName>,
-    /// What stands there.
-    pub version: Read<Version>,
-    /// The range that stands there instead.
-    pub range: Option<String>,
-}
-
-impl Spot {
-    /// As the planner sees it.
-    pub fn place(&self) -> Place {
-        Place {
-            file: self.file.clone(),
-            cluster: self.cluster.clone(),
-            version: self.version.clone(),
-            range: self.range.clone(),
-        }
-    }
 }
 
 /// Reads the base branches of a repository as they are now.
@@ -153,7 +119,7 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
                 (None, Inventory::Listed(_)) => Read::Unread("it was not asked".to_string()),
             };
             let listed = clusters.known().map_or(&[][..], Vec::as_slice);
-            let spots = spots(store, (&lines, &default), &wanted, listed)?;
+            let spots = spots::read(store, (&lines, &default), &wanted, listed)?;
             Ok((lines, clusters, spots))
         })
         .await?;
@@ -210,74 +176,6 @@ fn clusters(store: &Store, commit: &Sha, path: &str) -> Result<Read<Vec<ListedCl
     })
 }
 
-/// Every spot of every plugin on every tier. A file is read once, however many spots it has.
-fn spots(
-    store: &Store,
-    (lines, default): (&BTreeMap<String, Read<Line>>, &str),
-    loaded: &Loaded,
-    clusters: &[ListedCluster],
-) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
-    let mut texts: BTreeMap<(&str, String), Result<String, String>> = BTreeMap::new();
-    let mut spots = BTreeMap::new();
-    for plugin in &loaded.policy.plugins {
-        let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
-        for tier in &plugin.tiers {
-            let members: Vec<&ClusterName> = clusters
-                .iter()
-                .filter(|cluster| tier.select.matches(&cluster.labels))
-                .map(|cluster| &cluster.name)
-                .collect();
-            let branch = branch_of(loaded, &tier.name, default);
-            let wanted = Wanted { chart: wiring.chart.name(), plugin: plugin.name.as_str() };
-            let mut of_tier = Vec::new();
-            for write in &wiring.write {
-                for (file, cluster) in files(write, &tier.name, &members) {
-                    let file = match file {
-                        Ok(file) => file,
-                        Err(why) => {
-                            let (file, version) = (write.file.clone(), Read::Unread(why));
-                            of_tier.push(Spot {
-                                file,
-                                write: write.clone(),
-                                scalar: None,
-                                at: None,
-                                cluster,
-                                version,
-                                range: None,
-                            });
-                            continue;
-                        }
-                    };
-                    let key = (branch, file.clone());
-                    if !texts.contains_key(&key) {
-                        let text = match lines.get(branch) {
-                            Some(Read::Known(line)) => text(store, &line.commit, &file, (branch, default))?,
-                            Some(Read::Unread(why)) => Err(why.clone()),
-                            None => Err(format!("the branch `{branch}` was not read")),
-                        };
-                        texts.insert(key.clone(), text);
-                    }
-                    let mut held = match texts.get(&key) {
-                        Some(text) => held(text, (write, &file), wanted),
-                        None => Held::unread(String::new()),
-                    };
-                    if let (Some(Ok(text)), Some(scalar)) = (texts.get(&key), &held.scalar)
-                        && let Some(Read::Known(line)) = lines.get(branch)
-                        && let Some(why) = lock::trouble(store, &line.commit, (&file, text), scalar)?
-                    {
-                        held = Held::unread(why);
-                    }
-                    let Held { scalar, version, range, at } = held;
-                    of_tier.push(Spot { file, write: write.clone(), scalar, at, cluster, version, range });
-                }
-            }
-            spots.insert((plugin.name.clone(), tier.name.clone()), of_tier);
-        }
-    }
-    held::one_plugin_each(&mut spots, |tier| branch_of(loaded, tier, default));
-    Ok(spots)
-}
-
 /// Commits that are fetched at one look because clusters name them; the others have to wait for the next.
 const MOST_FETCHED: usize = 16;
 
@@ -288,6 +186,7 @@ pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>)
         return Ok(Versions::new());
     }
     let loaded = Arc::clone(&base.loaded);
+    let listed = base.clusters.known().cloned().unwrap_or_default();
     let found = rooms
         .git(move |store, access| {
             let mut here: BTreeMap<Sha, Result<(), String>> = BTreeMap::new();
@@ -308,7 +207,7 @@ pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>)
             let mut versions = Versions::new();
             for (whose, commit) in wanted {
                 let version = match here.get(&commit) {
-                    Some(Ok(())) => version_for(store, &commit, &loaded, &whose)?,
+                    Some(Ok(())) => spots::version_for(store, &commit, &loaded, &listed, &whose)?,
                     Some(Err(why)) => Err(why.clone()),
                     None => continue,
                 };
@@ -318,68 +217,6 @@ pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>)
         })
         .await?;
     Ok(found)
-}
-
-/// The one version that a commit holds for a cluster.
-fn version_for(
-    store: &Store,
-    commit: &Sha,
-    loaded: &Loaded,
-    whose: &Whose,
-) -> Result<Result<Version, String>, GitError> {
-    let Some(wiring) = loaded.wiring.plugins.get(&whose.plugin) else { return Ok(Err("no such plugin".to_string())) };
-    let mut found: Option<Version> = None;
-    for write in &wiring.write {
-        for (file, _) in files(write, &whose.tier, &[&whose.cluster]) {
-            let file = match file {
-                Ok(file) => file,
-                Err(why) => return Ok(Err(why)),
-            };
-            let text = match store.read(commit, &file) {
-                Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| format!("{file} is not UTF-8")),
-                Ok(None) => Err(format!("{file} is not there")),
-                Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
-                Err(error) => return Err(error),
-            };
-            let wanted = Wanted { chart: wiring.chart.name(), plugin: whose.plugin.as_str() };
-            match held(&text, (write, &file), wanted).version {
-                Read::Known(version) if found.as_ref().is_none_or(|known| *known == version) => found = Some(version),
-                Read::Known(version) => {
-                    let other = found.map(|other| other.to_string()).unwrap_or_default();
-                    return Ok(Err(format!("{file} says {version}, another place {other}")));
-                }
-                Read::Unread(why) => return Ok(Err(why)),
-            }
-        }
-    }
-    Ok(found.ok_or_else(|| "nothing there says a version".to_string()))
-}
-
-/// The files that a pattern stands for on one tier, or why it stands for none.
-fn files(
-    write: &Write,
-    tier: &TierName,
-    members: &[&ClusterName],
-) -> Vec<(Result<String, String>, Option<ClusterName>)> {
-    if !write.per_cluster() {
-        return vec![(write.file_of(tier, None), None)];
-    }
-    members.iter().map(|name| (write.file_of(tier, Some(name)), Some((*name).clone()))).collect()
-}
-
-fn text(
-    store: &Store,
-    commit: &Sha,
-    file: &str,
-    (branch, default): (&str, &str),
-) -> Result<Result<String, String>, GitError> {
-    let place = if branch == default { "the default branch".to_string() } else { format!("the branch `{branch}`") };
-    Ok(match store.read(commit, file) {
-        Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_string()),
-        Ok(None) => Err(format!("the file does not exist on {place}")),
-        Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
-        Err(error) => return Err(error),
-    })
 }
 
 fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<String>>, GitError> {

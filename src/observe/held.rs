@@ -4,53 +4,89 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::constraint::Constraint;
 use decide::snapshot::Read;
-use decide::{PluginName, TierName, Version};
+use decide::{ClusterName, PluginName, TierName, Version};
 
-use super::base::Spot;
+use super::moved::{Fleet, Theirs, Whose};
+use super::spots::Spot;
 use crate::act::edit;
-use crate::act::edit::find::Wanted;
+use crate::act::edit::find::{Wanted, find};
 use crate::policy::wiring::{Scalar, VERSION, Write};
 
 /// What a spot holds: a version, or a range where somebody lets a controller choose.
 pub(super) struct Held {
     /// Where it stands.
     pub scalar: Option<Scalar>,
+    /// What kind of place it is, where it was found without a path.
+    pub kind: Option<&'static str>,
     /// What stands there.
     pub version: Read<Version>,
     /// The range that stands there instead.
     pub range: Option<String>,
     /// Its first byte.
     pub at: Option<usize>,
+    /// The clusters that it moves, where it says so.
+    pub moves: Option<BTreeSet<ClusterName>>,
+}
+
+/// What is looked for in a file, and for whom.
+pub(super) struct Asked<'a> {
+    /// What the policy says of the place.
+    pub write: &'a Write,
+    /// The tier.
+    pub tier: &'a TierName,
+    /// The cluster, where there is a place for each.
+    pub cluster: Option<&'a ClusterName>,
+    /// The plugin and its chart.
+    pub wanted: Wanted<'a>,
+    /// Whose the place has to be.
+    pub whose: Whose<'a>,
 }
 
 impl Held {
     pub fn unread(why: String) -> Self {
-        Self { scalar: None, version: Read::Unread(why), range: None, at: None }
+        Self { scalar: None, kind: None, version: Read::Unread(why), range: None, at: None, moves: None }
     }
 }
 
-/// What a file holds of the plugin, by what the policy says of it.
-pub(super) fn held(text: &Result<String, String>, (write, file): (&Write, &str), wanted: Wanted<'_>) -> Held {
-    let text = match text {
-        Ok(text) => text,
-        Err(why) => return Held::unread(why.clone()),
+/// What a file holds of the plugin for those clusters, at one place or, where it names clusters, at several.
+pub(super) fn held(text: &Result<String, String>, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Vec<Held> {
+    match text {
+        Ok(text) => places(text, file, asked, fleet).unwrap_or_else(|why| vec![Held::unread(why)]),
+        Err(why) => vec![Held::unread(why.clone())],
+    }
+}
+
+fn places(text: &str, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Result<Vec<Held>, String> {
+    let format = asked.write.format();
+    let told = |refusal: edit::Refusal| refusal.to_string();
+    if let Some(scalar) = asked.write.scalar_of(asked.tier, asked.cluster)? {
+        let (spot, reach) = edit::read_with_reach(format, text, &scalar).map_err(told)?;
+        let moves = fleet.allow(&reach, &asked.whose).map_err(told)?;
+        return Ok(vec![Held { moves, ..says(&spot, scalar, None) }]);
+    }
+    let found = find(format, file, text, asked.wanted).map_err(told)?;
+    let theirs = fleet.choose(found, &asked.whose, asked.wanted.chart).map_err(told)?;
+    let read = |Theirs { found, moves }: Theirs| match edit::read(
+        format,
+        text,
+        found.scalar.document.as_ref(),
+        &found.scalar.path,
+    ) {
+        Ok(spot) => Held { moves, ..says(&spot, found.scalar, Some(found.kind)) },
+        Err(refusal) => Held { moves, ..Held::unread(refusal.to_string()) },
     };
-    let scalar = match edit::place(write, file, text, wanted) {
-        Ok(scalar) => scalar,
-        Err(refusal) => return Held::unread(refusal.to_string()),
-    };
-    let spot = match edit::read(write.format(), text, scalar.document.as_ref(), &scalar.path) {
-        Ok(spot) => spot,
-        Err(refusal) => return Held::unread(refusal.to_string()),
-    };
+    Ok(theirs.into_iter().map(read).collect())
+}
+
+fn says(spot: &edit::Spot, scalar: Scalar, kind: Option<&'static str>) -> Held {
     let Some(held) = scalar.version_in(&spot.value) else {
         let (line, text, form) = (spot.line, &spot.value, scalar.spell(VERSION));
         return Held::unread(format!("line {line}: `{text}` is not of the form `{form}`"));
     };
     match held.parse::<Version>() {
         Ok(version) => {
-            let at = Some(spot.range.start);
-            Held { scalar: Some(scalar), version: Read::Known(version), range: None, at }
+            let (version, at) = (Read::Known(version), Some(spot.range.start));
+            Held { scalar: Some(scalar), kind, version, range: None, at, moves: None }
         }
         Err(error) => {
             let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
@@ -59,9 +95,16 @@ pub(super) fn held(text: &Result<String, String>, (write, file): (&Write, &str),
     }
 }
 
-/// What two plugins would write is written by none: one spot holds one version. A policy that names both paths is
-/// refused before; here a place was found, or a path leads to the same one in another way.
-pub(super) fn one_plugin_each<'a>(
+/// Members that a file of the whole tier does not move: each needs a place before the tier can.
+pub(super) fn left_out<'a>(all: &[Held], members: &BTreeSet<&'a ClusterName>) -> Vec<&'a ClusterName> {
+    let said: Option<Vec<&BTreeSet<ClusterName>>> = all.iter().map(|held| held.moves.as_ref()).collect();
+    let Some(said) = said else { return Vec::new() };
+    members.iter().filter(|name| !said.iter().any(|moved| moved.contains(**name))).copied().collect()
+}
+
+/// What two plugins would write, or two tiers of one, is written by none: one spot holds one version. A policy that
+/// names both paths is refused before; here a place was found, or a path leads to the same one in another way.
+pub(super) fn each_place_is_of_one<'a>(
     spots: &mut BTreeMap<(PluginName, TierName), Vec<Spot>>,
     branch: impl Fn(&TierName) -> &'a str,
 ) {
@@ -69,19 +112,24 @@ pub(super) fn one_plugin_each<'a>(
     let place = |tier: &TierName, spot: &Spot| -> Option<Place> {
         Some((branch(tier).to_string(), spot.file.clone(), spot.at?))
     };
-    let mut owners: BTreeMap<Place, BTreeSet<PluginName>> = BTreeMap::new();
+    let mut owners: BTreeMap<Place, BTreeSet<(PluginName, TierName)>> = BTreeMap::new();
     for ((plugin, tier), of_tier) in &*spots {
         for place in of_tier.iter().filter_map(|spot| place(tier, spot)) {
-            owners.entry(place).or_default().insert(plugin.clone());
+            owners.entry(place).or_default().insert((plugin.clone(), tier.clone()));
         }
     }
     for ((plugin, tier), of_tier) in spots {
         for spot in of_tier {
             let Some(all) = place(tier, spot).and_then(|place| owners.get(&place)) else { continue };
-            if let Some(other) = all.iter().find(|other| *other != plugin) {
-                let why = format!("the plugin {other} writes the same place; give each its own by `path`");
-                (spot.version, spot.scalar) = (Read::Unread(why), None);
-            }
+            let other_plugin = all.iter().find(|(other, _)| other != plugin);
+            let why = match (other_plugin, all.iter().find(|(_, other)| other != tier)) {
+                (Some((other, _)), _) => {
+                    format!("the plugin {other} writes the same place; give each its own by `path`")
+                }
+                (None, Some((_, other))) => format!("the tier {other} has the same place; give each its own"),
+                (None, None) => continue,
+            };
+            (spot.version, spot.scalar) = (Read::Unread(why), None);
         }
     }
 }
@@ -98,10 +146,14 @@ mod tests {
         let spot = |plugin: &str, tier: &str, path: Option<&str>| {
             let scalar = path.map(|path| Scalar { document: None, path: path.to_string(), value: None });
             let write = Write { file: "loki.yaml".to_string(), format: None, scalar };
-            let wanted = Wanted { chart: "loki", plugin };
-            let Held { scalar, version, range, at } = held(&Ok(release.to_string()), (&write, "loki.yaml"), wanted);
-            let spot = Spot { file: write.file.clone(), write, scalar, at, cluster: None, version, range };
-            ((PluginName::from(plugin), TierName::from(tier)), vec![spot])
+            let whose = Whose { members: BTreeSet::new(), captured: true };
+            let (wanted, tier) = (Wanted { chart: "loki", plugin, address: None }, TierName::from(tier));
+            let asked = Asked { write: &write, tier: &tier, cluster: None, wanted, whose };
+            let fleet = Fleet { clusters: &[], names: &BTreeSet::new(), tiers: &[] };
+            let Held { scalar, kind, version, range, at, .. } =
+                held(&Ok(release.to_string()), "loki.yaml", &asked, fleet).remove(0);
+            let spot = Spot { file: write.file.clone(), write, scalar, kind, at, cluster: None, version, range };
+            ((PluginName::from(plugin), tier), vec![spot])
         };
         let version = |spots: &BTreeMap<(PluginName, TierName), Vec<Spot>>, plugin: &str, tier: &str| {
             spots[&(plugin.into(), tier.into())][0].version.clone()
@@ -113,7 +165,7 @@ mod tests {
             spot("tempo", "gold", Some("$.metadata.name")),
         ]
         .into();
-        one_plugin_each(&mut spots, |tier| if tier.as_str() == "qa" { "main" } else { "edge" });
+        each_place_is_of_one(&mut spots, |tier| if tier.as_str() == "qa" { "main" } else { "edge" });
         for (plugin, other) in [("logs", "loki"), ("loki", "logs")] {
             let Read::Unread(why) = version(&spots, plugin, "qa") else { panic!("{plugin} is read") };
             assert!(why.starts_with(&format!("the plugin {other} writes the same place")), "{why}");

@@ -10,6 +10,7 @@ pub mod heard;
 mod held;
 pub mod inventory;
 mod lock;
+mod moved;
 pub mod needed;
 pub mod net;
 mod pulls;
@@ -19,6 +20,7 @@ pub mod released;
 mod releases;
 mod runs;
 pub mod signal;
+mod spots;
 pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +31,7 @@ use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Vers
 use jiff::{SignedDuration, Timestamp};
 
 use self::base::Base;
-pub use self::base::Spot;
+pub use self::spots::Spot;
 use crate::hub::HubPull;
 use crate::ledger::{BRANCH as LEDGER_BRANCH, Branch};
 use crate::policy::Loaded;

@@ -61,6 +61,13 @@ pub(super) fn placeholders(text: &str, known: &[&str]) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// The same for the place of a version, with placeholders.
+pub(super) fn version(text: &str) -> Result<String, Refusal> {
+    let path = json(text)?;
+    placeholders(&path, &["tier", "cluster", "organization"])?;
+    Ok(path)
+}
+
 /// An RFC 9535 JSONPath, cheap enough to evaluate on what strangers send. The forms of kubectl
 /// (`{.spec.x}`, `.spec.x`) become RFC 9535.
 pub(super) fn json(text: &str) -> Result<String, Refusal> {

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::settings::Values;
 use crate::observe::inventory::{self, Scope};
 use crate::observe::signal::Kind;
+pub use places::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write};
+
+mod places;
 
 /// Everything of a policy file that the planner does not need.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,69 +196,6 @@ pub enum Chart {
     },
 }
 
-/// Stands for the version in [`Scalar::value`].
-pub const VERSION: &str = "{version}";
-/// Stands for the organization of a cluster that is called `organization/name`.
-pub const ORGANIZATION: &str = "{organization}";
-
-/// One spot that holds a version. `{tier}` and `{cluster}` in `file` stand for their names; where
-/// `{organization}` stands there, it and `{cluster}` stand for the two parts of the cluster's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
-    /// The file from the repository's root, with `{tier}`, `{cluster}` and `{organization}`.
-    pub file: String,
-    /// What the file is; none = as its name tells.
-    pub format: Option<FileFormat>,
-    /// Where in it; none = where the file itself says that the version of the plugin's chart stands.
-    pub scalar: Option<Scalar>,
-}
-
-/// Where a version stands in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scalar {
-    /// Which document of a file of several; needed when the path is found in more than one.
-    pub document: Option<DocumentSelector>,
-    /// The scalar, as an RFC 9535 JSONPath that names exactly one place.
-    pub path: String,
-    /// What stands around the version there, with `{version}`, and `{plugin}` as the plugin's name already;
-    /// none = nothing.
-    pub value: Option<String>,
-}
-
-/// Which format a file is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FileFormat {
-    /// YAML, and whatever else reads as such.
-    Yaml,
-    /// JSON, with comments or without.
-    Json,
-    /// TOML.
-    Toml,
-    /// HCL: Terraform and its variables.
-    Hcl,
-    /// Any text, by the comment `coldframe: <plugin>` on the line.
-    Text,
-}
-
-impl FileFormat {
-    /// Every one, with the word for it.
-    pub const ALL: [(&str, Self); 5] =
-        [("yaml", Self::Yaml), ("json", Self::Json), ("toml", Self::Toml), ("hcl", Self::Hcl), ("text", Self::Text)];
-
-    /// The one that a file's name tells; YAML where it tells nothing.
-    pub fn of(file: &str) -> Self {
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-        match ending.as_deref() {
-            Some("json" | "jsonc" | "json5") => Self::Json,
-            Some("toml") => Self::Toml,
-            Some("tf" | "tfvars" | "hcl") => Self::Hcl,
-            Some(_) | None => Self::Yaml,
-        }
-    }
-}
-
 impl Chart {
     /// What the chart is called, which manifests name it by.
     pub fn name(&self) -> &str {
@@ -264,62 +204,23 @@ impl Chart {
             Self::Oci { reference, .. } => reference.rsplit('/').next().unwrap_or(reference),
         }
     }
-}
 
-impl Scalar {
-    /// The text of the scalar for a version. Where a `v` stands before its place, its own is left out.
-    pub fn spell(&self, version: &str) -> String {
-        let Some((before, after)) = self.value.as_ref().and_then(|value| value.split_once(VERSION)) else {
-            return version.to_string();
-        };
-        let version = if before.ends_with('v') { version.strip_prefix('v').unwrap_or(version) } else { version };
-        format!("{before}{version}{after}")
-    }
-
-    /// The version in the text of the scalar; none where something else stands around it.
-    pub fn version_in<'a>(&self, text: &'a str) -> Option<&'a str> {
-        let Some((before, after)) = self.value.as_ref().and_then(|value| value.split_once(VERSION)) else {
-            return Some(text);
-        };
-        text.strip_prefix(before)?.strip_suffix(after)
-    }
-}
-
-impl Write {
-    /// What the file is.
-    pub fn format(&self) -> FileFormat {
-        self.format.unwrap_or_else(|| FileFormat::of(&self.file))
-    }
-
-    /// The file on a tier, for a cluster where there is one per cluster. Fails where the cluster's name lacks
-    /// what the file asks for.
-    pub fn file_of(&self, tier: &TierName, cluster: Option<&ClusterName>) -> Result<String, String> {
-        let of_tier = self.file.replace("{tier}", tier.as_str());
-        let Some(cluster) = cluster else { return Ok(of_tier) };
-        if !of_tier.contains(ORGANIZATION) {
-            return Ok(of_tier.replace("{cluster}", cluster.as_str()));
+    /// Where it comes from, as files are asked for it.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Http { repository, name } => chart_address(repository, Some(name)),
+            Self::Oci { reference, .. } => chart_address(reference, None),
         }
-        let Some((organization, name)) = cluster.as_str().split_once('/') else {
-            return Err(format!("{cluster} is of no organization, which {ORGANIZATION} stands for"));
-        };
-        Ok(of_tier.replace(ORGANIZATION, organization).replace("{cluster}", name))
-    }
-
-    /// Whether it has one place per cluster.
-    pub fn per_cluster(&self) -> bool {
-        self.file.contains("{cluster}")
     }
 }
 
-/// A document of a YAML file, by what every manifest carries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DocumentSelector {
-    /// Its `kind`.
-    pub kind: String,
-    /// Its `metadata.name`; none = any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
+/// Where a chart comes from, in one spelling: host and path of its repository and its name, without a scheme.
+pub fn chart_address(repository: &str, chart: Option<&str>) -> String {
+    let bare = repository.split_once("://").map_or(repository, |(_, rest)| rest);
+    let (host, path) = bare.split_once('/').unwrap_or((bare, ""));
+    let parts = [host.to_ascii_lowercase(), path.to_string(), chart.unwrap_or_default().to_string()];
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim_matches('/')).filter(|part| !part.is_empty()).collect();
+    parts.join("/")
 }
 
 /// A question to a cluster.
@@ -398,48 +299,4 @@ pub enum Right {
     CodeOwners,
     /// To administer the repository.
     Admin,
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_spot_spells_a_version_and_reads_it_back() {
-        let cases = [
-            (None, "1.2.0", "1.2.0", "v1.2.0", Some("v1.2.0")),
-            (Some("loki/{version}"), "1.2.0", "loki/1.2.0", "mimir/1.2.0", None),
-            (Some("loki/{version}"), "v1.2.0", "loki/v1.2.0", "loki/1.2.0", Some("1.2.0")),
-            (Some("v{version}"), "v1.2.0", "v1.2.0", "v1.2.0", Some("1.2.0")),
-            (Some("v{version}"), "1.2.0", "v1.2.0", "1.2.0", None),
-            (Some("{version}+x"), "1.2.0", "1.2.0+x", "1.2.0", None),
-            (Some("aa{version}aa"), "1", "aa1aa", "aaa", None),
-        ];
-        for (value, version, spelled, text, held) in cases {
-            let value = value.map(str::to_string);
-            let scalar = Scalar { document: None, path: "$.x".into(), value };
-            assert_eq!(scalar.spell(version), spelled, "{scalar:?}");
-            assert_eq!(scalar.version_in(text), held, "{scalar:?}");
-            assert!(scalar.version_in(spelled).is_some_and(|held| version.ends_with(held)), "{scalar:?}");
-        }
-    }
-
-    #[test]
-    fn a_file_is_one_clusters_own() {
-        let file = |file: &str, cluster: &str| {
-            let write = Write { file: file.into(), format: None, scalar: None };
-            write.file_of(&"gold".into(), Some(&cluster.into()))
-        };
-        for (pattern, cluster, expected) in [
-            ("{tier}/{cluster}/a.yaml", "eu-1", "gold/eu-1/a.yaml"),
-            ("{tier}/{cluster}/a.yaml", "acme/eu-1", "gold/acme/eu-1/a.yaml"),
-            ("{tier}/{organization}-{cluster}.yaml", "acme/eu-1", "gold/acme-eu-1.yaml"),
-            ("{cluster}/{organization}.yaml", "acme/eu-1", "eu-1/acme.yaml"),
-        ] {
-            assert_eq!(file(pattern, cluster).as_deref(), Ok(expected), "{pattern}");
-        }
-        let why = file("{organization}/{cluster}.yaml", "eu-1").unwrap_err();
-        assert_eq!(why, "eu-1 is of no organization, which {organization} stands for");
-    }
 }

@@ -81,7 +81,7 @@ fn place(case: &Case, text: &str) -> Option<(FileFormat, Option<coldframe::polic
         return Some((format, None, path.to_string()));
     }
     let chart = of("--chart")?;
-    let found = find(format, file, text, Wanted { chart, plugin: chart }).ok()?;
+    let found = find(format, file, text, Wanted { chart, plugin: chart, address: None }).ok()?;
     let [one] = found.as_slice() else { return None };
     Some((format, one.scalar.document.clone(), one.scalar.path.clone()))
 }

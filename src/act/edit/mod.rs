@@ -164,6 +164,18 @@ pub fn read(format: FileFormat, text: &str, document: Option<&DocumentSelector>,
     Ok(spot)
 }
 
+/// The same, and whom it moves as far as its document says so.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with_reach(format: FileFormat, text: &str, scalar: &Scalar) -> Result<(Spot, find::Reach), Refusal> {
+    let (parsed, spot) = locate(format.reader(), text, scalar.document.as_ref(), &scalar.path)?;
+    let query = Path::parse(&scalar.path).map_err(Refusal::BadPath)?;
+    let (document, places) = named(&parsed, scalar.document.as_ref(), &query)?;
+    let reach = places.first().map_or(find::Reach::Unsaid, |steps| find::reach(&document.tree, steps));
+    Ok((spot, reach))
+}
+
 /// The text with exactly that scalar replaced, in the quotes that it had; the same text where it
 /// already says so.
 ///
@@ -269,28 +281,31 @@ fn locate_any(
 ) -> Result<(Parsed, Spot), Refusal> {
     let query = Path::parse(path).map_err(Refusal::BadPath)?;
     let parsed = within_bounds(format, text)?;
-    let candidates = select(&parsed.documents, document)?;
+    let (candidate, places) = named(&parsed, document, &query)?;
+    let spot = single(candidate, &places, path)?;
+    Ok((parsed, spot))
+}
+
+/// The one document in which a path leads anywhere, and whereto.
+fn named<'a>(
+    parsed: &'a Parsed,
+    document: Option<&DocumentSelector>,
+    query: &Path,
+) -> Result<(&'a Document, Vec<Vec<Step>>), Refusal> {
     let mut found = Vec::new();
-    for candidate in candidates {
-        let places: Vec<Vec<Step>> = query
-            .find(&candidate.tree)
-            .map_err(Refusal::BadPath)?
-            .into_iter()
-            .filter_map(|node| place_of(&candidate.tree, node))
-            .collect();
+    for candidate in select(&parsed.documents, document)? {
+        let nodes = query.find(&candidate.tree).map_err(Refusal::BadPath)?;
+        let places: Vec<Vec<Step>> = nodes.into_iter().filter_map(|node| place_of(&candidate.tree, node)).collect();
         if !places.is_empty() {
             found.push((candidate, places));
         }
     }
-    let spot = match found.as_slice() {
-        [] => return Err(Refusal::NotFound { path: path.to_string() }),
-        [(candidate, places)] => single(candidate, places, path)?,
-        several => {
-            let lines = several.iter().map(|(document, _)| document.line).collect();
-            return Err(Refusal::AmbiguousDocument { path: path.to_string(), lines });
-        }
-    };
-    Ok((parsed, spot))
+    let lines = found.iter().map(|(document, _)| document.line).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (Some(_), false) => Err(Refusal::AmbiguousDocument { path: query.as_str().to_string(), lines }),
+        (None, _) => Err(Refusal::NotFound { path: query.as_str().to_string() }),
+    }
 }
 
 fn within_bounds(format: &dyn Format, text: &str) -> Result<Parsed, Refusal> {

@@ -136,6 +136,39 @@ pub enum Refusal {
         /// The chart.
         chart: String,
     },
+    /// A chart of that name, and from another repository.
+    #[error(
+        "the chart `{chart}` here is from {here}, not from {there}; if one mirrors the other, name its place by a path"
+    )]
+    Elsewhere {
+        /// The chart.
+        chart: String,
+        /// Where the file says it is from.
+        here: String,
+        /// Where it should be from.
+        there: String,
+    },
+    /// It is found, and nothing says whom it moves.
+    #[error(
+        "nothing says which clusters the version of the chart `{chart}` here moves, and every tier would share it; \
+         put `{{tier}}` or `{{cluster}}` into the file's name or into a path"
+    )]
+    SharedByAll {
+        /// The chart.
+        chart: String,
+    },
+    /// What stands there moves other clusters, too.
+    #[error("what stands there also moves {}; give these clusters a place of their own", named_few(.others))]
+    MovesOthers {
+        /// The other clusters.
+        others: Vec<String>,
+    },
+    /// What stands there moves other clusters.
+    #[error("what stands there moves {} and none of these clusters; name the place by a path", named_few(.others))]
+    MovesOnlyOthers {
+        /// The other clusters.
+        others: Vec<String>,
+    },
     /// The version of the chart stands at several places.
     #[error("the version of the chart `{chart}` stands at {} places ({}); say which one by a path", .paths.len(), .paths.join(", "))]
     SeveralPlaces {
@@ -220,6 +253,14 @@ pub enum Refusal {
 
 fn named(name: Option<&String>) -> String {
     name.map(|name| format!(" with the name `{name}`")).unwrap_or_default()
+}
+
+/// The first of them by name.
+fn named_few(names: &[String]) -> String {
+    const FEW: usize = 3;
+    let first = names.iter().take(FEW).cloned().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(FEW);
+    if more == 0 { first } else { format!("{first} and {more} more") }
 }
 
 fn list(lines: &[usize]) -> String {

@@ -12,7 +12,7 @@ use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
 use crate::policy::forms::{Either, List, Table, Word, Words};
 use crate::policy::read::record;
-use crate::policy::scalar::{Files, JsonPath, Kind, Name, ObjectName, ValuePattern};
+use crate::policy::scalar::{Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
 use crate::policy::when::Length;
 
 record! {
@@ -66,14 +66,14 @@ record! {
 record! {
     /// One spot that holds the version.
     WriteFile = "write" {
-        /// The file. `{tier}` and `{cluster}` stand for their names; with more than one tier, one of them must be in it.
+        /// The file. `{tier}` and `{cluster}` stand for their names; with more than one tier, one of them must be in it or in `path`.
         required file "file": Files,
         /// What the file is. Default as its name tells: `.json`, `.toml`, `.tf` and `.tfvars`, else `yaml`.
         optional format "format": Word<FileFormat>,
         /// Which document of a file of several. Default the one that has the path.
         optional document "document": DocumentFile,
         /// The scalar. It must name exactly one place. Default where the file itself says that the chart's version stands.
-        optional path "path": JsonPath,
+        optional path "path": VersionPath,
         /// What stands around the version there, such as `{plugin}/{version}`. Default the version alone.
         optional value "value": ValuePattern,
     }

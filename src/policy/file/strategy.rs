@@ -90,7 +90,7 @@ record! {
 record! {
     /// Clusters that stay on a version.
     PinFile = "pin" {
-        /// Which clusters. Each `write` of the plugin needs a file per cluster.
+        /// Which clusters. Each `write` of the plugin needs a place per cluster.
         required select "select": SelectFile,
         /// On which version they stay. It may be one that is not accepted any more: it is what runs.
         required version "version": Exact,

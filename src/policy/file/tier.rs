@@ -41,7 +41,7 @@ record! {
         optional health "health": HealthFile,
         /// For how long after finishing a lost health still un-finishes the release, which stops it on the tiers above. Default `0s`: the soak is the time to look; `/coldframe fail <why>` on its pull request works at any time.
         optional watch "watch": Length,
-        /// Clusters that may get, before this tier's turn, what has finished the first tier. Their health counts against the release; they do not finish this tier. Each `write` needs a file per cluster. Default none.
+        /// Clusters that may get, before this tier's turn, what has finished the first tier. Their health counts against the release; they do not finish this tier. Each `write` needs a place per cluster. Default none.
         optional early "early": List<EarlyFile>,
         /// The branch that holds this tier's places: what runs is read there, its pull requests go there, and that branch's rules and code owners decide about reviews. The policy file and the inventory are those of the repository's default branch all the same. Default that branch: one branch shows the whole ladder.
         optional branch "branch": Branch,

@@ -180,14 +180,15 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
                 );
             }
         }
-        let placed = write.file.contains("{tier}") || write.per_cluster();
-        let shared = !placed && context.ladder.len() > 1 && !on_branches_of_their_own(&context.ladder);
+        let placed = write.per_tier() || write.per_cluster();
+        // Without a path the file itself may say whom each place in it moves.
+        let named = write.scalar.is_some();
+        let shared = named && !placed && context.ladder.len() > 1 && !on_branches_of_their_own(&context.ladder);
         if let Some(given) = file.value.file.as_ref().filter(|_| shared) {
-            let help =
-                "put `{tier}` or `{cluster}` in it, or give each tier a `branch`, so that each has a spot of its own";
+            let help = "put `{tier}` or `{cluster}` in it or in `path`, or give each tier a `branch`: each needs a spot of its own";
             report.wrong(given.at, "every tier would share this spot", Some(help));
         }
-        if let Some(given) = file.value.file.as_ref().filter(|_| write.file.contains(ORGANIZATION)) {
+        if let Some(given) = file.value.file.as_ref().filter(|_| write.names(ORGANIZATION)) {
             organization(&write, given.at, context, report);
         }
         if writes.contains(&write) {

@@ -193,18 +193,18 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
     let name = file.name.as_ref().map_or("", |name| name.value.0.as_str());
     if let Some(pins) = file.pins.as_ref().filter(|pins| !pins.value.is_empty()) {
         let message = format!(
-            "plugin `{name}` cannot leave single clusters where they are: its `write` has a file that several share"
+            "plugin `{name}` cannot leave single clusters where they are: its `write` has a place that several share"
         );
-        report.problem(pins.key, message, Some("put `{cluster}` in each file"));
+        report.problem(pins.key, message, Some("put `{cluster}` in each file or path"));
     }
     for base in &context.tiers {
         let early = base.early.as_ref().filter(|early| !early.value.is_empty());
         let (Some(early), Some(tier)) = (early, &base.name) else { continue };
         let message = format!(
-            "no cluster of tier `{}` can be ahead of it for plugin `{name}`: its `write` has a file that several share",
+            "no cluster of tier `{}` can be ahead of it for plugin `{name}`: its `write` has a place that several share",
             tier.value.0
         );
-        report.problem(early.key, message, Some("put `{cluster}` in each file"));
+        report.problem(early.key, message, Some("put `{cluster}` in each file or path"));
     }
     for tier in tiers {
         match &tier.strategy {
@@ -219,10 +219,10 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
             context.tiers.iter().find(of_tier).and_then(|base| base.strategy.as_ref().map(|given| given.key));
         if let Some(at) = own.or(inherited) {
             let message = format!(
-                "clusters of tier `{}` cannot move one after the other for plugin `{name}`: its `write` has a file that all of them share",
+                "clusters of tier `{}` cannot move one after the other for plugin `{name}`: its `write` has a place that all of them share",
                 tier.name
             );
-            let help = format!("put `{{cluster}}` in each file, or give plugin `{name}` `strategy: allAtOnce`");
+            let help = format!("put `{{cluster}}` in each file or path, or give plugin `{name}` `strategy: allAtOnce`");
             report.problem(at, message, Some(&help));
         }
     }

@@ -205,6 +205,10 @@ fn spots_belong_to_one_tier_and_one_plugin() {
     let told = problems(&format!("{two_tiers}{PLUGIN}"));
     assert!(told.len() == 1 && told[0].contains("every tier would share this spot"), "{told:?}");
     of(&format!("{two_tiers}{}", PLUGIN.replace("loki.yaml", "\"{cluster}.yaml\"")));
+    of(&format!("{two_tiers}{}", PLUGIN.replace("path: $.version", "path: \"$['{tier}'].version\"")));
+    of(&format!("{two_tiers}{}", PLUGIN.replace(", path: $.version", "")));
+    let told = problems(&PLUGIN.replace("path: $.version", "path: \"$['{teir}'].version\""));
+    assert!(told.len() == 1 && told[0].contains("`{teir}` stands for nothing"), "{told:?}");
     let second = PLUGIN.replace("name: loki\n    chart", "name: other\n    chart").replace("plugins:\n", "");
     let told = problems(&format!("{PLUGIN}{second}"));
     assert_eq!(told.len(), 1, "{told:?}");

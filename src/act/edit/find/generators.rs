@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Place, Wanted, argo, at, list};
+use super::kinds::argo;
+use super::{Place, address, at, last, list, text};
 use crate::jsonpath::Step;
 
 const KIND: &str = "ApplicationSet";
@@ -10,32 +11,72 @@ const KIND: &str = "ApplicationSet";
 const DEEPEST: usize = 3;
 
 /// The place in the template where it is literal; else every element of a generator that gives it.
-pub(super) fn application_set(tree: &Value, wanted: Wanted<'_>) -> Vec<Place> {
+pub(super) fn application_set(tree: &Value) -> Vec<Place> {
+    let generators = at(tree, &["spec", "generators"]);
+    let begin = vec![Step::Key("spec".to_string()), Step::Key("generators".to_string())];
+    let all = |keys: &[String]| {
+        let mut found = Vec::new();
+        given(generators, &begin, keys, DEEPEST, &mut found);
+        found
+    };
     let mut found = Vec::new();
-    for place in argo(tree, &["spec", "template", "spec"], wanted, KIND) {
-        let value = place.steps.iter().try_fold(tree, |tree, step| match step {
-            Step::Key(key) => tree.get(key),
-            Step::Index(index) => tree.get(index),
-        });
-        match value.and_then(Value::as_str).and_then(parameter) {
+    for place in argo(tree, &["spec", "template", "spec"], KIND) {
+        let place = named(tree, place, &all);
+        match held(tree, &place.steps).and_then(Value::as_str).and_then(parameter) {
             None => found.push(place),
-            Some(keys) => {
-                let begin = vec![Step::Key("spec".to_string()), Step::Key("generators".to_string())];
-                given(at(tree, &["spec", "generators"]), &begin, &keys, DEEPEST, &mut found);
-            }
+            Some(keys) => found.extend(all(&keys).into_iter().map(|steps| Place {
+                steps,
+                names: place.names.clone(),
+                address: place.address.clone(),
+                ..Place::of_chart(KIND, Vec::new(), "")
+            })),
         }
     }
     found
 }
 
+fn held<'a>(tree: &'a Value, steps: &[Step]) -> Option<&'a Value> {
+    steps.iter().try_fold(tree, |tree, step| match step {
+        Step::Key(key) => tree.get(key),
+        Step::Index(index) => tree.get(index),
+    })
+}
+
+/// The place with the chart's own name, where the template names a value that the generators give.
+fn named(tree: &Value, place: Place, all: &dyn Fn(&[String]) -> Vec<Vec<Step>>) -> Place {
+    let source = place.steps.split_last().and_then(|(_, source)| held(tree, source));
+    let values = |key: &str| -> Option<Vec<String>> {
+        let keys = parameter(text(source?, &[key])?)?;
+        let given = all(&keys);
+        let mut given: Vec<String> =
+            given.iter().filter_map(|steps| Some(held(tree, steps)?.as_str()?.to_string())).collect();
+        given.sort();
+        given.dedup();
+        Some(given)
+    };
+    let (charts, repositories) = (values("chart"), values("repoURL"));
+    if charts.is_none() && repositories.is_none() {
+        return place;
+    }
+    let names = match &charts {
+        Some(charts) => charts.iter().map(|chart| last(chart).to_string()).collect(),
+        None => place.names.clone(),
+    };
+    let address = match (repositories.as_deref(), names.as_slice()) {
+        (Some([repository]), [chart]) => Some(address(repository, Some(chart))),
+        _ => None,
+    };
+    Place { names, address, ..place }
+}
+
 /// The keys of `{{chartVersion}}`, `{{.values.chartVersion}}` or `{{ index .metadata … }}`, of which only the first
 /// two stand in the set itself.
-fn parameter(text: &str) -> Option<Vec<String>> {
+pub(super) fn parameter(text: &str) -> Option<Vec<String>> {
     let name = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim().trim_matches('-').trim();
     Some(name.trim_start_matches('.').split('.').map(str::to_string).collect())
 }
 
-fn given(generators: Option<&Value>, begin: &[Step], keys: &[String], deepest: usize, found: &mut Vec<Place>) {
+fn given(generators: Option<&Value>, begin: &[Step], keys: &[String], deepest: usize, found: &mut Vec<Vec<Step>>) {
     let Some(generators) = generators.filter(|_| deepest > 0) else { return };
     for (index, generator) in list(generators, &[]) {
         let below = |more: &[&str]| -> Vec<Step> {
@@ -60,10 +101,10 @@ fn given(generators: Option<&Value>, begin: &[Step], keys: &[String], deepest: u
 }
 
 /// The value under these keys, where there is one.
-fn take(tree: &Value, mut steps: Vec<Step>, keys: &[String], found: &mut Vec<Place>) {
+fn take(tree: &Value, mut steps: Vec<Step>, keys: &[String], found: &mut Vec<Vec<Step>>) {
     let value = keys.iter().try_fold(tree, |tree, key| tree.get(key));
     if value.is_some_and(|value| value.is_string() || value.is_number()) {
         steps.extend(keys.iter().cloned().map(Step::Key));
-        found.push(Place { kind: KIND, steps, value: None });
+        found.push(steps);
     }
 }

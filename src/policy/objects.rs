@@ -1,0 +1,62 @@
+//! Words of Kubernetes: names, kinds, API versions and labels, each as its API server takes it.
+
+use super::path;
+use super::problem::quoted;
+use super::scalar::{Refusal, is_name};
+
+pub(super) fn object(text: &str) -> Result<String, Refusal> {
+    path::placeholders(text, &["cluster", "tier", "organization"])?;
+    let plain = text.replace("{cluster}", "x").replace("{tier}", "x").replace("{organization}", "x");
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | ':');
+    if plain.is_empty() || plain.len() > 253 || !plain.chars().all(good) {
+        return Err(Refusal::new(format!("{} cannot be a name in a cluster", quoted(text)))
+            .help("lower-case letters, digits, hyphens and dots; `{cluster}` and `{tier}` stand for their names"));
+    }
+    Ok(text.to_string())
+}
+
+pub(super) fn kind(text: &str) -> Result<String, Refusal> {
+    let good = text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric());
+    if good && text.len() <= 63 {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not a kind", quoted(text))).help("write it like `HelmRelease`"))
+}
+
+pub(super) fn api_version(text: &str) -> Result<String, Refusal> {
+    let (group, version) = text.split_once('/').map_or((None, text), |(group, version)| (Some(group), version));
+    let good_group = group.is_none_or(|group| group.len() <= 253 && group.split('.').all(is_name));
+    let good_version =
+        version.starts_with('v') && version[1..].starts_with(|c: char| c.is_ascii_digit()) && is_name(version);
+    if good_group && good_version {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not an API version", quoted(text)))
+        .help("write it like `v1` or `example.com/v1alpha1`"))
+}
+
+/// The name part of a label: letters, digits, `-_.`, with letters or digits at both ends.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= 63 && bytes.iter().all(|byte| inner(*byte)) && ends(bytes.first()) && ends(bytes.last())
+}
+
+pub(super) fn label_key(text: &str) -> Result<String, Refusal> {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let good_prefix = prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_name));
+    if good_prefix && is_label(name) {
+        return Ok(text.to_string());
+    }
+    Err(Refusal::new(format!("{} is not the key of a label", quoted(text)))
+        .help("write it like `tier` or `example.com/tier`"))
+}
+
+pub(super) fn label_value(text: &str) -> Result<String, Refusal> {
+    if text.is_empty() || is_label(text) {
+        return Ok(text.to_string());
+    }
+    let why = format!("{} is not the value of a label", quoted(text));
+    Err(Refusal::new(why).help("at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"))
+}
