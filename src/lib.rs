@@ -13,6 +13,7 @@ pub mod clock;
 pub mod demo;
 pub mod git;
 pub mod hub;
+pub mod init;
 pub mod jsonpath;
 pub mod ledger;
 pub mod observe;

@@ -80,6 +80,7 @@ fn settings(world: &World, data: &Path) -> anyhow::Result<Settings> {
         | Command::Explain(_)
         | Command::Check(_)
         | Command::Edit(_)
+        | Command::Init(_)
         | Command::Signal(_)
         | Command::Rehearse(_)
         | Command::Schema(_) => anyhow::bail!("the sandbox's settings are not those of a run"),

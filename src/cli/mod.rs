@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod edit;
+pub mod init;
 pub mod rehearse;
 pub mod run;
 pub mod serve;
@@ -26,6 +27,7 @@ pub struct Cli {
 const AFTER_HELP: &str = "\
 Start here:
   coldframe demo                 a GitHub, a chart registry and twelve clusters on loopback, and the bot at work
+  coldframe init                 a policy file for the config repository here
   coldframe check coldframe.yaml the policy file, all errors at once
   coldframe plan --repository acme/fleet --token \"$GITHUB_TOKEN\"";
 
@@ -34,6 +36,8 @@ Start here:
 pub enum Command {
     /// Shows the whole product at work in a sandbox on this machine: nothing leaves it
     Demo(Demo),
+    /// Proposes a policy file for a config repository, from the files that are there
+    Init(Init),
     /// Runs as a GitHub App: webhooks and alarms ring, one loop per repository, a dashboard
     Serve(Serve),
     /// One pass over one repository, as the GitHub Action runs it
@@ -105,6 +109,17 @@ pub struct Explain {
     /// Shared settings.
     #[command(flatten)]
     pub settings: Settings,
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// A checkout of the config repository
+    #[arg(default_value = ".")]
+    pub folder: PathBuf,
+    /// Writes coldframe.yaml, and clusters.yaml where there is no inventory, instead of printing them
+    #[arg(long)]
+    pub write: bool,
 }
 
 /// Arguments of `edit`.

@@ -81,6 +81,9 @@ pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
     say(&tell::board(&view, now))?;
+    let ladder = seen.snapshot.policy.plugins.first().map_or(&[][..], |plugin| plugin.tiers.as_slice());
+    say(&tell::clusters(&seen.snapshot.clusters, ladder))?;
+    say(&tell::places(&seen.places()))?;
     if let Some(problem) = &seen.snapshot.policy_problem {
         bail!("{problem}");
     }

@@ -156,6 +156,16 @@ impl Seen {
         self.spots.get(&(plugin.clone(), tier.clone())).map_or(&[], Vec::as_slice)
     }
 
+    /// Every spot in the order of the policy, for people.
+    pub fn places(&self) -> Vec<tell::Standing> {
+        let plugins = self.snapshot.policy.plugins.iter();
+        let tiers = plugins.flat_map(|plugin| plugin.tiers.iter().map(|tier| (&plugin.name, &tier.name)));
+        let standing = |(plugin, tier): (&PluginName, &TierName)| -> Vec<tell::Standing> {
+            self.spots(plugin, tier).iter().map(|spot| spot.standing(plugin, tier)).collect()
+        };
+        tiers.flat_map(standing).collect()
+    }
+
     /// Whether the ledger knows a commit as one that the bot wrote for this tier, or one of our pull
     /// requests had it as its head.
     pub fn wrote(&self, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {

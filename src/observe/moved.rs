@@ -117,6 +117,7 @@ impl Fleet<'_> {
     /// # Errors
     /// Where none is, where one moves others, too, or where it is not clear which is meant.
     pub fn choose(&self, all: Vec<Found>, whose: &Whose<'_>, chart: &str) -> Result<Vec<Theirs>, Refusal> {
+        let none = all.is_empty();
         let (mut theirs, mut elsewhere, mut unsaid) = (Vec::new(), BTreeSet::new(), false);
         for found in all {
             let moves = self.moved(&found.reach, !whose.captured);
@@ -142,7 +143,8 @@ impl Fleet<'_> {
             return Err(match (elsewhere.is_empty(), unsaid) {
                 (false, _) => Refusal::MovesOnlyOthers { others: elsewhere.into_iter().collect() },
                 (true, true) => Refusal::SharedByAll { chart },
-                (true, false) => Refusal::NoPlace { chart },
+                (true, false) if none => Refusal::NoPlace { chart },
+                (true, false) => Refusal::MovesNobody,
             });
         }
         if theirs.len() > 1 && theirs.iter().any(|one| one.moves.is_none()) {

@@ -16,6 +16,7 @@ use crate::act::edit::find::Wanted;
 use crate::git::{GitError, Store};
 use crate::policy::Loaded;
 use crate::policy::wiring::{ListedCluster, PluginWiring, Scalar, Write};
+use crate::tell::Standing;
 
 /// One spot that holds a version, and what stands there.
 #[derive(Clone, Debug)]
@@ -42,6 +43,19 @@ impl Spot {
     fn new(write: &Write, file: String, cluster: Option<ClusterName>, held: Held) -> Self {
         let Held { scalar, kind, version, range, at, .. } = held;
         Self { file, write: write.clone(), scalar, kind, at, cluster, version, range }
+    }
+
+    /// As people see it.
+    pub(super) fn standing(&self, plugin: &PluginName, tier: &TierName) -> Standing {
+        let named = self.write.scalar.as_ref().map(|scalar| scalar.path.clone());
+        Standing {
+            plugin: plugin.clone(),
+            tier: tier.clone(),
+            write: self.write.file.clone(),
+            what: named.or_else(|| Some(self.kind?.to_string())),
+            file: self.file.clone(),
+            version: self.version.clone(),
+        }
     }
 
     /// As the planner sees it.
@@ -128,7 +142,11 @@ impl<'a> Reader<'a> {
     ) -> Result<(), GitError> {
         let branch = branch_of(self.loaded, asked.tier, self.default);
         let text = self.text(branch, &file)?;
-        let places = held(&text, &file, asked, fleet);
+        let places = if fleet.clusters.is_empty() && asked.write.scalar.is_none() && !asked.whose.captured {
+            vec![Held::unread("without the inventory nobody knows whom the places in this file move".to_string())]
+        } else {
+            held(&text, &file, asked, fleet)
+        };
         let left = left_out(&places, &asked.whose.members);
         let several = places.len() > 1;
         for held in places {

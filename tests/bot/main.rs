@@ -10,6 +10,7 @@ mod engines;
 mod force;
 mod freeze;
 mod hotfix;
+mod init;
 mod inventory;
 mod layouts;
 mod ledger;

@@ -10,7 +10,10 @@ use serde_json::Value;
 use super::{Document, FileFormat, Parsed, Refusal};
 use crate::jsonpath::Step;
 use crate::policy::wiring::{DocumentSelector, Scalar, chart_address as address};
+pub use generators::from_files;
 pub use reach::{Reach, reach};
+
+const IN_FILE: &str = "file of a git generator";
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +37,14 @@ pub struct Found {
     pub names: Vec<String>,
     /// Whether that is the name of a chart, of a plugin, or either.
     pub by: By,
-    /// Where the chart comes from, as [`chart_address`](address) writes it, where the document says so.
-    pub address: Option<String>,
+    /// Where the chart comes from, where the document says so.
+    pub origin: Option<Origin>,
     /// Whom it moves.
     pub reach: Reach,
     /// The Kubernetes object that it stands in.
     pub object: Option<Object>,
+    /// The HelmRepository that the chart comes from, by name, where another file has it.
+    pub source: Option<String>,
     /// Why it cannot be what decides.
     pub trouble: Option<Refusal>,
 }
@@ -53,6 +58,32 @@ pub enum By {
     Plugin,
     /// One of both.
     Either,
+}
+
+/// Where a chart comes from, as a document says it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// A repository of charts, or the chart itself. Without a scheme it is a registry, as Argo CD writes them.
+    pub url: String,
+    /// The chart within a repository.
+    pub chart: Option<String>,
+}
+
+impl Origin {
+    /// A chart within a repository.
+    fn within(url: &str, chart: &str) -> Self {
+        Self { url: url.to_string(), chart: Some(chart.to_string()) }
+    }
+
+    /// The address of a chart.
+    fn whole(url: &str) -> Self {
+        Self { url: url.to_string(), chart: None }
+    }
+
+    /// In one spelling.
+    pub fn address(&self) -> String {
+        address(&self.url, self.chart.as_deref())
+    }
 }
 
 /// A Kubernetes object.
@@ -73,23 +104,22 @@ struct Place {
     value: Option<String>,
     names: Vec<String>,
     by: By,
-    address: Option<String>,
+    origin: Option<Origin>,
     trouble: Option<Refusal>,
 }
 
 impl Place {
     fn of_chart(kind: &'static str, steps: Vec<Step>, chart: &str) -> Self {
         let names = vec![last(chart).to_string()];
-        Self { kind, steps, value: None, names, by: By::Chart, address: None, trouble: None }
+        Self { kind, steps, value: None, names, by: By::Chart, origin: None, trouble: None }
     }
 
     fn of_plugin(kind: &'static str, steps: Vec<Step>, plugin: &str) -> Self {
         Self { by: By::Plugin, ..Self::of_chart(kind, steps, plugin) }
     }
 
-    /// From a repository that holds several charts, or one that is the chart.
-    fn from(self, repository: Option<String>) -> Self {
-        Self { address: repository, ..self }
+    fn from(self, origin: Option<Origin>) -> Self {
+        Self { origin, ..self }
     }
 }
 
@@ -101,7 +131,7 @@ impl Place {
 pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> Result<Vec<Found>, Refusal> {
     let mut all = discover(format, file, text)?;
     all.retain(|found| found.is_called(wanted));
-    let other = all.iter().find_map(|found| found.elsewhere(wanted).map(str::to_string));
+    let other = all.iter().find_map(|found| found.elsewhere(wanted));
     all.retain(|found| found.elsewhere(wanted).is_none());
     // Of two lines, one marked for the plugin and one for its chart, the former is meant.
     if all.iter().any(|found| found.is_of(wanted.plugin)) {
@@ -115,6 +145,14 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
         }
         (None, _) => Ok(all),
     }
+}
+
+/// The documents of a file as the editor understands them, for what else stands in them.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn trees(format: FileFormat, text: &str) -> Result<Vec<Value>, Refusal> {
+    Ok(super::parsed(format, text)?.documents.into_iter().map(|document| document.tree).collect())
 }
 
 /// Every place of any chart in a file.
@@ -131,7 +169,7 @@ pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>
             FileFormat::Hcl => kinds::terraform(tree),
             FileFormat::Yaml | FileFormat::Json | FileFormat::Toml => kinds::of_tree(file, document),
         };
-        let of = |place: Place| match place.address {
+        let of = |place: Place| match place.origin {
             None => place.from(sourced(&parsed, tree)),
             Some(_) => place,
         };
@@ -141,6 +179,19 @@ pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>
 }
 
 impl Found {
+    /// A place that the generator of an ApplicationSet reads from a file.
+    pub fn in_file(keys: &[String], chart: String, origin: Option<Origin>, object: Option<Object>) -> Self {
+        let path = spelled(&keys.iter().cloned().map(Step::Key).collect::<Vec<_>>());
+        let scalar = Scalar { document: None, path, value: None };
+        let (names, reach) = (vec![chart], Reach::Unsaid);
+        Self { kind: IN_FILE, scalar, names, by: By::Chart, origin, reach, object, source: None, trouble: None }
+    }
+
+    /// Whether what stands there gets its meaning from another file, so that it is not found without a path.
+    pub fn is_read_elsewhere(&self) -> bool {
+        self.kind == IN_FILE
+    }
+
     fn is_called(&self, wanted: Wanted<'_>) -> bool {
         match self.by {
             By::Chart => self.is_of(wanted.chart),
@@ -154,28 +205,29 @@ impl Found {
     }
 
     /// Where it comes from, if that is not where the wanted one does: a chart of the same name is another chart.
-    fn elsewhere(&self, wanted: Wanted<'_>) -> Option<&str> {
-        let here = self.address.as_deref()?;
+    fn elsewhere(&self, wanted: Wanted<'_>) -> Option<String> {
+        let here = self.origin.as_ref()?.address();
         (wanted.address? != here).then_some(here)
     }
 }
 
 /// Flux: the chart of a HelmRelease comes from a HelmRepository, which may stand in the same file.
-fn sourced(parsed: &Parsed, tree: &Value) -> Option<String> {
+fn sourced(parsed: &Parsed, tree: &Value) -> Option<Origin> {
     let chart = at(tree, &["spec", "chart", "spec"])?;
     let name = text(chart, &["sourceRef", "name"])?;
     let is_it = |tree: &Value| {
         text(tree, &["kind"]) == Some("HelmRepository") && text(tree, &["metadata", "name"]) == Some(name)
     };
     let source = parsed.documents.iter().find(|document| is_it(&document.tree))?;
-    Some(address(text(&source.tree, &["spec", "url"])?, Some(text(chart, &["chart"])?)))
+    Some(Origin::within(text(&source.tree, &["spec", "url"])?, text(chart, &["chart"])?))
 }
 
 fn found(parsed: &Parsed, document: &Document, place: Place) -> Found {
-    let Place { kind, steps, value, names, by, address, trouble } = place;
+    let Place { kind, steps, value, names, by, origin, trouble } = place;
     let scalar = Scalar { document: selector(parsed, document), path: spelled(&steps), value };
     let reach = reach(&document.tree, &steps);
-    Found { kind, scalar, names, by, address, reach, object: object(&document.tree), trouble }
+    let source = text(&document.tree, &["spec", "chart", "spec", "sourceRef", "name"]).map(str::to_string);
+    Found { kind, scalar, names, by, origin, reach, object: object(&document.tree), source, trouble }
 }
 
 fn object(tree: &Value) -> Option<Object> {

@@ -157,6 +157,12 @@ pub enum Refusal {
         /// The chart.
         chart: String,
     },
+    /// It is found, and moves no cluster that is known.
+    #[error(
+        "what stands there moves no cluster of the inventory by its selectors and names; correct the labels, or name \
+         its place by a path with `{{tier}}` or `{{cluster}}`"
+    )]
+    MovesNobody,
     /// What stands there moves other clusters, too.
     #[error("what stands there also moves {}; give these clusters a place of their own", named_few(.others))]
     MovesOthers {

@@ -106,7 +106,8 @@ fn authenticate(cluster: &Cluster, headers: &HeaderMap) -> Result<(), Refusal> {
     if known { Ok(()) } else { Err(Refusal::unauthorized()) }
 }
 
-/// The reader's role: get, list and watch of everything but secrets.
+/// The reader's role: get, list and watch of everything but secrets, of which it may list those of Argo CD: they are
+/// an inventory.
 fn authorize(
     cluster: &Cluster,
     method: &Method,
@@ -126,7 +127,8 @@ fn authorize(
         ("DELETE", None) => "deletecollection",
         _ => return Err(Refusal::method_not_allowed()),
     };
-    let granted = matches!(verb, "get" | "list" | "watch") && kind.plural != "secrets";
+    let secret = kind.plural == "secrets" && (verb, namespace) != ("list", Some("argocd"));
+    let granted = matches!(verb, "get" | "list" | "watch") && !secret;
     if granted && cluster.link() != Link::Forbidden {
         return Ok(());
     }

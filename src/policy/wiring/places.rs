@@ -21,7 +21,7 @@ pub struct Write {
 }
 
 /// Where a version stands in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scalar {
     /// Which document of a file of several; needed when the path is found in more than one.
     pub document: Option<DocumentSelector>,
@@ -150,7 +150,7 @@ fn filled(text: &str, tier: &TierName, cluster: Option<&ClusterName>) -> Result<
 }
 
 /// A document of a YAML file, by what every manifest carries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentSelector {
     /// Its `kind`.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::kinds::argo;
-use super::{Place, address, at, last, list, text};
+use super::{Origin, Place, at, last, list, text};
 use crate::jsonpath::Step;
 
 const KIND: &str = "ApplicationSet";
@@ -27,7 +27,7 @@ pub(super) fn application_set(tree: &Value) -> Vec<Place> {
             Some(keys) => found.extend(all(&keys).into_iter().map(|steps| Place {
                 steps,
                 names: place.names.clone(),
-                address: place.address.clone(),
+                origin: place.origin.clone(),
                 ..Place::of_chart(KIND, Vec::new(), "")
             })),
         }
@@ -62,11 +62,12 @@ fn named(tree: &Value, place: Place, all: &dyn Fn(&[String]) -> Vec<Vec<Step>>) 
         Some(charts) => charts.iter().map(|chart| last(chart).to_string()).collect(),
         None => place.names.clone(),
     };
-    let address = match (repositories.as_deref(), names.as_slice()) {
-        (Some([repository]), [chart]) => Some(address(repository, Some(chart))),
+    let origin = match (repositories.as_deref(), text(source.unwrap_or_default(), &["repoURL"]), names.as_slice()) {
+        (Some([repository]), _, [chart]) => Some(Origin::within(repository, chart)),
+        (None, Some(repository), [chart]) => Some(Origin::within(repository, chart)),
         _ => None,
     };
-    Place { names, address, ..place }
+    Place { names, origin, ..place }
 }
 
 /// The keys of `{{chartVersion}}`, `{{.values.chartVersion}}` or `{{ index .metadata … }}`, of which only the first
@@ -106,5 +107,29 @@ fn take(tree: &Value, mut steps: Vec<Step>, keys: &[String], found: &mut Vec<Vec
     if value.is_some_and(|value| value.is_string() || value.is_number()) {
         steps.extend(keys.iter().cloned().map(Step::Key));
         found.push(steps);
+    }
+}
+
+/// Charts whose version stands in files that a git generator reads: the chart, where it comes from, the glob of the
+/// files, and the keys within them.
+pub fn from_files(tree: &Value) -> Vec<(String, Option<Origin>, String, Vec<String>)> {
+    let mut globs = Vec::new();
+    collect(at(tree, &["spec", "generators"]), DEEPEST, &mut globs);
+    let mut found = Vec::new();
+    for place in argo(tree, &["spec", "template", "spec"], KIND) {
+        let keys = held(tree, &place.steps).and_then(Value::as_str).and_then(parameter);
+        let (Some(keys), Some(chart)) = (keys, place.names.first()) else { continue };
+        found.extend(globs.iter().map(|glob| (chart.clone(), place.origin.clone(), glob.clone(), keys.clone())));
+    }
+    found
+}
+
+fn collect(generators: Option<&Value>, deepest: usize, globs: &mut Vec<String>) {
+    let Some(generators) = generators.filter(|_| deepest > 0) else { return };
+    for (_, generator) in list(generators, &[]) {
+        globs.extend(list(generator, &["git", "files"]).filter_map(|(_, one)| Some(text(one, &["path"])?.to_string())));
+        for kind in ["matrix", "merge"] {
+            collect(at(generator, &[kind, "generators"]), deepest - 1, globs);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::generators::application_set;
-use super::{By, Place, address, at, item, last, list, steps, text};
+use super::{By, Origin, Place, at, item, last, list, steps, text};
 use crate::act::edit::{Document, Refusal};
 use crate::policy::wiring::VERSION;
 
@@ -53,7 +53,7 @@ fn oci_repository(document: &Document) -> Vec<Place> {
         line: document.line,
         by: format!("spec.ref.{key}"),
     });
-    let place = Place::of_chart("OCIRepository", steps(&["spec", "ref", "tag"]), url).from(Some(address(url, None)));
+    let place = Place::of_chart("OCIRepository", steps(&["spec", "ref", "tag"]), url).from(Some(Origin::whole(url)));
     vec![Place { trouble, ..place }]
 }
 
@@ -63,10 +63,10 @@ pub(super) fn argo(tree: &Value, below: &[&str], kind: &'static str) -> Vec<Plac
         let repository = text(source, &["repoURL"]);
         match (text(source, &["chart"]), repository) {
             (Some(chart), _) => {
-                Some(Place::of_chart(kind, steps, chart).from(repository.map(|url| address(url, Some(chart)))))
+                Some(Place::of_chart(kind, steps, chart).from(repository.map(|url| Origin::within(url, chart))))
             }
             (None, Some(url)) if url.starts_with("oci://") => {
-                Some(Place::of_chart(kind, steps, url).from(Some(address(url, None))))
+                Some(Place::of_chart(kind, steps, url).from(Some(Origin::whole(url))))
             }
             (None, Some(_) | None) => None,
         }
@@ -118,7 +118,7 @@ fn kustomization(tree: &Value) -> Vec<Place> {
     let mut found = Vec::new();
     for (index, chart) in list(tree, &["helmCharts"]) {
         if let Some(name) = text(chart, &["name"]).filter(|_| at(chart, &["version"]).is_some()) {
-            let from = text(chart, &["repo"]).map(|url| address(url, Some(name)));
+            let from = text(chart, &["repo"]).map(|url| Origin::within(url, name));
             let place = item(&["helmCharts"], index, &["version"]);
             found.push(Place::of_chart("chart of a Kustomization", place, name).from(from));
         }
@@ -155,7 +155,7 @@ fn umbrella(tree: &Value) -> Vec<Place> {
     for (index, one) in list(tree, &["dependencies"]) {
         let Some(name) = text(one, &["name"]).filter(|_| at(one, &["version"]).is_some()) else { continue };
         // An alias of `helm repo add` says no address.
-        let from = text(one, &["repository"]).filter(|url| url.contains("://")).map(|url| address(url, Some(name)));
+        let from = text(one, &["repository"]).filter(|url| url.contains("://")).map(|url| Origin::within(url, name));
         let place = item(&["dependencies"], index, &["version"]);
         found.push(Place::of_chart("dependency of a chart", place, name).from(from));
     }
@@ -168,7 +168,7 @@ fn others(tree: &Value) -> Vec<Place> {
     for (index, release) in list(tree, &["releases"]) {
         if let Some(chart) = text(release, &["chart"]).filter(|_| at(release, &["version"]).is_some()) {
             let place = item(&["releases"], index, &["version"]);
-            found.push(Place::of_chart("release of a helmfile", place, chart).from(helmfile_address(tree, chart)));
+            found.push(Place::of_chart("release of a helmfile", place, chart).from(helmfile_origin(tree, chart)));
         }
     }
     for (name, catalog_) in at(tree, &["catalogs"]).and_then(Value::as_object).into_iter().flatten() {
@@ -181,20 +181,20 @@ fn others(tree: &Value) -> Vec<Place> {
     for (key, _) in tree.as_object().into_iter().flatten().filter(|(_, value)| value.is_string()) {
         if let Some((url, chart)) = key.split_once(' ').filter(|(url, _)| url.contains("://")) {
             let place = Place::of_chart("version under the name of its chart", steps(&[key]), chart);
-            found.push(place.from(Some(address(url, Some(chart)))));
+            found.push(place.from(Some(Origin::within(url, chart))));
         }
     }
     found
 }
 
 /// `oci://…`, or `grafana/loki` where the same file says what `grafana` is.
-fn helmfile_address(tree: &Value, chart: &str) -> Option<String> {
+fn helmfile_origin(tree: &Value, chart: &str) -> Option<Origin> {
     if chart.contains("://") {
-        return Some(address(chart, None));
+        return Some(Origin::whole(chart));
     }
     let (repository, name) = chart.split_once('/')?;
     let known = list(tree, &["repositories"]).find(|(_, one)| text(one, &["name"]) == Some(repository));
-    known.and_then(|(_, one)| text(one, &["url"])).map(|url| address(url, Some(name)))
+    known.and_then(|(_, one)| text(one, &["url"])).map(|url| Origin::within(url, name))
 }
 
 /// Terraform: resources that install a chart.
@@ -203,8 +203,8 @@ pub(super) fn terraform(tree: &Value) -> Vec<Place> {
     let place = |(name, one): (&String, &Value)| {
         let chart = text(one, &["chart"]).filter(|_| at(one, &["version"]).is_some())?;
         let from = match text(one, &["repository"]) {
-            Some(url) => Some(address(url, Some(last(chart)))),
-            None => chart.contains("://").then(|| address(chart, None)),
+            Some(url) => Some(Origin::within(url, last(chart))),
+            None => chart.contains("://").then(|| Origin::whole(chart)),
         };
         let steps = steps(&["resource", "helm_release", name, "version"]);
         Some(Place::of_chart("helm_release of Terraform", steps, chart).from(from))

@@ -1,0 +1,109 @@
+//! `coldframe init`: proposes a policy file for a checkout and shows what it rests on. How it is made is in `init`.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+
+use super::Init as Arguments;
+use crate::init::{Proposal, Proposed, propose};
+use crate::policy::{self, Mode, Setting, SourceFile};
+
+/// Where the policy file and the inventory go.
+const FILES: [&str; 2] = ["coldframe.yaml", "clusters.yaml"];
+/// So many files are read between two moves of the counter.
+const STEP: usize = 1_000;
+
+/// Proposes a policy file; writes it with `--write`, and never over one that is there.
+pub fn init(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let proposal = propose(&arguments.folder, &counter())?;
+    let mut err = anstream::stderr();
+    write!(err, "{}", told(&proposal))?;
+    if proposal.plugins.is_empty() {
+        writeln!(
+            err,
+            "No file here says where a chart's version stands; docs/edit.md lists the layouts that are known."
+        )?;
+        return Ok(ExitCode::FAILURE);
+    }
+    sound(&proposal)?;
+    let files = [(FILES[0], Some(&proposal.policy)), (FILES[1], proposal.clusters.as_ref())];
+    if !arguments.write {
+        for (name, text) in files {
+            if let Some(text) = text {
+                let mark = if name == FILES[0] { String::new() } else { format!("\n# ---- {name}\n") };
+                write!(std::io::stdout(), "{mark}{text}")?;
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let written: Vec<&str> = files.iter().filter(|(_, text)| text.is_some()).map(|(name, _)| *name).collect();
+    if let Some(there) = written.iter().find(|name| arguments.folder.join(name).exists()) {
+        bail!("{there} is there already; run without --write and compare, or move it away");
+    }
+    for (name, text) in files {
+        if let Some(text) = text {
+            new(&arguments.folder.join(name), text)?;
+        }
+    }
+    writeln!(err, "\nWritten: {}. Next: `coldframe check`, then commit, then `coldframe plan`.", written.join(", "))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn new(file: &Path, text: &str) -> anyhow::Result<()> {
+    let mut file_ = std::fs::File::create_new(file).with_context(|| file.display().to_string())?;
+    Ok(file_.write_all(text.as_bytes())?)
+}
+
+/// What is proposed reads without an error, or it is not proposed.
+fn sound(proposal: &Proposal) -> anyhow::Result<()> {
+    let files = [SourceFile { path: FILES[0].to_string(), text: proposal.policy.clone() }];
+    let setting = Setting { limits: policy::OperatorLimits::default(), mode: Mode::default() };
+    match policy::load_in(&files, &setting) {
+        Ok(_) => Ok(()),
+        Err(problems) => {
+            bail!("the proposal itself is wrong, please report it:\n{}", policy::render(&problems, &files))
+        }
+    }
+}
+
+fn counter() -> impl Fn(usize) {
+    let bar = ProgressBar::hidden();
+    if std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+    move |count| {
+        if count.is_multiple_of(STEP) {
+            bar.set_message(format!("{count} files"));
+            bar.tick();
+        }
+    }
+}
+
+/// The plugins found, as a table for people.
+fn told(proposal: &Proposal) -> String {
+    let tiers = if proposal.tiers.is_empty() { "one tier".to_string() } else { proposal.tiers.join(" → ") };
+    let mut out = format!("{} files read. Tiers: {tiers}\n\n", proposal.files);
+    for Proposed { name, places } in &proposal.plugins {
+        out.push_str(&format!("{name}\n"));
+        for place in places {
+            let versions: Vec<String> = place
+                .versions
+                .iter()
+                .map(|(tier, all)| {
+                    let shown = if all.len() > 3 { format!("{} versions", all.len()) } else { all.join(", ") };
+                    if tier.is_empty() { shown } else { format!("{tier} {shown}") }
+                })
+                .collect();
+            let count = if place.count == 1 { String::new() } else { format!(" ×{}", place.count) };
+            out.push_str(&format!("  {}{count}  {}  {}\n", place.file, place.kind, versions.join(" · ")));
+        }
+    }
+    if !proposal.left_out.is_empty() {
+        out.push_str("\nLeft out:\n");
+        out.extend(proposal.left_out.iter().map(|(what, why)| format!("  {what}: {why}\n")));
+    }
+    out + "\n"
+}

@@ -1,0 +1,52 @@
+//! The files of a checkout that may hold versions, one after the other, in the order of their names.
+
+use std::path::Path;
+
+use crate::act::edit::MAX_BYTES;
+
+/// Called now and then with the number of files read so far.
+pub type Progress = dyn Fn(usize);
+
+/// Folders in which nobody keeps what runs.
+const SKIPPED: [&str; 5] = [".git", "node_modules", ".terraform", "vendor", "target"];
+/// Files without an ending that are read: they are small where they hold versions.
+const MAX_PLAIN: u64 = 64 * 1024;
+
+/// Reads every file below a folder whose name tells a format that is known. Links, large files and what is no UTF-8
+/// are passed over.
+///
+/// # Errors
+/// Where the folder itself cannot be read.
+pub fn files(folder: &Path, progress: &Progress, take: &mut dyn FnMut(&str, &str)) -> std::io::Result<()> {
+    let mut count = 0;
+    below(folder, "", &mut |path, text| {
+        count += 1;
+        progress(count);
+        take(path, text);
+    })
+}
+
+fn below(folder: &Path, prefix: &str, take: &mut dyn FnMut(&str, &str)) -> std::io::Result<()> {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)?.filter_map(Result::ok).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
+        let path = format!("{prefix}{name}");
+        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+            // A folder that may not be read holds nothing that a bot could write.
+            let _ = below(&entry.path(), &format!("{path}/"), take);
+        } else if kind.is_file() && may_hold(&name, entry.metadata().map_or(u64::MAX, |about| about.len())) {
+            let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
+            take(&path, &text);
+        }
+    }
+    Ok(())
+}
+
+fn may_hold(name: &str, bytes: u64) -> bool {
+    match name.rsplit_once('.') {
+        Some((_, "yaml" | "yml" | "json" | "tf" | "tfvars")) => bytes <= MAX_BYTES as u64,
+        None => bytes <= MAX_PLAIN,
+        Some(_) => false,
+    }
+}

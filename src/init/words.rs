@@ -1,0 +1,113 @@
+//! The words by which people call their tiers, and where they stand in the names of files.
+
+use std::collections::BTreeSet;
+
+/// Words for tiers, from the first that gets a release to the last.
+const ORDER: [&str; 26] = [
+    "sandbox",
+    "playground",
+    "lab",
+    "dev",
+    "develop",
+    "development",
+    "int",
+    "integration",
+    "test",
+    "testing",
+    "qa",
+    "uat",
+    "stage",
+    "stg",
+    "staging",
+    "preprod",
+    "pre-prod",
+    "preproduction",
+    "canary",
+    "bronze",
+    "silver",
+    "gold",
+    "platinum",
+    "prod",
+    "production",
+    "live",
+];
+
+/// How far up a tier of this name stands, as far as its name tells.
+pub fn rank(word: &str) -> Option<usize> {
+    ORDER.iter().position(|known| *known == word)
+}
+
+/// The keys of labels that tell tiers apart.
+pub const KEYS: [&str; 6] = ["tier", "environment", "env", "stage", "landscape", "ring"];
+
+/// The tier that a text names: it is one, or one of its parts is.
+pub fn tier_in<'a>(text: &'a str, tiers: &BTreeSet<String>) -> Option<&'a str> {
+    if tiers.contains(text) {
+        return Some(text);
+    }
+    let mut parts = text.split(['-', '_', '.']).filter(|part| tiers.contains(*part));
+    match (parts.next(), parts.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// The text with `{tier}` where its tier stands.
+pub fn with_tier(text: &str, tier: &str) -> String {
+    let mut out = String::new();
+    for part in text.split_inclusive(['-', '_', '.']) {
+        let bare = part.trim_end_matches(['-', '_', '.']);
+        if bare == tier {
+            out.push_str("{tier}");
+            out.push_str(&part[bare.len()..]);
+        } else {
+            out.push_str(part);
+        }
+    }
+    out
+}
+
+/// What the name of a file says of tier and cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Captured {
+    /// The name with placeholders.
+    pub pattern: String,
+    /// The tier.
+    pub tier: Option<String>,
+    /// The cluster.
+    pub cluster: Option<String>,
+}
+
+/// Reads a file's name: parts that are called as a tier or as a cluster, else one that has a tier's name in it. Two
+/// tiers in one name say nothing.
+pub fn capture(file: &str, tiers: &BTreeSet<String>, clusters: &BTreeSet<String>) -> Captured {
+    let (stem, ending) = match file.rsplit_once('/').map_or(file, |(_, name)| name).rfind('.') {
+        Some(dot) if dot > 0 => {
+            let at = file.len() - (file.rsplit('/').next().unwrap_or(file).len() - dot);
+            file.split_at(at)
+        }
+        _ => (file, ""),
+    };
+    let parts: Vec<&str> = stem.split('/').collect();
+    let exact: BTreeSet<&str> = parts.iter().copied().filter(|part| tiers.contains(*part)).collect();
+    let cluster = parts.iter().find(|part| clusters.contains(**part) && !tiers.contains(**part)).copied();
+    let others = parts.iter().copied().filter(|part| Some(*part) != cluster);
+    let loose: BTreeSet<&str> = others.filter_map(|part| tier_in(part, tiers)).collect();
+    let tier = match (exact.len(), loose.len()) {
+        (1, _) => exact.first().copied(),
+        (0, 1) => loose.first().copied(),
+        _ => None,
+    };
+    let named = |part: &&str| -> String {
+        if Some(*part) == cluster {
+            return "{cluster}".to_string();
+        }
+        match tier {
+            // The tier of the folder may stand in the file's name, too.
+            Some(tier) if tier_in(part, tiers) == Some(tier) => with_tier(part, tier),
+            Some(_) | None => (*part).to_string(),
+        }
+    };
+    let pattern = parts.iter().map(named).collect::<Vec<_>>().join("/") + ending;
+    Captured { pattern, tier: tier.map(str::to_string), cluster: cluster.map(str::to_string) }
+}
