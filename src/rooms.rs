@@ -80,6 +80,8 @@ pub struct Memory {
     pub round: crate::observe::readings::Round,
     /// What a hub listed last.
     pub listed: crate::observe::inventory::Last,
+    /// What the commits of open pull requests change.
+    pub changes: crate::act::Told,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
 }

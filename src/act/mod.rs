@@ -1,7 +1,9 @@
 //! Carries out what was planned, in order, and stops at the first refusal. What to do is decided in
 //! `decide`; what people read about it is written in `tell`.
 
+mod changes;
 pub mod edit;
+mod edited;
 mod merge;
 pub mod notify;
 mod permit;
@@ -19,6 +21,8 @@ use crate::ledger::Appended;
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 use crate::tell;
+pub use changes::Told;
+pub use edited::edited;
 
 /// What became of one planned thing.
 #[derive(Clone, Debug, PartialEq)]

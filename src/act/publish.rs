@@ -3,13 +3,15 @@
 
 use decide::plan::{Plan, WaveReport};
 
+use super::changes::{self, Whose};
 use crate::hub::{CHECK, CheckConclusion, CheckDraft, HubPull, HubState};
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 use crate::tell;
 
 /// Brings every pull request of the plan up to date: title, body, check.
-pub async fn publish(rooms: &Rooms, seen: &Seen, plan: &Plan) {
+pub async fn publish(rooms: &mut Rooms, seen: &Seen, plan: &Plan) {
+    rooms.memory.changes.retain(|commit, _| seen.pulls.iter().any(|pull| pull.head == *commit));
     for wave in &plan.waves {
         let Some(page) = wave.pull.and_then(|number| seen.pull(number)) else { continue };
         if let Err(error) = one(rooms, seen, plan, wave, page).await {
@@ -18,18 +20,21 @@ pub async fn publish(rooms: &Rooms, seen: &Seen, plan: &Plan) {
     }
 }
 
-async fn one(rooms: &Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
-    text(rooms, seen, plan, wave, page).await?;
+async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+    let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
+    let changes = changes::section(rooms, seen, whose, &page.head).await?;
+    let changes = changes.as_deref();
+    let (title, body) = (tell::title(wave), seen.body(plan, wave, changes)?);
+    text(rooms, page, &title, &body).await?;
     if page.state == HubState::Open {
-        check(rooms, seen, wave, page).await?;
+        check(rooms, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
     Ok(())
 }
 
-async fn text(rooms: &Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
-    let (title, body) = (tell::title(wave), seen.body(plan, wave)?);
-    let new_title = (page.title != title).then_some(title.as_str());
-    let new_body = (!same(&page.body, &body)).then_some(body.as_str());
+async fn text(rooms: &Rooms, page: &HubPull, title: &str, body: &str) -> anyhow::Result<()> {
+    let new_title = (page.title != title).then_some(title);
+    let new_body = (!same(&page.body, body)).then_some(body);
     if new_title.is_some() || new_body.is_some() {
         rooms.hub.edit_pull(page.number, new_title, new_body).await?;
     }
@@ -42,8 +47,7 @@ fn same(there: &str, ours: &str) -> bool {
     lines(there) == lines(ours)
 }
 
-async fn check(rooms: &Rooms, seen: &Seen, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
-    let text = tell::check(wave, &seen.links())?;
+async fn check(rooms: &Rooms, text: tell::CheckText, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
     let conclusion = match text.conclusion {
         tell::Conclusion::ActionRequired => CheckConclusion::ActionRequired,
         tell::Conclusion::Success => CheckConclusion::Success,

@@ -4,7 +4,10 @@
 //! Everything here waits on disk or network: call it from `spawn_blocking`, never on a runtime's
 //! own thread.
 
+mod changes;
 mod error;
+mod files;
+mod objects;
 mod read;
 mod remote;
 mod session;
@@ -13,9 +16,12 @@ mod store;
 #[cfg(test)]
 pub mod testing;
 mod transport;
+mod tree;
 mod write;
 
+pub use changes::{Changes, Hunk};
 pub use error::GitError;
+pub use files::Content;
 pub use remote::{Access, Pushed};
 pub use store::Store;
 pub use write::{Author, Draft, FileChange};

@@ -14,7 +14,7 @@ use super::store::{Store, oid};
 pub(super) const MAX_FILE: usize = 1 << 20;
 const MAX_LISTED: usize = 20_000;
 const MAX_DEPTH: usize = 32;
-const MAX_CHANGED: usize = 10_000;
+pub(super) const MAX_CHANGED: usize = 10_000;
 
 /// What a path of a tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +68,17 @@ impl Store {
         if let Some(objection) = kind.objection() {
             return Err(GitError::malformed(path, objection));
         }
+        self.blob(id, path, limit).map(Some)
+    }
+
+    /// The bytes of an object that is a file at `path`.
+    pub(super) fn blob(&self, id: Oid, path: &str, limit: usize) -> Result<Vec<u8>, GitError> {
         let (size, _) = self.odb(|odb| odb.read_header(id))?;
         if size > limit {
             return Err(GitError::malformed(path, format!("it has {size} bytes; {limit} are the most that is read")));
         }
         let blob = self.repo.find_blob(id).map_err(broken)?;
-        Ok(Some(blob.content().to_vec()))
+        Ok(blob.content().to_vec())
     }
 
     /// The paths of all regular files below a folder (`""` is the root), in order. Symlinks and
@@ -272,7 +277,7 @@ pub(super) fn parts(path: &str) -> Result<Vec<&str>, GitError> {
         !part.is_empty()
             && *part != "."
             && *part != ".."
-            && !part.eq_ignore_ascii_case(".git")
+            && !is_gits(part)
             && !part.contains(|c: char| c.is_control() || c == '\\')
     };
     if path.len() > 1024 || parts.len() > MAX_DEPTH || !parts.iter().all(plain) {
@@ -280,6 +285,13 @@ pub(super) fn parts(path: &str) -> Result<Vec<&str>, GitError> {
         return Err(GitError::malformed(format!("`{}`", super::error::one_line(path, 200)), why));
     }
     Ok(parts)
+}
+
+/// Names that are `.git` to some file system: trailing dots and spaces go, so does what follows a `:`, and the short
+/// name says the same.
+fn is_gits(part: &str) -> bool {
+    let name = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
 }
 
 pub(super) fn broken(error: git2::Error) -> GitError {
@@ -336,6 +348,9 @@ mod tests {
             ("/etc/passwd", "no path"),
             ("a//b", "no path"),
             ("a/.GIT/config", "no path"),
+            ("a/.git./config", "no path"),
+            ("git~1/config", "no path"),
+            (".git::$INDEX_ALLOCATION", "no path"),
             ("", "no path"),
         ];
         for (path, why) in refused {

@@ -1,14 +1,16 @@
 //! Building a commit in memory: no index, no checkout. Where it is pushed to is in `remote`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use decide::Sha;
-use git2::{Oid, Signature, Time, Tree};
+use git2::{ObjectType, Oid, Signature, Time, Tree, TreeEntry};
 use jiff::Timestamp;
 
 use super::error::GitError;
-use super::read::{Kind, parts};
+use super::objects::{Objects, unwritten};
+use super::read::{Kind, broken, parts};
 use super::store::{Store, sha};
+use super::tree::{self, Entry};
 
 const MAX_FILES: usize = 10_000;
 /// The largest file that is written; the ledger's pages are the large ones.
@@ -65,10 +67,12 @@ impl Store {
         }
         let edits = sorted(&draft.files)?;
         let base = draft.tree_of.as_ref().map(|commit| self.tree(commit)).transpose()?;
-        let tree = match self.edited(base.as_ref(), &edits, "")? {
+        let mut objects = Objects::new(self, draft.files.len());
+        let tree = match self.edited(base.as_ref(), &edits, "", &mut objects)? {
             Some(tree) => tree,
-            None => self.repo.treebuilder(None).and_then(|builder| builder.write()).map_err(unwritten)?,
+            None => objects.add(ObjectType::Tree, &[])?,
         };
+        objects.finish()?;
         let tree = self.repo.find_tree(tree).map_err(unwritten)?;
         let parents = draft.parents.iter().map(|parent| self.commit_at(parent)).collect::<Result<Vec<_>, _>>()?;
         let author = signature(&draft.author, draft.at)?;
@@ -80,45 +84,68 @@ impl Store {
     }
 
     /// The tree with these edits; none when nothing is left in it.
-    fn edited(&self, base: Option<&Tree<'_>>, edits: &Edits<'_>, prefix: &str) -> Result<Option<Oid>, GitError> {
-        let mut builder = self.repo.treebuilder(base).map_err(unwritten)?;
-        for (name, edit) in edits {
-            let path = format!("{prefix}{name}");
-            let present = builder.get(name).map_err(unwritten)?.map(|entry| (entry.id(), Kind::of(entry.filemode())));
-            let target = match edit {
-                Edit::Folder(below) => {
-                    let base = self.folder(present, &path)?;
-                    self.edited(base.as_ref(), below, &format!("{path}/"))?.map(|tree| (tree, 0o040_000))
-                }
-                Edit::File(content) => {
-                    let mode = mode(present.map(|(_, kind)| kind), &path)?;
-                    content
-                        .map(|bytes| self.repo.blob(bytes).map(|blob| (blob, mode)))
-                        .transpose()
-                        .map_err(unwritten)?
+    fn edited(
+        &self,
+        base: Option<&Tree<'_>>,
+        edits: &Edits<'_>,
+        prefix: &str,
+        objects: &mut Objects<'_>,
+    ) -> Result<Option<Oid>, GitError> {
+        let there: Vec<TreeEntry<'_>> = base.into_iter().flat_map(Tree::iter).collect();
+        let mut kept = Vec::with_capacity(there.len() + edits.len());
+        let mut done = BTreeSet::new();
+        for entry in &there {
+            let (name, present) = (entry.name_bytes(), (entry.id(), Kind::of(entry.filemode())));
+            let target = match std::str::from_utf8(name).ok().and_then(|name| edits.get_key_value(name)) {
+                None => Some((entry.filemode(), entry.id())),
+                Some((name, edit)) => {
+                    done.insert(*name);
+                    self.target(Some(present), edit, &format!("{prefix}{name}"), objects)?
                 }
             };
-            match target {
-                Some((id, mode)) => {
-                    builder.insert(name, id, mode).map_err(unwritten)?;
-                }
-                None if present.is_some() => builder.remove(name).map_err(unwritten)?,
-                None => {}
+            kept.extend(target.map(|(mode, id)| Entry { mode, name, id }));
+        }
+        for (name, edit) in edits.iter().filter(|(name, _)| !done.contains(*name)) {
+            if let Some((mode, id)) = self.target(None, edit, &format!("{prefix}{name}"), objects)? {
+                kept.push(Entry { mode, name: name.as_bytes(), id });
             }
         }
-        if builder.is_empty() { Ok(None) } else { builder.write().map(Some).map_err(unwritten) }
+        if kept.is_empty() { Ok(None) } else { objects.add(ObjectType::Tree, &tree::tree(kept)).map(Some) }
     }
 
-    fn folder(&self, present: Option<(Oid, Kind)>, path: &str) -> Result<Option<Tree<'_>>, GitError> {
-        match present {
-            None => Ok(None),
-            Some((id, Kind::Folder)) => self.repo.find_tree(id).map(Some).map_err(unwritten),
-            Some((_, Kind::File | Kind::Executable)) => {
-                Err(GitError::malformed(path, "is a file, so nothing can be written below it"))
+    /// What an edit makes of what is present under a name; none = nothing is left.
+    fn target(
+        &self,
+        present: Option<(Oid, Kind)>,
+        edit: &Edit<'_>,
+        path: &str,
+        objects: &mut Objects<'_>,
+    ) -> Result<Option<(i32, Oid)>, GitError> {
+        match edit {
+            Edit::Folder(below) => {
+                let base = folder(present, path)?.map(|id| self.repo.find_tree(id)).transpose().map_err(broken)?;
+                let tree = self.edited(base.as_ref(), below, &format!("{path}/"), objects)?;
+                Ok(tree.map(|tree| (tree::FOLDER, tree)))
             }
-            Some((_, kind @ (Kind::Symlink | Kind::Submodule))) => {
-                Err(GitError::malformed(path, kind.objection().unwrap_or_default()))
+            Edit::File(content) => {
+                let mode = mode(present.map(|(_, kind)| kind), path)?;
+                let blob = content.map(|bytes| objects.add(ObjectType::Blob, bytes)).transpose()?;
+                Ok(blob.map(|blob| (mode, blob)))
             }
+        }
+    }
+}
+
+/// The folder that an edit goes into; none where it is new.
+fn folder(present: Option<(Oid, Kind)>, path: &str) -> Result<Option<Oid>, GitError> {
+    match present {
+        None => Ok(None),
+        Some((id, Kind::Folder)) => Ok(Some(id)),
+        Some((_, Kind::File | Kind::Executable)) => {
+            Err(GitError::malformed(path, "is a file, so nothing can be written below it"))
+        }
+        Some((_, kind @ (Kind::Symlink | Kind::Submodule))) => {
+            Err(GitError::malformed(path, kind.objection().unwrap_or_default()))
         }
     }
 }
@@ -167,10 +194,6 @@ fn signature(author: &Author, at: Timestamp) -> Result<Signature<'static>, GitEr
         return Err(GitError::malformed(format!("author `{} <{}>`", author.name, author.email), why));
     }
     Signature::new(&author.name, &author.email, &Time::new(at.as_second(), 0)).map_err(unwritten)
-}
-
-fn unwritten(error: git2::Error) -> GitError {
-    GitError::local("writing a commit", error.message())
 }
 
 #[cfg(test)]
@@ -261,5 +284,46 @@ mod tests {
         other = draft(None, &[]);
         other.message = " \n".to_string();
         assert!(store.commit(&other).is_err());
+    }
+
+    /// However many files change at once, the tree is the same, and git finds nothing wrong with it.
+    #[test]
+    fn many_files_are_written_as_packs() {
+        let server = Server::start();
+        server.commit("main", &[("clusters/eu-0/a.yaml", "old"), ("clusters/eu-0.x", "stays"), ("z", "stays")]);
+        let (folder, store) = store();
+        let base = store.fetch(&server.access(), "main", Some(1)).unwrap().unwrap();
+        let (mut number, mut texts) = (1_u64, Vec::new());
+        for file in 0..150 {
+            // Text that no compression makes small.
+            let noise = std::iter::repeat_with(|| {
+                number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                format!("{number:016x}")
+            });
+            let text = if file % 3 == 0 { "equal\n".to_string() } else { noise.take(150).collect() };
+            texts.push((format!("clusters/eu-{file}/a.yaml"), text));
+        }
+        let edits: Vec<(&str, Option<&str>)> =
+            texts.iter().map(|(path, text)| (path.as_str(), Some(text.as_str()))).collect();
+        let objects = |sub: &str| fs::read_dir(folder.path().join("objects").join(sub)).map_or(0, Iterator::count);
+        let packs = objects("pack");
+        let at_once = store.commit(&draft(Some(&base), &edits)).unwrap();
+        assert!(objects("pack") >= packs + 4, "two packs with their indexes, not {}", objects("pack") - packs);
+        let loose: usize = (0..256).map(|byte| objects(&format!("{byte:02x}"))).sum();
+        assert_eq!(loose, 1, "the commit itself");
+        assert_eq!(store.commit(&draft(Some(&base), &edits)).unwrap(), at_once, "the same draft, the same commit");
+        assert_eq!(store.push(&server.access(), "topic", &at_once, None).unwrap(), Pushed::Done);
+        server.git(&["fsck", "--strict"]);
+
+        let mut by_steps = base.clone();
+        for step in edits.chunks(40) {
+            by_steps = store.commit(&draft(Some(&by_steps), step)).unwrap();
+        }
+        assert_eq!(store.push(&server.access(), "steps", &by_steps, None).unwrap(), Pushed::Done);
+        let tree = |branch: &str| server.git(&["rev-parse", &format!("{branch}^{{tree}}")]);
+        assert_eq!(tree("topic"), tree("steps"));
+        let gone: Vec<(&str, Option<&str>)> = edits.iter().map(|(path, _)| (*path, None)).collect();
+        let gone = store.commit(&draft(Some(&at_once), &gone)).unwrap();
+        assert_eq!(store.list(&gone, "").unwrap(), ["clusters/eu-0.x", "z"]);
     }
 }

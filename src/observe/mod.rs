@@ -182,10 +182,10 @@ impl Seen {
         tell::Links::of(&self.web, &self.snapshot)
     }
 
-    /// The body of a wave's pull request.
-    pub fn body(&self, plan: &Plan, wave: &WaveReport) -> Result<String, tell::TellError> {
+    /// The body of a wave's pull request, with what its commit changes where that is more than anybody reads.
+    pub fn body(&self, plan: &Plan, wave: &WaveReport, changes: Option<&str>) -> Result<String, tell::TellError> {
         let notes = self.steps(wave);
-        tell::body(&tell::PullFacts::of(plan, wave, &self.links(), &notes))
+        tell::body(&tell::PullFacts::of(plan, wave, &self.links(), &notes).changing(changes))
     }
 
     /// What the chart's author says of each release between what runs and what is proposed, newest

@@ -10,7 +10,7 @@ use super::{Links, TellError, inert, render, words};
 
 /// The longest description of a commit status that the hub takes.
 const STATUS_CAP: usize = 140;
-/// The most clusters in the table, the unhealthy ones first.
+/// The most clusters in the table, the unhealthy ones first; half of them beside what a commit changes.
 const MEMBERS: usize = 120;
 
 /// How the check ends. `neutral` would satisfy a required check, and an unfinished run goes stale
@@ -70,6 +70,7 @@ struct Page {
     name: String,
     lead: String,
     gates: Vec<Row>,
+    changes: Option<String>,
     members: Vec<MemberRow>,
     more: usize,
     clusters: String,
@@ -96,11 +97,12 @@ struct MemberRow {
     evidence: String,
 }
 
-/// The check run of a wave.
+/// The check run of a wave, with what its commit changes, told by [`changes`](super::changes()), where that is more
+/// than anybody reads.
 ///
 /// # Errors
 /// Only when a built-in template is broken.
-pub fn check(wave: &WaveReport, links: &Links) -> Result<CheckText, TellError> {
+pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<CheckText, TellError> {
     let zone = links.zone(&wave.plugin, &wave.tier);
     let when = |at| words::when(at, &zone);
     let gates = wave.findings.iter().map(|finding| {
@@ -116,7 +118,8 @@ pub fn check(wave: &WaveReport, links: &Links) -> Result<CheckText, TellError> {
     });
     let mut members: Vec<_> = wave.members.iter().collect();
     members.sort_by_key(|member| words::member(&member.state).tone); // stable: else in the wave's order
-    let members = members.into_iter().take(MEMBERS).map(|member| {
+    let most = if changes.is_some() { MEMBERS / 2 } else { MEMBERS };
+    let members = members.into_iter().take(most).map(|member| {
         let look = words::member(&member.state);
         let (since, evidence) = words::member_facts(&member.state);
         let evidence = inert::cut(&evidence, 240);
@@ -130,8 +133,9 @@ pub fn check(wave: &WaveReport, links: &Links) -> Result<CheckText, TellError> {
         name: words::name(wave),
         lead: lead(wave, &title),
         gates: gates.collect(),
+        changes: changes.map(str::to_string),
         members: if asked { members.collect() } else { Vec::new() },
-        more: if asked { names.len().saturating_sub(MEMBERS) } else { 0 },
+        more: if asked { names.len().saturating_sub(most) } else { 0 },
         clusters: words::clusters(wave),
         names: if asked { String::new() } else { listed(&names, NAMES) },
         forced: forced(wave, &zone),
@@ -262,7 +266,7 @@ mod tests {
             ("success", "Finished", in_state(WaveState::Finished { at })),
         ];
         for (conclusion, title, wave) in cases {
-            let check = check(&wave, &Links::default()).unwrap();
+            let check = check(&wave, &Links::default(), None).unwrap();
             assert_eq!((check.conclusion.as_str(), check.title.as_str()), (conclusion, title));
             assert_eq!(status(&wave).conclusion, check.conclusion);
         }
@@ -284,7 +288,7 @@ mod tests {
 
     #[test]
     fn unhealthy_clusters_come_first() {
-        let summary = check(&fixture::forced(), &Links::default()).unwrap().summary;
+        let summary = check(&fixture::forced(), &Links::default(), None).unwrap().summary;
         let place = |name: &str| summary.find(name).unwrap_or_else(|| panic!("{name} is not in {summary}"));
         assert!(place("| us-g3 |") < place("| us-g1 |") && place("| ap-g1 |") < place("| eu-g1 |"), "{summary}");
     }

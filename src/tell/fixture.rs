@@ -13,6 +13,7 @@ use decide::{Digest, PullNumber, Reason, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::View;
+use crate::git::{Changes, Hunk};
 pub(crate) use world::snapshot;
 
 mod world;
@@ -370,4 +371,39 @@ pub(crate) fn view() -> View {
         alarm: Some(Alarm { at: at("2026-11-21T08:19:00Z"), why: Reason::LookAgain }),
     };
     View::new("acme/fleet", "https://github.com/acme/fleet", &snapshot(), plan, at("2026-11-21T08:14:00Z"))
+}
+
+/// A commit that changes one line in each of 1,500 files, but for three odd ones.
+pub(crate) fn changes() -> Changes {
+    let hunk = |before: &str, after: &str, sha256: &str, files: Vec<String>| Hunk {
+        lines: format!("-      version: {before}\n+      version: {after}\n").into_bytes(),
+        whole: true,
+        sha256: sha256.repeat(32),
+        files,
+    };
+    let files =
+        |range: std::ops::Range<usize>| range.map(|n| format!("clusters/gold/eu-{n:04}/cert-manager.yaml")).collect();
+    Changes {
+        commit: "c".repeat(40).as_str().into(),
+        base: "b".repeat(40).as_str().into(),
+        files: 1_501,
+        hunks: vec![
+            hunk("1.14.7 # exact", "1.15.0 # exact", "4f", files(0..1_490)),
+            hunk("\"1.14.7\"", "\"1.15.0\"", "5a", files(1_490..1_500)),
+            hunk("1.14.6 # not yet", "1.15.0 # not yet", "6b", files(1_498..1_500)),
+            hunk("1.14.7", "1.15.0", "7c", vec!["charts/gold/Chart.yaml".to_string()]),
+        ],
+        others: Vec::new(),
+    }
+}
+
+/// A commit of many files whose lines and paths say this.
+pub(crate) fn changes_that_say(text: &str) -> Changes {
+    let many = changes();
+    let hunk = |lines: String, files: Vec<String>| Hunk { lines: lines.into_bytes(), files, ..many.hunks[0].clone() };
+    let hunks = vec![
+        hunk(format!("-{text}\n+{text} 2\n"), (0..30).map(|number| format!("{text}/{number}")).collect()),
+        hunk(format!("-{text} 3\n"), vec![text.to_string()]),
+    ];
+    Changes { hunks, others: vec![text.to_string()], ..many }
 }

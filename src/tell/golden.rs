@@ -33,6 +33,24 @@ fn notes() -> Vec<ReleaseNote> {
     ]
 }
 
+/// What a commit of many files comes to, beside everything else that stands there.
+#[test]
+fn many_files() {
+    let view = fixture::view();
+    let mut changes = fixture::changes();
+    let section = super::changes(&changes).unwrap();
+    let wave = fixture::open();
+    golden(
+        "pull-many.md",
+        &body(&PullFacts::of(&view.plan, &wave, &view.links, &[]).changing(Some(&section))).unwrap(),
+    );
+    let CheckText { conclusion, title, summary } = check(&wave, &view.links, Some(&section)).unwrap();
+    golden("check-many.md", &format!("{}\n{title}\n\n{summary}", conclusion.as_str()));
+    changes.hunks.truncate(1);
+    (changes.files, changes.others) = (1_490, vec!["clusters/gold/eu-0001/icon.png".to_string()]);
+    golden("changes-one.md", &super::changes(&changes).unwrap());
+}
+
 fn pull(wave: &WaveReport, notes: &[ReleaseNote]) -> String {
     let view = fixture::view();
     body(&PullFacts::of(&view.plan, wave, &view.links, notes)).unwrap()
@@ -51,7 +69,7 @@ fn pull_requests() {
 fn checks_and_notice() {
     let links = fixture::view().links;
     for (name, wave) in [("open", fixture::open()), ("held", fixture::held()), ("forced", fixture::forced())] {
-        let CheckText { conclusion, title, summary } = check(&wave, &links).unwrap();
+        let CheckText { conclusion, title, summary } = check(&wave, &links, None).unwrap();
         golden(&format!("check-{name}.md"), &format!("{}\n{title}\n\n{summary}", conclusion.as_str()));
     }
     let wave = fixture::open();

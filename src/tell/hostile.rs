@@ -14,6 +14,7 @@ use decide::{Plan, Reason};
 use proptest::prelude::*;
 
 use super::*;
+use crate::git::{Changes, Hunk};
 
 /// What people have really tried, and what the pieces of it make together.
 const HOSTILE: [&str; 42] = [
@@ -145,13 +146,18 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     let notes = [note(text), note("plain")];
     let pull = |wave: &WaveReport| body(&PullFacts::of(&view.plan, wave, &view.links, &notes)).unwrap();
     let soon = jiff::SignedDuration::from_hours(24);
+    let changed = changes(&fixture::changes_that_say(text)).unwrap();
+    let many = wave(text);
+    let many = PullFacts::of(&view.plan, &many, &view.links, &notes).changing(Some(&changed));
     let mut noticed = wave(text);
     noticed.findings.retain(|finding| finding.gate == Gate::Approvals);
     vec![
         ("pull request", pull(&wave(text))),
         ("held pull request", pull(&failed(text))),
-        ("check", check(&wave(text), &view.links).unwrap().summary),
-        ("held check", check(&failed(text), &view.links).unwrap().summary),
+        ("pull request of many files", body(&many).unwrap()),
+        ("check", check(&wave(text), &view.links, None).unwrap().summary),
+        ("check of many files", check(&wave(text), &view.links, Some(&changed)).unwrap().summary),
+        ("held check", check(&failed(text), &view.links, None).unwrap().summary),
         ("summary", step_summary(&view, fixture::now()).unwrap()),
         ("notice", notice(&noticed, &view.links, soon, fixture::now()).unwrap()),
     ]
@@ -281,7 +287,7 @@ fn the_check_for_life_sees_it() {
 #[test]
 fn tables_keep_their_columns() {
     for text in HOSTILE {
-        let summary = check(&failed(text), &fixture::view().links).unwrap().summary;
+        let summary = check(&failed(text), &fixture::view().links, None).unwrap().summary;
         let mut options = Options::default();
         options.extension.table = true;
         let arena = Arena::new();
@@ -347,9 +353,17 @@ fn a_thousand_clusters_with_long_evidence_fit() {
     let one = wave.members.iter().nth(1).unwrap();
     wave.members = (0..4_000).map(|_| one.clone()).collect();
     let view = view(&long);
+    let hunk = |number: usize| Hunk {
+        lines: format!("-{number}{long}\n+{long}\n").into_bytes(),
+        files: (0..10).map(|file| format!("{number}/{long}/{file}")).collect(),
+        ..fixture::changes().hunks[0].clone()
+    };
+    let others = vec![long.clone(); 1_500];
+    let section = changes(&Changes { hunks: (0..1_500).map(hunk).collect(), others, ..fixture::changes() }).unwrap();
+    assert!(section.chars().count() <= 17_000, "{}", section.chars().count());
     for text in [
-        body(&PullFacts::of(&view.plan, &wave, &view.links, &[])).unwrap(),
-        check(&wave, &view.links).unwrap().summary,
+        body(&PullFacts::of(&view.plan, &wave, &view.links, &[]).changing(Some(&section))).unwrap(),
+        check(&wave, &view.links, Some(&section)).unwrap().summary,
         step_summary(&view, fixture::now()).unwrap(),
     ] {
         assert!(text.chars().count() <= page::CAP, "{}", text.chars().count());

@@ -209,6 +209,15 @@ fn longest_run(text: &str, wanted: char) -> usize {
 /// it would act on in a commit message, should the pull request's text ever become one, is broken
 /// up as well.
 pub fn fenced(text: &str, cap: usize) -> String {
+    block("text", text, cap)
+}
+
+/// The same for lines of a diff, which are shown in its colours.
+pub fn diff(text: &str, cap: usize) -> String {
+    block("diff", text, cap)
+}
+
+fn block(kind: &str, text: &str, cap: usize) -> String {
     let taken: String = text.chars().filter(|c| *c != '\r').take(cap + 1).collect();
     let seen: String = taken
         .replace('\t', "    ")
@@ -225,7 +234,7 @@ pub fn fenced(text: &str, cap: usize) -> String {
         shown.push_str("\n… cut here: the text goes on at its source.");
     }
     let fence = "`".repeat(longest_run(&shown, '`').max(2) + 1);
-    format!("{fence}text\n{}\n{fence}", shown.trim_matches('\n'))
+    format!("{fence}{kind}\n{}\n{fence}", shown.trim_matches('\n'))
 }
 
 /// Breaks up what a hub would act on in plain text: mentions, references, commands to CI.

@@ -3,6 +3,7 @@
 //! and `wake`.
 
 pub mod board;
+pub mod changes;
 pub mod check;
 mod climb;
 pub mod commit;
@@ -31,6 +32,7 @@ mod golden;
 mod hostile;
 
 pub use board::board;
+pub use changes::{MANY, changes, changes_command};
 pub use check::{CheckText, Conclusion, StatusText, check, status};
 pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};

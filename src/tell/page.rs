@@ -8,6 +8,7 @@ use decide::{Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use super::changes::MANY;
 use super::climb::{Forced, Step, above, forced, steps};
 use super::{Links, TellError, inert, render, words};
 
@@ -42,6 +43,8 @@ pub struct PullFacts<'a> {
     pub links: &'a Links,
     /// Release notes of the steps between, newest first.
     pub notes: &'a [ReleaseNote],
+    /// What its commit changes, told by [`changes`](super::changes()), where that is more than anybody reads.
+    pub changes: Option<&'a str>,
 }
 
 impl<'a> PullFacts<'a> {
@@ -51,7 +54,13 @@ impl<'a> PullFacts<'a> {
             .climbs
             .iter()
             .find(|climb| climb.plugin == wave.plugin && Some(&climb.version) == wave.version.as_ref());
-        Self { wave, climb, overtaking: overtaking(plan, wave), links, notes }
+        Self { wave, climb, overtaking: overtaking(plan, wave), links, notes, changes: None }
+    }
+
+    /// The same with what its commit changes.
+    #[must_use]
+    pub fn changing(self, changes: Option<&'a str>) -> Self {
+        Self { changes, ..self }
     }
 }
 
@@ -126,6 +135,7 @@ struct Page {
     breaking: Option<String>,
     digest: Option<String>,
     files: String,
+    changes: Option<String>,
     notes: String,
     steps: String,
     landed: bool,
@@ -218,7 +228,9 @@ impl Page {
             digest: wave.digest.as_ref().map(ToString::to_string),
             files: links
                 .tier(&wave.plugin, &wave.tier)
+                .filter(|_| facts.changes.is_none())
                 .map_or_else(String::new, |tier| files(&tier.files_of(wave.members.clusters()))),
+            changes: facts.changes.map(str::to_string),
             notes: String::new(),
             steps: match &wave.from {
                 Some(from) => format!("{from} → {version}"),
@@ -265,7 +277,7 @@ fn files(files: &[String]) -> String {
     match files {
         [] => String::new(),
         [one] => format!("It changes one value in {}.", inert::code(one)),
-        many => format!("It changes one value in each of {}.", listed(many, 20)),
+        many => format!("It changes one value in each of {}.", listed(many, MANY)),
     }
 }
 

@@ -14,6 +14,7 @@ mod init;
 mod inventory;
 mod layouts;
 mod ledger;
+mod many;
 mod metrics;
 mod notify;
 mod settings;
