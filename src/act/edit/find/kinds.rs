@@ -96,21 +96,38 @@ fn catalog(tree: &Value, below: &[&str]) -> Vec<Place> {
     found
 }
 
-/// Greenhouse: a definition named together with its version, in the shapes of its decision records.
+/// Greenhouse: a definition named together with its version, in the shapes of its decision records; or, in a preset,
+/// by an alias that ends in it.
 fn definition(tree: &Value, kind: &str) -> Vec<Place> {
     let below: &[&str] = if kind == "PluginPreset" { &["spec", "plugin"] } else { &["spec"] };
     let with = |keys: &[&'static str]| [below, keys].concat();
-    let shapes: [(&[&'static str], &[&'static str]); 4] = [
-        (&["pluginDefinition", "name"], &["pluginDefinition", "version"]),
-        (&["pluginDefinitionRef", "name"], &["pluginDefinitionRef", "version"]),
-        (&["pluginDefinition"], &["pluginDefinitionVersion"]),
-        (&["pluginDefinitionRef", "name"], &["pluginDefinitionVersion"]),
-    ];
-    let found = shapes.iter().find_map(|(name, version)| {
-        let plugin = text(tree, &with(name)).filter(|_| at(tree, &with(version)).is_some())?;
-        Some(Place::of_plugin("version of a definition", steps(&with(version)), plugin))
-    });
-    found.into_iter().collect()
+    let beside = "pluginDefinitionVersion";
+    let mut found: Vec<Place> = Vec::new();
+    for key in ["pluginDefinition", "pluginDefinitionRef", "pluginDefinitionRevision"] {
+        let named = text(tree, &with(&[key, "name"])).or_else(|| text(tree, &with(&[key])));
+        let Some(plugin) = named else { continue };
+        for version in [&[key, "version"][..], &[key, "revision", "version"], &[key, "revision", "tag"], &[beside]] {
+            let Some(held) = at(tree, &with(version)) else { continue };
+            // A tag may be the plugin's own among those of several.
+            let own_tag =
+                held.as_str().and_then(|tag| tag.strip_prefix(plugin)).is_some_and(|rest| rest.starts_with('/'));
+            let place = Place::of_plugin("version of a definition", steps(&with(version)), plugin);
+            if found.iter().all(|known| known.steps != place.steps) {
+                found.push(Place { value: own_tag.then(|| format!("{plugin}/{VERSION}")), ..place });
+            }
+        }
+    }
+    let alias = with(&["pluginDefinitionRef", "name"]);
+    if let Some(name) = text(tree, &alias).filter(|_| kind == "PluginPreset") {
+        let ends = name.match_indices('-').filter_map(|(at, _)| Some((name.get(..at)?, name.get(at + 1..)?)));
+        let mut aliased = ends.filter(|(_, version)| version.parse::<decide::Version>().is_ok());
+        found.extend(aliased.next().map(|(plugin, version)| {
+            let v = if version.starts_with('v') { "v" } else { "" };
+            let place = Place::of_plugin("alias of a definition", steps(&alias), plugin);
+            Place { value: Some(format!("{plugin}-{v}{VERSION}")), ..place }
+        }));
+    }
+    found
 }
 
 /// Kustomize: charts that it inflates, images, and remote bases at a reference.
