@@ -112,9 +112,19 @@ mod tests {
 
     fn spot(file: &str, path: &str) -> Spot {
         let scalar = Some(Scalar { document: None, path: path.to_string(), value: None });
-        let write = Write { file: file.to_string(), format: None, scalar: scalar.clone() };
+        let write = Write { file: file.to_string(), format: None, scalar: scalar.clone(), template: None };
         let version = Read::Known("1.14.7".parse().unwrap());
-        Spot { file: file.to_string(), write, scalar, at: None, kind: None, cluster: None, version, range: None }
+        Spot {
+            file: file.to_string(),
+            write,
+            scalar,
+            at: None,
+            kind: None,
+            cluster: None,
+            version,
+            range: None,
+            vacant: false,
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod changes;
 pub mod edit;
 mod edited;
+mod install;
 mod merge;
 pub mod notify;
 mod permit;

@@ -1,7 +1,7 @@
 //! Opens and moves promotion pull requests: commit, intent, branch, pull request, in that order, so
 //! that a crash between any two leaves something that the next look finds and finishes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use decide::ledger::{Change, Entry, Head};
@@ -10,8 +10,8 @@ use decide::{ClusterName, PullNumber, Sha};
 use jiff::Timestamp;
 
 use super::changes::{self, Whose};
-use super::{Receipt, branch, edited, intend};
-use crate::git::{Draft, FileChange, Pushed};
+use super::{Receipt, branch, edited, install, intend};
+use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::observe::{Seen, Spot};
 use crate::rooms::Rooms;
 use crate::tell;
@@ -104,7 +104,15 @@ async fn push_anew(
         author: rooms.author(),
         at: now,
     };
-    let commit = rooms.git(move |store, _| store.commit(&draft)).await?;
+    let commit = rooms.git(move |store, _| match store.commit(&draft) {
+        // A new file may lie where something else does.
+        Err(error @ GitError::Malformed { .. }) => Ok(Err(error)),
+        made => made.map(Ok),
+    });
+    let commit = match commit.await? {
+        Ok(commit) => commit,
+        Err(error) => return Ok(Err(Receipt::Refused(error.to_string()))),
+    };
     let change = Change::Intent {
         from: proposal.from.clone(),
         digest: proposal.digest.clone(),
@@ -138,7 +146,18 @@ async fn edits(rooms: &Rooms, seen: &Seen, proposal: &Proposal) -> anyhow::Resul
         return Ok(Err("the base branch of the tier was not read".to_string()));
     };
     let (base, to) = (base.clone(), proposal.to.as_str().to_string());
-    rooms.git(move |store, _| edited(store, &base, &spots, &to)).await
+    // What is not there yet is made; what is there is edited.
+    let (vacant, there): (Vec<Spot>, Vec<Spot>) = spots.into_iter().partition(|spot| spot.vacant);
+    let mut made: BTreeMap<String, String> = BTreeMap::new();
+    for spot in &vacant {
+        match install::text(rooms, &base, spot, proposal).await? {
+            Ok(text) => made.insert(spot.file.clone(), text),
+            Err(why) => return Ok(Err(why)),
+        };
+    }
+    let files = rooms.git(move |store, _| edited(store, &base, &there, &to)).await?;
+    let made = made.into_iter().map(|(path, text)| (path, Some(text.into_bytes())));
+    Ok(files.map(|files| files.into_iter().chain(made).collect()))
 }
 
 async fn tip(rooms: &Rooms, name: &str) -> anyhow::Result<Option<Sha>> {

@@ -72,7 +72,7 @@ fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Ed
         });
         Scalar { document, path, value: arguments.value.clone() }
     });
-    let write = Write { file: name.clone(), format: arguments.format, scalar };
+    let write = Write { file: name.clone(), format: arguments.format, scalar, template: None };
     let chart = arguments.chart.as_deref().unwrap_or_default();
     let wanted = Wanted { chart, plugin: arguments.plugin.as_deref().unwrap_or(chart), address: None };
     let after = place(&write, &name, &before, wanted).and_then(|place| {

@@ -26,6 +26,8 @@ pub(super) struct Held {
     pub at: Option<usize>,
     /// The clusters that it moves, where it says so.
     pub moves: Option<BTreeSet<ClusterName>>,
+    /// Whether the file is not there yet, and a template says what it will be.
+    pub vacant: bool,
 }
 
 /// What is looked for in a file, and for whom.
@@ -44,7 +46,7 @@ pub(super) struct Asked<'a> {
 
 impl Held {
     pub fn unread(why: String) -> Self {
-        Self { scalar: None, kind: None, version: Read::Unread(why), range: None, at: None, moves: None }
+        Self { scalar: None, kind: None, version: Read::Unread(why), range: None, at: None, moves: None, vacant: false }
     }
 }
 
@@ -86,7 +88,7 @@ fn says(spot: &edit::Spot, scalar: Scalar, kind: Option<&'static str>) -> Held {
     match held.parse::<Version>() {
         Ok(version) => {
             let (version, at) = (Read::Known(version), Some(spot.range.start));
-            Held { scalar: Some(scalar), kind, version, range: None, at, moves: None }
+            Held { scalar: Some(scalar), kind, version, range: None, at, moves: None, vacant: false }
         }
         Err(error) => {
             let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
@@ -145,14 +147,13 @@ mod tests {
                        spec: {chart: {spec: {chart: loki, version: 1.2.0}}}\n";
         let spot = |plugin: &str, tier: &str, path: Option<&str>| {
             let scalar = path.map(|path| Scalar { document: None, path: path.to_string(), value: None });
-            let write = Write { file: "loki.yaml".to_string(), format: None, scalar };
+            let write = Write { file: "loki.yaml".to_string(), format: None, scalar, template: None };
             let whose = Whose { members: BTreeSet::new(), captured: true };
             let (wanted, tier) = (Wanted { chart: "loki", plugin, address: None }, TierName::from(tier));
             let asked = Asked { write: &write, tier: &tier, cluster: None, wanted, whose };
             let fleet = Fleet { clusters: &[], names: &BTreeSet::new(), tiers: &[] };
-            let Held { scalar, kind, version, range, at, .. } =
-                held(&Ok(release.to_string()), "loki.yaml", &asked, fleet).remove(0);
-            let spot = Spot { file: write.file.clone(), write, scalar, kind, at, cluster: None, version, range };
+            let held = held(&Ok(release.to_string()), "loki.yaml", &asked, fleet).remove(0);
+            let spot = Spot::new(&write, write.file.clone(), None, held);
             ((PluginName::from(plugin), tier), vec![spot])
         };
         let version = |spots: &BTreeMap<(PluginName, TierName), Vec<Spot>>, plugin: &str, tier: &str| {

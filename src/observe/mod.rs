@@ -21,6 +21,7 @@ mod releases;
 mod runs;
 pub mod signal;
 mod spots;
+pub(crate) mod vacant;
 pub mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,6 +74,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let mut readings = heard(rooms, &base, now).await?;
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
+    let mut places = vacant::places(&base.spots, &loaded.policy, rooms.ledger.as_ref().map(Branch::ledger));
     let mut plugins = BTreeMap::new();
     let mut notes = releases::Notes::new();
     for plugin in &loaded.policy.plugins {
@@ -82,7 +84,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         }
         let facts = PluginFacts {
             releases: memory.map_or_else(|| Read::Unread("it was not asked yet".to_string()), releases::planned),
-            base: Read::Known(places(&base, &plugin.name)),
+            base: Read::Known(places.remove(&plugin.name).unwrap_or_default()),
             pulls: Read::Known(pulls.remove(&plugin.name).unwrap_or_default()),
             readings: readings.remove(&plugin.name).unwrap_or_default(),
             runs: runs.remove(&plugin.name).unwrap_or(Read::Unread("nobody asked about them".to_string())),
@@ -179,7 +181,15 @@ impl Seen {
 
     /// Addresses and tiers for the texts.
     pub fn links(&self) -> tell::Links {
-        tell::Links::of(&self.web, &self.snapshot)
+        let mut links = tell::Links::of(&self.web, &self.snapshot);
+        for (of, spots) in &self.spots {
+            if let Some(tier) = links.tiers.get_mut(of) {
+                let vacant = spots.iter().filter(|spot| spot.vacant);
+                let files = vacant.map(|spot| (spot.file.clone(), spot.cluster.clone()));
+                tier.vacant = files.filter(|file| tier.places.binary_search(file).is_err()).collect();
+            }
+        }
+        links
     }
 
     /// The body of a wave's pull request, with what its commit changes where that is more than anybody reads.
@@ -318,11 +328,6 @@ fn before(ledger: Option<&Branch>, base: &Base, plugin: &PluginName) -> Option<V
 fn lowest(base: &Base, plugin: &PluginName) -> Option<Version> {
     let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
     of_plugin.flat_map(|(_, spots)| spots).filter_map(|spot| spot.version.known().cloned()).min()
-}
-
-fn places(base: &Base, plugin: &PluginName) -> BTreeMap<TierName, Vec<decide::snapshot::Place>> {
-    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
-    of_plugin.map(|((_, tier), spots)| (tier.clone(), spots.iter().map(Spot::place).collect())).collect()
 }
 
 async fn planned_pulls(

@@ -11,7 +11,7 @@ use super::base::{Line, branch_of};
 use super::held::{self, Asked, Held, held, left_out};
 use super::lock;
 use super::moved::{Fleet, Whose};
-use super::readings;
+use super::{readings, vacant};
 use crate::act::edit::find::Wanted;
 use crate::git::{GitError, Store};
 use crate::policy::Loaded;
@@ -37,12 +37,15 @@ pub struct Spot {
     pub version: Read<Version>,
     /// The range that stands there instead.
     pub range: Option<String>,
+    /// Whether the file is not there yet, and a template says what it will be.
+    pub vacant: bool,
 }
 
 impl Spot {
-    fn new(write: &Write, file: String, cluster: Option<ClusterName>, held: Held) -> Self {
-        let Held { scalar, kind, version, range, at, .. } = held;
-        Self { file, write: write.clone(), scalar, kind, at, cluster, version, range }
+    /// What a file holds at one place.
+    pub(super) fn new(write: &Write, file: String, cluster: Option<ClusterName>, held: Held) -> Self {
+        let Held { scalar, kind, version, range, at, vacant, .. } = held;
+        Self { file, write: write.clone(), scalar, kind, at, cluster, version, range, vacant }
     }
 
     /// As people see it.
@@ -142,6 +145,12 @@ impl<'a> Reader<'a> {
     ) -> Result<(), GitError> {
         let branch = branch_of(self.loaded, asked.tier, self.default);
         let text = self.text(branch, &file)?;
+        if let (Err(_), Some(Read::Known(line))) = (text.as_ref(), self.lines.get(branch))
+            && let Some(first) = vacant::held(self.store, &line.commit, &file, asked, fleet)?
+        {
+            all.push(Spot::new(asked.write, file, asked.cluster.cloned(), first));
+            return Ok(());
+        }
         let places = if fleet.clusters.is_empty() && asked.write.scalar.is_none() && !asked.whose.captured {
             vec![Held::unread("without the inventory nobody knows whom the places in this file move".to_string())]
         } else {

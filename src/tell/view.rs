@@ -27,6 +27,8 @@ pub struct TierFacts {
     /// The files that hold the version, each with the cluster that it is for, or none where it is for all
     /// of the tier; without repetition, in order.
     pub places: Vec<(String, Option<ClusterName>)>,
+    /// The files that are not there yet and will be made of a template, in the same way.
+    pub vacant: Vec<(String, Option<ClusterName>)>,
     /// How long it has to be healthy.
     pub soak: SignedDuration,
     /// How long before a deadline people are told, longest first.
@@ -36,12 +38,26 @@ pub struct TierFacts {
 impl TierFacts {
     /// The files that hold the version of some of its clusters.
     pub fn files_of(&self, members: &[ClusterName]) -> Vec<String> {
-        let of = |cluster: &ClusterName| members.contains(cluster);
-        let theirs = self.places.iter().filter(|(_, cluster)| cluster.as_ref().is_none_or(of));
-        let mut files: Vec<String> = theirs.map(|(file, _)| file.clone()).collect();
-        files.dedup();
-        files
+        of_clusters(&self.places, members).map(|(file, _)| file.clone()).collect()
     }
+
+    /// Those of some clusters that are not there yet, and the clusters that get their first one.
+    pub fn first_of(&self, members: &[ClusterName]) -> (Vec<String>, Vec<String>) {
+        let of = || of_clusters(&self.vacant, members);
+        let mut clusters: Vec<String> = of().filter_map(|(_, cluster)| Some(cluster.as_ref()?.to_string())).collect();
+        clusters.dedup();
+        (of().map(|(file, _)| file.clone()).collect(), clusters)
+    }
+}
+
+fn of_clusters<'a>(
+    files: &'a [(String, Option<ClusterName>)],
+    members: &'a [ClusterName],
+) -> impl Iterator<Item = &'a (String, Option<ClusterName>)> {
+    let mut last = None;
+    let of = |cluster: &ClusterName| members.contains(cluster);
+    let theirs = files.iter().filter(move |(_, cluster)| cluster.as_ref().is_none_or(of));
+    theirs.filter(move |(file, _)| last.replace(file) != Some(file))
 }
 
 impl Links {
@@ -59,7 +75,7 @@ impl Links {
                 places.sort();
                 places.dedup();
                 let notice = tier.force.as_ref().map_or_else(Vec::new, |force| force.notice.clone());
-                let facts = TierFacts { zone, places, soak: tier.soak.min, notice };
+                let facts = TierFacts { zone, places, vacant: Vec::new(), soak: tier.soak.min, notice };
                 tiers.insert((plugin.name.clone(), tier.name.clone()), facts);
             }
         }

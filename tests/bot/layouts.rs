@@ -47,7 +47,9 @@ async fn a_version_is_found_and_the_lock_of_a_chart_moves_with_it() {
     github.approve(REPOSITORY, number, "maria").unwrap();
     github.merge_as(REPOSITORY, number, "vera").unwrap();
     let path = "        document: {kind: HelmRelease, name: cert-manager}\n        path: $.spec.chart.spec.version\n";
-    stage.edit_policy(path, "      - file: charts/{tier}/Chart.yaml\n");
+    // The chart comes from a mirror, which the policy has to say by a path.
+    let mirrored = "      - file: charts/{tier}/Chart.yaml\n        path: $.dependencies[0].version\n";
+    stage.edit_policy(path, mirrored);
     let bot = stage.serve();
     stage.until("it is merged on qa", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
     let held = |path: &str| github.file(REPOSITORY, "main", path).unwrap().unwrap();

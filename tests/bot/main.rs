@@ -11,6 +11,7 @@ mod force;
 mod freeze;
 mod hotfix;
 mod init;
+mod installs;
 mod inventory;
 mod layouts;
 mod ledger;

@@ -8,6 +8,7 @@ mod json;
 mod lines;
 mod marker;
 mod refusal;
+pub mod template;
 mod toml;
 mod yaml;
 

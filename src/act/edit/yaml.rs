@@ -45,8 +45,12 @@ fn reads_as_text(value: &str) -> bool {
     value.starts_with(|c: char| c.is_ascii_alphanumeric())
         && value.chars().all(harmless)
         && !value.ends_with(':')
-        && !is_word(value)
-        && !is_numeric(value)
+        && !is_ambiguous(value)
+}
+
+/// Whether some reader of YAML takes a plain scalar for something else than a text.
+pub(super) fn is_ambiguous(value: &str) -> bool {
+    is_word(value) || is_numeric(value)
 }
 
 fn is_word(value: &str) -> bool {

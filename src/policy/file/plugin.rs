@@ -12,7 +12,7 @@ use super::windows::WindowsFile;
 use crate::policy::address::{ChartName, OciAddress, Repository};
 use crate::policy::forms::{Either, List, Table, Word, Words};
 use crate::policy::read::record;
-use crate::policy::scalar::{Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
+use crate::policy::scalar::{File, Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
 use crate::policy::when::Length;
 
 record! {
@@ -76,6 +76,8 @@ record! {
         optional path "path": VersionPath,
         /// What stands around the version there, such as `{plugin}/{version}`. Default the version alone.
         optional value "value": ValuePattern,
+        /// A file of the repository from which the file is made for a cluster or a tier that has none yet. Default none: the first one is written by hand.
+        optional template "template": File,
     }
     later ["repository", "branch"]
 }

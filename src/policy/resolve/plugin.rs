@@ -191,12 +191,27 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
         if let Some(given) = file.value.file.as_ref().filter(|_| write.names(ORGANIZATION)) {
             organization(&write, given.at, context, report);
         }
+        template(&write, file.value.template.as_ref().map_or(file.at, |given| given.at), &writes, report);
         if writes.contains(&write) {
             report.wrong(file.at, "this spot stands here twice", Some("keep one"));
         }
         writes.push(write);
     }
     writes
+}
+
+/// Refuses a template of what no cluster and no tier has for itself, and two of one file.
+fn template(write: &Write, at: Span, others: &[Write], report: &mut Report) {
+    // What is made has one place for the version.
+    let per_cluster = write.file.contains("{cluster}");
+    let own = per_cluster || (write.file.contains("{tier}") && !write.per_cluster());
+    if write.template.is_some() && !own {
+        let why = "a template is for files of which each cluster or tier has its own";
+        report.wrong(at, why, Some("put `{tier}` or `{cluster}` in `file`, or take it out and write the file by hand"));
+    }
+    if others.iter().any(|other| other.file == write.file && other.template != write.template) {
+        report.wrong(at, "a file is made of one template", Some("give all spots of the file the same `template`"));
+    }
 }
 
 /// Refuses an organization where the clusters have none, and where it does not lead to one cluster.
@@ -230,7 +245,8 @@ fn write_of(file: &WriteFile, plugin: &str) -> Option<Write> {
     let value = file.value.as_ref().map(|value| value.value.0.replace("{plugin}", plugin));
     let scalar = file.path.as_ref().map(|path| Scalar { document, path: path.value.0.clone(), value });
     let format = file.format.as_ref().map(|format| format.value.0);
-    Some(Write { file: file.file.as_ref()?.value.0.clone(), format, scalar })
+    let template = file.template.as_ref().map(|template| template.value.0.clone());
+    Some(Write { file: file.file.as_ref()?.value.0.clone(), format, scalar, template })
 }
 
 /// Reports spots that two plugins would both write.

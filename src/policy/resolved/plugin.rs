@@ -168,7 +168,7 @@ fn chart_of(chart: &Chart) -> Value {
     }
 }
 
-fn write_of(Write { file, format, scalar }: &Write) -> Value {
+fn write_of(Write { file, format, scalar, template }: &Write) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "file", file.as_str());
     if let Some(format) = format {
@@ -182,6 +182,9 @@ fn write_of(Write { file, format, scalar }: &Write) -> Value {
         if let Some(value) = value {
             put(&mut out, "value", value.as_str());
         }
+    }
+    if let Some(template) = template {
+        put(&mut out, "template", template.as_str());
     }
     Value::Mapping(out)
 }

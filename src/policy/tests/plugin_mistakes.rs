@@ -273,6 +273,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "write",
+        "[{file: a.yaml, path: $.x, template: t.yaml}]",
+        "`write` of plugin `loki`: a template is for files of which each cluster or tier has its own (put `{tier}`",
+    ),
+    (
+        "write",
+        "[{file: '{cluster}.yaml', path: $.x, template: t.yaml}, {file: '{cluster}.yaml', path: $.y}]",
+        "`write` of plugin `loki`: a file is made of one template (give all spots of the file the same `template`)",
+    ),
+    (
+        "write",
+        "[{file: '{cluster}.yaml', path: $.x, template: '{tier}.yaml'}]",
+        "`template` of `write` of plugin `loki`: `{tier}` stands for nothing",
+    ),
+    (
+        "write",
         "[{file: a.yaml, document: {name: x}, path: $.x}]",
         "`document` of `write` of plugin `loki` has no `kind`",
     ),

@@ -97,6 +97,7 @@ fn the_whole_format() {
         file: "clusters/{tier}/loki.yaml".into(),
         format: None,
         scalar: Some(Scalar { document: None, path: "$.spec.chart.spec.version".into(), value: None }),
+        template: None,
     };
     assert_eq!(loki.write, [write]);
     let [fast, slow] = &policy.plugins[0].hotfixes[..] else { panic!("two hotfixes") };

@@ -18,6 +18,8 @@ pub struct Write {
     pub format: Option<FileFormat>,
     /// Where in it; none = where the file itself says that the version of the plugin's chart stands.
     pub scalar: Option<Scalar>,
+    /// The file of the repository from which the first one is made where there is none yet; none = nothing is made.
+    pub template: Option<String>,
 }
 
 /// Where a version stands in a file.
@@ -117,6 +119,12 @@ impl Write {
         Ok(Some(Scalar { document, path: filled(path, tier, cluster)?, value: value.clone() }))
     }
 
+    /// The same for one file of its own: with what stands there in place of every placeholder of the place. Fails as
+    /// [`Self::scalar_of`] does.
+    pub fn of_one(&self, tier: &TierName, cluster: Option<&ClusterName>) -> Result<Self, String> {
+        Ok(Self { scalar: self.scalar_of(tier, cluster)?, ..self.clone() })
+    }
+
     /// Whether it has one place per cluster.
     pub fn per_cluster(&self) -> bool {
         self.names("{cluster}")
@@ -188,7 +196,7 @@ mod tests {
     #[test]
     fn a_file_is_one_clusters_own() {
         let file = |file: &str, cluster: &str| {
-            let write = Write { file: file.into(), format: None, scalar: None };
+            let write = Write { file: file.into(), format: None, scalar: None, template: None };
             write.file_of(&"gold".into(), Some(&cluster.into()))
         };
         for (pattern, cluster, expected) in [

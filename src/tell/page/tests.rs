@@ -206,3 +206,21 @@ fn what_is_not_proved_is_marked_loudly() {
     });
     has(&newer, &[], &["goes no further"]);
 }
+
+#[test]
+fn files_that_are_added_are_said() {
+    let mut view = fixture::view();
+    let tier = view.links.tiers.get_mut(&("cert-manager".into(), "silver".into())).unwrap();
+    let state = WaveState::Open { pull: Some(PullNumber(12)), since: fixture::now() };
+    let mut wave = wave("cert-manager", "silver", "1.15.0", "1.14.7", state);
+    let own = wave.members.clusters().first().unwrap().clone();
+    let file = |name: &str| (format!("clusters/{name}.yaml"), Some(decide::ClusterName::from(name)));
+    tier.vacant = vec![file(own.as_str()), file("elsewhere")];
+    let text = |wave: &WaveReport| body(&PullFacts::of(&view.plan, wave, &view.links, &[])).unwrap();
+    let said = format!("First install on `{own}`: it adds `clusters/{own}.yaml`.");
+    has(&text(&wave), &["**Minor release**.", &said], &["elsewhere"]);
+    wave.from = None;
+    has(&text(&wave), &["**First install**.", &format!("It adds `clusters/{own}.yaml`.")], &["First install on"]);
+    wave.state = WaveState::Finished { at: fixture::now() };
+    has(&text(&wave), &[], &["adds"]);
+}

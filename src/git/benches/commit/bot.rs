@@ -47,7 +47,12 @@ fn fetch(folder: &str, url: &str) -> String {
 
 /// What a look finds out of each file, one after the other.
 fn look(store: &Store, base: &Sha, files: usize) -> Vec<Spot> {
-    let write = Write { file: "clusters/gold/{cluster}/".to_string() + PLUGIN + ".yaml", format: None, scalar: None };
+    let write = Write {
+        file: "clusters/gold/{cluster}/".to_string() + PLUGIN + ".yaml",
+        format: None,
+        scalar: None,
+        template: None,
+    };
     let paths: Vec<String> = (0..files).map(world::path).collect();
     let found = store.files(base, paths.iter().map(String::as_str)).unwrap();
     let spot = |(number, (path, found)): (usize, (&String, _))| {
@@ -66,6 +71,7 @@ fn look(store: &Store, base: &Sha, files: usize) -> Vec<Spot> {
             cluster: Some(world::cluster(number).as_str().into()),
             version: Read::Known(BEFORE.parse().unwrap()),
             range: None,
+            vacant: false,
         }
     };
     paths.iter().zip(found).enumerate().map(spot).collect()
