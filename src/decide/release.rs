@@ -301,6 +301,7 @@ mod tests {
             cluster: Some(name.into()),
             version: Read::Known(version(text)),
             range: None,
+            vacant: false,
         };
         let bronze = ("bronze".into(), vec![held("bronze-1", "1.0.0"), held("bronze-2", "0.9.0")]);
         facts(&mut world).base = Read::Known([place("qa", "1.1.0"), bronze].into());

@@ -86,7 +86,7 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
     if desk.everywhere(&tier.name).as_ref() == Some(&version) {
         return None;
     }
-    let behind = |place: &&Place| place.version.known().is_some_and(|there| *there < version);
+    let behind = |place: &&Place| place.vacant || place.version.known().is_some_and(|there| *there < version);
     let places = desk.places(&tier.name).into_iter().filter(behind);
     let behind: Vec<ClusterName> = places.filter_map(|place| place.cluster.clone()).collect();
     if behind.is_empty() {
@@ -120,6 +120,9 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     let same = |there: &Version| digest.is_some() && release::pinned(desk, there) == digest;
     // Of the same artefact under another version nothing could prove that it runs.
     let behind = |name: &&ClusterName| {
+        if desk.places_of(&tier.name, core::slice::from_ref(*name)).iter().any(|place| place.vacant) {
+            return true;
+        }
         let there = desk.spread(&tier.name, core::slice::from_ref(*name));
         let changes = [&there.lowest, &there.highest].into_iter().flatten().any(|there| !same(there));
         changes && there.lowest.is_some_and(|there| there < version)

@@ -218,6 +218,9 @@ pub struct Place {
     /// The range that stands there instead of a version, such as `^1.14`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<String>,
+    /// Whether nothing is installed there yet and the first version may be written; the version is unread.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub vacant: bool,
 }
 
 /// A pull request that the bot opened: author, repository and branch name were checked.

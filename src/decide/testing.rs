@@ -181,7 +181,7 @@ pub(crate) fn release(text: &str) -> Release {
 
 pub(crate) fn place(tier: &str, text: &str) -> (TierName, Vec<Place>) {
     let file = alloc::format!("clusters/{tier}/app.yaml");
-    (tier.into(), vec![Place { file, cluster: None, version: Read::Known(version(text)), range: None }])
+    (tier.into(), vec![Place { file, cluster: None, version: Read::Known(version(text)), range: None, vacant: false }])
 }
 
 fn cluster(tier: &str) -> Cluster {
@@ -310,6 +310,7 @@ pub(crate) fn own_places(world: &mut Snapshot, all: &[(&str, &str)]) {
         cluster: Some((*name).into()),
         version: Read::Known(version(text)),
         range: None,
+        vacant: false,
     };
     match &mut facts(world).base {
         Read::Known(base) => drop(base.insert("bronze".into(), all.iter().map(own).collect())),

@@ -74,7 +74,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let mut readings = heard(rooms, &base, now).await?;
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
-    let mut places = vacant::places(&base.spots, &loaded.policy, rooms.ledger.as_ref().map(Branch::ledger));
+    let mut places = vacant::places(&base.spots, rooms.ledger.as_ref().map(Branch::ledger));
     let mut plugins = BTreeMap::new();
     let mut notes = releases::Notes::new();
     for plugin in &loaded.policy.plugins {
@@ -181,15 +181,7 @@ impl Seen {
 
     /// Addresses and tiers for the texts.
     pub fn links(&self) -> tell::Links {
-        let mut links = tell::Links::of(&self.web, &self.snapshot);
-        for (of, spots) in &self.spots {
-            if let Some(tier) = links.tiers.get_mut(of) {
-                let vacant = spots.iter().filter(|spot| spot.vacant);
-                let files = vacant.map(|spot| (spot.file.clone(), spot.cluster.clone()));
-                tier.vacant = files.filter(|file| tier.places.binary_search(file).is_err()).collect();
-            }
-        }
-        links
+        tell::Links::of(&self.web, &self.snapshot)
     }
 
     /// The body of a wave's pull request, with what its commit changes where that is more than anybody reads.

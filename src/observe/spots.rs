@@ -68,6 +68,7 @@ impl Spot {
             cluster: self.cluster.clone(),
             version: self.version.clone(),
             range: self.range.clone(),
+            vacant: self.vacant,
         }
     }
 }

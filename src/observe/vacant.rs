@@ -1,11 +1,10 @@
 //! Where a plugin is not installed yet: the file is not there, and a template says what it will be. The planner is
-//! told of no place then, which is nothing that runs and nothing that is asked for; where that could be taken for
-//! more, it is told that the place could not be read, and why. What the file will be is in `act/edit/template`.
+//! told of a vacant place then; where something has been there before, of one that could not be read, and why. What
+//! the file will be is in `act/edit/template`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use decide::ledger::Wave;
-use decide::model::Policy;
 use decide::snapshot::{Place, Read};
 use decide::{ClusterName, Ledger, PluginName, Sha, TierName, Version};
 
@@ -86,41 +85,16 @@ pub fn read(store: &Store, commit: &Sha, template: &str) -> Result<Result<String
 }
 
 /// As the planner sees the spots of every plugin.
-pub(super) fn places(spots: &Spots, policy: &Policy, ledger: Option<&Ledger>) -> Places {
-    let waves = |plugin: &PluginName, tier: &TierName| -> &[Wave] {
-        let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
-        page.and_then(|page| page.tiers.get(tier)).map_or(&[], Vec::as_slice)
-    };
+pub(super) fn places(spots: &Spots, ledger: Option<&Ledger>) -> Places {
     let mut places = Places::new();
     for ((plugin, tier), of_tier) in spots {
-        let awaited = awaited(policy, plugin, |before| {
-            let of_other = spots.get(&(before.clone(), tier.clone())).map_or(&[][..], Vec::as_slice);
-            late(of_other, waves(before, tier))
-        });
-        let around = Around::of(of_tier, waves(plugin, tier));
-        let seen = |spot: &Spot| seen(spot, &around, &awaited);
-        places.entry(plugin.clone()).or_default().insert(tier.clone(), of_tier.iter().filter_map(seen).collect());
+        let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
+        let waves = page.and_then(|page| page.tiers.get(tier)).map_or(&[][..], Vec::as_slice);
+        let around = Around::of(of_tier, waves);
+        let of_tier = of_tier.iter().map(|spot| around.place(spot)).collect();
+        places.entry(plugin.clone()).or_default().insert(tier.clone(), of_tier);
     }
     places
-}
-
-/// One spot as the planner sees it; none where nothing is there yet.
-fn seen(spot: &Spot, around: &Around<'_>, awaited: &BTreeMap<ClusterName, PluginName>) -> Option<Place> {
-    let unread = |why: String| Some(Place { version: Read::Unread(why), ..spot.place() });
-    let waits = match &spot.cluster {
-        Some(cluster) => awaited.get_key_value(cluster),
-        None => awaited.iter().next(),
-    };
-    if let Some((cluster, before)) = waits {
-        return unread(format!(
-            "{before} goes before it and is not installed on {cluster} yet; write its file there by hand, or wait for \
-             its next release"
-        ));
-    }
-    if !spot.vacant {
-        return Some(spot.place());
-    }
-    around.more_than_new(spot).and_then(unread)
 }
 
 /// What is there on a tier beside what is not.
@@ -130,8 +104,6 @@ struct Around<'a> {
     landed: BTreeMap<ClusterName, &'a Version>,
     /// A file that is there, of a cluster or of all.
     files: BTreeMap<Option<&'a ClusterName>, &'a str>,
-    /// The one version of all that is there, where the bot has not recorded it.
-    unrecorded: Option<&'a Version>,
 }
 
 impl<'a> Around<'a> {
@@ -141,17 +113,18 @@ impl<'a> Around<'a> {
             return Self::default();
         }
         let moved = |wave: &'a Wave| wave.moved().iter().map(|name| (name.clone(), &wave.version)).collect::<Vec<_>>();
-        let there = || of_tier.iter().filter(|spot| !spot.vacant);
-        let recorded = |version: &Version| {
-            let newest = waves.iter().rev().find(|wave| wave.version == *version);
-            newest.is_some_and(|wave| !wave.own().is_empty())
-        };
-        let first = there().next().and_then(|spot| spot.version.known());
-        let one = first.filter(|first| there().all(|spot| spot.version.known() == Some(first)));
+        let there = of_tier.iter().filter(|spot| !spot.vacant);
         Self {
             landed: waves.iter().flat_map(moved).collect(),
-            files: there().map(|spot| (spot.cluster.as_ref(), spot.file.as_str())).collect(),
-            unrecorded: one.filter(|version| !recorded(version)),
+            files: there.map(|spot| (spot.cluster.as_ref(), spot.file.as_str())).collect(),
+        }
+    }
+
+    /// As the planner sees it: what is missing and was there is not known.
+    fn place(&self, spot: &Spot) -> Place {
+        match self.more_than_new(spot).filter(|_| spot.vacant) {
+            Some(why) => Place { version: Read::Unread(why), vacant: false, ..spot.place() },
+            None => spot.place(),
         }
     }
 
@@ -169,40 +142,8 @@ impl<'a> Around<'a> {
                  out of the tier"
             ));
         }
-        if let Some(file) = file {
-            return Some(format!("it is not there, and {file} beside it is; write it by hand"));
-        }
-        // What nobody recorded would count as landed on every cluster of the tier, on this one, too.
-        self.unrecorded.map(|version| {
-            format!(
-                "it is not there, and others of the tier run {version}, which the bot did not bring; write it by hand \
-                 once"
-            )
-        })
+        file.map(|file| format!("it is not there, and {file} beside it is; write it by hand"))
     }
-}
-
-/// The clusters on which one that goes before a plugin is not installed yet, with its name.
-fn awaited(
-    policy: &Policy,
-    plugin: &PluginName,
-    late: impl Fn(&PluginName) -> BTreeSet<ClusterName>,
-) -> BTreeMap<ClusterName, PluginName> {
-    let own = policy.plugins.iter().filter(|known| known.name == *plugin);
-    let before = own.flat_map(|own| &own.after).map(|after| &after.plugin);
-    before.flat_map(|before| late(before).into_iter().map(|cluster| (cluster, before.clone()))).collect()
-}
-
-/// Clusters that wait for the first release of a plugin which others of their tier run, and that no climb under way
-/// is bringing it to: the planner does not know that it lacks there.
-fn late(of_tier: &[Spot], waves: &[Wave]) -> BTreeSet<ClusterName> {
-    if of_tier.iter().all(|spot| spot.vacant) {
-        return BTreeSet::new();
-    }
-    let under_way: BTreeSet<ClusterName> =
-        waves.iter().filter(|wave| !wave.is_over()).flat_map(|wave| wave.clusters().to_vec()).collect();
-    let vacant = of_tier.iter().filter(|spot| spot.vacant).filter_map(|spot| spot.cluster.clone());
-    vacant.filter(|cluster| !under_way.contains(cluster)).collect()
 }
 
 #[cfg(test)]

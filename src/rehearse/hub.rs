@@ -346,6 +346,7 @@ pub(super) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec
                     None => Read::Known(version.clone()),
                 },
                 range: world.hub.ranges.get(spot).cloned(),
+                vacant: false,
             };
             (spot.1.clone(), standing.map(place).collect())
         })

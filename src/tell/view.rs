@@ -70,12 +70,16 @@ impl Links {
                 let windows = [&tier.windows, &plugin.windows, &snapshot.policy.windows];
                 let zone = windows.into_iter().flatten().next().map_or(TimeZone::UTC, |windows| windows.zone.clone());
                 let places = base.and_then(|base| base.get(&tier.name)).map_or(&[][..], Vec::as_slice);
-                let mut places: Vec<(String, Option<ClusterName>)> =
-                    places.iter().map(|place| (place.file.clone(), place.cluster.clone())).collect();
-                places.sort();
-                places.dedup();
+                let files = |vacant: bool| {
+                    let those = places.iter().filter(|place| place.vacant == vacant);
+                    let mut files: Vec<_> = those.map(|place| (place.file.clone(), place.cluster.clone())).collect();
+                    files.sort();
+                    files.dedup();
+                    files
+                };
+                let (places, vacant) = (files(false), files(true));
                 let notice = tier.force.as_ref().map_or_else(Vec::new, |force| force.notice.clone());
-                let facts = TierFacts { zone, places, vacant: Vec::new(), soak: tier.soak.min, notice };
+                let facts = TierFacts { zone, places, vacant, soak: tier.soak.min, notice };
                 tiers.insert((plugin.name.clone(), tier.name.clone()), facts);
             }
         }

@@ -126,30 +126,47 @@ spec:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_joins_gets_its_file_with_the_next_release() {
+async fn a_cluster_that_joins_gets_its_file_by_itself_or_with_the_next_release() {
     let stage = stage(TEMPLATE).await;
-    let listed = stage.world.github().file(REPOSITORY, "main", "clusters.yaml").unwrap().unwrap();
-    let us = "  - name: bronze-us\n    labels: {tier: bronze, region: us}\n    credential: bronze-us-reader\n";
-    assert!(listed.contains(us), "{listed}");
-    put(&stage, &[("clusters.yaml", &listed.replace(us, ""))]);
+    let github = stage.world.github();
+    let listed = github.file(REPOSITORY, "main", "clusters.yaml").unwrap().unwrap();
+    let entry = |name: &str, region: &str| {
+        format!("  - name: {name}\n    labels: {{tier: bronze, region: {region}}}\n    credential: {name}-reader\n")
+    };
+    let (ap, us) = (entry("bronze-ap", "ap"), entry("bronze-us", "us"));
+    assert!(listed.contains(&ap) && listed.contains(&us), "{listed}");
+    put(&stage, &[("clusters.yaml", &listed.replace(&ap, "").replace(&us, ""))]);
     let _bot = stage.serve();
-    approve(&stage, "bronze").await;
+    let first = approve(&stage, "bronze").await;
     stage.until("silver opens", |stage| stage.pull(PLUGIN, "silver").filter(is_open)).await;
-    put(&stage, &[("clusters.yaml", &listed)]);
-    let before = all(&stage).len();
-    stage.never(4, "nothing came for it to get", |stage| all(stage).len() > before).await;
+    put(&stage, &[("clusters.yaml", &listed.replace(&ap, ""))]);
+    let later = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.number > first.number);
+    let late = stage.until("it catches up", |stage| later(stage).filter(is_open)).await;
+    let said = "It adds `clusters/bronze/bronze-us/loki.yaml`.";
+    assert!(
+        late.body.contains("| not installed | **1.0.0** | 1 (bronze-us) |") && late.body.contains(said),
+        "{}",
+        late.body
+    );
+    github.approve(REPOSITORY, late.number, OWNER).unwrap();
+    stage.until("it is merged", |stage| later(stage).filter(is_merged)).await;
+    let installed = held(&stage, "bronze", "bronze-us").unwrap();
+    assert!(installed.starts_with("# loki on bronze-us (bronze), first installed as 1.0.0.\n"), "{installed}");
+    stage.until("it runs", |stage| (runs(stage, "bronze-us").as_deref() == Some("1.0.0")).then_some(())).await;
+    assert!(held(&stage, "bronze", "bronze-ap").is_none());
+    // Who joins while a newer release waits for the tier comes with the others.
     stage.world.charts().publish(PLUGIN, "1.1.0", "The next one").unwrap();
-    let pull = approve(&stage, "bronze").await;
-    assert!(pull.title.contains("loki 1.1.0 → bronze"), "{}", pull.title);
-    let said = "First install on `bronze-us`: it adds `clusters/bronze/bronze-us/loki.yaml`.";
-    assert!(pull.body.contains("| 1.0.0 | **1.1.0** |") && pull.body.contains(said), "{}", pull.body);
-    let text = held(&stage, "bronze", "bronze-us").unwrap();
-    assert!(text.starts_with("# loki on bronze-us (bronze), first installed as 1.1.0.\n"), "{text}");
-    let moved = held(&stage, "bronze", "bronze-eu").unwrap();
-    assert!(moved.contains("as 1.0.0.\n") && moved.contains("version: 1.1.0 # exact"), "{moved}");
-    let next = |stage: &Stage| stage.pull(PLUGIN, "silver").filter(|pull| pull.title.contains("1.1.0"));
-    stage.until("it has finished bronze", next).await;
-    assert_eq!(runs(&stage, "bronze-us").as_deref(), Some("1.1.0"));
+    put(&stage, &[("clusters.yaml", &listed)]);
+    let next = |stage: &Stage| later(stage).filter(|pull| pull.title.contains("loki 1.1.0 → bronze"));
+    let pull = stage.until("the next one opens", |stage| next(stage).filter(is_open)).await;
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    stage.until("it is merged", |stage| next(stage).filter(is_merged)).await;
+    for cluster in ["bronze-ap", "bronze-eu", "bronze-us"] {
+        assert!(held(&stage, "bronze", cluster).unwrap().contains("version: 1.1.0 # exact"), "{cluster}");
+    }
+    let above = |stage: &Stage| stage.pull(PLUGIN, "silver").filter(|pull| pull.title.contains("1.1.0"));
+    stage.until("it has finished bronze", above).await;
+    assert_eq!(runs(&stage, "bronze-ap").as_deref(), Some("1.1.0"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -101,6 +101,7 @@ impl World {
                         (false, None) => Read::Known(self.releases[plugin][&place.version].shown.version.clone()),
                     },
                     range: range(tier),
+                    vacant: false,
                 };
                 (tier.clone(), places.iter().map(place).collect())
             })

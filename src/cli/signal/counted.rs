@@ -41,7 +41,8 @@ fn world(reading: &Reading, wanted: &Wanted, landed: Landed) -> Snapshot {
     rules.health.max_age = AGES;
     rules.health.degraded_for = AGES;
     rules.health.progress_deadline = AGES;
-    let place = Place { file: String::new(), cluster: None, version: Read::Known(version.clone()), range: None };
+    let place =
+        Place { file: String::new(), cluster: None, version: Read::Known(version.clone()), range: None, vacant: false };
     let release = Release {
         version,
         digest,

@@ -96,6 +96,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
             cluster: None,
             version: Read::Known(version()),
             range: None,
+            vacant: false,
         };
         let release = Release {
             version: version(),
@@ -189,6 +190,7 @@ fn apart(world: &mut Snapshot) {
                 cluster: Some(cluster.name.clone()),
                 version: Read::Known(version()),
                 range: None,
+                vacant: false,
             };
             *places = of_tier.map(place).collect();
         }

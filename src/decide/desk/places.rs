@@ -158,10 +158,17 @@ impl Base {
         for place in places {
             match &place.version {
                 Read::Known(version) => versions.push(version),
+                Read::Unread(_) if place.vacant => {}
                 Read::Unread(why) => return Self::Unread(alloc::format!("{}: {why}", place.file)),
             }
         }
-        Self::between(&versions)
+        match Self::between(&versions) {
+            // Not every cluster has it.
+            Self::Uniform(version) if versions.len() < places.len() => {
+                Self::Mixed { lowest: version.clone(), highest: version }
+            }
+            base @ (Self::Unread(_) | Self::Empty | Self::Uniform(_) | Self::Mixed { .. }) => base,
+        }
     }
 
     /// What so many versions are together.

@@ -444,4 +444,21 @@ mod tests {
         });
         assert!(opened(&world).is_empty());
     }
+
+    /// A cluster of the tier lacks crds, which nobody needs to have recorded.
+    #[test]
+    fn who_lacks_it_is_waited_for() {
+        let mut world = two();
+        nothing_new(&mut world);
+        assert_eq!(opened(&world), ["app"]);
+        let (qa, mut places) = place("qa", "1.1.0");
+        places[0].cluster = Some("qa-1".into());
+        let version = Read::Unread("not installed yet".into());
+        let vacant =
+            crate::snapshot::Place { cluster: Some("qa-2".into()), version, vacant: true, ..places[0].clone() };
+        places.push(vacant);
+        crds(&mut world).base = Read::Known([(qa, places)].into());
+        assert_eq!(opened(&world), [""; 0]);
+        assert_eq!(because(&world), "crds goes first and has not finished on qa");
+    }
 }

@@ -205,6 +205,7 @@ mod tests {
                 cluster: Some(name.into()),
                 version: Read::Known(version("1.0.0")),
                 range: None,
+                vacant: false,
             };
             if let Read::Known(base) = &mut facts(&mut world).base {
                 base.insert("bronze".into(), ["bronze-1", "bronze-2"].map(place).into());

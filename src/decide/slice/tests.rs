@@ -69,7 +69,13 @@ fn holds(world: &mut Snapshot, cluster: &str, text: &str) {
     let Read::Known(base) = &mut facts.base else { unreachable!() };
     let places = base.get_mut(&"bronze".into()).unwrap();
     places.retain(|place| place.cluster.is_some() && place.file != file);
-    places.push(Place { file, cluster: Some(cluster.into()), version: Read::Known(version(text)), range: None });
+    places.push(Place {
+        file,
+        cluster: Some(cluster.into()),
+        version: Read::Known(version(text)),
+        range: None,
+        vacant: false,
+    });
     places.sort_by(|a, b| a.file.cmp(&b.file));
     facts.readings.insert(cluster.into(), vec![Reading { since: Some(ago(10)), ..healthy(text) }]);
 }

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 use decide::ledger::Landed;
-use decide::model::{After, PluginPolicy};
 use decide::{Clusters, PluginLedger};
 
 use super::super::moved::Whose;
@@ -39,7 +38,7 @@ fn told(spots: Vec<Spot>, waves: Vec<Wave>) -> Vec<(String, Result<String, Strin
     let spots = [(("loki".into(), "gold".into()), spots)].into();
     let page = PluginLedger { tiers: [("gold".into(), waves)].into(), ..PluginLedger::default() };
     let ledger = Ledger { plugins: [("loki".into(), page)].into(), ..Ledger::default() };
-    let mut places = places(&spots, &Policy::default(), Some(&ledger));
+    let mut places = places(&spots, Some(&ledger));
     let of_tier = places.remove(&"loki".into()).unwrap().remove(&"gold".into()).unwrap();
     of_tier.into_iter().map(said).collect()
 }
@@ -47,6 +46,7 @@ fn told(spots: Vec<Spot>, waves: Vec<Wave>) -> Vec<(String, Result<String, Strin
 fn said(place: Place) -> (String, Result<String, String>) {
     let version = match place.version {
         Read::Known(version) => Ok(version.to_string()),
+        Read::Unread(why) if place.vacant => Err(format!("vacant: {why}")),
         Read::Unread(why) => Err(why),
     };
     (place.file, version)
@@ -109,17 +109,18 @@ fn what_is_missing_and_can_be_made_is_vacant() {
 }
 
 #[test]
-fn a_tier_that_has_nothing_yet_has_no_place() {
-    assert_eq!(told(vec![spot("a", None), spot("b", None)], Vec::new()), []);
+fn what_has_never_been_there_is_vacant() {
+    let vacant = |told: Vec<(String, Result<String, String>)>| -> Vec<bool> {
+        told.iter().map(|(_, version)| version.as_ref().is_err_and(|why| why.starts_with("vacant: "))).collect()
+    };
+    assert_eq!(vacant(told(vec![spot("a", None), spot("b", None)], Vec::new())), [true, true]);
     // Taken back before it was merged: nothing has landed.
-    assert_eq!(told(vec![spot("a", None)], vec![wave("1.0.0", &["a"], false)]), []);
-}
-
-#[test]
-fn who_comes_to_a_tier_has_no_place_yet() {
-    let there = ("a/loki.yaml".to_string(), Ok("1.0.0".to_string()));
-    let told = told(vec![spot("a", Some("1.0.0")), spot("b", None)], vec![wave("1.0.0", &["a"], true)]);
-    assert_eq!(told, [there]);
+    assert_eq!(vacant(told(vec![spot("a", None)], vec![wave("1.0.0", &["a"], false)])), [true]);
+    let joined = || vec![spot("a", Some("1.0.0")), spot("b", None)];
+    assert_eq!(vacant(told(joined(), vec![wave("1.0.0", &["a"], true)])), [false, true]);
+    // Who left and came back comes as a new one.
+    let left = Wave { left: vec!["b".into()], ..wave("1.0.0", &["a", "b"], true) };
+    assert_eq!(vacant(told(joined(), vec![left])), [false, true]);
 }
 
 #[test]
@@ -136,17 +137,6 @@ fn what_has_landed_and_is_gone_is_not_known() {
         }
         assert_eq!(told.len(), 2);
     }
-    // Who left and came back comes as a new one.
-    let left = Wave { left: vec!["b".into()], ..wave("1.0.0", &["a", "b"], true) };
-    assert_eq!(told(vec![spot("a", Some("1.0.0")), spot("b", None)], vec![left]).len(), 1);
-}
-
-/// The planner would take what nobody recorded for something that landed on all.
-#[test]
-fn what_the_bot_did_not_bring_leaves_nobody_out() {
-    let told = told(vec![spot("a", Some("1.0.0")), spot("b", None)], Vec::new());
-    let why = told[1].1.as_ref().unwrap_err();
-    assert!(why.contains("run 1.0.0, which the bot did not bring"), "{why}");
 }
 
 #[test]
@@ -159,33 +149,6 @@ fn half_of_a_cluster_is_not_installed() {
         assert!(why.contains("shared.yaml beside it is; write it by hand"), "{why}");
     }
     let other = vec![spot("a", Some("1.0.0")), spot("b", None), beside(Some("a".into()))];
-    assert_eq!(told(other, vec![wave("1.0.0", &["a"], true)]).len(), 2);
-}
-
-/// `loki` goes after `crds`, which `b` lacks.
-#[test]
-fn who_goes_after_another_waits_where_that_is_missing() {
-    let told = |crds: Vec<Spot>, waves: Vec<Wave>| {
-        let spots = [
-            (("crds".into(), "gold".into()), crds),
-            (("loki".into(), "gold".into()), vec![spot("a", Some("1.0.0")), spot("b", Some("1.0.0"))]),
-        ];
-        let after = vec![After { plugin: "crds".into(), version: None }];
-        let loki = PluginPolicy { after, ..PluginPolicy::new("loki".into(), Vec::new()) };
-        let policy = Policy { plugins: vec![loki], ..Policy::default() };
-        let page = PluginLedger { tiers: [("gold".into(), waves)].into(), ..PluginLedger::default() };
-        let ledger = Ledger { plugins: [("crds".into(), page)].into(), ..Ledger::default() };
-        let mut places = places(&spots.into(), &policy, Some(&ledger));
-        let of_tier = places.remove(&"loki".into()).unwrap().remove(&"gold".into()).unwrap();
-        of_tier.into_iter().map(|place| said(place).1).collect::<Vec<_>>()
-    };
-    let partly = || vec![spot("a", Some("2.0.0")), spot("b", None)];
-    let found = told(partly(), vec![wave("2.0.0", &["a"], true)]);
-    assert_eq!(found[0], Ok("1.0.0".to_string()));
-    let why = found[1].as_ref().unwrap_err();
-    assert!(why.starts_with("crds goes before it and is not installed on b yet"), "{why}");
-    // The planner itself waits for a climb under way, and for a tier that has nothing as it does for any.
-    let on_its_way = told(partly(), vec![wave("2.0.0", &["a"], true), wave("2.1.0", &["a", "b"], false)]);
-    assert!(on_its_way.iter().all(Result::is_ok), "{on_its_way:?}");
-    assert!(told(vec![spot("a", None), spot("b", None)], Vec::new()).iter().all(Result::is_ok));
+    let told = told(other, vec![wave("1.0.0", &["a"], true)]);
+    assert!(told[1].1.as_ref().unwrap_err().starts_with("vacant: "), "{told:?}");
 }

@@ -224,6 +224,7 @@ fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {
         cluster: None,
         version: Read::Known(version.clone()),
         range: None,
+        vacant: false,
     };
     let facts = |policy: &decide::PluginPolicy| PluginFacts {
         releases: Read::Known(vec![release.clone()]),
