@@ -3,6 +3,7 @@
 
 mod breaking;
 mod command;
+mod place;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -19,6 +20,7 @@ use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Readings, Sha, 
 
 pub use breaking::{Breaking, BreakingFact, MissingValue};
 pub use command::{Command, CommandKind, FreezeScope};
+pub use place::Place;
 
 /// A fact, or why it could not be read. An unread fact is never taken for a yes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,25 +204,6 @@ fn unasked<T>() -> Read<Vec<T>> {
 
 fn is_unread<T>(fact: &Read<T>) -> bool {
     matches!(fact, Read::Unread(_))
-}
-
-/// One spot of the base branch that holds the version of this plugin for one tier.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Place {
-    /// The file, from the repository's root.
-    pub file: String,
-    /// The cluster it is for; none = every cluster of the tier.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<ClusterName>,
-    /// What stands there now, or why it cannot be read or edited.
-    pub version: Read<Version>,
-    /// The range that stands there instead of a version, such as `^1.14`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<String>,
-    /// Whether nothing is installed there yet and the first version may be written; the version is unread.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub vacant: bool,
 }
 
 /// A pull request that the bot opened: author, repository and branch name were checked.

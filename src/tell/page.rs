@@ -2,15 +2,15 @@
 //! time in it is absolute, nothing in it counts. The commit's message is in `commit`, the one
 //! comment in `notice`.
 
+mod files;
+
 use decide::plan::{Climb, Finding, Gate, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::changes::MANY;
 use super::climb::{Forced, Step, above, forced, steps};
-use super::view::TierFacts;
 use super::{Links, TellError, inert, render, words};
 
 /// The most characters of a text; the hub's own cap is 65,536 (design: github A3).
@@ -229,7 +229,7 @@ impl Page {
             digest: wave.digest.as_ref().map(ToString::to_string),
             files: links
                 .tier(&wave.plugin, &wave.tier)
-                .map_or_else(String::new, |tier| changes(tier, wave, facts.changes.is_some())),
+                .map_or_else(String::new, |tier| files::changes(tier, wave, facts.changes.is_some())),
             changes: facts.changes.map(str::to_string),
             notes: String::new(),
             steps: match &wave.from {
@@ -270,31 +270,6 @@ fn slices(wave: &WaveReport) -> Option<String> {
 fn pinned(pin: &decide::plan::Pinned, zone: &TimeZone) -> String {
     let until = pin.until.map_or_else(String::new, |until| format!(" until {}", words::when(until, zone)));
     format!("{} stays on {}{until}: {}", inert::code(pin.cluster.as_str()), pin.version, inert::md(&pin.why))
-}
-
-/// What it changes and what it adds, where that is known.
-fn changes(tier: &TierFacts, wave: &WaveReport, told: bool) -> String {
-    let members = wave.members.clusters();
-    let changed = if told { String::new() } else { files(&tier.files_of(members)) };
-    let (added, clusters) = tier.first_of(members);
-    if added.is_empty() || words::landed(wave) {
-        return changed;
-    }
-    let added = listed(&added, 20);
-    // Of a wave that is nothing else the step says it already.
-    if wave.from.is_none() || clusters.is_empty() {
-        return format!("{changed} It adds {added}.").trim_start().to_string();
-    }
-    format!("{changed} First install on {}: it adds {added}.", listed(&clusters, NAMES_IN_ROW)).trim_start().to_string()
-}
-
-/// What it changes, where that is known.
-fn files(files: &[String]) -> String {
-    match files {
-        [] => String::new(),
-        [one] => format!("It changes one value in {}.", inert::code(one)),
-        many => format!("It changes one value in each of {}.", listed(many, MANY)),
-    }
 }
 
 /// What failed or who stopped it, before anything else.

@@ -24,6 +24,7 @@ use crate::{Action, Entry, PullNumber, Sha};
 
 mod early;
 mod failure;
+mod first;
 mod late;
 mod shared;
 mod verify;

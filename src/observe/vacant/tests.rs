@@ -1,6 +1,9 @@
 //! What the planner is told of files that are not there.
 
 #![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
 use decide::ledger::Landed;
 use decide::{Clusters, PluginLedger};
 
