@@ -4,7 +4,7 @@
 mod answer;
 mod expect;
 mod judge;
-mod promql;
+pub mod promql;
 
 use std::ops::RangeInclusive;
 

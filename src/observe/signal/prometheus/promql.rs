@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// A query with places for names.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Query {
+pub struct Query {
     pieces: Vec<Piece>,
     /// How far its ranges, subqueries and offsets look back together.
     pub reach: SignedDuration,
@@ -28,11 +28,16 @@ enum Piece {
 
 /// What stands for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub enum Name {
+    /// The cluster.
     Cluster,
+    /// The organization that it belongs to.
     Organization,
+    /// The tier.
     Tier,
+    /// The plugin.
     Plugin,
+    /// The version that is looked at.
     Version,
 }
 
@@ -121,7 +126,8 @@ impl<'a> Lexer<'a> {
                         .to_string());
                 }
                 '{' if self.rest.starts_with("{{") => match self.placeholder()? {
-                    None => self.piece(Piece::From),
+                    None if self.is_alone() => self.piece(Piece::From),
+                    None => return Err("`{{from}}` is a number, and something else stands right beside it".to_string()),
                     Some(_) => return Err("names stand between quotes, such as `cluster=\"{{cluster}}\"`".to_string()),
                 },
                 c if c.is_ascii_digit() || c == '.' => {
@@ -138,6 +144,13 @@ impl<'a> Lexer<'a> {
             }
         }
         Ok(joins)
+    }
+
+    /// Whether nothing stands around this place that would be read as one word with a number there.
+    fn is_alone(&self) -> bool {
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '{');
+        let behind_another = self.plain.is_empty() && matches!(self.done.last(), Some(Piece::From));
+        !behind_another && !self.plain.ends_with(word) && !self.rest.starts_with(word)
     }
 
     /// A string literal; names may stand in it, but not in one between backticks, which knows no escapes.
@@ -200,14 +213,10 @@ impl<'a> Lexer<'a> {
 
     /// `offset 5m`; a label or a metric may be called so, too.
     fn offset(&mut self) -> Result<(), String> {
-        self.take_while(char::is_whitespace);
+        self.take_while(|c| c.is_whitespace() || c == '+');
         match self.rest.chars().next() {
             // Into the time to come: what is read is not older for it.
             Some('-') => self.keep(1),
-            Some('+') => {
-                self.keep(1);
-                return self.offset();
-            }
             Some(c) if c.is_ascii_digit() => {
                 let length = self.take_while(|c| c.is_ascii_alphanumeric() || c == '.');
                 let told = duration(&length).ok_or_else(|| format!("`offset {length}` is no duration"))?;
@@ -320,6 +329,9 @@ mod tests {
             ("rate(up[5m)", "`[` has no `]`"),
             ("rate(up[$__interval])", "`[$__interval]`"),
             ("rate(up[{{from}}])", "how far it looks back"),
+            ("up offset 1{{from}}", "right beside it"),
+            ("up > {{from}}5", "right beside it"),
+            ("{{from}}{{from}}", "right beside it"),
             ("rate(up[5 m])", "how far it looks back"),
             ("rate(up[])", "how far it looks back"),
             ("up offset x", "`offset`"),
@@ -341,6 +353,8 @@ mod tests {
             ("max_over_time(rate(errors[5m])[1h30m:1m])", 5_700),
             ("up offset 1h", 3_600),
             ("up OFFSET +1h", 3_600),
+            ("up offset + +\n+1h", 3_600),
+            (&format!("up offset {}1h", "+".repeat(1_000_000)), 3_600),
             ("up offset -1h", 0),
             ("sum by (offset) (x{offset=\"[5m]\"})", 0),
             ("rate(x[90])", 90),
