@@ -1,6 +1,7 @@
 //! One chart out of an `index.yaml`, which may list tens of thousands of versions of others: its
 //! block is cut out by indentation and checked; where that does not work, the whole file is read.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -15,7 +16,7 @@ const MAX_VERSIONS: usize = 20_000;
 
 /// The versions of one chart, and how many entries were left out because they are none.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub struct Listed {
     /// By the version as it is written.
     pub releases: BTreeMap<String, Entry>,
     /// Entries that do not parse.
@@ -24,7 +25,7 @@ pub(super) struct Listed {
 
 /// One version as the index has it.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub struct Entry {
     /// The version.
     pub version: Version,
     digest: Option<Digest>,
@@ -43,7 +44,7 @@ impl Entry {
 ///
 /// # Errors
 /// What is wrong with the index, in words.
-pub(super) fn read(text: &str, chart: &str) -> Result<Option<Listed>, String> {
+pub fn read(text: &str, chart: &str) -> Result<Option<Listed>, String> {
     let entries = match cut(text, chart).and_then(|block| exactly(block, chart)) {
         Some(entries) => Some(entries),
         None => whole(text, chart)?,
@@ -99,11 +100,13 @@ fn cut<'t>(text: &'t str, chart: &str) -> Option<&'t str> {
     for line in block.get(end..)?.split_inclusive('\n') {
         let depth = line.bytes().take_while(|byte| *byte == b' ').count();
         let rest = line.get(depth..).unwrap_or_default();
-        let inside = rest.trim().is_empty() || depth > indent || (depth == indent && rest.starts_with("- "));
-        if !inside {
-            break;
+        let no_key = rest.trim().is_empty() || rest.starts_with('#');
+        match depth.cmp(&indent) {
+            Ordering::Less if !no_key => return None,
+            // The next chart; an item of the list may stand there, too.
+            Ordering::Equal if !no_key && !rest.starts_with('-') => break,
+            Ordering::Less | Ordering::Equal | Ordering::Greater => end += line.len(),
         }
-        end += line.len();
     }
     block.get(..end)
 }
@@ -255,6 +258,9 @@ mod tests {
     fn a_cut_that_is_no_chart_falls_back() {
         let anchored = "entries:\n  a:\n  - &e {version: 1.0.0}\n  loki:\n  - *e\n";
         assert_eq!(versions(anchored), ["1.0.0"]);
+        // Neither a comment nor an item that begins on the next line ends the list.
+        let between = "entries:\n  loki:\n  - version: 1.0.0\n  # kept\n# kept\n  -\n    version: 1.1.0\n  tempo: []\n";
+        assert_eq!(versions(between), ["1.0.0", "1.1.0"]);
         let elsewhere = "entries:\n  loki:\n  - version: 1.0.0\nextra:\n  loki:\n  - version: 6.6.6\n";
         assert_eq!(versions(elsewhere), ["1.0.0"]);
     }

@@ -2,7 +2,7 @@
 //! `decide`.
 
 mod http;
-mod index;
+pub mod index;
 mod meta;
 mod oci;
 mod registry;
