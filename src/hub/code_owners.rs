@@ -114,7 +114,10 @@ fn is_owner(text: &str) -> bool {
             Some((org, team)) => name(org) && name(team),
             None => name(user),
         },
-        None => text.split_once('@').is_some_and(|(who, host)| !who.is_empty() && name(host) && host.contains('.')),
+        None => text.split_once('@').is_some_and(|(who, host)| {
+            let plain = |c: char| c.is_alphanumeric() || c.is_ascii_punctuation() && c != '\\';
+            !who.is_empty() && who.chars().all(plain) && name(host) && host.contains('.')
+        }),
     }
 }
 
@@ -349,12 +352,13 @@ apps/ @octocat
 
     #[test]
     fn broken_lines_are_passed_over_and_named() {
-        let text = "* @all\n!/a @x\n/[ab] @x\n\\#a @x\n/b nobody\n/ @x\n/c @org/team @user x@example.com\n";
+        let text = "* @all\n!/a @x\n/[ab] @x\n\\#a @x\n/b nobody\n/ @x\n/d a\\ b@example.com\n\
+                    /c @org/team @user x.y+z@example.com\n";
         let parsed = CodeOwners::parse(text).unwrap();
         let lines: Vec<usize> = parsed.problems().iter().map(|problem| problem.line).collect();
-        assert_eq!(lines, [2, 3, 4, 5, 6]);
+        assert_eq!(lines, [2, 3, 4, 5, 6, 7]);
         assert_eq!(parsed.owners_of("b"), ["@all"]);
-        assert_eq!(parsed.owners_of("c"), ["@org/team", "@user", "x@example.com"]);
+        assert_eq!(parsed.owners_of("c"), ["@org/team", "@user", "x.y+z@example.com"]);
     }
 
     #[test]
