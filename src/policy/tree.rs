@@ -139,6 +139,17 @@ pub fn parse(file: usize, text: &str, report: &mut Report) -> Option<Node> {
         );
         return None;
     }
+    if let Some(start) = lone_return(text) {
+        let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+        let column = text.get(..start).unwrap_or_default().chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let message = "a carriage return stands alone, which is a line end to YAML and none to most editors";
+        report.problem(
+            Span { file, start, end: start, line, column },
+            message,
+            Some("save the file with plain line ends"),
+        );
+        return None;
+    }
     let options = granit_parser::options! {
         emit_comments: false,
         emit_unresolved_aliases: true,
@@ -171,6 +182,11 @@ pub fn parse(file: usize, text: &str, report: &mut Report) -> Option<Node> {
         }
     }
     builder.root
+}
+
+/// Where a carriage return is no part of a line end.
+fn lone_return(text: &str) -> Option<usize> {
+    text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
 }
 
 /// A list or mapping whose end has not come yet.

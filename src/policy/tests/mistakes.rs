@@ -20,6 +20,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("<<: {version: 1}", "1:1: merge keys"),
     ("version: *one", "1:10: no anchor `&one`"),
     ("version: !!int 1", "1:10: a tag"),
+    ("version: 1\r\n# a\rtiers: []", "2:4: a carriage return stands alone"),
     // unknown, misplaced and later keys
     ("tires: []", "1:1: unknown key `tires` at the top level (did you mean `tiers`?)"),
     (
