@@ -225,6 +225,9 @@ fn replace(
         return Ok(text.to_string());
     }
     let (Some(head), Some(tail)) = (text.get(..spot.range.start), text.get(spot.range.end..)) else {
+    if is_template(to) || is_range(to) {
+        return Err(Refusal::BadValue { to: to.to_string(), why: "it is a range or a template, and no version" });
+    }
         return Err(Refusal::Unproven { path: path.to_string(), why: "its bytes were not found again" });
     };
     let edited = [head, &format.spell(to, spot.style)?, tail].concat();
@@ -265,7 +268,7 @@ fn locate(
     path: &str,
 ) -> Result<(Parsed, Spot), Refusal> {
     let (parsed, spot) = locate_any(format, text, document, path)?;
-    if spot.value.contains("{{") || spot.value.contains("${") {
+    if is_template(&spot.value) {
         return Err(Refusal::Template { line: spot.line });
     }
     if is_range(&spot.value) {
@@ -316,8 +319,11 @@ fn within_bounds(format: &dyn Format, text: &str) -> Result<Parsed, Refusal> {
     format.parse(text)
 }
 
-/// The text as it is understood.
-fn parsed(format: FileFormat, text: &str) -> Result<Parsed, Refusal> {
+/// The text as it is understood: its documents, and what stands at each place of them.
+///
+/// # Errors
+/// Where it is too large, or not of this format.
+pub fn parsed(format: FileFormat, text: &str) -> Result<Parsed, Refusal> {
     within_bounds(format.reader(), text)
 }
 
@@ -399,6 +405,11 @@ impl Place {
 }
 
 /// Whether a value is a range rather than a version: what runs would change without a commit, so a
+/// Whether somebody else fills a value in before it is read.
+fn is_template(value: &str) -> bool {
+    value.contains("{{") || value.contains("${")
+}
+
 /// gated place must not hold one (design: policy, section 2).
 fn is_range(value: &str) -> bool {
     let value = value.trim();

@@ -133,6 +133,8 @@ fn refusals_say_where_and_why() {
         ("template in quotes", "v: '{{ version }}'\n", Refusal::Template { line: 1 }),
         ("placeholder", "v: ${version}\n", Refusal::Template { line: 1 }),
         ("block scalar", "v: |\n  1.0.0\n", Refusal::BlockScalar { path: path(), line: 2 }),
+        ("tag", "a: 1\nv: !env VERSION\n", Refusal::Expression { path: path(), line: 2, text: "!env VERSION".into() }),
+        ("tag of a number", "v: !!float 1.0\n", Refusal::Expression { path: path(), line: 1, text: "!!float 1.0".into() }),
         ("empty", "v:\nb: 1\n", Refusal::Empty { path: path(), line: 1 }),
         ("null", "v: ~\n", Refusal::Empty { path: path(), line: 1 }),
         ("empty quotes", "v: ''\n", Refusal::Empty { path: path(), line: 1 }),
@@ -204,8 +206,15 @@ fn outside_input_is_bounded() {
         set(FileFormat::Yaml, &bomb, None, "$.v", "1.0.1"),
         Err(Refusal::NotParsed { format: "YAML", .. } | Refusal::BadPath(_))
     ));
+    // Each alias stands below sixty brackets: few bytes, and a tree of thousands of levels.
+    let mut tower = String::from("v: 1.0.0\na0: &a0 x\n");
+    for level in 1..100 {
+        tower.push_str(&format!("a{level}: &a{level} {}*a{}{}\n", "[".repeat(60), level - 1, "]".repeat(60)));
+    }
+    let refused = set(FileFormat::Yaml, &tower, None, "$.v", "1.0.1");
+    assert!(matches!(refused, Err(Refusal::TooDeep { .. })), "{refused:?}");
     assert!(matches!(set(FileFormat::Yaml, "v: 1\n", None, "$..a..b", "1"), Err(Refusal::BadPath(_))));
-    for bad in ["", "1.0\n", "a\u{1b}[0m", "a\u{2028}b"] {
+    for bad in ["", "1.0\n", "a\u{1b}[0m", "a\u{2028}b", "^1.2", "1 || 2", "{{ version }}", "${version}"] {
         assert!(
             matches!(set(FileFormat::Yaml, "v: 1.0.0\n", None, "$.v", bad), Err(Refusal::BadValue { .. })),
             "{bad:?}"

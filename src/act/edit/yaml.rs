@@ -95,10 +95,20 @@ struct Node {
 }
 
 enum Is {
-    Scalar { value: String, style: ScalarStyle, tagged: bool, range: Range<usize>, token: usize },
+    Scalar { value: String, style: ScalarStyle, tag: Tag, range: Range<usize>, token: usize },
     List(Vec<usize>),
     Mapping { members: Vec<(usize, usize)>, template: bool },
     Alias { anchor: usize, name: String },
+}
+
+/// What a tag makes of a scalar.
+enum Tag {
+    /// None: by its form.
+    Absent,
+    /// `!!str`: a text, whatever it looks like.
+    Text,
+    /// Any other, as it is written: what it makes of a new value is for whoever knows the tag.
+    Other(String),
 }
 
 /// A collection whose end has not come yet.
@@ -154,7 +164,12 @@ impl<'t> Reader<'t> {
                 let range = span.byte_range().ok_or_else(|| no_offsets(line))?;
                 let token = self.tokens.len();
                 self.tokens.push(format!("={anchor} {tag:?} {value}"));
-                let is = Is::Scalar { value: value.into_owned(), style, tagged: tag.is_some(), range, token };
+                let tag = match tag {
+                    None => Tag::Absent,
+                    Some(tag) if tag.is_yaml_core_schema_tag("str") => Tag::Text,
+                    Some(tag) => Tag::Other(tag.original()),
+                };
+                let is = Is::Scalar { value: value.into_owned(), style, tag, range, token };
                 self.place(Node { line, is }, anchor);
             }
             Event::Alias(anchor) => {

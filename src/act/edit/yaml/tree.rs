@@ -7,7 +7,7 @@ use granit_parser::ScalarStyle;
 use serde_json::{Map, Value};
 
 use super::super::{Document, MAX_DEPTH, Place, Refusal, Spot, Style};
-use super::{Is, Node};
+use super::{Is, Node, Tag};
 use crate::jsonpath::{MAX_NODES, Step};
 
 /// Builds one document. `starts` is its first line.
@@ -52,11 +52,16 @@ impl Builder<'_> {
             return Value::Null;
         }
         self.left -= 1;
+        // Aliases may nest what stands inside of them deeper than any bracket.
+        if steps.len() > MAX_DEPTH {
+            self.complain(Refusal::TooDeep { line: node.line });
+            return Value::Null;
+        }
         if own {
             self.places.insert(steps.clone(), self.place_of(node));
         }
         match &node.is {
-            Is::Scalar { value, style, tagged, .. } => scalar(value, *style, *tagged),
+            Is::Scalar { value, style, tag, .. } => scalar(value, *style, tag),
             Is::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
                 for (position, item) in items.iter().enumerate() {
@@ -155,6 +160,9 @@ impl Builder<'_> {
     fn place_of(&self, node: &Node) -> Place {
         let line = node.line;
         match &node.is {
+            Is::Scalar { value, tag: Tag::Other(tag), .. } => {
+                Place::Expression { line, text: format!("{tag} {value}") }
+            }
             Is::Scalar { value, style, range, token, .. } => {
                 let style = match style {
                     ScalarStyle::Plain if is_null(value) => return Place::Empty { line },
@@ -187,8 +195,8 @@ fn is_null(value: &str) -> bool {
 }
 
 /// The JSON value of a scalar by the core schema of YAML 1.2; filters compare with it.
-fn scalar(value: &str, style: ScalarStyle, tagged: bool) -> Value {
-    if style != ScalarStyle::Plain || tagged {
+fn scalar(value: &str, style: ScalarStyle, tag: &Tag) -> Value {
+    if style != ScalarStyle::Plain || !matches!(tag, Tag::Absent) {
         return Value::String(value.to_string());
     }
     match value {
