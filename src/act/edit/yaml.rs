@@ -15,6 +15,12 @@ pub struct Yaml;
 
 impl Format for Yaml {
     fn parse(&self, text: &str) -> Result<Parsed, Refusal> {
+        if let Some((at, c)) = text.char_indices().find(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')) {
+            // What stands behind it is a line of its own to those who read 1.1, such as Helm, Flux and Argo CD.
+            let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            let why = format!("U+{:04X} is a line end to YAML 1.1, and none to 1.2", u32::from(c));
+            return Err(Refusal::NotParsed { format: "YAML", line, why });
+        }
         let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
         options.set_emit_comments(true);
         options.max_buffered_comment_events = 10_000; // long licence headers are comments, too
