@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::Edit as Arguments;
 use crate::act::edit::find::Wanted;
-use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, place, set};
+use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, pin, place, set};
 use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 
 /// Exit code of a refusal.
@@ -75,11 +75,7 @@ fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Ed
     let write = Write { file: name.clone(), format: arguments.format, scalar, template: None };
     let chart = arguments.chart.as_deref().unwrap_or_default();
     let wanted = Wanted { chart, plugin: arguments.plugin.as_deref().unwrap_or(chart), address: None };
-    let after = place(&write, &name, &before, wanted).and_then(|place| {
-        let to = place.spell(arguments.to.as_str());
-        set(write.format(), &before, place.document.as_ref(), &place.path, &to)
-    });
-    let after = match after {
+    let after = match after(&write, &name, &before, wanted, arguments) {
         Ok(after) => after,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -91,6 +87,35 @@ fn edited(arguments: &Arguments, before: String) -> anyhow::Result<Result<Vec<Ed
         }
     }
     Ok(Ok(all))
+}
+
+/// The text with the version in its place; or in the place of a branch, where that is asked for and one is there.
+fn after(
+    write: &Write,
+    name: &str,
+    before: &str,
+    wanted: Wanted<'_>,
+    arguments: &Arguments,
+) -> Result<String, Refusal> {
+    let format = write.format();
+    let mut followers = if arguments.pin { pin::followers(format, before, wanted)? } else { Vec::new() };
+    if let Some(path) = arguments.path.as_ref().filter(|_| arguments.pin) {
+        followers.retain(|one| one.path() == *path);
+        if followers.is_empty() {
+            return Err(Refusal::NotFound { path: path.clone() });
+        }
+    }
+    match followers.as_slice() {
+        [] => {
+            let place = place(write, name, before, wanted)?;
+            set(format, before, place.document.as_ref(), &place.path, &place.spell(arguments.to.as_str()))
+        }
+        [one] => pin::pin(format, before, one, &format!("{}/{}", wanted.plugin, arguments.to)),
+        several => {
+            let paths = several.iter().map(pin::Follower::path).collect();
+            Err(Refusal::SeveralPlaces { chart: wanted.chart.to_string(), paths })
+        }
+    }
 }
 
 /// The lock beside a chart, where there is one.

@@ -146,6 +146,10 @@ pub struct Edit {
     /// What stands around the version there, with {version}
     #[arg(long, value_name = "TEXT", requires = "path")]
     pub value: Option<String>,
+    /// Puts the version's tag in the place of the branch that a source of a Catalog follows; where several do, --path
+    /// says which one
+    #[arg(long, requires = "chart")]
+    pub pin: bool,
     /// What the file is: yaml, json, toml, hcl or text [default: by its name]
     #[arg(long, value_name = "FORMAT", value_parser = edit::format)]
     pub format: Option<crate::act::edit::FileFormat>,

@@ -40,19 +40,26 @@ def leaves(value, at=()):
         yield at, f"{type(value).__name__} {value}"
 
 
-def differences(parse, before, after):
+def renamed(before, after):
+    """The keys that differ, of leaves in the same order."""
+    return [[was, now] for (was, _), (now, _) in zip(before, after) if was != now]
+
+
+def differences(parse, before, after, keys):
     try:
         before = list(leaves(parse(before)))
     except Exception:
         return None
     after = list(leaves(parse(after)))
-    assert [at for at, _ in before] == [at for at, _ in after], "another tree"
+    assert len(before) == len(after), "another tree"
+    assert all([was[:-1], was[-1], now[-1]] == [now[:-1], *keys] for was, now in renamed(before, after)), "another tree"
+    assert len(renamed(before, after)) == (1 if keys else 0), "another key"
     return [[was, now] for (_, was), (_, now) in zip(before, after) if was != now]
 
 
 def read(case):
     parsers = PARSERS[case["format"]].items()
-    return {name: differences(parse, case["before"], case["after"]) for name, parse in parsers}
+    return {name: differences(parse, case["before"], case["after"], case["keys"]) for name, parse in parsers}
 
 
 json.dump([read(case) for case in json.load(sys.stdin)], sys.stdout)

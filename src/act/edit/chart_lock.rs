@@ -100,7 +100,10 @@ fn dependencies(text: &str) -> Result<Vec<Value>, Refusal> {
 }
 
 /// The digest as Helm computes it (helm v3, `resolver.HashReq`): of the JSON of what is asked for and what is locked.
-fn hash(chart: &str, lock: &str) -> Result<String, Refusal> {
+///
+/// # Errors
+/// Where one of the two has no list of dependencies, or a dependency that no chart can have.
+pub fn hash(chart: &str, lock: &str) -> Result<String, Refusal> {
     let written = |text: &str| -> Result<String, Refusal> {
         let all = dependencies(text)?;
         Ok(format!("[{}]", all.iter().map(dependency).collect::<Result<Vec<_>, _>>()?.join(",")))

@@ -7,6 +7,7 @@ mod hcl;
 mod json;
 mod lines;
 mod marker;
+pub mod pin;
 mod refusal;
 pub mod template;
 mod toml;
@@ -205,7 +206,7 @@ pub fn place(write: &Write, file: &str, text: &str, wanted: find::Wanted<'_>) ->
     let chart = wanted.chart.to_string();
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only.scalar),
-        (None, _) => Err(Refusal::NoPlace { chart }),
+        (None, _) => Err(pin::why_none(write.format(), text, wanted)),
         (Some(last), false) => {
             let paths = found.into_iter().chain([last]).map(|one| one.scalar.path).collect();
             Err(Refusal::SeveralPlaces { chart, paths })
@@ -224,10 +225,10 @@ fn replace(
     if spot.value == to {
         return Ok(text.to_string());
     }
-    let (Some(head), Some(tail)) = (text.get(..spot.range.start), text.get(spot.range.end..)) else {
     if is_template(to) || is_range(to) {
         return Err(Refusal::BadValue { to: to.to_string(), why: "it is a range or a template, and no version" });
     }
+    let (Some(head), Some(tail)) = (text.get(..spot.range.start), text.get(spot.range.end..)) else {
         return Err(Refusal::Unproven { path: path.to_string(), why: "its bytes were not found again" });
     };
     let edited = [head, &format.spell(to, spot.style)?, tail].concat();
@@ -404,12 +405,12 @@ impl Place {
     }
 }
 
-/// Whether a value is a range rather than a version: what runs would change without a commit, so a
 /// Whether somebody else fills a value in before it is read.
 fn is_template(value: &str) -> bool {
     value.contains("{{") || value.contains("${")
 }
 
+/// Whether a value is a range rather than a version: what runs would change without a commit, so a
 /// gated place must not hold one (design: policy, section 2).
 fn is_range(value: &str) -> bool {
     let value = value.trim();

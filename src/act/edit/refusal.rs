@@ -175,6 +175,19 @@ pub enum Refusal {
         /// The other clusters.
         others: Vec<String>,
     },
+    /// What should name a version follows a branch.
+    #[error(
+        "line {line}: `{path}` follows the branch `{branch}`, which moves without a commit here; \
+         `coldframe edit --pin` puts the tag of a version in its place"
+    )]
+    Follows {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+        /// The branch.
+        branch: String,
+    },
     /// The version of the chart stands at several places.
     #[error("the version of the chart `{chart}` stands at {} places ({}); say which one by a path", .paths.len(), .paths.join(", "))]
     SeveralPlaces {
