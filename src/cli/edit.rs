@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 
 use super::Edit as Arguments;
-use crate::act::edit::find::Wanted;
+use crate::act::edit::find::{Wanted, find};
 use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, pin, place, set};
 use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 
@@ -102,7 +102,12 @@ fn after(
     if let Some(path) = arguments.path.as_ref().filter(|_| arguments.pin) {
         followers.retain(|one| one.path() == *path);
         if followers.is_empty() {
-            return Err(Refusal::NotFound { path: path.clone() });
+            // It may be pinned already.
+            let tag = path.strip_suffix(".branch").map(|at| format!("{at}.tag"));
+            let mut found = find(format, name, before, wanted)?.into_iter().map(|found| found.scalar);
+            let place = found.find(|place| Some(&place.path) == tag.as_ref());
+            let place = place.ok_or_else(|| Refusal::NotFound { path: path.clone() })?;
+            return set(format, before, place.document.as_ref(), &place.path, &place.spell(arguments.to.as_str()));
         }
     }
     match followers.as_slice() {

@@ -4,7 +4,7 @@
 
 mod compact;
 mod message;
-mod pages;
+pub mod pages;
 #[cfg(test)]
 mod tests;
 

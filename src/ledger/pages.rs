@@ -47,16 +47,9 @@ pub(super) fn read(store: &Store, tip: &Sha) -> Result<Ledger, LedgerError> {
             "the file is absent, so this branch is not a ledger; rename the branch if it is yours",
         ));
     };
-    let Format { format } = parse(ROOT, &bytes)?;
-    if format != FORMAT {
-        return Err(LedgerError::Format { found: format, known: FORMAT });
-    }
-    let root: Root = parse(ROOT, &bytes)?;
-    let mut ledger =
-        Ledger { outages: root.outages, rebuilds: root.rebuilds, freezes: root.freezes, ..Ledger::default() };
+    let mut ledger = root(&bytes)?;
     let mut total = bytes.len();
-    for path in store.list(tip, "plugins")? {
-        let Some(name) = path.strip_prefix("plugins/").and_then(|file| file.strip_suffix(".yaml")) else { continue };
+    for path in store.list(tip, "plugins")?.into_iter().filter(|path| path.ends_with(".yaml")) {
         let bytes = store.read_up_to(tip, &path, MAX_PAGE)?.unwrap_or_default();
         total += bytes.len();
         if total > MAX_ALL {
@@ -65,10 +58,32 @@ pub(super) fn read(store: &Store, tip: &Sha) -> Result<Ledger, LedgerError> {
                 "the pages together are larger than is read; take old plugins' pages off the branch",
             ));
         }
-        let name = checked(&PluginName::new(name))?;
-        ledger.plugins.insert(name, parse(&path, &bytes)?);
+        ledger.plugins.extend(page(&path, &bytes)?);
     }
     Ok(ledger)
+}
+
+/// The ledger without its plugins, as `ledger.yaml` has it.
+///
+/// # Errors
+/// Where it is of another format, or holds what is not known here.
+pub fn root(bytes: &[u8]) -> Result<Ledger, LedgerError> {
+    let Format { format } = parse(ROOT, bytes)?;
+    if format != FORMAT {
+        return Err(LedgerError::Format { found: format, known: FORMAT });
+    }
+    let Root { outages, rebuilds, freezes, .. } = parse(ROOT, bytes)?;
+    Ok(Ledger { outages, rebuilds, freezes, ..Ledger::default() })
+}
+
+/// One plugin's page, `plugins/NAME.yaml`; none where the file is called otherwise.
+///
+/// # Errors
+/// Where no plugin can have that name, or the page holds what is not known here.
+pub fn page(path: &str, bytes: &[u8]) -> Result<Option<(PluginName, PluginLedger)>, LedgerError> {
+    let Some(name) = path.strip_prefix("plugins/").and_then(|file| file.strip_suffix(".yaml")) else { return Ok(None) };
+    let name = checked(&PluginName::new(name))?;
+    Ok(Some((name, parse(path, bytes)?)))
 }
 
 /// The page for people, unless the branch has it as it is now.
@@ -80,16 +95,19 @@ pub(super) fn readme(store: &Store, tip: Option<&Sha>) -> Result<Option<FileChan
 
 /// The pages that differ between two ledgers, as a commit takes them. `begin` also writes what every
 /// branch has.
-pub(super) fn changed(old: &Ledger, new: &Ledger, begin: bool) -> Result<Vec<FileChange>, LedgerError> {
+///
+/// # Errors
+/// Where it cannot be written, such as a page that would be too large.
+pub fn changed(old: &Ledger, new: &Ledger, begin: bool) -> Result<Vec<FileChange>, LedgerError> {
     let mut files = Vec::new();
-    let root = |ledger: &Ledger| Root {
+    let root_of = |ledger: &Ledger| Root {
         format: FORMAT,
         outages: ledger.outages.clone(),
         rebuilds: ledger.rebuilds.clone(),
         freezes: ledger.freezes.clone(),
     };
-    if begin || root(old) != root(new) {
-        let root = root(new);
+    if begin || root_of(old) != root_of(new) {
+        let root = root_of(new);
         files.push((ROOT.to_string(), Some(text(ROOT, "The ledger of Coldframe; README.md explains it.", &root)?)));
     }
     let names: BTreeSet<&PluginName> = old.plugins.keys().chain(new.plugins.keys()).collect();

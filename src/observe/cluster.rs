@@ -90,6 +90,13 @@ struct NoFile {
     why: String,
 }
 
+/// Why a kubeconfig is of no use here; none where a client could be made of it. Nothing is connected to, and nothing
+/// of a credential is told. `insecure_http` as in [`Clusters::open`].
+pub fn unusable(kubeconfig: &[u8], insecure_http: &[String]) -> Option<String> {
+    let made = Connection::read(kubeconfig, insecure_http).and_then(|connection| connection.config(TIMEOUT));
+    made.err().map(|refused| refused.to_string())
+}
+
 /// What a signal looks at, as it was read.
 struct Read {
     object: Value,

@@ -5,7 +5,7 @@ pub mod ask;
 mod base;
 pub mod chart;
 pub mod cluster;
-pub(crate) mod command;
+pub mod command;
 pub mod heard;
 mod held;
 pub mod inventory;

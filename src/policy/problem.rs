@@ -25,7 +25,8 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
+        // Names of files come from the repository, too.
+        write!(f, "{}:{}:{}: {}", visible(&self.file), self.line, self.column, self.message)?;
         match &self.help {
             Some(help) => write!(f, " ({help})"),
             None => Ok(()),
@@ -161,6 +162,13 @@ mod tests {
 
     fn file(text: &str) -> Vec<SourceFile> {
         vec![SourceFile { path: "coldframe.yaml".into(), text: text.into() }]
+    }
+
+    #[test]
+    fn the_name_of_a_file_writes_nothing_to_a_terminal() {
+        let named = Problem { file: "coldframe.d/\u{1b}[2Ja.yaml".into(), ..problem(1, 1, 1) };
+        let line = "coldframe.d/\u{fffd}[2Ja.yaml:1:1: unknown key";
+        assert!(named.to_string().starts_with(line) && render(&[named], &[]).starts_with(line));
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl File {
 
     pub fn is_generated(&self) -> bool {
         let generated = ["Cargo.lock", "package-lock.json", "policies/schema.json", "docs/cli.md", "LICENSE"];
-        generated.iter().any(|name| self.path.ends_with(name))
+        generated.iter().any(|name| self.path.ends_with(name)) || self.within("tests/fuzz/corpus/")
     }
 
     pub fn within(&self, folder: &str) -> bool {

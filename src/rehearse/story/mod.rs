@@ -23,7 +23,7 @@ use decide::{ClusterName, Person, PluginName, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::policy::{Loaded, SourceFile, render};
+use crate::policy::{Loaded, Problem, SourceFile, render};
 use crate::tell::reasons::Occasion;
 use words::Place;
 
@@ -319,10 +319,21 @@ pub fn tell(path: &Path, text: &str) -> Told {
         }
         Err((problems, mut files)) => {
             files.insert(0, source);
-            let count = problems.len();
-            let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
-            let text = format!("{}\n{tail}. The story was not told.\n", render(&problems, &files));
-            Told { text, kept: false, occasions: BTreeSet::new() }
+            Told { text: refusal(&problems, &files), kept: false, occasions: BTreeSet::new() }
         }
     }
+}
+
+/// What is wrong with how a story is written; none where it could be told. Nothing happens.
+pub fn check(path: &Path, text: &str) -> Option<String> {
+    let source = SourceFile { path: path.display().to_string(), text: text.to_string() };
+    let (problems, mut files) = parse::parse(&source, path.parent().unwrap_or(Path::new(""))).err()?;
+    files.insert(0, source);
+    Some(refusal(&problems, &files))
+}
+
+fn refusal(problems: &[Problem], files: &[SourceFile]) -> String {
+    let count = problems.len();
+    let tail = if count == 1 { "1 problem".to_string() } else { format!("{count} problems") };
+    format!("{}\n{tail}. The story was not told.\n", render(problems, files))
 }
