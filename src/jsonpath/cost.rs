@@ -1,7 +1,7 @@
 //! What a query may cost, by its form alone.
 
 use jsonpath_rust::parser::model::{
-    Comparable, Comparison, Filter, FilterAtom, FnArg, Segment, Selector, SingularQuery, Test, TestFunction,
+    Comparable, Comparison, Filter, FilterAtom, FnArg, Literal, Segment, Selector, SingularQuery, Test, TestFunction,
 };
 
 /// Counts what multiplies the work of a query (design: crates, section 5).
@@ -17,6 +17,10 @@ pub(super) struct Cost {
     pub roots: usize,
     /// `*` and slices, which may visit every child.
     pub wildcards: usize,
+    /// Regular expressions, each made anew for every value that it is held against.
+    pub patterns: usize,
+    /// One of them is not a short text without repetitions that are counted or classes of Unicode.
+    pub wide_pattern: bool,
     /// The first function that RFC 9535 does not have.
     pub foreign: Option<String>,
 }
@@ -104,6 +108,8 @@ impl Cost {
             TestFunction::Length(argument) => self.argument(argument),
             TestFunction::Value(argument) | TestFunction::Count(argument) => self.argument(argument),
             TestFunction::Search(left, right) | TestFunction::Match(left, right) => {
+                self.patterns += 1;
+                self.wide_pattern |= !is_plain_pattern(right);
                 self.argument(left);
                 self.argument(right);
             }
@@ -116,5 +122,20 @@ impl Cost {
             FnArg::Test(test) => self.test(test),
             FnArg::Filter(filter) => self.filter(filter),
         }
+    }
+}
+
+/// The longest regular expression, in bytes.
+const MAX_PATTERN: usize = 64;
+
+/// Whether a regular expression is known beforehand, and soon made.
+fn is_plain_pattern(pattern: &FnArg) -> bool {
+    match pattern {
+        FnArg::Literal(Literal::String(text)) => {
+            text.len() <= MAX_PATTERN && !["{", "\\p", "\\P"].iter().any(|part| text.contains(part))
+        }
+        FnArg::Literal(Literal::Int(_) | Literal::Float(_) | Literal::Bool(_) | Literal::Null)
+        | FnArg::Test(_)
+        | FnArg::Filter(_) => false,
     }
 }

@@ -16,6 +16,8 @@ use cost::Cost;
 pub const MAX_PATH: usize = 1024;
 /// The most nodes of a document that a path is run over.
 pub const MAX_NODES: usize = 200_000;
+/// The same for a path with a regular expression, which is made anew for each of them.
+const MAX_MATCHED: usize = 20_000;
 /// The most selectors in one bracket, such as `['a','b']`.
 const MAX_UNION: usize = 8;
 /// The most `*` and slices: each may visit all children of a node.
@@ -26,6 +28,8 @@ const MAX_WILDCARDS: usize = 3;
 pub struct Path {
     text: String,
     query: JpQuery,
+    /// The most nodes that it is run over.
+    most: usize,
 }
 
 /// One step from a node to its child.
@@ -69,11 +73,13 @@ pub enum BadPath {
         /// What multiplies the work.
         why: &'static str,
     },
-    /// The document has more than [`MAX_NODES`] nodes.
-    #[error("the document has more than {MAX_NODES} values, too many for `{path}`")]
+    /// The document has more nodes than the path is run over.
+    #[error("the document has more than {most} values, too many for `{path}`")]
     TooManyNodes {
         /// The path.
         path: String,
+        /// How many it may have.
+        most: usize,
     },
 }
 
@@ -98,10 +104,13 @@ impl Path {
             "it may hold three wildcards or slices"
         } else if cost.unions > 1 || cost.widest > MAX_UNION {
             "it may hold one bracket with several selectors, and at most 8 of them"
+        } else if cost.patterns > 1 || cost.wide_pattern {
+            "it may hold one regular expression: a text of at most 64 bytes, without `{n}` and `\\p`"
         } else if cost.roots > 0 {
             "a filter may compare with one place of the whole document, not search it"
         } else {
-            return Ok(Self { text: text.to_string(), query });
+            let most = if cost.patterns > 0 { MAX_MATCHED } else { MAX_NODES };
+            return Ok(Self { text: text.to_string(), query, most });
         };
         Err(BadPath::Costly { path: text.to_string(), why })
     }
@@ -134,8 +143,8 @@ impl Path {
     /// # Errors
     /// Where the document is larger than [`MAX_NODES`].
     pub fn find<'a>(&self, root: &'a Value) -> Result<Vec<&'a Value>, BadPath> {
-        if !fits(root, &mut MAX_NODES.clone()) {
-            return Err(BadPath::TooManyNodes { path: self.text.clone() });
+        if !fits(root, &mut self.most.clone()) {
+            return Err(BadPath::TooManyNodes { path: self.text.clone(), most: self.most });
         }
         let found = js_path_process(&self.query, root).map_err(|error| bad_syntax(&self.text, &error))?;
         Ok(found.into_iter().map(|found| found.val).collect())
@@ -224,6 +233,10 @@ mod tests {
             "$.a[?$.b[*]]",
             "$.*.*.*.*",
             "$[*][1:][*][:2]",
+            "$.a[?match(@.b, 'x') && match(@.c, 'y')]",
+            "$.a[?match(@.b, '((a{99}){99}){9}')]",
+            r"$.a[?search(@.b, '\\p{L}')]",
+            "$.a[?match(@.b, $.c)]",
         ] {
             assert!(matches!(Path::parse(path), Err(BadPath::Costly { .. })), "{path}");
         }
@@ -274,5 +287,9 @@ mod tests {
     fn huge_documents_are_refused() {
         let root = Value::Array(vec![Value::Null; MAX_NODES]);
         assert!(matches!(Path::parse("$..*").unwrap().find(&root), Err(BadPath::TooManyNodes { .. })));
+        let root = Value::Array(vec![Value::from("a"); MAX_MATCHED]);
+        assert!(matches!(Path::parse("$[?match(@, 'a')]").unwrap().find(&root), Err(BadPath::TooManyNodes { .. })));
+        let few = Value::Array(vec![Value::from("a"); 9]);
+        assert_eq!(Path::parse("$[?match(@, 'a')]").unwrap().find(&few).map(|found| found.len()), Ok(9));
     }
 }
