@@ -7,10 +7,11 @@
 #   tests/fuzz.sh --seconds 60 yaml hcl  these two, a minute each
 #   tests/fuzz.sh --seconds 0 yaml       only makes its corpus small again
 #
-# rustup toolchain install nightly; cargo install cargo-fuzz --locked
+# rustup toolchain install nightly; cargo install cargo-fuzz --locked --root target/tools
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+export PATH="$PWD/target/tools/bin:$PATH"
 seconds=600
 if [ "${1:-}" = --seconds ]; then
     seconds=$2
@@ -21,7 +22,7 @@ here="$PWD/tests/fuzz"
 room="$built/room"
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(sed -n 's/^name = "\(.*\)"$/\1/p' "$here/Cargo.toml" | grep -vx fuzz)
-limits=(-timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1)
+limits=(-timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 -artifact_prefix="$room/")
 
 # No sanitizer: there is no unsafe code of our own.
 cargo +nightly fuzz build --fuzz-dir "$here" --target-dir "$built" --sanitizer none

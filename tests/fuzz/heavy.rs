@@ -136,3 +136,17 @@ fn within(what: &str, work: impl FnOnce() + Send + 'static) {
     began.unwrap();
     over.recv_timeout(PATIENCE).unwrap_or_else(|error| panic!("{what}: {error}"));
 }
+
+/// A regular expression is made anew for every value that it is held against.
+#[test]
+fn a_filter_is_a_few_walks_over_the_document() {
+    let items: Vec<String> = (0..2_000).map(|n| format!("{{\"b\":\"{n}\"}}")).collect();
+    let text = format!("{{\"a\":[{}]}}", items.join(","));
+    for filter in
+        ["match(@.b,'((a{50}){50}){20}')", "search(@.b,'[\\\\p{L}]{500}')", "match(@.b,'(a|1)*[0-9]+x?')", "@.b=='1'"]
+    {
+        let path = format!("$.a[?{filter}]");
+        let text = text.clone();
+        within(&path.clone(), move || drop(read(FileFormat::Json, &text, None, &path)));
+    }
+}

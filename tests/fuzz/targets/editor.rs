@@ -48,7 +48,7 @@ fn edits(format: FileFormat, input: &[u8]) {
         let apart = scalars.len().div_ceil(MOST_PLACES).max(1);
         for (steps, spot) in scalars.into_iter().skip(text.len() % apart).step_by(apart) {
             assert!(text.get(spot.range.clone()).is_some(), "{spot:?} is not in the text");
-            assert_eq!(known.tokens.get(spot.token).is_some(), true, "{spot:?} is no token");
+            assert!(known.tokens.get(spot.token).is_some(), "{spot:?} is no token");
             second::agrees(format, &text, known.documents.len(), steps, spot);
             let path = spelled(steps);
             let found = edit(format, &text, selector.as_ref(), &path, &to);

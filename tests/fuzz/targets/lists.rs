@@ -1,19 +1,21 @@
 //! What a file says of itself: the places of a chart, and the lock of a chart.
 
 use coldframe::act::edit::find::{Wanted, find as places};
-use coldframe::act::edit::{FileFormat, chart_lock as lock, read, set};
+use coldframe::act::edit::{FileFormat, chart_lock as lock, pin, read, set};
 
 use super::asked;
 use super::editor::{edit, said};
 
-/// The first line names a file, a chart, a plugin and the new version.
+/// The first line names a file, a chart, a plugin, the new version and where the chart comes from.
 pub fn find(input: &[u8]) {
-    let ([file, chart, plugin, to], text) = asked(input);
+    let ([file, chart, plugin, to, address], text) = asked(input);
     let plugin = if plugin.is_empty() { &chart } else { &plugin };
     let to = if to.is_empty() { "9.8.7-new" } else { &to };
+    let address = (!address.is_empty()).then_some(address.as_str());
+    let wanted = Wanted { chart: &chart, plugin, address };
     let formats = [FileFormat::of(&file), FileFormat::Text];
     for format in formats {
-        let found = match places(format, &file, &text, Wanted { chart: &chart, plugin }) {
+        let found = match places(format, &file, &text, wanted) {
             Ok(found) => found,
             Err(refusal) => {
                 said(&refusal);
@@ -24,7 +26,26 @@ pub fn find(input: &[u8]) {
             assert!(!one.kind.is_empty());
             edit(format, &text, one.scalar.document.as_ref(), &one.scalar.path, &one.scalar.spell(to));
         }
+        for one in pin::followers(format, &text, wanted).unwrap_or_default() {
+            match pin::pin(format, &text, &one, &format!("{plugin}/{to}")) {
+                Ok(after) => pinned(format, &text, &after, &one.path(), &format!("{plugin}/{to}")),
+                Err(refusal) => said(&refusal),
+            }
+        }
     }
+}
+
+/// The key `branch` is `tag` now, its value the new one, and everything around them as it was.
+fn pinned(format: FileFormat, before: &str, after: &str, path: &str, to: &str) {
+    let Some(at) = path.strip_suffix(".branch") else { panic!("{path} is no branch") };
+    let key = before.bytes().zip(after.bytes()).take_while(|(was, is)| was == is).count();
+    let (Some(was), Some(is)) = (before.get(key..), after.get(key..)) else { panic!("{after}") };
+    let (Some(was), Some(is)) = (was.strip_prefix("branch"), is.strip_prefix("tag")) else { panic!("{was}: {is}") };
+    // Of several documents the path alone does not say which.
+    let Ok(spot) = read(format, after, None, &format!("{at}.tag")) else { return };
+    let value = spot.range.start - (after.len() - is.len());
+    assert_eq!((spot.value.as_str(), is.get(..value)), (to, was.get(..value)), "{after}");
+    assert!(was.ends_with(&after[spot.range.end..]), "{after}");
 }
 
 /// What parts a chart from its lock in an input.
