@@ -202,8 +202,10 @@ impl<'a> Lexer<'a> {
     /// `[5m]`, `[1h:5m]`.
     fn range(&mut self) -> Result<(), String> {
         let (inner, _) = self.rest[1..].split_once(']').ok_or_else(|| "`[` has no `]`".to_string())?;
-        let length = inner.split_once(':').map_or(inner, |(length, _)| length).trim();
-        let length = duration(length).ok_or_else(|| {
+        let (length, step) = inner.split_once(':').unwrap_or((inner, ""));
+        // Whatever else stood in a step might begin or end a string.
+        let known = step.trim().is_empty() || duration(step.trim()).is_some();
+        let length = duration(length.trim()).filter(|_| known).ok_or_else(|| {
             format!("`[{inner}]` does not tell how far it looks back; write a duration, such as `[10m]`")
         })?;
         self.reach = self.reach.saturating_add(length);
@@ -222,7 +224,7 @@ impl<'a> Lexer<'a> {
                 let told = duration(&length).ok_or_else(|| format!("`offset {length}` is no duration"))?;
                 self.reach = self.reach.saturating_add(told);
             }
-            Some('=' | '!' | ',' | ')' | '}' | '{') => {}
+            Some('=' | '!' | ',' | ')' | '}' | '{') if !self.rest.starts_with("{{") => {}
             Some(_) | None => {
                 return Err(
                     "`offset` does not tell how far it looks back; write a duration, such as `offset 10m`".to_string()
@@ -335,6 +337,9 @@ mod tests {
             ("rate(up[5 m])", "how far it looks back"),
             ("rate(up[])", "how far it looks back"),
             ("up offset x", "`offset`"),
+            ("up offset {{from}}", "`offset`"),
+            ("up[1h:\"m]", "how far it looks back"),
+            ("up[1h:{{from}}]", "how far it looks back"),
             ("up offset (5m)", "`offset`"),
             ("up offset 5parsecs", "no duration"),
             ("up @ 1609746000", "`@`"),
@@ -358,6 +363,7 @@ mod tests {
             ("up offset -1h", 0),
             ("sum by (offset) (x{offset=\"[5m]\"})", 0),
             ("rate(x[90])", 90),
+            ("max_over_time(x[90:])", 90),
             ("rate(x[1d1ms])", 86_400),
             ("x{a=\"[5m]\", b='offset 5m'} # [5m]", 0),
         ] {
