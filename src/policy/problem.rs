@@ -25,10 +25,10 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Names of files come from the repository, too.
-        write!(f, "{}:{}:{}: {}", visible(&self.file), self.line, self.column, self.message)?;
+        // Names, and words of a file in a message, come from the repository.
+        write!(f, "{}:{}:{}: {}", visible(&self.file), self.line, self.column, visible(&self.message))?;
         match &self.help {
-            Some(help) => write!(f, " ({help})"),
+            Some(help) => write!(f, " ({})", visible(help)),
             None => Ok(()),
         }
     }
@@ -92,8 +92,9 @@ pub fn render(problems: &[Problem], files: &[SourceFile]) -> String {
 }
 
 fn one(out: &mut String, problem: &Problem, line: Option<&str>, marked: usize) {
-    let _ = writeln!(out, "{}:{}:{}: {}", visible(&problem.file), problem.line, problem.column, problem.message);
-    let help = problem.help.as_deref().unwrap_or_default();
+    let _ =
+        writeln!(out, "{}:{}:{}: {}", visible(&problem.file), problem.line, problem.column, visible(&problem.message));
+    let help = problem.help.as_deref().map(visible).unwrap_or_default();
     let Some(line) = line else {
         if !help.is_empty() {
             let _ = writeln!(out, "  {help}");
@@ -169,6 +170,10 @@ mod tests {
         let named = Problem { file: "coldframe.d/\u{1b}[2Ja.yaml".into(), ..problem(1, 1, 1) };
         let line = "coldframe.d/\u{fffd}[2Ja.yaml:1:1: unknown key";
         assert!(named.to_string().starts_with(line) && render(&[named], &[]).starts_with(line));
+        let said =
+            Problem { message: "no tier `\0`".into(), help: Some("did you mean `\u{1b}`?".into()), ..problem(1, 1, 1) };
+        let shown = render(std::slice::from_ref(&said), &file("a: b\n"));
+        assert!([said.to_string(), shown].iter().all(|text| !text.contains(['\0', '\u{1b}'])));
     }
 
     #[test]
