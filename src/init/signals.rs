@@ -42,7 +42,7 @@ fn signal(sight: &Sight, plugin: &Plugin, survey: &Survey, ladder: &Ladder) -> O
         "ApplicationSet" => {
             let template = survey.applications.get(&object.name)?;
             let namespace = object.namespace.as_deref().unwrap_or("argocd");
-            let (name, check) = application(template, ladder);
+            let (name, check) = application(template, &plugin.name, ladder);
             Some(format!("- application: {{namespace: {namespace}, name: \"{name}\"}}{}{check}", hub(ladder)))
         }
         "PluginPreset" => Some(of_greenhouse(plugin, survey, ladder)),
@@ -98,8 +98,9 @@ fn ends(name: &str, cluster: &str) -> bool {
     name.strip_suffix(cluster).is_some_and(|head| head.ends_with('-'))
 }
 
-/// The name that an ApplicationSet gives an application, with our placeholders for its own.
-fn application(template: &str, ladder: &Ladder) -> (String, &'static str) {
+/// The name that an ApplicationSet gives an application, with our placeholders for its own; the usual one, to be
+/// checked, where it is made of something else.
+fn application(template: &str, plugin: &str, ladder: &Ladder) -> (String, &'static str) {
     let mut name = template.to_string();
     for parameter in ["name", "cluster", "nameNormalized", "clusterName", "cluster.name"] {
         for form in [format!("{{{{{parameter}}}}}"), format!("{{{{.{parameter}}}}}"), format!("{{{{ .{parameter} }}}}")]
@@ -112,7 +113,7 @@ fn application(template: &str, ladder: &Ladder) -> (String, &'static str) {
             name = name.replace(&form, "{tier}");
         }
     }
-    if name.contains("{{") { ("CHANGE-ME-{cluster}".to_lowercase(), CHECK) } else { (name, "") }
+    if name.contains("{{") { (format!("{plugin}-{{cluster}}"), CHECK) } else { (name, "") }
 }
 
 /// Engines that run in a hub report there.

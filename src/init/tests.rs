@@ -81,6 +81,20 @@ fn what_cannot_be_promoted_is_left_out_with_the_reason() {
 }
 
 #[test]
+fn a_name_that_cannot_be_said_is_to_be_checked() {
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: loki, namespace: argocd}\nspec:\n  \
+               generators: [{list: {elements: [{env: qa, id: a, v: 1.2.0}, {env: gold, id: b, v: 1.2.0}]}}]\n  template:\n    \
+               metadata: {name: '{{id}}-loki'}\n    spec: {source: {repoURL: registry.example/charts, chart: loki, \
+               targetRevision: '{{v}}'}}\n";
+    let found = proposed(&[("loki.yaml", set)]);
+    let line = "- application: {namespace: argocd, name: \"loki-{cluster}\"}";
+    assert!(found.policy.lines().any(|one| one.trim().starts_with(line)), "{}", found.policy);
+    assert!(found.policy.contains("# check: the files do not say this"), "{}", found.policy);
+    let known = proposed(&[("loki.yaml", &set.replace("{{id}}-loki", "{{env}}-loki"))]);
+    assert!(known.policy.contains("name: \"{tier}-loki\"") && !known.policy.contains("# check"), "{}", known.policy);
+}
+
+#[test]
 fn nothing_is_proposed_for_nothing() {
     let found = proposed(&[("README.yaml", "hello: world\n")]);
     assert!(found.plugins.is_empty() && found.tiers.is_empty() && found.policy.ends_with("plugins: []\n"));
