@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use decide::Sha;
 
-use super::edit::{self, Refusal, chart_lock};
+use super::edit::{self, chart_lock};
+use super::lock::{self, Beside};
 use crate::git::{FileChange, GitError, Store};
 use crate::observe::Spot;
 
@@ -40,7 +41,7 @@ pub fn edited(
             Ok(after) => after,
             Err(why) => return Ok(Err(format!("{file}: {why}"))),
         };
-        match lock(store, base, (file, &before, &after), to)? {
+        match relocked(store, base, (file, &before, &after), to)? {
             Ok(lock) => locks.extend(lock),
             Err(why) => return Ok(Err(why)),
         }
@@ -64,37 +65,28 @@ fn set(file: &str, before: &str, spots: &[&Spot], to: &str) -> Result<String, St
 }
 
 /// The lock of a chart whose dependency has moved. The inner error says why it cannot move with it.
-fn lock(
+fn relocked(
     store: &Store,
     base: &Sha,
     (file, before, after): (&str, &str, &str),
     to: &str,
 ) -> Result<Result<Option<FileChange>, String>, GitError> {
-    let folder = file.strip_suffix("Chart.yaml").filter(|folder| folder.is_empty() || folder.ends_with('/'));
-    let Some(folder) = folder else { return Ok(Ok(None)) };
+    let Some(folder) = lock::folder(file) else { return Ok(Ok(None)) };
     let moved = chart_lock::moved(before, after);
     if moved.is_empty() {
         return Ok(Ok(None));
     }
-    let name = format!("{folder}Chart.lock");
-    let read = store.read(base, &name).and_then(|text| Ok((text, store.list(base, &format!("{folder}charts"))?)));
-    let (text, vendored) = match read {
-        Ok(found) => found,
-        Err(error @ GitError::Malformed { .. }) => return Ok(Err(error.to_string())),
-        Err(error) => return Err(error),
+    let beside = match Beside::read(store, base, folder)? {
+        Ok(beside) => beside,
+        Err(why) => return Ok(Err(why)),
     };
-    let is_there = |archive: &String| {
-        let below = format!("{folder}{archive}");
-        vendored.iter().any(|path| *path == below || path.starts_with(&format!("{below}/")))
-    };
-    if let Some(archive) = moved.into_iter().flat_map(|one| one.archives).find(is_there) {
-        return Ok(Err(format!("{file}: {}", Refusal::Vendored { archive })));
+    if let Some(refusal) = beside.keeps(moved.into_iter().flat_map(|one| one.archives)) {
+        return Ok(Err(format!("{file}: {refusal}")));
     }
-    let Some(text) = text else { return Ok(Ok(None)) };
-    let Ok(text) = String::from_utf8(text) else { return Ok(Err(format!("{name}: the file is not UTF-8"))) };
+    let Some(text) = beside.text else { return Ok(Ok(None)) };
     Ok(match chart_lock::relock(before, after, &text, to) {
-        Ok(moved) => Ok(Some((name, Some(moved.into_bytes())))),
-        Err(refusal) => Err(format!("{name}: {refusal}")),
+        Ok(moved) => Ok(Some((beside.path, Some(moved.into_bytes())))),
+        Err(refusal) => Err(format!("{}: {refusal}", beside.path)),
     })
 }
 

@@ -5,6 +5,7 @@ mod changes;
 pub mod edit;
 mod edited;
 mod install;
+pub mod lock;
 mod merge;
 pub mod notify;
 mod permit;

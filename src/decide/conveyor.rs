@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::cooldown::cooling;
-use crate::desk::Desk;
+use crate::desk::{Base, Desk};
 use crate::gate::{Standing, hold};
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Next, Tier};
@@ -58,12 +58,12 @@ pub(crate) fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
 }
 
 /// Whether a version is the newest on a tier only because clusters that were ahead of it run it: the
-/// others get it in their turn.
+/// others, of which some may have nothing installed yet, get it in their turn.
 fn only_early(desk: &Desk<'_>, tier: &Tier, version: &Version) -> bool {
     let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|wave| wave.version == *version);
     let base = desk.base(&tier.name);
     base.highest() == Some(version)
-        && base.lowest().is_some_and(|lowest| lowest < version)
+        && matches!(base, Base::Mixed { .. })
         && waves.next().is_some_and(|wave| wave.part.purpose == Purpose::Early)
         && waves.all(|wave| wave.part.purpose == Purpose::Early)
 }

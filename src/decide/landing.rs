@@ -3,27 +3,38 @@
 
 use alloc::vec::Vec;
 
+use crate::clusters::Finder;
 use crate::desk::{Base, Desk};
 use crate::ledger::{Change, Failed, Landed, Superseded, Wave};
 use crate::model::Tier;
 use crate::settle::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
-use crate::{Reason, Version, gate, rollback};
+use crate::{ClusterName, Reason, Version, gate, rollback};
 
 /// Settles what the base branch says about one tier.
 pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
     merged_and_gone(desk, tier);
-    if desk.base(&tier.name).highest().is_none() {
+    // Where nothing is installed on the others, clusters ahead of their tier may have theirs all the same.
+    if let Base::Unread(_) = desk.base(&tier.name) {
         return;
     }
     arrivals(desk, tier);
-    if let Base::Uniform(running) = desk.base(&tier.name)
-        && desk.page.wave(&tier.name, &running).is_none_or(Wave::is_deserted)
+    if let Some(running) = alike(&desk.base(&tier.name))
+        && desk.page.wave(&tier.name, running).is_none_or(Wave::is_deserted)
     {
-        adopt(desk, tier, &running);
+        adopt(desk, tier, running);
     }
     departures(desk, tier);
+}
+
+/// What a tier runs wherever anything is installed.
+fn alike(base: &Base) -> Option<&Version> {
+    match base {
+        Base::Uniform(running) => Some(running),
+        Base::Mixed { lowest, highest } if lowest == highest => Some(highest),
+        Base::Mixed { .. } | Base::Unread(_) | Base::Empty => None,
+    }
 }
 
 /// Waves whose version stands on the places of all their clusters.
@@ -67,8 +78,13 @@ fn departures(desk: &mut Desk<'_>, tier: &Tier) {
 fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
     // Of whom everybody has left nothing can be seen on the base branch.
-    let gone = desk.still(tier, &wave.own()).is_empty();
-    if gone || desk.base(&tier.name).highest().is_none() || slice::is_there(desk, tier, &wave) {
+    let own = desk.still(tier, &wave.own());
+    let unseen = match desk.base(&tier.name) {
+        Base::Unread(_) => true,
+        Base::Empty => !desk.sees(&tier.name, &own),
+        Base::Uniform(_) | Base::Mixed { .. } => false,
+    };
+    if own.is_empty() || unseen || slice::is_there(desk, tier, &wave) {
         return;
     }
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
@@ -99,12 +115,20 @@ fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
         return;
     }
     // A tier that is empty, or of which every cluster is pinned, waits for the first one that is not.
-    let Some(members) = desk.selected(tier).filter(|members| !members.is_empty()) else { return };
+    let Some(selected) = desk.selected(tier) else { return };
+    // Who has nothing installed yet runs nothing.
+    let vacant = desk.places(&tier.name).into_iter().filter(|place| place.vacant);
+    let vacant: Vec<ClusterName> = vacant.filter_map(|place| place.cluster.clone()).collect();
+    let mut vacant = Finder::new(&vacant);
+    let members: Vec<ClusterName> = selected.iter().filter(|name| !vacant.has(name)).cloned().collect();
+    if members.is_empty() {
+        return;
+    }
     let seen = desk.page.seen(running);
     let digest = seen.and_then(|seen| seen.digest.clone());
     let version = seen.map_or_else(|| running.clone(), |seen| seen.version.clone());
     let landed = Landed { at: desk.now, commit: None, by: None };
-    desk.record(&tier.name, &version, Change::Found { members: members.to_vec(), digest, landed });
+    desk.record(&tier.name, &version, Change::Found { members, digest, landed });
 }
 
 #[cfg(test)]

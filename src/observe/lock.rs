@@ -2,7 +2,8 @@
 
 use decide::Sha;
 
-use crate::act::edit::{Refusal, chart_lock};
+use crate::act::edit::chart_lock;
+use crate::act::lock::{self, Beside};
 use crate::git::{GitError, Store};
 use crate::policy::wiring::Scalar;
 
@@ -13,28 +14,15 @@ pub(super) fn trouble(
     (file, text): (&str, &str),
     place: &Scalar,
 ) -> Result<Option<String>, GitError> {
-    let folder = file.strip_suffix("Chart.yaml").filter(|folder| folder.is_empty() || folder.ends_with('/'));
-    let Some(folder) = folder else { return Ok(None) };
+    let Some(folder) = lock::folder(file) else { return Ok(None) };
     let Some(dependency) = chart_lock::dependency_at(text, place) else { return Ok(None) };
-    let malformed = |error: GitError| {
-        if matches!(error, GitError::Malformed { .. }) { Ok(Some(error.to_string())) } else { Err(error) }
+    let beside = match Beside::read(store, commit, folder)? {
+        Ok(beside) => beside,
+        Err(why) => return Ok(Some(why)),
     };
-    let below = match store.list(commit, &format!("{folder}charts")) {
-        Ok(below) => below,
-        Err(error) => return malformed(error),
-    };
-    let lies = |archive: &String| {
-        let path = format!("{folder}{archive}");
-        below.iter().any(|file| *file == path || file.starts_with(&format!("{path}/")))
-    };
-    if let Some(archive) = dependency.archives.into_iter().find(lies) {
-        return Ok(Some(Refusal::Vendored { archive }.to_string()));
-    }
-    let lock = match store.read(commit, &format!("{folder}Chart.lock")) {
-        Ok(Some(lock)) => lock,
-        Ok(None) => return Ok(None),
-        Err(error) => return malformed(error),
-    };
-    let Ok(lock) = String::from_utf8(lock) else { return Ok(Some("its Chart.lock is not UTF-8".to_string())) };
-    Ok(chart_lock::belongs(text, &lock, dependency.index).err().map(|refusal| refusal.to_string()))
+    let refusal = beside.keeps(dependency.archives).or_else(|| {
+        let lock = beside.text.as_deref()?;
+        chart_lock::belongs(text, lock, dependency.index).err()
+    });
+    Ok(refusal.map(|refusal| refusal.to_string()))
 }

@@ -93,7 +93,7 @@ impl World {
                             .iter()
                             .any(|early| early.select.match_labels.get("name").is_some_and(|of| of == name.as_str()))
                     };
-                    let turn = |place: &&crate::world::Place| {
+                    let turn = |place: &&crate::places::Place| {
                         place.cluster.as_ref().is_none_or(|name| !ahead(name) && !self.is_pinned(&spot.0, name))
                     };
                     let mut there = self.base[&spot].iter().filter(turn).peekable();

@@ -105,6 +105,8 @@ pub fn any(seed: u64, days: u64) -> Scenario {
         policy: Policy { windows, limits, plugins, ..Policy::default() },
         clusters,
         per_cluster,
+        templated: BTreeSet::new(),
+        bare: BTreeMap::new(),
         digests,
         spelled: BTreeMap::new(),
         rules: BranchRules { review: rng.chance(60), dismiss_stale: rng.chance(50), check: rng.chance(50) },
@@ -121,6 +123,7 @@ pub fn any(seed: u64, days: u64) -> Scenario {
     };
     crate::keys::draw(&mut scenario);
     crate::rare::draw(&mut scenario);
+    crate::first::draw(&mut scenario);
     scenario.happenings = crate::trouble::happenings(&scenario, &mut rng);
     crate::keys::draw_late(&mut scenario);
     crate::rare::draw_late(&mut scenario);

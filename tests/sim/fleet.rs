@@ -184,14 +184,29 @@ pub fn join(world: &mut World, cluster: &ClusterName, tier: &TierName) {
     world.inventory.push(crate::draw::cluster(cluster.clone(), tier));
     for plugin in world.policy.plugins.clone() {
         let spot = (plugin.name.clone(), tier.clone());
+        if world.joins_bare(&spot, cluster) {
+            world.note(format!("{cluster} joins {tier} without {}", plugin.name));
+            if world.scenario.per_cluster.contains(&plugin.name) {
+                world.bare.entry(spot).or_default().insert(Some(cluster.clone()));
+            }
+            continue;
+        }
         let version = world.from(&spot).unwrap_or(Version::new(1, 0, 0));
-        let mut running = Running::new(version.clone(), world.now);
-        running.past.clone_from(&vec![(world.now, version.clone(), Condition::Progressing)]);
-        running.condition = Condition::Progressing;
-        world.running.insert((cluster.clone(), plugin.name.clone()), running);
         world.place(&spot, cluster, version.clone());
-        roll_out(world, cluster, &spot, version);
+        begin(world, cluster, &spot, version);
     }
+}
+
+/// The first version of a plugin comes to a cluster, or another one to where it runs.
+pub fn begin(world: &mut World, cluster: &ClusterName, spot: &Spot, version: Version) {
+    let key = (cluster.clone(), spot.0.clone());
+    if !world.running.contains_key(&key) {
+        let mut running = Running::new(version.clone(), world.now);
+        running.past = vec![(world.now, version.clone(), Condition::Progressing)];
+        running.condition = Condition::Progressing;
+        world.running.insert(key, running);
+    }
+    roll_out(world, cluster, spot, version);
 }
 
 pub fn leave(world: &mut World, cluster: &ClusterName) {
@@ -199,7 +214,9 @@ pub fn leave(world: &mut World, cluster: &ClusterName) {
     world.inventory.retain(|known| known.name != *cluster);
     for plugin in world.policy.plugins.clone() {
         world.running.remove(&(cluster.clone(), plugin.name.clone()));
-        world.displace(&(plugin.name.clone(), tier.clone()), cluster);
+        let spot = (plugin.name.clone(), tier.clone());
+        world.leaves_bare(&spot, cluster);
+        world.displace(&spot, cluster);
     }
 }
 
@@ -209,12 +226,16 @@ pub fn retier(world: &mut World, cluster: &ClusterName, tier: &TierName) {
     let label = world.inventory.iter_mut().find(|known| known.name == *cluster);
     label.unwrap().labels.insert("tier".to_string(), tier.to_string());
     for plugin in world.policy.plugins.clone() {
-        let spot = (plugin.name.clone(), tier.clone());
-        match world.displace(&(plugin.name.clone(), before.clone()), cluster) {
+        let (spot, left) = ((plugin.name.clone(), tier.clone()), (plugin.name.clone(), before.clone()));
+        if world.leaves_bare(&left, cluster) {
+            world.bare.entry(spot).or_default().insert(Some(cluster.clone()));
+            continue;
+        }
+        match world.displace(&left, cluster) {
             Some(version) => world.place(&spot, cluster, version),
             None => {
                 if let Some(version) = world.from(&spot) {
-                    roll_out(world, cluster, &spot, version);
+                    begin(world, cluster, &spot, version);
                 }
             }
         }

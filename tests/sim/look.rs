@@ -92,7 +92,7 @@ impl World {
         let range = |tier: &TierName| lasts(tier).then(|| "^1".to_string());
         of_plugin
             .map(|((_, tier), places)| {
-                let place = |place: &crate::world::Place| Place {
+                let place = |place: &crate::places::Place| Place {
                     file: place.file.clone(),
                     cluster: place.cluster.clone(),
                     version: match (self.cannot_read(Unreadable::Files), range(tier)) {
@@ -103,7 +103,8 @@ impl World {
                     range: range(tier),
                     vacant: false,
                 };
-                (tier.clone(), places.iter().map(place).collect())
+                let there = places.iter().map(place);
+                (tier.clone(), there.chain(self.shown_bare(plugin, tier)).collect())
             })
             .collect()
     }
@@ -123,6 +124,7 @@ impl World {
         let of_plugin = self.running.iter().filter(|((_, name), _)| name == plugin);
         of_plugin
             .map(|((cluster, _), _)| (cluster.clone(), self.reading(cluster, plugin).into_iter().collect()))
+            .chain(self.silent(plugin))
             .collect()
     }
 

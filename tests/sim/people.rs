@@ -283,9 +283,10 @@ pub fn merge_by_hand(world: &mut World, number: u64) {
 
 /// Somebody writes a version to the base branch, past every pull request.
 fn commit_by_hand(world: &mut World, spot: &Spot, back: bool) {
-    let Some(present) = world.base[spot].iter().map(|place| place.version.clone()).max() else { return };
-    let accepted = world.accepted(&spot.0);
-    let choice = if back { accepted.into_iter().filter(|v| *v < present).max() } else { accepted.into_iter().max() };
+    let present = world.base[spot].iter().map(|place| place.version.clone()).max();
+    let mut accepted = world.accepted(&spot.0);
+    accepted.retain(|version| !back || present.as_ref().is_some_and(|present| version < present));
+    let choice = accepted.into_iter().max();
     let Some(version) = choice else { return };
     let mut luck = world.luck(&["by hand", spot.0.as_str(), spot.1.as_str(), &world.now.to_string()]);
     let only_one = luck.chance(30);
@@ -296,6 +297,9 @@ fn commit_by_hand(world: &mut World, spot: &Spot, back: bool) {
         .collect();
     world.note(format!("{WRITER} commits {} {version} to {} by hand", spot.0, spot.1));
     world.commit(spot, &versions, false);
+    if luck.chance(50) {
+        world.install(spot, &version, false, |_| !only_one);
+    }
 }
 
 /// A stranger, an App, the bot itself, or somebody who owns nothing approves.

@@ -189,10 +189,11 @@ impl PullRequest {
                 Read::Unread("CODEOWNERS does not answer".to_string())
             } else {
                 Read::Known(
-                    world.base[&self.spot]
-                        .iter()
-                        .map(|place| OwnedPath {
-                            path: place.file.clone(),
+                    world
+                        .files(&self.spot)
+                        .into_iter()
+                        .map(|path| OwnedPath {
+                            path,
                             owners: vec!["@acme/platform".to_string()],
                             people: OWNERS.iter().map(|owner| Person::from(*owner)).collect(),
                         })
@@ -338,10 +339,11 @@ impl World {
             self.resume_later(&spot);
         }
         self.note(format!("#{number} is merged by {by}: {} {version} on {}", spot.0, spot.1));
-        let moves = |place: &crate::world::Place| place.cluster.as_ref().is_none_or(|name| members.contains(name));
+        let moves = |place: &crate::places::Place| place.cluster.as_ref().is_none_or(|name| members.contains(name));
         let after = |place| if moves(place) { version.clone() } else { place.version.clone() };
         let versions: Vec<Version> = self.base[&spot].iter().map(after).collect();
         self.commit(&spot, &versions, by == BOT);
+        self.install(&spot, &version, by == BOT, |whose| whose.is_none_or(|name| members.contains(name)));
         crate::rarely::rollback_merged(self, number, &spot);
         self.tally.count("deed", if by == BOT { "BotMerges" } else { "PersonMerges" });
     }

@@ -8,6 +8,8 @@ use decide::snapshot::{Cluster, FreezeScope};
 use decide::{ClusterName, PluginName, TierName};
 use jiff::Timestamp;
 
+use crate::first::Bare;
+
 /// A whole world before its first instant.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -16,6 +18,9 @@ pub struct Scenario {
     pub clusters: Vec<Cluster>,
     /// Plugins that have one file per cluster; the others have one per tier.
     pub per_cluster: BTreeSet<PluginName>,
+    /// Plugins whose missing files a template makes, and who has none before the first instant.
+    pub templated: BTreeSet<PluginName>,
+    pub bare: Bare,
     /// Plugins whose clusters prove the digest of what they run.
     pub digests: BTreeSet<PluginName>,
     /// How releases of some plugins are spelled.

@@ -2,7 +2,7 @@
 
 use decide::ledger::Entry;
 use decide::model::{PluginPolicy, Tier};
-use decide::plan::{Action, Plan, Urgency};
+use decide::plan::{Action, Plan, Proposal, Urgency};
 
 use crate::run::Outcome;
 use crate::scenario::Scenario;
@@ -29,9 +29,11 @@ pub fn plan(world: &mut World, plan: &Plan) {
         world.note(match action {
             Action::Open(to) => {
                 let again = if to.written.is_some() { ", which is written already" } else { "" };
-                format!("  opens {} {} on {}{again}", to.plugin, to.to, to.tier)
+                format!("  opens {} {} on {}{again}{}", to.plugin, to.to, to.tier, whose(to))
             }
-            Action::Update { pull, proposal, .. } => format!("  moves {pull} to {}", proposal.to),
+            Action::Update { pull, proposal, .. } => {
+                format!("  moves {pull} to {}{}", proposal.to, whose(proposal))
+            }
             Action::Merge { pull, version, via, forced, .. } => {
                 format!("  merges {pull} ({version}) as {via:?}{}", if forced.is_some() { ", forced" } else { "" })
             }
@@ -44,6 +46,12 @@ pub fn plan(world: &mut World, plan: &Plan) {
             }
         });
     }
+}
+
+/// For whom a pull request is, and why.
+fn whose(proposal: &Proposal) -> String {
+    let members: Vec<&str> = proposal.members.iter().map(|name| name.as_str()).collect();
+    format!(", {:?} of {}", proposal.part.purpose, members.join(" "))
 }
 
 /// Debug output without the noise of nested versions.

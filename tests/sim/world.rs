@@ -10,8 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use crate::branch::Branch;
+use crate::first::Bare;
 use crate::fleet::Running;
 use crate::hand::Written;
+use crate::places::Place;
 use crate::pulls::PullRequest;
 use crate::rarely::{Later, Undigested};
 use crate::releases::Published;
@@ -38,6 +40,7 @@ pub struct World {
     pub written: Written,
     pub releases: BTreeMap<PluginName, BTreeMap<Version, Published>>,
     pub base: BTreeMap<Spot, Vec<Place>>,
+    pub bare: Bare,
     pub pulls: Vec<PullRequest>,
     pub runs: Vec<Run>,
     pub running: BTreeMap<(ClusterName, PluginName), Running>,
@@ -70,17 +73,6 @@ pub struct World {
     pub tally: Tally,
     queue: BTreeMap<(Timestamp, u64), Due>,
     queued: u64,
-}
-
-/// One file of the base branch.
-#[derive(Clone, Debug)]
-pub struct Place {
-    pub file: String,
-    pub cluster: Option<ClusterName>,
-    pub version: Version,
-    /// Since when it holds that, and whether a merge of the bot brought it.
-    pub since: Timestamp,
-    pub by_bot: bool,
 }
 
 /// A cluster that does not answer.
@@ -155,6 +147,7 @@ impl World {
             written: Written::new(),
             releases: BTreeMap::new(),
             base: BTreeMap::new(),
+            bare: scenario.bare.clone(),
             pulls: Vec::new(),
             runs: Vec::new(),
             running: BTreeMap::new(),
@@ -186,27 +179,18 @@ impl World {
             world.releases.insert(plugin.name.clone(), BTreeMap::from([(first.clone(), old)]));
             for tier in &plugin.tiers {
                 let members = world.members(&tier.name);
-                let place = |cluster: Option<ClusterName>| Place {
-                    file: format!(
-                        "clusters/{}/{}{}.yaml",
-                        tier.name,
-                        plugin.name,
-                        cluster.as_ref().map_or(String::new(), |c| format!("-{c}"))
-                    ),
-                    cluster,
-                    version: first.clone(),
-                    since: world.now,
-                    by_bot: false,
-                };
-                let places = if world.scenario.per_cluster.contains(&plugin.name) {
-                    members.iter().cloned().map(Some).map(place).collect()
-                } else {
-                    vec![place(None)]
-                };
                 let spot = (plugin.name.clone(), tier.name.clone());
+                let whose = match world.scenario.per_cluster.contains(&plugin.name) {
+                    true => members.iter().cloned().map(Some).collect(),
+                    false => vec![None],
+                };
+                let bare = |whose: &Option<ClusterName>| world.bare.get(&spot).is_some_and(|all| all.contains(whose));
+                let there = whose.into_iter().filter(|whose| !bare(whose));
+                let place = |whose| Place::new(&spot, whose, first.clone(), world.now, false);
+                let places = there.map(place).collect();
                 world.base.insert(spot.clone(), places);
                 world.note_versions(&spot);
-                for cluster in members {
+                for cluster in members.into_iter().filter(|name| !world.is_bare(&spot, name)).collect::<Vec<_>>() {
                     let running = Running::new(first.clone(), world.now);
                     world.running.insert((cluster, plugin.name.clone()), running);
                 }
@@ -249,34 +233,10 @@ impl World {
         self.inventory.iter().filter(of_tier).map(|cluster| cluster.name.clone()).collect()
     }
 
-    /// The files of some clusters of a tier; one of the whole tier is everybody's.
-    pub fn places_of<'a>(&'a self, spot: &Spot, members: &'a [ClusterName]) -> impl Iterator<Item = &'a Place> {
-        let of = |place: &&Place| place.cluster.as_ref().is_none_or(|name| members.contains(name));
-        self.base[spot].iter().filter(of)
-    }
-
-    /// Since when each of these clusters has held a version at one time or another.
-    pub fn landed(&self, spot: &Spot, version: &Version, members: &[ClusterName]) -> Option<Timestamp> {
-        let first =
-            |place: &Place| self.first_held.get(&(spot.clone(), place.cluster.clone(), version.clone())).copied();
-        let all: Option<Vec<Timestamp>> = self.places_of(spot, members).map(first).collect();
-        all?.into_iter().max()
-    }
-
-    /// The lowest version that the files of some clusters of a tier hold.
-    pub fn lowest_of(&self, spot: &Spot, members: &[ClusterName]) -> Option<Version> {
-        self.places_of(spot, members).map(|place| place.version.clone()).min()
-    }
-
     /// The clusters that a pull request moves.
     pub fn moved_by(&self, number: u64) -> Vec<ClusterName> {
         let pull = self.pulls.iter().find(|pull| pull.number == number);
         pull.map_or_else(Vec::new, |pull| pull.members.clone())
-    }
-
-    /// The lowest version that a tier's files hold.
-    pub fn from(&self, spot: &Spot) -> Option<Version> {
-        self.base[spot].iter().map(|place| place.version.clone()).min()
     }
 
     pub fn tier_of(&self, cluster: &ClusterName) -> Option<TierName> {
@@ -284,32 +244,8 @@ impl World {
         Some(TierName::new(known.labels["tier"].clone()))
     }
 
-    /// Gives a cluster its own file, where the plugin has such files.
-    pub fn place(&mut self, spot: &Spot, cluster: &ClusterName, version: Version) {
-        if self.scenario.per_cluster.contains(&spot.0) {
-            let file = format!("clusters/{}/{}-{cluster}.yaml", spot.1, spot.0);
-            let places = self.base.get_mut(spot).unwrap();
-            places.push(Place { file, cluster: Some(cluster.clone()), version, since: self.now, by_bot: false });
-            self.note_versions(spot);
-        }
-    }
-
-    /// Takes a cluster's own file away.
-    pub fn displace(&mut self, spot: &Spot, cluster: &ClusterName) -> Option<Version> {
-        let places = self.base.get_mut(spot)?;
-        let index = places.iter().position(|place| place.cluster.as_ref() == Some(cluster))?;
-        Some(places.remove(index).version)
-    }
-
     pub fn cannot_read(&self, what: Unreadable) -> bool {
         self.unreadable.is_some_and(|(until, fact)| self.now < until && fact == what)
-    }
-
-    fn note_versions(&mut self, spot: &Spot) {
-        for place in &self.base[spot] {
-            let key = (spot.clone(), place.cluster.clone(), place.version.clone());
-            self.first_held.entry(key).or_insert(self.now);
-        }
     }
 
     /// Lets everything happen up to and including `to`.
@@ -403,6 +339,7 @@ impl World {
             let versions: Vec<Version> = self.base[&spot].iter().map(newer).collect();
             self.note(format!("{} of {plugin} follows to {version}", spot.1));
             self.commit(&spot, &versions, false);
+            self.install(&spot, version, false, |_| true);
         }
     }
 

@@ -74,6 +74,12 @@ impl<'a> Desk<'a> {
         places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none()))
     }
 
+    /// Whether it is known what the places of these clusters hold, be it that nothing is installed there.
+    pub(crate) fn sees(&self, tier: &TierName, clusters: &[ClusterName]) -> bool {
+        let places = self.places_of(tier, clusters);
+        !places.is_empty() && places.iter().all(|place| place.vacant || place.version.known().is_some())
+    }
+
     /// What the places of these clusters hold, or those of all of the tier.
     pub(crate) fn spread(&self, tier: &TierName, clusters: &[ClusterName]) -> Spread {
         // Where all is one, what some of it is needs no look at each.
@@ -148,7 +154,7 @@ pub(crate) enum Base {
     Empty,
     /// Every place holds this one.
     Uniform(Version),
-    /// Places differ.
+    /// Places differ; where the ends do not, nothing is installed on some of them.
     Mixed { lowest: Version, highest: Version },
 }
 

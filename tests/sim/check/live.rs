@@ -212,6 +212,6 @@ impl Watch {
 
 /// What the base branch holds.
 pub fn held(world: &World) -> BTreeMap<Spot, Vec<Version>> {
-    let versions = |places: &Vec<crate::world::Place>| places.iter().map(|place| place.version.clone()).collect();
+    let versions = |places: &Vec<crate::places::Place>| places.iter().map(|place| place.version.clone()).collect();
     world.base.iter().map(|(spot, places)| (spot.clone(), versions(places))).collect()
 }

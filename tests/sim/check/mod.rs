@@ -412,7 +412,7 @@ fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {
-        place.cluster.as_ref().is_none_or(|name| !keys::is_pinned(shown, &spot.0, name, now))
+        !place.vacant && place.cluster.as_ref().is_none_or(|name| !keys::is_pinned(shown, &spot.0, name, now))
     };
     places.iter().filter(free).map(|place| Some((place.cluster.clone(), place.version.known().map(plain)?))).collect()
 }

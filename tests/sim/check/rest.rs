@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use decide::model::{Empty, Next, Step, Strategy};
 use decide::plan::{Finding, Plan, WaveState};
-use decide::{PluginName, Reason};
+use decide::{ClusterName, PluginName, Reason};
 use jiff::SignedDuration;
 
 use super::{Watch, slices};
@@ -50,7 +50,7 @@ impl Watch {
             }
             for tier in &plugin.tiers {
                 let spot = (plugin.name.clone(), tier.name.clone());
-                let pinned = |place: &crate::world::Place| {
+                let pinned = |place: &crate::places::Place| {
                     place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name))
                 };
                 let mut free = world.base[&spot].iter().filter(|place| !pinned(place));
@@ -60,7 +60,9 @@ impl Watch {
                 if !members.is_empty() && members.iter().all(|name| world.is_pinned(&spot.0, name)) {
                     waiting.insert(plugin.name.clone());
                 }
-                if passed || free.all(|place| Some(&place.version) == newest.as_ref()) {
+                let pinned = |name: &ClusterName| world.is_pinned(&spot.0, name);
+                let bare = members.iter().any(|name| world.is_bare(&spot, name) && !pinned(name));
+                if passed || (!bare && free.all(|place| Some(&place.version) == newest.as_ref())) {
                     continue;
                 }
                 let here = || plan.waves.iter().filter(|wave| wave.plugin == spot.0 && wave.tier == spot.1);
@@ -80,7 +82,9 @@ impl Watch {
                     continue;
                 }
                 let here: Vec<String> = world.base[&spot].iter().map(|place| place.version.to_string()).collect();
-                missing.push(format!("L1 {} on {} stays on {here:?} and the newest is {newest:?}", spot.0, spot.1));
+                let bare = if bare { ", or has nothing yet," } else { "" };
+                let what = format!("L1 {} on {} stays on {here:?}{bare} and the newest is {newest:?}", spot.0, spot.1);
+                missing.push(what);
             }
         }
         self.waiting = !waiting.is_empty();

@@ -10,7 +10,8 @@ use jiff::SignedDuration;
 use semver::Version;
 
 use super::Watch;
-use crate::world::{Place, Spot, World};
+use crate::places::Place;
+use crate::world::{Spot, World};
 
 /// The most slices in which a tier may move. Where all who had moved have left, the climb begins anew with those
 /// who are there: whoever was among them counts.

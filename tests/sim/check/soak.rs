@@ -77,7 +77,7 @@ impl Watch {
         // what somebody else puts on all of the turn begins none.
         let ahead = |whose: &[ClusterName]| whose.iter().any(|name| name.as_str().starts_with(EARLY));
         let mut opened = self.opened.keys().filter(|(there, known, _)| *there == key.0 && *known == key.1);
-        let by_bot = |place: &crate::world::Place| place.by_bot || place.since <= world.scenario.start;
+        let by_bot = |place: &crate::places::Place| place.by_bot || place.since <= world.scenario.start;
         if opened.any(|(_, _, whose)| ahead(whose)) && !world.places_of(&key.0, &kept.members[key]).any(by_bot) {
             return;
         }
@@ -175,7 +175,8 @@ impl Watch {
             }
             if let Some(version) = shown_base(world, shown, spot).and_then(uniform) {
                 // Of an empty tier it begins with the first cluster that comes.
-                let selected = selected(world, shown, spot);
+                let mut selected = selected(world, shown, spot);
+                selected.retain(|name| !world.is_bare(spot, name));
                 let key = (spot.clone(), version);
                 // So it does, and soaks anew, where everybody has left.
                 if !selected.is_empty() && kept.members.get(&key).is_none_or(Vec::is_empty) {
