@@ -356,8 +356,10 @@ fn marks(wave: &WaveReport) -> Vec<String> {
 /// One sentence where no list of waits stands.
 fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
     let text = match &wave.state {
-        WaveState::Open { .. } | WaveState::Waiting if nothing_waits => {
-            "**Every gate passes.** It is merged at the bot's next look."
+        WaveState::Open { .. } if nothing_waits => "**Every gate passes.** It is merged at the bot's next look.",
+        // Approvals and windows are asked of a pull request that is there: of this one nobody has asked yet.
+        WaveState::Waiting if nothing_waits => {
+            "**Just opened.** Who has to approve it, and what else it waits for, will stand here at the bot's next look."
         }
         WaveState::Converging { .. } => "**Merged.** Its clusters are on the way to this version.",
         WaveState::Soaking { paused: false, .. } => {

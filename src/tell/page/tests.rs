@@ -29,6 +29,13 @@ fn has(text: &str, wanted: &[&str], not: &[&str]) {
     }
 }
 
+/// What people are mailed is the text with which it is opened.
+#[test]
+fn who_is_mailed_at_the_opening_is_not_told_that_every_gate_passes() {
+    let opening = open(|w| (w.state, w.pull, w.grace) = (WaveState::Waiting, None, None));
+    has(&opening, &["**Just opened.** Who has to approve it"], &["Every gate passes"]);
+}
+
 #[test]
 fn the_grace_sentence_is_there_while_nobody_has_approved() {
     let deadline = fixture::at("2026-11-30T08:12:00Z");
