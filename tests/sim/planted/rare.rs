@@ -4,7 +4,7 @@
 use decide::ledger::Grace;
 use decide::model::Next;
 use decide::plan::{Action, Plan};
-use decide::snapshot::{CommandKind, Snapshot};
+use decide::snapshot::{CommandKind, Read, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Bug;
@@ -24,7 +24,7 @@ fn everybody_lifts(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         let commands = pulls(snapshot).flat_map(|pull| &mut pull.commands);
         let lifts = commands.filter(|command| command.what == CommandKind::Unfreeze);
-        lifts.for_each(|command| command.allowed = decide::snapshot::Read::Known(true));
+        lifts.for_each(|command| command.allowed = Read::Known(true));
     })
 }
 
@@ -146,6 +146,29 @@ fn force_counts_from_the_opening(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// Who has nothing installed yet is not seen at all.
+fn first_installs_overlooked(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let facts = snapshot.plugins.values_mut();
+        let bases = facts.filter_map(|facts| if let Read::Known(base) = &mut facts.base { Some(base) } else { None });
+        bases.flat_map(|base| base.values_mut()).for_each(|places| places.retain(|place| !place.vacant));
+    })
+}
+
+/// Who has nothing installed yet is taken for one that runs what the others do.
+fn nothing_taken_for_the_newest(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let facts = snapshot.plugins.values_mut();
+        let bases = facts.filter_map(|facts| if let Read::Known(base) = &mut facts.base { Some(base) } else { None });
+        for places in bases.flat_map(|base| base.values_mut()) {
+            let newest = places.iter().filter_map(|place| place.version.known()).max().cloned();
+            let Some(newest) = newest else { continue };
+            let vacant = places.iter_mut().filter(|place| place.vacant);
+            vacant.for_each(|place| (place.version, place.vacant) = (Read::Known(newest.clone()), false));
+        }
+    })
+}
+
 pub const BUGS: &[Bug] = &[
     ("none is skipped, they said", every_skips, &["P3"]),
     ("notices are forgotten", notices_are_forgotten, &["S15"]),
@@ -160,4 +183,6 @@ pub const BUGS: &[Bug] = &[
     ("the `v` is not kept", spelled_anew, &["S4"]),
     ("merges are asked for late", dawdles, &["L3"]),
     ("an occupied tier counts as free", occupied_is_free, &["P3"]),
+    ("first installs are overlooked", first_installs_overlooked, &["L1"]),
+    ("nothing is taken for the newest", nothing_taken_for_the_newest, &["L1", "S1", "S7"]),
 ];
