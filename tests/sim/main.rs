@@ -21,6 +21,7 @@ mod rare;
 mod rarely;
 mod releases;
 mod rng;
+mod rules;
 mod run;
 mod runs;
 mod scenario;

@@ -82,7 +82,7 @@ fn crowded(world: &World, shown: &Snapshot, policy: &PluginPolicy, pull: &PullRe
 /// When the last pin of its clusters ended, where all of them had one.
 fn unpinned(world: &World, policy: &PluginPolicy, pull: &PullRequest) -> Option<Timestamp> {
     let ended = |name: &ClusterName| {
-        let pins = policy.pins.iter().filter(|pin| crate::people::holds(pin, name, Timestamp::MIN));
+        let pins = policy.pins.iter().filter(|pin| crate::rules::holds(pin, name, Timestamp::MIN));
         pins.filter_map(|pin| pin.until).filter(|until| *until <= world.ours()).max()
     };
     let ended: Option<Vec<Timestamp>> = pull.members.iter().map(ended).collect();

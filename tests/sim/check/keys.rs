@@ -290,5 +290,5 @@ pub(super) fn first_with_clusters(world: &World, shown: &Snapshot, spot: &Spot) 
 /// Whether the file that was shown pins a cluster for a plugin.
 pub(super) fn is_pinned(shown: &Snapshot, plugin: &PluginName, cluster: &ClusterName, now: Timestamp) -> bool {
     let policy = shown.policy.plugins.iter().find(|known| known.name == *plugin);
-    policy.is_some_and(|policy| policy.pins.iter().any(|pin| crate::people::holds(pin, cluster, now)))
+    policy.is_some_and(|policy| policy.pins.iter().any(|pin| crate::rules::holds(pin, cluster, now)))
 }

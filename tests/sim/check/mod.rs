@@ -408,7 +408,8 @@ fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>
             Some(_) => soak::selected(world, shown, spot),
             None => world.members(&spot.1),
         };
-        return here.into_iter().map(says).collect();
+        // Who has nothing of it yet has nothing to say; its turn is another.
+        return here.into_iter().filter(|name| !world.is_bare(spot, name)).map(says).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {
