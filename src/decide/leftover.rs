@@ -57,6 +57,15 @@ pub(crate) fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
     }
 }
 
+/// Whether it was to be closed, whatever comes next: its release was taken back, or failed before it landed. What was
+/// only given up for a newer release waits to be moved to it.
+pub(crate) fn is_condemned(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
+    let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
+    waves
+        .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
+        .any(|wave| wave.withdrawn.is_some() || (wave.failed.is_some() && wave.landed.is_none()))
+}
+
 /// Whether an open pull request whose wave is over takes the last place under the cap of open ones, while the next
 /// release waits for something that may need this very place. What could not be read is read soon.
 pub(crate) fn keeps_a_place(desk: &Desk<'_>, findings: &[Finding]) -> bool {
@@ -138,30 +147,37 @@ mod tests {
         assert_eq!(doings(&world(forgotten)), ["move bronze to 1.2.0"]);
     }
 
-    /// The release of bronze's pull request failed, and the next one waits for crds, which cannot open any: the only
-    /// place is taken by what is over.
+    /// The release of bronze's pull request is over, and the next one, 1.2.0, waits for crds, which has one to open.
+    fn waits_for_crds(over: Change, change: fn(&mut Snapshot)) -> Snapshot {
+        let mut world = ready();
+        let (app, crds) = (crate::PluginName::from("app"), crate::PluginName::from("crds"));
+        let policy = crate::PluginPolicy { name: crds.clone(), ..world.policy.plugins[0].clone() };
+        let (mut theirs, mut page) = (facts(&mut world).clone(), world.ledger.plugins[&app].clone());
+        theirs.pulls = Read::Known(vec![]);
+        page.tiers.remove(&"bronze".into());
+        world.policy.plugins.push(policy);
+        world.plugins.insert(crds.clone(), theirs);
+        world.ledger.plugins.insert(crds.clone(), page);
+        world.policy.plugins[0].after = vec![crate::model::After { plugin: crds, version: ">=1.1".parse().ok() }];
+        remember(&mut world, over);
+        finished_above(&mut world);
+        change(&mut world);
+        world
+    }
+
+    /// Its only place is taken by what is over.
     #[test]
     fn what_is_over_does_not_keep_the_last_place_from_what_the_next_one_waits_for() {
+        let superseded = || {
+            let by = version("1.2.0");
+            Change::Superseded(crate::ledger::Superseded { at: ago(5), by })
+        };
         let does = |limit: Option<u32>, change: fn(&mut Snapshot)| {
-            let mut world = ready();
+            let mut world = waits_for_crds(superseded(), change);
             world.policy.limits.open_pulls = limit;
-            let (app, crds) = (crate::PluginName::from("app"), crate::PluginName::from("crds"));
-            let policy = crate::PluginPolicy { name: crds.clone(), ..world.policy.plugins[0].clone() };
-            let (mut theirs, mut page) = (facts(&mut world).clone(), world.ledger.plugins[&app].clone());
-            theirs.pulls = Read::Known(vec![]);
-            page.tiers.remove(&"bronze".into());
-            world.policy.plugins.push(policy);
-            world.plugins.insert(crds.clone(), theirs);
-            world.ledger.plugins.insert(crds.clone(), page);
-            world.policy.plugins[0].after = vec![crate::model::After { plugin: crds, version: ">=1.1".parse().ok() }];
-            let why = Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
-            remember(&mut world, Change::Failed(crate::ledger::Failed { at: ago(5), why }));
-            finished_above(&mut world);
-            change(&mut world);
             doings(&world)
         };
-        let closes = "close bronze: 1.1.0 failed on bronze: maria says that it failed: it breaks billing";
-        assert_eq!(does(Some(1), |_| {}), [closes]);
+        assert_eq!(does(Some(1), |_| {}), ["close bronze: 1.2.0 takes its place"]);
         assert_eq!(does(Some(3), |_| {}), ["open 1.1.0 on bronze"], "there is room for both");
         assert_eq!(does(None, |_| {}), ["open 1.1.0 on bronze"]);
         let nobody: fn(&mut Snapshot) = |world| world.policy.plugins[0].after.clear();
@@ -170,6 +186,18 @@ mod tests {
             world.plugins.get_mut(&"crds".into()).unwrap().base = Read::Unread("503".into());
         };
         assert_eq!(does(Some(1), unread), [""; 0], "what could not be read is read soon");
+    }
+
+    /// The closing was cut off: nobody finds it approved and open for as long as the next release waits.
+    #[test]
+    fn what_was_taken_back_or_failed_is_closed_though_the_next_one_waits() {
+        let does = |over: Change| doings(&waits_for_crds(over, |_| {}));
+        let why = Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
+        let closes = "close bronze: 1.1.0 failed on bronze: maria says that it failed: it breaks billing";
+        assert_eq!(does(Change::Failed(crate::ledger::Failed { at: ago(5), why })), [closes, "open 1.1.0 on bronze"]);
+        let why = Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
+        let closes = "close bronze: maria says that it failed: it breaks billing";
+        assert_eq!(does(Change::Withdrawn(Withdrawn { at: ago(5), why })), [closes, "open 1.1.0 on bronze"]);
     }
 
     /// Somebody let the pull request go to another branch, or the file names another one by now.

@@ -351,7 +351,7 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
     match leftover {
         // Ours by author and branch, but no wave of the ledger knows it (it was lost): write it anew.
         Some(pull) if may => update(desk, rung, pull, version, Some(findings)),
-        Some(pull) if leftover::keeps_a_place(desk, &findings) => {
+        Some(pull) if leftover::is_condemned(desk, rung, pull) || leftover::keeps_a_place(desk, &findings) => {
             leftover::give_way(desk, rung, pull, &version, findings)
         }
         _ => {

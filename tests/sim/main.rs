@@ -227,9 +227,9 @@ mod tests {
     /// had come to it by a way back, an outage was forgotten by a process that died before it could write it down, and a
     /// storm of releases came faster than they soak on a tier that follows by itself.
     /// And a release that had landed on who is ahead of those with nothing installed was seen by nobody.
-    const BROKEN_THIN: [u64; 16] = [
+    const BROKEN_THIN: [u64; 17] = [
         1_402_326, 766, 2_000_314, 1_400_239, 1_401_314, 2_200_987, 2_001_344, 10_022_528, 10_031_365, 10_033_689,
-        10_045_832, 10_028_342, 10_074_996, 10_089_055, 10_072_729, 500_139,
+        10_045_832, 10_028_342, 10_074_996, 10_089_055, 10_072_729, 500_139, 520_233,
     ];
 
     #[test]

@@ -23,6 +23,7 @@ impl Format for Yaml {
         }
         let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
         options.set_emit_comments(true);
+        options.emit_anchor_events = true;
         options.max_buffered_comment_events = 10_000; // long licence headers are comments, too
         let mut reader = Reader::new(text);
         for event in Parser::new_from_str_with_options(text, options) {
@@ -153,7 +154,8 @@ impl<'t> Reader<'t> {
         let line = span.start.line();
         let slice = span.slice(self.text).unwrap_or_default();
         match event {
-            Event::StreamStart | Event::StreamEnd | Event::Anchor(..) => {}
+            Event::StreamStart | Event::StreamEnd => {}
+            Event::Anchor(_, name) => named_alike(&name, line)?,
             Event::Comment(text, _) => self.tokens.push(format!("#{text}")),
             Event::DocumentStart(explicit, version) => {
                 self.tokens.push(format!("--- {explicit} {version:?}"));
@@ -246,6 +248,16 @@ impl<'t> Reader<'t> {
     fn finish(self) -> Result<Parsed, Refusal> {
         Ok(Parsed { documents: self.documents, tokens: self.tokens })
     }
+}
+
+/// The name of an anchor ends at the same place for every reader: YAML 1.1 takes letters, digits, `-` and `_`, and
+/// what comes behind them for the value; 1.2 takes whatever is no blank and no bracket.
+fn named_alike(name: &str, line: usize) -> Result<(), Refusal> {
+    if name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
+        return Ok(());
+    }
+    let why = format!("`&{}` is a longer name to YAML 1.2 than to 1.1", name.escape_debug());
+    Err(Refusal::NotParsed { format: "YAML", line, why })
 }
 
 fn no_offsets(line: usize) -> Refusal {

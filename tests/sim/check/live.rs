@@ -128,7 +128,13 @@ impl Watch {
         if lately {
             trial.broken.push("P3 merges what people were not told of".to_string());
         }
-        trial.comes_after(world, (kept, shown), (&spot, &version), false);
+        // What was given up for a newer release, and not moved to it in time, moves when that one has its turn.
+        let waves = shown.ledger.plugins.get(&spot.0).and_then(|page| page.tiers.get(&spot.1));
+        let given_up = waves
+            .into_iter()
+            .flatten()
+            .any(|wave| wave.superseded.is_some() && wave.heads.iter().any(|known| known.commit.as_str() == head));
+        trial.comes_after(world, (kept, shown), (&spot, &version), given_up);
         if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
             trial.broken.push("it is larger than the cap".to_string());
         }
