@@ -77,7 +77,8 @@ pub struct Document {
     pub places: BTreeMap<Vec<Step>, Place>,
     /// The line it starts on, from 1.
     pub line: usize,
-    /// Why nothing of it may be edited.
+    /// Why nothing of it may be edited, nor of another document of the text: what it is, and so which one is meant,
+    /// is not the same to every reader.
     pub problem: Option<Refusal>,
 }
 
@@ -297,6 +298,9 @@ fn named<'a>(
     document: Option<&DocumentSelector>,
     query: &Path,
 ) -> Result<(&'a Document, Vec<Vec<Step>>), Refusal> {
+    if let Some(problem) = parsed.documents.iter().find_map(|any| any.problem.clone()) {
+        return Err(problem);
+    }
     let mut found = Vec::new();
     for candidate in select(&parsed.documents, document)? {
         let nodes = query.find(&candidate.tree).map_err(Refusal::BadPath)?;
@@ -349,9 +353,6 @@ fn is_selected(tree: &Value, selector: &DocumentSelector) -> bool {
 }
 
 fn single(document: &Document, places: &[Vec<Step>], path: &str) -> Result<Spot, Refusal> {
-    if let Some(problem) = &document.problem {
-        return Err(problem.clone());
-    }
     let path = path.to_string();
     let [place] = places else {
         let lines = places.iter().filter_map(|place| line_of(document, place)).collect();

@@ -127,6 +127,7 @@ fn refusals_say_where_and_why() {
         ("merged from a list", "a: &x {v: 1.0.0}\nb: {<<: [*x]}\n", Refusal::Merged { path: "$.b.v".into(), line: 2 }),
         ("inside of an alias", "a: &x {v: 1.0.0}\nb: *x\n", Refusal::Alias { path: "$.b.v".into(), line: 2, name: "*x".into(), anchor: 1 }),
         ("duplicate", "v: 1.0.0\nv: 1.0.1\n", Refusal::DuplicateKey { key: "v".into(), first: 1, second: 2 }),
+        ("duplicate beside", "v: 1.0.0\n---\na: {v: 1.0.0}\na: 2\n", Refusal::DuplicateKey { key: "a".into(), first: 3, second: 4 }),
         ("duplicate above", "a: 1\nv: 1.0.0\na: 2\n", Refusal::DuplicateKey { key: "a".into(), first: 1, second: 3 }),
         ("template lines", "{{- if .Values.x }}\nv: 1.0.0\n{{- end }}\n", Refusal::Template { line: 1 }),
         ("template value", "a: 1\nv: {{ .Values.version }}\n", Refusal::Template { line: 2 }),

@@ -27,6 +27,8 @@ pub(super) struct Inner {
     /// The clusters that this hub runs plugins on; none for any other.
     members: Vec<Member>,
     applied: String,
+    /// At which revision of the store a look at everything left all as it was.
+    at_rest: u64,
     /// Why the folder of the last commit could not be applied.
     pub(super) trouble: Option<String>,
 }
@@ -46,6 +48,7 @@ impl Inner {
             homes: BTreeMap::new(),
             members: members.to_vec(),
             applied: String::new(),
+            at_rest: 0,
             trouble: None,
         }
     }
@@ -143,6 +146,7 @@ impl Inner {
     /// One look of the controllers at everything.
     pub(super) fn tick(&mut self, now: Timestamp, pace: Pace) {
         let keys: Vec<Key> = self.rollouts.keys().cloned().collect();
+        let (before, mut any_moved) = (self.store.revision(), false);
         for key in keys {
             let Some(object) = self.store.get(&key) else { continue };
             let (generation, workload) = (generation_of(object), workload_key(&key, object));
@@ -154,9 +158,15 @@ impl Inner {
                 mood: self.moods.get(&key.name).copied(),
                 broken: self.broken.contains(&(key.name.clone(), rollout.wanted.clone())),
             };
-            rollout.step(now, pace, &circumstances);
-            let rollout = rollout.clone();
-            self.write_down(&key, &rollout, now);
+            let moved = rollout.step(now, pace, &circumstances);
+            any_moved |= moved;
+            if moved || self.store.revision() != self.at_rest {
+                let rollout = rollout.clone();
+                self.write_down(&key, &rollout, now);
+            }
+        }
+        if !any_moved && self.store.revision() == before {
+            self.at_rest = before;
         }
     }
 
