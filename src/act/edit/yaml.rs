@@ -170,6 +170,9 @@ impl<'t> Reader<'t> {
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let range = span.byte_range().ok_or_else(|| no_offsets(line))?;
+                if self.open.is_empty() && style == ScalarStyle::Plain {
+                    ends_alike(self.text.get(range.end..).unwrap_or_default(), line)?;
+                }
                 let token = self.tokens.len();
                 self.tokens.push(format!("={anchor} {tag:?} {value}"));
                 let tag = match tag {
@@ -258,6 +261,18 @@ fn named_alike(name: &str, line: usize) -> Result<(), Refusal> {
     }
     let why = format!("`&{}` is a longer name to YAML 1.2 than to 1.1", name.escape_debug());
     Err(Refusal::NotParsed { format: "YAML", line, why })
+}
+
+/// A line of blanks with a tab belongs to a bare value before it; behind quotes YAML 1.1 knows no such line.
+fn ends_alike(rest: &str, line: usize) -> Result<(), Refusal> {
+    let blank = rest.split_once(|c: char| !c.is_ascii_whitespace()).map_or(rest, |(blank, _)| blank);
+    match blank.split_once('\n') {
+        Some((_, lines)) if lines.contains('\t') => {
+            let why = "a tab stands alone on a line below it, which YAML 1.1 does not take".to_string();
+            Err(Refusal::NotParsed { format: "YAML", line, why })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn no_offsets(line: usize) -> Refusal {
