@@ -266,7 +266,7 @@ fn named_alike(name: &str, line: usize) -> Result<(), Refusal> {
 /// A line of blanks with a tab belongs to a bare value before it; behind quotes YAML 1.1 knows no such line.
 fn ends_alike(rest: &str, line: usize) -> Result<(), Refusal> {
     let blank = rest.split_once(|c: char| !c.is_ascii_whitespace()).map_or(rest, |(blank, _)| blank);
-    match blank.split_once('\n') {
+    match blank.split_once(['\n', '\r']) {
         Some((_, lines)) if lines.contains('\t') => {
             let why = "a tab stands alone on a line below it, which YAML 1.1 does not take".to_string();
             Err(Refusal::NotParsed { format: "YAML", line, why })
