@@ -150,6 +150,8 @@ pub struct Spot {
 pub enum Style {
     /// Without quotes.
     Plain,
+    /// Without quotes, and it has to stay so.
+    Bare,
     /// `'…'`.
     Single,
     /// `"…"`.

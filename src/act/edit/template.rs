@@ -217,7 +217,7 @@ fn reads_as_names(format: FileFormat, template: &str, names: &Names<'_>, made: &
     }
     for place in other.documents.iter().flat_map(|document| document.places.values()) {
         if let Place::Scalar(spot) = place
-            && spot.style == Style::Plain
+            && matches!(spot.style, Style::Plain | Style::Bare)
             && named(&spot.value) != spot.value
             && super::yaml::is_ambiguous(&named(&spot.value))
         {

@@ -30,7 +30,7 @@ impl Format for Toml {
     fn spell(&self, to: &str, style: Style) -> Result<String, Refusal> {
         match style {
             Style::Single if !to.contains('\'') => Ok(format!("'{}'", plain(to)?)),
-            Style::Single | Style::Plain | Style::Double => quoted(to),
+            Style::Single | Style::Plain | Style::Bare | Style::Double => quoted(to),
         }
     }
 }

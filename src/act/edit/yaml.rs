@@ -37,7 +37,11 @@ impl Format for Yaml {
         let to = lines::plain(to)?;
         Ok(match style {
             Style::Single => format!("'{}'", to.replace('\'', "''")),
-            Style::Plain if reads_as_text(to) => to.to_string(),
+            Style::Plain | Style::Bare if reads_as_text(to) => to.to_string(),
+            Style::Bare => {
+                let why = "it needs quotes, behind which not every reader takes the line of blanks and tabs below";
+                return Err(Refusal::BadValue { to: to.to_string(), why });
+            }
             Style::Plain | Style::Double => format!("\"{}\"", to.replace('\\', "\\\\").replace('"', "\\\"")),
         })
     }
@@ -102,7 +106,7 @@ struct Node {
 }
 
 enum Is {
-    Scalar { value: String, style: ScalarStyle, tag: Tag, range: Range<usize>, token: usize },
+    Scalar { value: String, style: ScalarStyle, bare: bool, tag: Tag, range: Range<usize>, token: usize },
     List(Vec<usize>),
     Mapping { members: Vec<(usize, usize)>, template: bool },
     Alias { anchor: usize, name: String },
@@ -170,9 +174,7 @@ impl<'t> Reader<'t> {
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let range = span.byte_range().ok_or_else(|| no_offsets(line))?;
-                if self.open.is_empty() && style == ScalarStyle::Plain {
-                    ends_alike(self.text.get(range.end..).unwrap_or_default(), line)?;
-                }
+                let bare = style == ScalarStyle::Plain && tab_below(self.text.get(range.end..).unwrap_or_default());
                 let token = self.tokens.len();
                 self.tokens.push(format!("={anchor} {tag:?} {value}"));
                 let tag = match tag {
@@ -180,7 +182,7 @@ impl<'t> Reader<'t> {
                     Some(tag) if tag.is_yaml_core_schema_tag("str") => Tag::Text,
                     Some(tag) => Tag::Other(tag.original()),
                 };
-                let is = Is::Scalar { value: value.into_owned(), style, tag, range, token };
+                let is = Is::Scalar { value: value.into_owned(), style, bare, tag, range, token };
                 self.place(Node { line, is }, anchor);
             }
             Event::Alias(anchor) => {
@@ -263,16 +265,11 @@ fn named_alike(name: &str, line: usize) -> Result<(), Refusal> {
     Err(Refusal::NotParsed { format: "YAML", line, why })
 }
 
-/// A line of blanks with a tab belongs to a bare value before it; behind quotes YAML 1.1 knows no such line.
-fn ends_alike(rest: &str, line: usize) -> Result<(), Refusal> {
+/// Whether blanks on the lines below a plain scalar have a tab among them: they belong to it, and behind quotes
+/// YAML 1.1 takes no tab there.
+fn tab_below(rest: &str) -> bool {
     let blank = rest.split_once(|c: char| !c.is_ascii_whitespace()).map_or(rest, |(blank, _)| blank);
-    match blank.split_once(['\n', '\r']) {
-        Some((_, lines)) if lines.contains('\t') => {
-            let why = "a tab stands alone on a line below it, which YAML 1.1 does not take".to_string();
-            Err(Refusal::NotParsed { format: "YAML", line, why })
-        }
-        _ => Ok(()),
-    }
+    blank.split_once(['\n', '\r']).is_some_and(|(_, lines)| lines.contains('\t'))
 }
 
 fn no_offsets(line: usize) -> Refusal {

@@ -163,9 +163,10 @@ impl Builder<'_> {
             Is::Scalar { value, tag: Tag::Other(tag), .. } => {
                 Place::Expression { line, text: format!("{tag} {value}") }
             }
-            Is::Scalar { value, style, range, token, .. } => {
+            Is::Scalar { value, style, bare, range, token, .. } => {
                 let style = match style {
                     ScalarStyle::Plain if is_null(value) => return Place::Empty { line },
+                    ScalarStyle::Plain if *bare => Style::Bare,
                     ScalarStyle::Plain => Style::Plain,
                     ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted if value.is_empty() => {
                         return Place::Empty { line };
