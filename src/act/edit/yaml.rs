@@ -126,6 +126,8 @@ enum Tag {
 struct Open {
     node: usize,
     key: Option<usize>,
+    /// Whether it stands in brackets.
+    flow: bool,
 }
 
 /// Builds the tree of events; nodes live in one list, so that aliases are indexes.
@@ -174,6 +176,11 @@ impl<'t> Reader<'t> {
             }
             Event::Scalar(value, style, anchor, tag) => {
                 let range = span.byte_range().ok_or_else(|| no_offsets(line))?;
+                let in_brackets = self.open.last().is_some_and(|open| open.flow);
+                if in_brackets && style == ScalarStyle::Plain && slice.starts_with(['?', ':']) {
+                    let why = "a value in brackets that begins with `?` or `:` is a key or none to YAML 1.1";
+                    return Err(Refusal::NotParsed { format: "YAML", line, why: why.to_string() });
+                }
                 let bare = style == ScalarStyle::Plain && tab_below(self.text.get(range.end..).unwrap_or_default());
                 let token = self.tokens.len();
                 self.tokens.push(format!("={anchor} {tag:?} {value}"));
@@ -192,15 +199,15 @@ impl<'t> Reader<'t> {
             Event::UnresolvedAlias(name) => {
                 return Err(Refusal::NotParsed { format: "YAML", line, why: format!("nothing is called `&{name}`") });
             }
-            Event::SequenceStart(_, anchor, tag) => {
+            Event::SequenceStart(style, anchor, tag) => {
                 self.tokens.push(format!("[{anchor} {tag:?}"));
-                self.enter(Node { line, is: Is::List(Vec::new()) }, anchor);
+                self.enter(Node { line, is: Is::List(Vec::new()) }, anchor, style);
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.tokens.push(format!("{{{anchor} {tag:?}"));
                 let braces = span.start.byte_offset().and_then(|start| self.text.get(start..)).unwrap_or_default();
                 let template = style == StructureStyle::Flow && braces.starts_with("{{");
-                self.enter(Node { line, is: Is::Mapping { members: Vec::new(), template } }, anchor);
+                self.enter(Node { line, is: Is::Mapping { members: Vec::new(), template } }, anchor, style);
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 self.tokens.push("]".to_string());
@@ -218,9 +225,9 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn enter(&mut self, node: Node, anchor: usize) {
+    fn enter(&mut self, node: Node, anchor: usize, style: StructureStyle) {
         let node = self.place(node, anchor);
-        self.open.push(Open { node, key: None });
+        self.open.push(Open { node, key: None, flow: style == StructureStyle::Flow });
     }
 
     /// Hangs a node below the innermost open collection.
