@@ -148,6 +148,7 @@ fn refusals_say_where_and_why() {
         ("a line end to some", "v: 1.0.0\n# a\u{85}v: 2.0.0\n", Refusal::NotParsed { format: "YAML", line: 2, why: String::new() }),
         ("an anchor to some", "a: 1\nv: &a:~ 1.0.0\n", Refusal::NotParsed { format: "YAML", line: 2, why: String::new() }),
         ("a key to some", "v: 1.0.0\na: [?b]\n", Refusal::NotParsed { format: "YAML", line: 2, why: String::new() }),
+        ("a mark to some", "\u{feff}a: 1\nv: \u{feff}1.0.0\n", Refusal::NotParsed { format: "YAML", line: 2, why: String::new() }),
         ("not YAML", "v: 1.0.0\nb: ]\n", Refusal::NotParsed { format: "YAML", line: 2, why: String::new() }),
     ];
     for (name, text, expected) in cases {

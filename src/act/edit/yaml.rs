@@ -15,10 +15,16 @@ pub struct Yaml;
 
 impl Format for Yaml {
     fn parse(&self, text: &str) -> Result<Parsed, Refusal> {
-        if let Some((at, c)) = text.char_indices().find(|(_, c)| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')) {
-            // What stands behind it is a line of its own to those who read 1.1, such as Helm, Flux and Argo CD.
+        let odd = |(at, c): &(usize, char)| match c {
+            '\u{85}' | '\u{2028}' | '\u{2029}' => true,
+            '\u{feff}' => *at > 0,
+            _ => false,
+        };
+        if let Some((at, c)) = text.char_indices().find(odd) {
+            // What stands behind it is a line of its own to those who read 1.1, such as Helm, Flux and Argo CD; a
+            // byte order mark they take for a letter, where it is not the very first.
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-            let why = format!("U+{:04X} is a line end to YAML 1.1, and none to 1.2", u32::from(c));
+            let why = format!("U+{:04X} is something else to YAML 1.1 than to 1.2", u32::from(c));
             return Err(Refusal::NotParsed { format: "YAML", line, why });
         }
         let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
