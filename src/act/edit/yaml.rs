@@ -24,7 +24,7 @@ impl Format for Yaml {
             // What stands behind it is a line of its own to those who read 1.1, such as Helm, Flux and Argo CD; a
             // byte order mark they take for a letter, where it is not the very first.
             let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
-            let why = format!("U+{:04X} is something else to YAML 1.1 than to 1.2", u32::from(c));
+            let why = format!("U+{:04X} is something else to YAML 1.1 than to 1.2; remove it", u32::from(c));
             return Err(Refusal::NotParsed { format: "YAML", line, why });
         }
         let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
@@ -45,7 +45,8 @@ impl Format for Yaml {
             Style::Single => format!("'{}'", to.replace('\'', "''")),
             Style::Plain | Style::Bare if reads_as_text(to) => to.to_string(),
             Style::Bare => {
-                let why = "it needs quotes, behind which not every reader takes the line of blanks and tabs below";
+                let why =
+                    "it needs quotes, behind which few readers take the line with a tab below it; remove that tab";
                 return Err(Refusal::BadValue { to: to.to_string(), why });
             }
             Style::Plain | Style::Double => format!("\"{}\"", to.replace('\\', "\\\\").replace('"', "\\\"")),
@@ -184,7 +185,7 @@ impl<'t> Reader<'t> {
                 let range = span.byte_range().ok_or_else(|| no_offsets(line))?;
                 let in_brackets = self.open.last().is_some_and(|open| open.flow);
                 if in_brackets && style == ScalarStyle::Plain && slice.starts_with(['?', ':']) {
-                    let why = "a value in brackets that begins with `?` or `:` is a key or none to YAML 1.1";
+                    let why = "in brackets `?` and `:` begin a key to YAML 1.1; put the value in quotes";
                     return Err(Refusal::NotParsed { format: "YAML", line, why: why.to_string() });
                 }
                 let bare = style == ScalarStyle::Plain && tab_below(self.text.get(range.end..).unwrap_or_default());
@@ -274,7 +275,8 @@ fn named_alike(name: &str, line: usize) -> Result<(), Refusal> {
     if name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
         return Ok(());
     }
-    let why = format!("`&{}` is a longer name to YAML 1.2 than to 1.1", name.escape_debug());
+    let name = name.escape_debug();
+    let why = format!("`&{name}` ends earlier to YAML 1.1 than to 1.2; name it with letters, digits, `-` and `_` only");
     Err(Refusal::NotParsed { format: "YAML", line, why })
 }
 
