@@ -20,6 +20,7 @@ pub mod observe;
 pub mod policy;
 pub mod rehearse;
 pub mod rooms;
+pub mod seal;
 pub mod secret;
 pub mod tell;
 pub mod tick;

@@ -20,6 +20,7 @@ use crate::observe::released::Checked;
 use crate::observe::watch::Standing;
 use crate::policy::wiring::Chart;
 use crate::policy::{Loaded, Setting};
+use crate::seal::Seal;
 use crate::secret::Secrets;
 
 /// Everything that one repository's line works with.
@@ -36,6 +37,8 @@ pub struct Rooms {
     pub net: Arc<Net>,
     /// The secrets that the operator gives us.
     pub secrets: Secrets,
+    /// What proves that a commit is ours.
+    pub seal: Seal,
     /// How soon to look again while something is on its way.
     pub look_again: SignedDuration,
     /// What the policy file is read under: the operator's limits, and how the bot runs.
@@ -59,6 +62,8 @@ pub struct Reach {
     pub net: Arc<Net>,
     /// Secrets that a policy file names.
     pub secrets: Secrets,
+    /// The keys by which the bot knows its own commits.
+    pub seal: Seal,
 }
 
 /// What was read before. Losing it costs calls, never correctness.
@@ -104,7 +109,7 @@ impl Reach {
     /// What of it one repository may use, by its number.
     #[must_use]
     pub fn of(&self, repository: u64) -> Self {
-        Self { clusters: Arc::new(self.clusters.of(repository)), ..self.clone() }
+        Self { clusters: Arc::new(self.clusters.of(repository)), seal: self.seal.of(repository), ..self.clone() }
     }
 }
 
@@ -129,6 +134,7 @@ impl Rooms {
             standing,
             net: reach.net,
             secrets: reach.secrets,
+            seal: reach.seal,
             look_again,
             setting,
             thrifty: false,
@@ -166,12 +172,13 @@ impl Rooms {
         work: impl FnOnce(&mut Branch, &Store, &Access) -> Result<T, crate::ledger::LedgerError> + Send + 'static,
     ) -> anyhow::Result<T> {
         let access = self.access().await?;
-        let (store, author, branch) = (Arc::clone(&self.store), self.author(), self.ledger.take());
+        let (store, author, seal) = (Arc::clone(&self.store), self.author(), self.seal.clone());
+        let branch = self.ledger.take();
         let work = move || -> Result<(Branch, Result<T, crate::ledger::LedgerError>), crate::ledger::LedgerError> {
             let store = store.lock().unwrap_or_else(PoisonError::into_inner);
             let mut branch = match branch {
                 Some(branch) => branch,
-                None => Branch::load(&store, &access, author)?,
+                None => Branch::load(&store, &access, author, seal)?,
             };
             let result = work(&mut branch, &store, &access);
             Ok((branch, result))

@@ -1,4 +1,4 @@
-//! Carries out what was planned, in order, and stops at the first refusal. What to do is decided in
+//! Carries out what was planned, in order, until the world moves or something but a merge is refused. What to do is decided in
 //! `decide`; what people read about it is written in `tell`.
 
 mod changes;
@@ -10,6 +10,7 @@ mod merge;
 pub mod notify;
 mod permit;
 mod promote;
+mod proof;
 mod publish;
 mod verify;
 
@@ -79,7 +80,12 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
     for action in &plan.actions {
         let receipt = one(rooms, seen, plan, action, now).await?;
         tracing::info!(repository = %rooms.full_name(), %receipt, "acted");
-        let goes_on = matches!(receipt, Receipt::Done(_));
+        let goes_on = match &receipt {
+            Receipt::Done(_) => true,
+            // What the hub does not merge is that pull request's matter alone.
+            Receipt::Refused(_) => matches!(action, Action::Merge { .. }),
+            Receipt::Noted(_) | Receipt::Moved(_) => false,
+        };
         receipts.push(receipt);
         if !goes_on {
             break;
@@ -94,7 +100,7 @@ async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: 
         Action::Update { pull, head, proposal } => {
             promote::update(rooms, seen, plan, (*pull, head), proposal, now).await
         }
-        Action::Merge { .. } => merge::merge(rooms, action, now).await,
+        Action::Merge { .. } => merge::merge(rooms, seen, action, now).await,
         Action::Close { plugin, tier, pull, .. } => {
             rooms.hub.close_pull(*pull).await?;
             Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))

@@ -1,91 +1,140 @@
-//! Permits to merge. They cannot be made anywhere else: making one reads the whole hub again at
-//! that moment and asks the planner whether it would still do the very same thing.
+//! Permits to merge. They cannot be made anywhere else: making one reads the whole hub again at that moment, asks the
+//! planner whether it would still do the very same thing, and proves the head from git. One is good for five seconds.
 
 use decide::plan::{Action, Identity};
 use decide::{PullNumber, Sha};
+use jiff::{SignedDuration, Timestamp};
 
+use super::proof::{self, Flaw, Planned};
+use crate::clock;
+use crate::hub::{CHECK, HubPull};
+use crate::observe::{self, Seen};
 use crate::rooms::Rooms;
-use crate::{clock, observe};
 
-/// Leave to merge one head of one pull request now, with the approvals that the policy asks for.
-pub(super) struct MergePermit {
+/// How long what a permit rests on counts as fresh.
+const GOOD_FOR: SignedDuration = SignedDuration::from_secs(5);
+
+/// Leave to merge one head of one pull request now.
+pub(super) struct Permit {
     pull: PullNumber,
     head: Sha,
     via: Identity,
+    good_until: Timestamp,
 }
 
-/// Leave to merge one head of one pull request now, without the missing approvals.
-pub(super) struct ForcePermit {
-    pull: PullNumber,
-    head: Sha,
-    via: Identity,
-}
-
-/// One of the two.
-pub(super) enum Permit {
-    /// An ordinary merge.
-    Merge(MergePermit),
-    /// A forced one.
-    Force(ForcePermit),
+/// Why there is no permit.
+#[derive(Debug)]
+pub(super) enum No {
+    /// The world moved, or something could not be read: the next look decides anew.
+    Moved(String),
+    /// The head is not what was planned.
+    Flawed(String),
 }
 
 impl Permit {
-    /// What may be merged, at which head, by whom.
-    pub(super) fn terms(&self) -> (PullNumber, &Sha, Identity) {
-        match self {
-            Self::Merge(MergePermit { pull, head, via }) | Self::Force(ForcePermit { pull, head, via }) => {
-                (*pull, head, *via)
-            }
-        }
+    /// What may be merged, at which head, by whom, and until when it is asked for.
+    pub(super) fn terms(&self) -> (PullNumber, &Sha, Identity, Timestamp) {
+        (self.pull, &self.head, self.via, self.good_until)
     }
 
     /// Looks at everything again, nothing from memory, and plans again. Only where the new plan has
-    /// the same merge of the same head by the same identity, forced or not as before, there is a
-    /// permit; else the reason why not.
-    pub(super) async fn obtain(rooms: &mut Rooms, planned: &Action) -> anyhow::Result<Result<Self, String>> {
+    /// the same merge of the same head by the same identity, forced or not as before, where git proves the head, and
+    /// where nothing has moved at the end of all that, there is a permit; else the reason why not.
+    pub(super) async fn obtain(rooms: &mut Rooms, planned: &Action) -> anyhow::Result<Result<Self, No>> {
         rooms.memory.hub.forget();
         let seen = observe::observe(rooms).await?;
         let again = decide::plan(&seen.snapshot, clock::now());
-        Ok(again.actions.iter().find_map(|action| Self::for_same(planned, action)).ok_or_else(|| {
-            let blocked = again.waves.iter().find(|wave| Some(wave.pull) == pull_of(planned).map(Some));
+        let same = again.actions.iter().find_map(|action| Terms::of_same(planned, action));
+        let Some(terms) = same else {
+            let blocked = again.waves.iter().find(|wave| wave.pull.is_some() && wave.pull == Terms::pull_of(planned));
             let why = blocked.and_then(|wave| wave.blocker()).map(|finding| finding.because.to_string());
-            why.unwrap_or_else(|| "the second look would not merge it".to_string())
-        }))
-    }
-
-    fn for_same(planned: &Action, again: &Action) -> Option<Self> {
-        let Action::Merge { pull, head, via, forced, plugin, tier, version } = again else { return None };
-        let Action::Merge {
-            pull: pull_before,
-            head: head_before,
-            via: via_before,
-            forced: forced_before,
-            plugin: plugin_before,
-            tier: tier_before,
-            version: version_before,
-        } = planned
-        else {
-            return None;
+            return Ok(Err(No::Moved(why.unwrap_or_else(|| "the second look would not merge it".to_string()))));
         };
-        let same = pull == pull_before
-            && head == head_before
-            && via == via_before
-            && forced.as_ref().map(|evidence| &evidence.said) == forced_before.as_ref().map(|evidence| &evidence.said)
-            && (plugin, tier, version) == (plugin_before, tier_before, version_before);
-        same.then(|| match forced {
-            Some(_) => Self::Force(ForcePermit { pull: *pull, head: head.clone(), via: *via }),
-            None => Self::Merge(MergePermit { pull: *pull, head: head.clone(), via: *via }),
-        })
+        match proof::head(rooms, &seen, terms.planned).await? {
+            Ok(()) => {}
+            Err(Flaw::NotAsPlanned(why)) => return Ok(Err(No::Flawed(why))),
+            Err(Flaw::Unknown(why)) => return Ok(Err(No::Moved(why))),
+        }
+        // All of that takes its time, in a large fleet more than a permit is good for.
+        let begun = clock::now();
+        if let Err(why) = is_still(rooms, &seen).await? {
+            return Ok(Err(No::Moved(why)));
+        }
+        let (pull, head, via) = (terms.pull, terms.planned.head.clone(), terms.via);
+        Ok(Ok(Self { pull, head, via, good_until: begun + GOOD_FOR }))
     }
 }
 
-fn pull_of(action: &Action) -> Option<PullNumber> {
-    match action {
-        Action::Merge { pull, .. } => Some(*pull),
-        Action::Open(_)
-        | Action::Update { .. }
-        | Action::Close { .. }
-        | Action::Notice { .. }
-        | Action::Dispatch { .. } => None,
+/// Whether the base branches and our pull requests are as they were seen: nobody has said a word since.
+async fn is_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(), String>> {
+    for (branch, commit) in seen.all_bases() {
+        let name = branch.to_string();
+        let tip = rooms.git(move |store, access| store.tip(access, &name)).await?;
+        if tip.as_ref() != Some(commit) {
+            return Ok(Err(format!("`{branch}` moved meanwhile")));
+        }
+    }
+    let branches = seen.all_bases().into_keys().map(ToString::to_string).collect();
+    let page = observe::page(rooms, &branches).await?;
+    let moved = page.iter().find(|now| seen.pull(now.number).is_none_or(|then| !is_same(then, now)));
+    let gone = seen.pulls.iter().find(|then| !page.iter().any(|now| now.number == then.number));
+    Ok(match moved.or(gone) {
+        Some(pull) => Err(format!("something changed on {} meanwhile", pull.number)),
+        None => Ok(()),
+    })
+}
+
+/// Whether two looks show the same but for what the bot itself writes.
+fn is_same(then: &HubPull, now: &HubPull) -> bool {
+    let without_ours = |pull: &HubPull| {
+        let mut pull =
+            HubPull { title: String::new(), body: String::new(), updated_at: then.updated_at, ..pull.clone() };
+        if let decide::snapshot::Read::Known(checks) = &mut pull.checks {
+            checks.retain(|check| check.name != CHECK);
+        }
+        pull
+    };
+    without_ours(then) == without_ours(now)
+}
+
+/// What a planned merge and the same one of a later look have in common.
+struct Terms<'a> {
+    planned: Planned<'a>,
+    pull: PullNumber,
+    via: Identity,
+}
+
+impl<'a> Terms<'a> {
+    fn of_same(planned: &'a Action, again: &Action) -> Option<Self> {
+        let Action::Merge { pull, head, via, forced, plugin, tier, version } = planned else { return None };
+        let Action::Merge {
+            pull: pull_again,
+            head: head_again,
+            via: via_again,
+            forced: forced_again,
+            plugin: plugin_again,
+            tier: tier_again,
+            version: version_again,
+        } = again
+        else {
+            return None;
+        };
+        let same = pull == pull_again
+            && head == head_again
+            && via == via_again
+            && forced.as_ref().map(|evidence| &evidence.said) == forced_again.as_ref().map(|evidence| &evidence.said)
+            && (plugin, tier, version) == (plugin_again, tier_again, version_again);
+        same.then_some(Self { planned: Planned { plugin, tier, version, head }, pull: *pull, via: *via })
+    }
+
+    fn pull_of(action: &Action) -> Option<PullNumber> {
+        match action {
+            Action::Merge { pull, .. } => Some(*pull),
+            Action::Open(_)
+            | Action::Update { .. }
+            | Action::Close { .. }
+            | Action::Notice { .. }
+            | Action::Dispatch { .. } => None,
+        }
     }
 }

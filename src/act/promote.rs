@@ -14,6 +14,7 @@ use super::{Receipt, branch, edited, install, intend};
 use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::observe::{Seen, Spot};
 use crate::rooms::Rooms;
+use crate::seal::Kind;
 use crate::tell;
 
 /// Writes the commit, pushes the branch, opens the pull request. What already exists is found.
@@ -89,13 +90,13 @@ async fn push_anew(
         let why = format!("the branch {name} holds {}, which the bot did not write; delete or rename it", tip.short());
         return Ok(Err(Receipt::Refused(why)));
     }
-    let files = match edits(rooms, seen, proposal).await? {
-        Ok(files) => files,
-        Err(why) => return Ok(Err(Receipt::Refused(why))),
-    };
     let ledger = rooms.ledger.as_ref().and_then(|branch| branch.tip().cloned());
     let ledger = ledger.context("the ledger has no commit yet that a promotion could cite")?;
     let (_, base) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
+    let files = match edits(rooms, base, seen.spots(&proposal.plugin, &proposal.tier), proposal).await? {
+        Ok(files) => files,
+        Err(why) => return Ok(Err(Receipt::Refused(why))),
+    };
     let draft = Draft {
         parents: vec![base.clone()],
         tree_of: Some(base.clone()),
@@ -104,7 +105,9 @@ async fn push_anew(
         author: rooms.author(),
         at: now,
     };
-    let commit = rooms.git(move |store, _| match store.commit(&draft) {
+    let (seal, parents) = (rooms.seal.clone(), draft.parents.clone());
+    let sealed = move |tree: &str, message: &str| seal.put(Kind::Promotion, tree, &parents, message);
+    let commit = rooms.git(move |store, _| match store.commit_with(&draft, |tree| sealed(tree, &draft.message)) {
         // A new file may lie where something else does.
         Err(error @ GitError::Malformed { .. }) => Ok(Err(error)),
         made => made.map(Ok),
@@ -134,17 +137,20 @@ async fn push_anew(
     })
 }
 
-/// The edited files of the proposal's clusters. The inner error is a refusal that names the place.
-async fn edits(rooms: &Rooms, seen: &Seen, proposal: &Proposal) -> anyhow::Result<Result<Vec<FileChange>, String>> {
+/// The edited files of the proposal's clusters, among the spots of its plugin and tier at a commit. The inner error is
+/// a refusal that names the place.
+pub(super) async fn edits(
+    rooms: &Rooms,
+    base: &Sha,
+    spots: &[Spot],
+    proposal: &Proposal,
+) -> anyhow::Result<Result<Vec<FileChange>, String>> {
     let members: BTreeSet<&ClusterName> = proposal.members.iter().collect();
     let moves = |spot: &&Spot| spot.cluster.as_ref().is_none_or(|name| members.contains(name));
-    let spots: Vec<Spot> = seen.spots(&proposal.plugin, &proposal.tier).iter().filter(moves).cloned().collect();
+    let spots: Vec<Spot> = spots.iter().filter(moves).cloned().collect();
     if spots.is_empty() {
         return Ok(Err("no place on the base branch belongs to these clusters".to_string()));
     }
-    let Some((_, base)) = seen.base(&proposal.tier) else {
-        return Ok(Err("the base branch of the tier was not read".to_string()));
-    };
     let (base, to) = (base.clone(), proposal.to.as_str().to_string());
     // What is not there yet is made; what is there is edited.
     let (vacant, there): (Vec<Spot>, Vec<Spot>) = spots.into_iter().partition(|spot| spot.vacant);

@@ -138,7 +138,7 @@ pub fn reach(settings: &Settings, mode: Mode) -> anyhow::Result<Reach> {
     };
     let net = Net::new(settings.allow_hosts.clone())?;
     let secrets = Secrets::new(settings.secrets.clone(), mode == Mode::Once);
-    Ok(Reach { clusters: Arc::new(clusters), net: Arc::new(net), secrets })
+    Ok(Reach { clusters: Arc::new(clusters), net: Arc::new(net), secrets, seal: settings.seal()? })
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {

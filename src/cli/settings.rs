@@ -9,8 +9,12 @@ use clap::Args;
 
 use crate::hub::Credentials;
 use crate::policy::{self, Mode, OperatorLimits, Setting, SourceFile};
+use crate::seal::Seal;
 use crate::secret::Secret;
 use crate::wake::senders::{Sender, Senders};
+
+/// A key of fewer characters is one that somebody thought up.
+const SHORTEST_KEY: usize = 32;
 
 /// Settings that every command with a hub shares.
 #[derive(Clone, Debug, Args)]
@@ -37,6 +41,10 @@ pub struct Settings {
     /// Private key of the second App
     #[arg(long, env = "COLDFRAME_BYPASS_APP_KEY", hide_env_values = true, value_name = "FILE")]
     pub bypass_app_key: Option<String>,
+    /// Keys that seal the ledger, newest first, separated by commas: texts that nobody can guess. Without one the
+    /// App's private key seals it
+    #[arg(long, env = "COLDFRAME_LEDGER_KEY", hide_env_values = true, value_name = "KEY")]
+    pub ledger_key: Option<String>,
     /// Folder with one kubeconfig per credential, named <credential>.yaml
     #[arg(long, env = "COLDFRAME_CLUSTERS", value_name = "FOLDER")]
     pub clusters: Option<PathBuf>,
@@ -151,6 +159,21 @@ impl Settings {
             (Some(id), Some(key)) => Ok(Some(Credentials::App { id, key: read_key(key)? })),
             _ => Ok(None),
         }
+    }
+
+    /// What seals the ledger: the keys that are given for it, then the App's own, so that one may follow the other.
+    ///
+    /// # Errors
+    /// A key that could be guessed, or an App's key that cannot be read.
+    pub fn seal(&self) -> anyhow::Result<Seal> {
+        let mut keys = listed(self.ledger_key.as_deref().unwrap_or_default());
+        if keys.iter().any(|key| key.reveal().len() < SHORTEST_KEY) {
+            bail!("a ledger key has at least {SHORTEST_KEY} characters; `openssl rand -hex 32` makes one");
+        }
+        if let Credentials::App { key, .. } = self.credentials()? {
+            keys.push(key);
+        }
+        Ok(Seal::new(&keys))
     }
 
     /// What every policy file is read under.

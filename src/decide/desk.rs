@@ -159,7 +159,12 @@ impl<'a> Desk<'a> {
             Entry::Hotfix { said, .. } => self.page.hotfixes.push(said.clone()),
             Entry::Labelled { labelled, .. } => self.page.labelled.push(labelled.clone()),
             Entry::Unlabelled { pull, .. } => self.page.labelled.retain(|known| known.pull != *pull),
-            Entry::Wave { .. } | Entry::Outage(_) | Entry::Rebuilt(_) | Entry::Frozen(_) | Entry::Thawed(_) => {}
+            Entry::Wave { .. }
+            | Entry::Outage(_)
+            | Entry::Rebuilt(_)
+            | Entry::Stopped(_)
+            | Entry::Frozen(_)
+            | Entry::Thawed(_) => {}
         }
         self.done.entries.push(Record { entry, urgency: Urgency::Transition });
     }

@@ -24,7 +24,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         }
     }
     // A command lets something through as the hub confirms it; a memory of it, where only the bots write it.
-    let believed = matches!(desk.snapshot.ledger_state, LedgerState::Intact { guarded: LedgerGuard::BotsOnly });
+    let believed = matches!(desk.snapshot.ledger_state, LedgerState::Intact { guarded: LedgerGuard::Sealed });
     let known: Vec<Hotfix> = desk
         .page
         .hotfixes

@@ -10,7 +10,7 @@ use crate::model::Tier;
 use crate::settle::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
-use crate::{ClusterName, Reason, Version, gate, rollback};
+use crate::{ClusterName, Reason, Version, gate, proof, rollback};
 
 /// Settles what the base branch says about one tier.
 pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
@@ -42,7 +42,9 @@ fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
     let awaited = |wave: &&Wave| wave.landed.is_none();
     let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(awaited).cloned().collect();
     for wave in present {
-        if slice::is_there(desk, tier, &wave) {
+        let pulls = desk.pulls(&tier.name).unwrap_or_default();
+        let awaited = own_pull(&wave, &pulls).is_some_and(|pull| proof::is_awaited(&wave, pull));
+        if !awaited && slice::is_there(desk, tier, &wave) {
             let landed = landing(desk, tier, &wave);
             desk.record(&tier.name, &wave.version, Change::Landed(landed));
         }

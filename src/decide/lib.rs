@@ -32,6 +32,7 @@ mod member;
 pub mod model;
 pub mod plan;
 mod planner;
+mod proof;
 pub mod readings;
 pub mod reason;
 mod release;

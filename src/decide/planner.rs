@@ -12,6 +12,7 @@ use crate::fleet::Fleet;
 use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
 use crate::plan::{Alarm, Plan, Record, Urgency};
+use crate::proof::{self, Proofs};
 use crate::snapshot::{CommandKind, LedgerState, Snapshot};
 use crate::{PluginName, Sha, after, frozen, report, settle, tiers};
 
@@ -58,6 +59,7 @@ struct Seen {
     /// Places that are kept under the cap of open pull requests.
     kept: Vec<InLine>,
     freezes: Vec<Frozen>,
+    proofs: Proofs,
 }
 
 impl Seen {
@@ -69,6 +71,7 @@ impl Seen {
             openings: limits.open_pulls.map(|_| shared.openings),
             changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
             freezes: shared.freezes.clone(),
+            proofs: shared.proofs.clone(),
         }
     }
 }
@@ -95,7 +98,7 @@ impl Planner {
     }
 
     /// Decides the named plugins again, and whatever hangs on them: plugins that wait for them, and those
-    /// after them that see a shared cap used up differently, or other freezes.
+    /// after them that see a shared cap used up differently, other freezes, or another merge that is not proved.
     ///
     /// The names have to cover each plugin whose facts or page of the ledger differ from those of the last
     /// time; policy, inventory, hub, outages and the state of the ledger have to be what they were (a new
@@ -103,11 +106,16 @@ impl Planner {
     /// is what it was; at a later one what is not decided again stands as it was decided.
     pub fn again(&mut self, snapshot: &Snapshot, now: Timestamp, changed: &[&PluginName]) -> &Plan {
         let freezes = frozen::read(snapshot);
+        let (proofs, stopped) = proof::read(snapshot, now);
         let mut common = rebuilds(snapshot);
         common.extend(freezes.entries);
+        common.extend(stopped);
         replace(&mut self.plan.entries, 0, &mut self.common, common);
         let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
-        let fresh = |due, kept| Shared { due, kept, freezes: freezes.all.clone(), ..Shared::count(snapshot, now) };
+        let fresh = |due, kept| {
+            let (freezes, proofs) = (freezes.all.clone(), proofs.clone());
+            Shared { due, kept, freezes, proofs, ..Shared::count(snapshot, now) }
+        };
         let shared = self.pass(snapshot, now, &mut changed, fresh(Vec::new(), Vec::new()));
         // Whose turn it is under the shared caps is known when all of them were decided.
         let (overtaken, jumped) = (shared.was_overtaken(), shared.jumped_the_line());
@@ -199,9 +207,21 @@ fn decide(
 /// A lost ledger is given up when a person who may says so on one of our pull requests, naming the newest
 /// of the lost commits, which is the one that we name. One word gives up every commit that is missing at
 /// that moment, and none that was lost later: what is lost once more may have taken with it what we knew of
-/// an earlier word, and that one is no word about this loss.
+/// an earlier word, and that one is no word about this loss. A merge that did not land as planned is cleared in the
+/// same way, by its head.
 fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
-    let LedgerState::Lost { cited, .. } = &snapshot.ledger_state else { return Vec::new() };
+    let stopped = snapshot.ledger.stops.iter().filter(|stop| stop.cleared.is_none());
+    match &snapshot.ledger_state {
+        LedgerState::Lost { cited, .. } => settled(snapshot, cited),
+        LedgerState::Intact { .. } => {
+            stopped.flat_map(|stop| settled(snapshot, core::slice::from_ref(&stop.head))).collect()
+        }
+        LedgerState::Unread(_) => Vec::new(),
+    }
+}
+
+/// An entry for each of these commits, where a person who may has named the last of them.
+fn settled(snapshot: &Snapshot, cited: &[Sha]) -> Vec<Record> {
     let confirmed = snapshot
         .plugins
         .values()

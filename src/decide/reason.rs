@@ -66,6 +66,7 @@ pub enum Reason {
     HeadEdited { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
+    MergeRefused { why: String },
     OtherBase { base: String },
     Conflict,
     MergeabilityUnknown,
@@ -151,6 +152,8 @@ pub enum Reason {
     // ledger
     LedgerIntact,
     LedgerLost { cited: Sha },
+    Stopped { pull: PullNumber, head: Sha, why: String },
+    Unproven { pull: PullNumber, why: String },
     // tiers and caps
     NoMembers { tier: TierName },
     NobodyMoves { tier: TierName },
@@ -228,6 +231,7 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
+            Self::MergeRefused { why } => format!("the hub did not merge it: {why}"),
             Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
@@ -365,7 +369,9 @@ impl fmt::Display for Reason {
             }
             Self::NeverForced => "rollbacks and clusters that are ahead of their tier are never forced".to_string(),
             Self::LedgerOpen { why } => {
-                format!("force is off: others than the bots can push the ledger branch ({why})")
+                format!(
+                    "force is off, and no branch rule is passed: others can write the ledger branch unnoticed ({why})"
+                )
             }
             Self::OneStopAWindow { version } => {
                 format!("{version} was forced in this window already; what has expired is left one stop a window")
@@ -381,6 +387,10 @@ impl fmt::Display for Reason {
                     cited.short()
                 )
             }
+            Self::Stopped { pull, why, .. } => {
+                format!("everything stands still because {pull} did not land as planned: {why}")
+            }
+            Self::Unproven { pull, why } => format!("whether {pull} landed as planned is not known yet: {why}"),
             Self::NoMembers { tier } => format!("no cluster belongs to tier {tier}"),
             Self::NobodyMoves { tier } => {
                 format!("nobody on {tier} is left to move: its clusters are pinned, ahead of it, or others by now")

@@ -203,7 +203,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
-        head::finding(wave, pull, standing),
+        head::finding(wave, pull, standing, desk.now),
         limits::merging(desk, wave),
     ];
     findings.extend(slice::apart(desk, tier));

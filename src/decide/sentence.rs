@@ -67,8 +67,15 @@ impl fmt::Display for Entry {
                 if f.alternate() { write!(f, " on {pull}, seen at {at:.0}") } else { Ok(()) }
             }
             Self::Unlabelled { plugin, pull } => write!(f, "{plugin}: the label is off {pull}"),
+            Self::Stopped(stop) => {
+                write!(f, "everything stops: {} did not land as planned", stop.pull)?;
+                if f.alternate() {
+                    write!(f, ", head {}, found out at {:.0}", stop.head.short(), stop.at)?;
+                }
+                Ok(())
+            }
             Self::Rebuilt(rebuild) => {
-                write!(f, "lost ledger commit {} given up by {}", rebuild.cited.short(), rebuild.by)?;
+                write!(f, "what became of {} settled by {}", rebuild.cited.short(), rebuild.by)?;
                 if f.alternate() {
                     write!(f, " on {} at {:.0}", rebuild.pull, rebuild.at)?;
                 }
@@ -105,6 +112,8 @@ impl Change {
             Self::GraceEnded => "no grace period any more".to_string(),
             Self::Merging(merging) if merging.forced.is_some() => "about to be merged by force".to_string(),
             Self::Merging(_) => "about to be merged".to_string(),
+            Self::Refused { anew: true, .. } => "not merged, its commit is to be written anew".to_string(),
+            Self::Refused { .. } => "not merged by the hub".to_string(),
             Self::Left { clusters: gone } => format!("{} left the tier", clusters(gone.len())),
             Self::Landed(_) => "landed".to_string(),
             Self::Converged(_) => "every cluster is healthy on it".to_string(),
@@ -146,6 +155,7 @@ impl Change {
                 let why = merging.forced.as_ref().map(evidence).unwrap_or_default();
                 format!(" at {:.0}, head {}{why}", merging.at, merging.head.short())
             }
+            Self::Refused { head, at, .. } => format!(" at {at:.0}, head {}", head.short()),
             Self::Left { clusters } => {
                 format!(": {}", clusters.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
             }
@@ -247,7 +257,7 @@ fn hush(why: &mut Reason) {
     | Reason::NoRollBack { why: inner } = why
     {
         hush(inner);
-    } else if let Reason::FailedBy { why, .. } = why {
+    } else if let Reason::FailedBy { why, .. } | Reason::MergeRefused { why } | Reason::Stopped { why, .. } = why {
         why.clear();
     }
 }
@@ -255,6 +265,7 @@ fn hush(why: &mut Reason) {
 /// How much an entry matters to somebody who reads one line; the larger the more.
 pub fn weight(entry: &Entry) -> u8 {
     match entry {
+        Entry::Stopped(_) => 101,
         Entry::Rebuilt(_) => 100,
         Entry::Frozen(_) | Entry::Thawed(_) => 97,
         Entry::Hotfix { .. } | Entry::Labelled { .. } | Entry::Unlabelled { .. } => 93,
@@ -268,6 +279,7 @@ pub fn weight(entry: &Entry) -> u8 {
             Change::Landed(_) => 75,
             Change::Found { .. } => 70,
             Change::Merging(_) => 65,
+            Change::Refused { .. } => 64,
             Change::Intent { .. } => 60,
             Change::Grace(_) => 55,
             Change::Announced(_) => 50,
@@ -295,6 +307,7 @@ pub fn replaces(later: &Entry, earlier: &Entry) -> bool {
         | Entry::Seen { .. }
         | Entry::Outage(_)
         | Entry::Rebuilt(_)
+        | Entry::Stopped(_)
         | Entry::Frozen(_)
         | Entry::Thawed(_)
         | Entry::Hotfix { .. }

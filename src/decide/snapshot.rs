@@ -1,8 +1,10 @@
 //! Everything the planner may know, each fact dated; what could not be read is absent and says
 //! why. Who reads it is `observe`; what follows from it is `plan`.
 
+mod believed;
 mod breaking;
 mod command;
+mod landing;
 mod place;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -18,8 +20,11 @@ use crate::model::Policy;
 use crate::selector::Labels;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Readings, Sha, TierName, Version};
 
+pub use believed::{LedgerGuard, LedgerState};
 pub use breaking::{Breaking, BreakingFact, MissingValue};
 pub use command::{Command, CommandKind, FreezeScope};
+pub use landing::Landing;
+use landing::{is_unproven, unproven};
 pub use place::Place;
 
 /// A fact, or why it could not be read. An unread fact is never taken for a yes.
@@ -96,38 +101,6 @@ pub struct HubFacts {
     /// How far our clock is ahead of the hub's `Date` header (behind: negative); more than 30 s either way
     /// blocks force (design: invariant S8).
     pub skew: SignedDuration,
-}
-
-/// Whether the ledger branch is what it was (house rule 3).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum LedgerState {
-    /// The tip descends from every ledger commit that a pull request or promotion commit cites.
-    Intact {
-        /// Whether only bots can push the branch; unread = force is off.
-        guarded: LedgerGuard,
-    },
-    /// It does not: it was rolled back or deleted.
-    Lost {
-        /// The cited commits that the tip does not contain; at least one.
-        cited: Vec<Sha>,
-        /// The tip, when the branch exists.
-        tip: Option<Sha>,
-    },
-    /// It could not be read.
-    Unread(String),
-}
-
-/// Who can push the ledger branch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum LedgerGuard {
-    /// A rule lets only the bots push it.
-    BotsOnly,
-    /// Others can; the text says what is missing.
-    Open(String),
-    /// The rules could not be read.
-    Unread(String),
 }
 
 /// Everything about one plugin.
@@ -244,6 +217,9 @@ pub struct Pull {
     /// Commands in comments, oldest first, as the hub has them now.
     #[serde(default)]
     pub commands: Vec<Command>,
+    /// What the base branch says of the merge that the ledger says was asked for; of others nobody asks.
+    #[serde(default = "unproven", skip_serializing_if = "is_unproven")]
+    pub landing: Read<Landing>,
     /// Notices that our own comment on it carries, and when each was put there.
     #[serde(default)]
     pub notices: Vec<SentNotice>,

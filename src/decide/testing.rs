@@ -18,8 +18,8 @@ use crate::model::{Force, Freeze, Merge, MergeRule, Policy, Soak, Tier};
 use crate::plan::{Action, Finding, Gate, Plan, Verdict};
 use crate::selector::Selector;
 use crate::snapshot::{
-    Cluster, Health, HubFacts, LedgerGuard, LedgerState, Mergeable, OwnedPath, Place, PluginFacts, Pull, PullState,
-    Read, Reading, Release, Review, ReviewDecision, ReviewVerdict, Snapshot,
+    Cluster, Health, HubFacts, Landing, LedgerGuard, LedgerState, Mergeable, OwnedPath, Place, PluginFacts, Pull,
+    PullState, Read, Reading, Release, Review, ReviewDecision, ReviewVerdict, Snapshot,
 };
 use crate::{ClusterName, Entry, Ledger, Person, PluginName, PluginPolicy, PullNumber, Reason, Sha, TierName, Version};
 
@@ -86,6 +86,7 @@ pub(crate) fn pull() -> Pull {
         }]),
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
+        landing: Read::Known(Landing::Proven { commit: "dd".into() }),
         notices: Vec::new(),
         labelled: Read::Known(false),
     }
@@ -134,7 +135,7 @@ pub(crate) fn ready() -> Snapshot {
         clusters: Read::Known(vec![cluster("qa"), cluster("bronze")]),
         hub: HubFacts { bot: BOT.into(), bypass: true, skew: SignedDuration::ZERO },
         ledger,
-        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_secs(30),
         plugins: BTreeMap::from([(
             plugin,

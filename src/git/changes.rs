@@ -88,19 +88,6 @@ impl Store {
         hunks.sort_by(|a, b| (b.files.len(), &a.lines, &a.sha256).cmp(&(a.files.len(), &b.lines, &b.sha256)));
         Ok(Changes { commit: commit.clone(), base, files, hunks, others })
     }
-
-    /// The only parent of a commit, as it says itself: the library shows none where a shallow fetch ended. None where
-    /// it has none or several.
-    ///
-    /// # Errors
-    /// `Missing` when the commit is not on disk.
-    pub fn parent(&self, commit: &Sha) -> Result<Option<Sha>, GitError> {
-        let head = self.commit_at(commit)?;
-        let header = head.raw_header_bytes().split(|byte| *byte == b'\n');
-        let mut parents = header.filter_map(|line| line.strip_prefix(b"parent "));
-        let only = parents.next().filter(|_| parents.next().is_none());
-        Ok(only.map(|id| Sha::new(String::from_utf8_lossy(id))))
-    }
 }
 
 /// Adds the hunks of one file.

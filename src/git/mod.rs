@@ -7,7 +7,9 @@
 mod changes;
 mod error;
 mod files;
+mod landing;
 mod objects;
+mod raw;
 mod read;
 mod remote;
 mod session;
@@ -22,6 +24,8 @@ mod write;
 pub use changes::{Changes, Hunk};
 pub use error::GitError;
 pub use files::Content;
+pub use landing::Asked;
+pub use raw::Raw;
 pub use remote::{Access, Pushed};
 pub use store::Store;
 pub use write::{Author, Draft, FileChange};

@@ -18,7 +18,7 @@ const MAX_WRITTEN: usize = 16 << 20;
 const MAX_MESSAGE: usize = 64 << 10;
 
 /// Who a commit says wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Author {
     /// The name, such as `coldframe[bot]`.
     pub name: String,
@@ -61,26 +61,41 @@ impl Store {
     /// `Missing` when a parent or `tree_of` is not on disk; `Malformed` for a path that is none, is
     /// named twice, or is a symlink, submodule or folder; beyond 10,000 files or 16 MiB in one.
     pub fn commit(&self, draft: &Draft) -> Result<Sha, GitError> {
+        self.commit_with(draft, |_| draft.message.clone())
+    }
+
+    /// The same with a message that also says something about the tree, given by its id.
+    ///
+    /// # Errors
+    /// As `commit`.
+    pub fn commit_with(&self, draft: &Draft, message: impl FnOnce(&str) -> String) -> Result<Sha, GitError> {
         if draft.message.trim().is_empty() || draft.message.len() > MAX_MESSAGE || draft.message.contains('\0') {
             let why = format!("a message has 1 to {MAX_MESSAGE} bytes and no NUL");
             return Err(GitError::malformed("the commit message", why));
         }
-        let edits = sorted(&draft.files)?;
-        let base = draft.tree_of.as_ref().map(|commit| self.tree(commit)).transpose()?;
-        let mut objects = Objects::new(self, draft.files.len());
-        let tree = match self.edited(base.as_ref(), &edits, "", &mut objects)? {
-            Some(tree) => tree,
-            None => objects.add(ObjectType::Tree, &[])?,
-        };
-        objects.finish()?;
+        let tree = self.tree_with(draft.tree_of.as_ref(), &draft.files)?;
+        let message = message(&tree.to_string());
         let tree = self.repo.find_tree(tree).map_err(unwritten)?;
         let parents = draft.parents.iter().map(|parent| self.commit_at(parent)).collect::<Result<Vec<_>, _>>()?;
         let author = signature(&draft.author, draft.at)?;
         let id = self
             .repo
-            .commit(None, &author, &author, &draft.message, &tree, &parents.iter().collect::<Vec<_>>())
+            .commit(None, &author, &author, &message, &tree, &parents.iter().collect::<Vec<_>>())
             .map_err(unwritten)?;
         Ok(sha(id))
+    }
+
+    /// The id of the tree of a commit with these changes; it is on disk then.
+    pub(super) fn tree_with(&self, commit: Option<&Sha>, files: &[FileChange]) -> Result<Oid, GitError> {
+        let edits = sorted(files)?;
+        let base = commit.map(|commit| self.tree(commit)).transpose()?;
+        let mut objects = Objects::new(self, files.len());
+        let tree = match self.edited(base.as_ref(), &edits, "", &mut objects)? {
+            Some(tree) => tree,
+            None => objects.add(ObjectType::Tree, &[])?,
+        };
+        objects.finish()?;
+        Ok(tree)
     }
 
     /// The tree with these edits; none when nothing is left in it.

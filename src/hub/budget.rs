@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
@@ -40,7 +40,7 @@ const NAMELESS: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     state: Mutex<State>,
-    last_write: tokio::sync::Mutex<Option<Timestamp>>,
+    last_write: Arc<tokio::sync::Mutex<Option<Timestamp>>>,
 }
 
 #[derive(Debug, Default)]
@@ -69,21 +69,16 @@ impl Budget {
         self.state().left.get(&counter).copied()
     }
 
-    /// Waits for its turn to write: one at a time, `pace` apart. The turn ends when the guard is
-    /// dropped.
-    pub(crate) async fn turn(
-        &self,
-        pace: Duration,
-        clock: fn() -> Timestamp,
-    ) -> tokio::sync::MutexGuard<'_, Option<Timestamp>> {
-        let mut last = self.last_write.lock().await;
+    /// Waits for its turn to write: one at a time, `pace` apart. The turn ends when it is dropped.
+    pub(crate) async fn turn(&self, pace: Duration, clock: fn() -> Timestamp) -> Turn {
+        let mut last = Arc::clone(&self.last_write).lock_owned().await;
         if let Some(last) = *last {
             // A clock that jumped back must not make this wait longer than one pace.
             let since = clock().duration_since(last).unsigned_abs();
             tokio::time::sleep(pace.saturating_sub(since)).await;
         }
         *last = Some(clock());
-        last
+        Turn { _held: last }
     }
 
     /// Learns from an answer. `Some` when the answer itself is the refusal of a limit.
@@ -136,6 +131,12 @@ impl Budget {
         }
         limited.then_some((until, why))
     }
+}
+
+/// The turn of one write; the next one waits until it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    _held: tokio::sync::OwnedMutexGuard<Option<Timestamp>>,
 }
 
 /// The parts of an answer that a budget looks at.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use decide::Person;
 use http::{HeaderMap, Method, StatusCode};
+use jiff::Timestamp;
 use octocrab::Octocrab;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,7 +14,7 @@ use url::Url;
 
 use super::HubError;
 use super::access::Minting;
-use super::budget::{Allowance, Budget, Counter};
+use super::budget::{Allowance, Budget, Counter, Turn};
 use super::error::harmless;
 use super::graphql::Envelope;
 use super::line::{Answer, Call, Line};
@@ -97,6 +98,23 @@ impl Client {
     ) -> Result<T, HubError> {
         let call = Call::write(method, path, Some(body));
         self.send(&call).await?.json(&call)
+    }
+
+    /// A write in a turn that the caller holds, which is not sent after `good_until`.
+    pub(crate) async fn write_until<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Value,
+        good_until: Timestamp,
+    ) -> Result<T, HubError> {
+        let call = Call::write_until(method, path, body, good_until);
+        self.send(&call).await?.json(&call)
+    }
+
+    /// Waits for the turn to write.
+    pub(crate) async fn turn(&self) -> Turn {
+        self.budget.turn(self.line.pace, self.line.clock).await
     }
 
     /// Every entry of a list: an array, or an object that holds it under `key`.

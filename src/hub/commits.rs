@@ -56,6 +56,22 @@ impl RepoHub {
         Ok(found.iter().any(|found| found.name == format!("refs/tags/{tag}")))
     }
 
+    /// Whether a commit of this repository is `tip` or an ancestor of it.
+    ///
+    /// # Errors
+    /// It could not be read, or one of them is not there.
+    pub async fn contains(&self, tip: &Sha, commit: &Sha) -> Result<bool, HubError> {
+        #[derive(Deserialize)]
+        struct Compared {
+            status: String,
+        }
+        // The first page has the files, too, which nobody asks for.
+        let range = format!("{}...{}", segment(commit.as_str()), segment(tip.as_str()));
+        let path = self.path(&format!("/compare/{range}?per_page=1&page=2"));
+        let compared: Compared = self.main().get(&path).await?;
+        Ok(matches!(compared.status.as_str(), "ahead" | "identical"))
+    }
+
     /// The commit that a tag leads to, through an annotated one, too.
     ///
     /// # Errors

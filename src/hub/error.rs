@@ -47,6 +47,14 @@ pub enum HubError {
         /// Which limit.
         why: String,
     },
+    /// It was not sent: what it rests on is too old by now.
+    #[error("{what}: not sent, what it rests on was good until {until}")]
+    Stale {
+        /// The call.
+        what: String,
+        /// Until when it was good.
+        until: Timestamp,
+    },
     /// The credential is not accepted.
     #[error("{what}: the hub does not accept the credential: {why}")]
     Unauthorized {
@@ -135,6 +143,7 @@ impl HubError {
             | Self::Unsettled { .. }
             | Self::Failed { .. }
             | Self::Limited { .. }
+            | Self::Stale { .. }
             | Self::NotFound { .. }
             | Self::Malformed { .. }
             | Self::Partial { .. } => true,

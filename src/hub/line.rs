@@ -44,7 +44,8 @@ impl Line {
             Door::GraphQl => Counter::GraphQl,
         };
         budget.admit(&call.what, counter, (self.clock)())?;
-        let _turn = if call.writes { Some(budget.turn(self.pace, self.clock).await) } else { None };
+        let waits = call.writes && call.good_until.is_none();
+        let _turn = if waits { Some(budget.turn(self.pace, self.clock).await) } else { None };
         let closed = |error: &dyn std::fmt::Display| HubError::Setup(format!("{}: {error}", call.what));
         let _place = self.places.acquire().await.map_err(|error| closed(&error))?;
 
@@ -52,6 +53,10 @@ impl Line {
         let mut request = crab.build_request(builder, call.body.as_ref()).map_err(|error| closed(&error))?;
         request.extensions_mut().insert(call.door);
         let sent = (self.clock)();
+        // The last thing before it is sent: a process may have been frozen on the way here.
+        if let Some(until) = call.good_until.filter(|until| sent > *until) {
+            return Err(HubError::Stale { what: call.what.clone(), until });
+        }
         let response = match crab.execute(request).await {
             Ok(response) => response,
             Err(error) => return Err(call.without_answer(&error)),
@@ -96,6 +101,8 @@ pub(crate) struct Call {
     writes: bool,
     /// How errors name it: method and path.
     what: String,
+    /// Whose caller has the turn to write already, and until when what it rests on is fresh.
+    good_until: Option<Timestamp>,
 }
 
 impl Call {
@@ -107,6 +114,11 @@ impl Call {
         Self::new(method, path.into(), body, true)
     }
 
+    /// A write in a turn that its caller holds, which is not sent after this instant.
+    pub(crate) fn write_until(method: Method, path: impl Into<String>, body: Value, good_until: Timestamp) -> Self {
+        Self { good_until: Some(good_until), ..Self::write(method, path, Some(body)) }
+    }
+
     /// A POST that changes nothing of the world: a token is minted.
     pub(crate) fn mint(path: String, body: Value) -> Self {
         Self::new(Method::POST, path, Some(body), false)
@@ -116,13 +128,21 @@ impl Call {
     pub(crate) fn query(what: &str, body: Value) -> Self {
         let path = "/graphql".to_owned();
         let what = format!("GraphQL {what}");
-        Self { method: Method::POST, path, body: Some(body), door: Door::GraphQl, writes: false, what }
+        Self {
+            method: Method::POST,
+            path,
+            body: Some(body),
+            door: Door::GraphQl,
+            writes: false,
+            what,
+            good_until: None,
+        }
     }
 
     fn new(method: Method, path: String, body: Option<Value>, writes: bool) -> Self {
         let shown = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
         let what = format!("{method} {}", harmless(shown));
-        Self { method, path, body, door: Door::Rest, writes, what }
+        Self { method, path, body, door: Door::Rest, writes, what, good_until: None }
     }
 
     pub(crate) fn what(&self) -> &str {

@@ -38,7 +38,7 @@ pub use budget::Allowance;
 pub use check::{CHECK, CheckConclusion, CheckDraft};
 pub use code_owners::CodeOwners;
 pub use error::HubError;
-pub use merge::MergeAnswer;
+pub use merge::{MergeAnswer, MergeRequest, MergeTurn};
 pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;

@@ -17,6 +17,8 @@ const HOTFIXES: usize = 100;
 const LABELLED: usize = 500;
 /// Freezes that were lifted; one that holds is never forgotten.
 const LIFTED: usize = 200;
+/// Stops that were cleared, as above.
+const CLEARED: usize = 200;
 
 /// Shortens the page of one plugin.
 pub(super) fn page(page: &mut PluginLedger) {
@@ -34,10 +36,15 @@ pub(super) fn page(page: &mut PluginLedger) {
 pub(super) fn root(ledger: &mut Ledger) {
     keep_last(&mut ledger.outages, OUTAGES);
     keep_last(&mut ledger.rebuilds, REBUILDS);
-    let lifted = ledger.freezes.iter().filter(|frozen| frozen.lifted.is_some()).count();
-    let mut forgotten = lifted.saturating_sub(LIFTED);
-    ledger.freezes.retain(|frozen| {
-        let forget = frozen.lifted.is_some() && forgotten > 0;
+    keep_last_of(&mut ledger.freezes, LIFTED, |frozen| frozen.lifted.is_some());
+    keep_last_of(&mut ledger.stops, CLEARED, |stop| stop.cleared.is_some());
+}
+
+/// Keeps everything that is not over, and the last of what is.
+fn keep_last_of<T>(items: &mut Vec<T>, count: usize, is_over: impl Fn(&T) -> bool) {
+    let mut forgotten = items.iter().filter(|item| is_over(item)).count().saturating_sub(count);
+    items.retain(|item| {
+        let forget = is_over(item) && forgotten > 0;
         forgotten -= usize::from(forget);
         !forget
     });

@@ -1,6 +1,6 @@
-//! The branch that remembers what leaves no trace elsewhere. What an entry changes is in
-//! `decide::ledger`; how bytes travel is in `git`. It only moves forward, which is the fence between
-//! two bots: who did not see the newest commit cannot add one.
+//! The branch that remembers what leaves no trace elsewhere. It only moves forward, which is the fence between two
+//! bots: who did not see the newest commit cannot add one; and each commit is sealed, so that nobody else can add one
+//! that is believed. What an entry changes is in `decide::ledger`; how bytes travel is in `git`.
 
 mod compact;
 mod message;
@@ -18,6 +18,7 @@ use decide::{Entry, Ledger, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::git::{Access, Author, Draft, GitError, Pushed, Store};
+use crate::seal::{self, Kind, Seal};
 
 /// The name of the branch.
 pub const BRANCH: &str = "coldframe-ledger";
@@ -47,6 +48,17 @@ pub enum LedgerError {
         /// What is wrong, with line and column where known.
         why: String,
     },
+    /// Somebody else wrote its newest commit.
+    #[error("its newest commit {} is not sealed by this bot, so somebody else wrote it; {}", tip.short(), way_back(last.as_ref()))]
+    Foreign {
+        /// That commit.
+        tip: Sha,
+        /// The newest one that is sealed, when there is one.
+        last: Option<Sha>,
+    },
+    /// Its commits are sealed, and we have no key.
+    #[error("it is sealed by a bot that has a key, and this one has none; run one of them, or give both the same key")]
+    Keyless,
     /// The server does not let us push the branch.
     #[error("the hub refuses the push of the ledger branch: {why}; let the bot push `{BRANCH}` past its branch rules")]
     Refused {
@@ -61,6 +73,16 @@ pub enum LedgerError {
 /// When the commit is not on disk, or holds what is not understood.
 pub fn at(store: &Store, commit: &Sha) -> Result<Ledger, LedgerError> {
     pages::read(store, commit)
+}
+
+/// How the branch becomes one again that is believed.
+fn way_back(last: Option<&Sha>) -> String {
+    match last {
+        Some(last) => {
+            format!("look at what it changed, and move the branch back: git push --force origin {last}:{BRANCH}")
+        }
+        None => format!("none of them is; delete the branch to begin anew: git push origin --delete {BRANCH}"),
+    }
 }
 
 /// What became of records.
@@ -83,8 +105,11 @@ pub enum Appended {
 /// The ledger in memory, with the commit it was read from.
 pub struct Branch {
     author: Author,
+    seal: Seal,
     writer: String,
     tip: Option<Sha>,
+    /// The newest commit that this process has believed, wherever the branch is now.
+    known: Option<Sha>,
     pushed_at: Option<Timestamp>,
     stored: Ledger,
     pending: Vec<Entry>,
@@ -92,16 +117,19 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Reads the branch; an absent one is an empty ledger. `author` signs its commits.
+    /// Reads the branch; an absent one is an empty ledger. `author` is who its commits say wrote them, `seal` what
+    /// proves it.
     ///
     /// # Errors
     /// When it cannot be fetched, has a format of another number, or holds what is not understood.
-    pub fn load(store: &Store, access: &Access, author: Author) -> Result<Self, LedgerError> {
+    pub fn load(store: &Store, access: &Access, author: Author, seal: Seal) -> Result<Self, LedgerError> {
         let mut branch = Self {
             author,
+            seal,
             // Random in each process; two writers never make the same commit.
             writer: format!("{:016x}", RandomState::new().build_hasher().finish()),
             tip: None,
+            known: None,
             pushed_at: None,
             stored: Ledger::default(),
             pending: Vec::new(),
@@ -121,6 +149,7 @@ impl Branch {
         if tip == self.tip {
             return Ok(());
         }
+        tip.as_ref().map_or(Ok(()), |tip| self.believe(store, tip))?;
         let (stored, pushed_at) = match &tip {
             Some(tip) => (pages::read(store, tip)?, Some(store.time(tip)?)),
             None => (Ledger::default(), None),
@@ -134,8 +163,34 @@ impl Branch {
         let mut ledger = stored.clone();
         self.pending = pending.into_iter().filter(|entry| holds(&ledger, entry)).collect();
         self.pending.retain(|entry| apply(&mut ledger, entry));
+        if forward {
+            self.known.clone_from(&tip);
+        }
         (self.tip, self.pushed_at, self.stored, self.ledger) = (tip, pushed_at, stored, ledger);
         Ok(())
+    }
+
+    /// Refuses a commit that is not ours. Its history is: whoever sealed it had seen what it builds on.
+    fn believe(&self, store: &Store, tip: &Sha) -> Result<(), LedgerError> {
+        let raw = store.raw(tip)?;
+        match (self.seal.is_there(), self.seal.is_on(Kind::Ledger, &raw)) {
+            (true, true) => Ok(()),
+            (true, false) => {
+                Err(LedgerError::Foreign { tip: tip.clone(), last: self.seal.newest(store, Kind::Ledger, tip) })
+            }
+            (false, _) if raw.message.contains(seal::TRAILER) => Err(LedgerError::Keyless),
+            (false, _) => Ok(()),
+        }
+    }
+
+    /// Whether a commit that somebody else wrote would be found out.
+    pub fn is_sealed(&self) -> bool {
+        self.seal.is_there()
+    }
+
+    /// The newest commit that this process has believed; the branch has lost it when it does not hold it any more.
+    pub fn known(&self) -> Option<&Sha> {
+        self.known.as_ref()
     }
 
     /// The newest commit that was read or written; none = the branch does not exist.
@@ -229,10 +284,12 @@ impl Branch {
             author: self.author.clone(),
             at: now,
         };
-        let commit = store.commit(&draft)?;
+        let (parents, seal) = (draft.parents.clone(), self.seal.clone());
+        let commit = store.commit_with(&draft, |tree| seal.put(Kind::Ledger, tree, &parents, &draft.message))?;
         match store.push(access, BRANCH, &commit, self.tip.as_ref())? {
             Pushed::Done => {
                 self.tip = Some(commit.clone());
+                self.known = Some(commit.clone());
                 self.pushed_at = Some(now);
                 self.pending = Vec::new();
                 self.stored = next.clone();
@@ -263,8 +320,11 @@ fn apply(ledger: &mut Ledger, entry: &Entry) -> bool {
             }
             changed
         }
-        Entry::Outage(_) | Entry::Rebuilt(_) | Entry::Frozen(_) | Entry::Thawed(_) => {
-            let root = |ledger: &Ledger| (ledger.outages.clone(), ledger.rebuilds.clone(), ledger.freezes.clone());
+        Entry::Outage(_) | Entry::Rebuilt(_) | Entry::Stopped(_) | Entry::Frozen(_) | Entry::Thawed(_) => {
+            let root = |ledger: &Ledger| {
+                let Ledger { outages, rebuilds, freezes, stops, plugins: _ } = ledger;
+                (outages.clone(), rebuilds.clone(), freezes.clone(), stops.clone())
+            };
             let before = root(ledger);
             ledger.apply(entry);
             compact::root(ledger);

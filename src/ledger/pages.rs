@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use decide::ledger::{Frozen, Outage, Rebuild};
+use decide::ledger::{Frozen, Outage, Rebuild, Stop};
 use decide::{Ledger, PluginLedger, PluginName, Sha};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ struct Root {
     rebuilds: Vec<Rebuild>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     freezes: Vec<Frozen>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stops: Vec<Stop>,
 }
 
 /// Only the number, whatever else a newer format may hold.
@@ -72,8 +74,8 @@ pub fn root(bytes: &[u8]) -> Result<Ledger, LedgerError> {
     if format != FORMAT {
         return Err(LedgerError::Format { found: format, known: FORMAT });
     }
-    let Root { outages, rebuilds, freezes, .. } = parse(ROOT, bytes)?;
-    Ok(Ledger { outages, rebuilds, freezes, ..Ledger::default() })
+    let Root { outages, rebuilds, freezes, stops, .. } = parse(ROOT, bytes)?;
+    Ok(Ledger { outages, rebuilds, freezes, stops, ..Ledger::default() })
 }
 
 /// One plugin's page, `plugins/NAME.yaml`; none where the file is called otherwise.
@@ -105,6 +107,7 @@ pub fn changed(old: &Ledger, new: &Ledger, begin: bool) -> Result<Vec<FileChange
         outages: ledger.outages.clone(),
         rebuilds: ledger.rebuilds.clone(),
         freezes: ledger.freezes.clone(),
+        stops: ledger.stops.clone(),
     };
     if begin || root_of(old) != root_of(new) {
         let root = root_of(new);

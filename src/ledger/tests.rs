@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::git::testing::{Server, store};
+use crate::secret::Secret;
 
 struct Bot {
     store: Store,
@@ -22,10 +23,16 @@ struct Bot {
 
 impl Bot {
     fn start(server: &Server) -> Self {
+        Self::try_start(server, &[]).unwrap()
+    }
+
+    /// One that has these keys.
+    fn try_start(server: &Server, keys: &[&str]) -> Result<Self, LedgerError> {
         let (folder, store) = store();
         let author = Author { name: "coldframe[bot]".to_string(), email: "bot@example.org".to_string() };
-        let branch = Branch::load(&store, &server.access(), author).unwrap();
-        Self { store, branch, access: server.access(), _folder: folder }
+        let keys: Vec<Secret> = keys.iter().map(|key| Secret::new(key)).collect();
+        let branch = Branch::load(&store, &server.access(), author, Seal::new(&keys).of(7))?;
+        Ok(Self { store, branch, access: server.access(), _folder: folder })
     }
 
     fn append(&mut self, records: &[Record], now: Timestamp) -> Appended {
@@ -224,7 +231,7 @@ fn a_ledger_that_lost_a_cited_commit_names_it() {
         now(Entry::Rebuilt(Rebuild { cited: cited.clone(), by: "pat".into(), at: at(8), pull: PullNumber(7) }))
     };
     bot.pushed(&[give_up(&tips[5])], at(8));
-    assert_eq!(log(&server)[0], format!("lost ledger commit {} given up by pat", tips[5].short()));
+    assert_eq!(log(&server)[0], format!("what became of {} settled by pat", tips[5].short()));
     assert_eq!(bot.missing(&[&tips[5]]), None);
     assert_eq!(bot.missing(&[&tips[5], &tips[3]]), Some(tips[3].clone()), "one at a time");
 
@@ -236,6 +243,57 @@ fn a_ledger_that_lost_a_cited_commit_names_it() {
     assert_eq!(bot.missing(&[&tips[0], &tips[5]]), Some(tips[0].clone()));
     bot.pushed(&[give_up(&tips[0])], at(10));
     assert_eq!(bot.missing(&[&tips[0]]), None);
+}
+
+/// Somebody with write access adds a commit to the branch: an entry that lets a release through.
+fn forge(server: &Server) -> String {
+    server.commit_with(BRANCH, |work| {
+        let page = work.join("plugins/loki.yaml");
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        std::fs::create_dir_all(page.parent().unwrap()).unwrap();
+        std::fs::write(page, format!("{text}# forged\n")).unwrap();
+    })
+}
+
+#[test]
+fn f40_what_the_bot_did_not_write_is_not_believed() {
+    let server = Server::start();
+    let mut bot = Bot::try_start(&server, &["a key"]).unwrap();
+    let first = bot.pushed(&[seen("loki", "1.0.0")], at(0));
+    let last = bot.pushed(&[seen("loki", "1.0.1")], at(1));
+    assert!(Bot::try_start(&server, &["a key"]).is_ok());
+    let forged = forge(&server);
+    for error in
+        [bot.branch.reload(&bot.store, &bot.access).unwrap_err(), Bot::try_start(&server, &["a key"]).err().unwrap()]
+    {
+        let LedgerError::Foreign { tip, last: back } = &error else { panic!("{error}") };
+        assert_eq!((tip.as_str(), back.as_ref()), (forged.as_str(), Some(&last)));
+        assert!(error.to_string().ends_with(&format!("git push --force origin {last}:{BRANCH}")), "{error}");
+    }
+    assert_eq!(bot.branch.ledger().plugins.len(), 1, "memory is as it was");
+    // Nor is anything written on top of it.
+    assert_eq!(bot.append(&[seen("loki", "1.0.2")], at(2)), Appended::Fenced);
+    server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), last.as_str()]);
+    assert!(bot.branch.reload(&bot.store, &bot.access).is_ok(), "moved back, it is believed again");
+    // A sealed commit of another day is ours, and older than what this process knows.
+    server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), first.as_str()]);
+    bot.branch.reload(&bot.store, &bot.access).unwrap();
+    let known = bot.branch.known().cloned().unwrap();
+    assert_eq!(bot.branch.missing(&bot.store, &[known]).unwrap(), Some(last));
+}
+
+#[test]
+fn a_branch_without_a_seal_is_nobodys_and_one_with_a_seal_is_for_those_who_have_the_key() {
+    let server = Server::start();
+    let mut plain = Bot::start(&server);
+    plain.pushed(&[seen("loki", "1.0.0")], at(0));
+    let error = Bot::try_start(&server, &["a key"]).err().unwrap();
+    assert!(error.to_string().ends_with(&format!("git push origin --delete {BRANCH}")), "{error}");
+    server.git(&["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+    Bot::try_start(&server, &["a key"]).unwrap().pushed(&[seen("loki", "1.0.0")], at(0));
+    assert!(matches!(Bot::try_start(&server, &["another"]).err(), Some(LedgerError::Foreign { last: None, .. })));
+    assert_eq!(Bot::try_start(&server, &[]).err(), Some(LedgerError::Keyless));
+    assert!(Bot::try_start(&server, &["another", "a key"]).is_ok(), "one key follows the other");
 }
 
 #[test]
@@ -290,7 +348,7 @@ fn what_is_not_understood_is_refused() {
         server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), &made]);
         let (_folder, store) = store();
         let author = Author { name: "bot".to_string(), email: "bot@example.org".to_string() };
-        let error = Branch::load(&store, &server.access(), author).err().unwrap();
+        let error = Branch::load(&store, &server.access(), author, Seal::default()).err().unwrap();
         assert!(error.to_string().contains(words), "{case}: {error}");
     }
 }
@@ -345,7 +403,7 @@ fn a_full_ledger_comes_back_as_it_was() {
     full.shown = Some(Head { commit: commit("1"), at: at(2) });
     full.pull = Some(Announced { number: PullNumber(7), at: at(2) });
     full.grace = Some(Grace { since: at(2), deadline: at(9), notices: vec![notice] });
-    full.merging = Some(Merging { head: commit("1"), at: at(9), forced: Some(forced) });
+    full.merging = Some(Merging { head: commit("1"), at: at(9), base: None, forced: Some(forced) });
     full.landed = Some(Landed { at: at(10), commit: Some(commit("0e12")), by: Some("null".into()) });
     full.converged = Some(at(11));
     full.soak = Some(Soaked {

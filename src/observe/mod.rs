@@ -3,12 +3,14 @@
 
 pub mod ask;
 mod base;
+mod believed;
 pub mod chart;
 pub mod cluster;
 pub mod command;
 pub mod heard;
 mod held;
 pub mod inventory;
+mod landed;
 mod lock;
 mod moved;
 pub mod needed;
@@ -27,15 +29,16 @@ pub mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
-use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Reading, Snapshot};
+use decide::snapshot::{HubFacts, PluginFacts, Pull, Read, Reading, Snapshot};
 use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use self::base::Base;
-pub use self::spots::Spot;
+pub use self::spots::{Spot, at as spots_at};
 use crate::hub::HubPull;
-use crate::ledger::{BRANCH as LEDGER_BRANCH, Branch};
+use crate::ledger::Branch;
 use crate::policy::Loaded;
+use crate::policy::wiring::ListedCluster;
 use crate::rooms::{Rooms, SourceMemory};
 use crate::{clock, tell};
 
@@ -52,6 +55,10 @@ pub struct Seen {
     /// The repository's page at the hub.
     pub web: String,
     spots: BTreeMap<(PluginName, TierName), Vec<Spot>>,
+    /// The policy as it was read.
+    pub loaded: std::sync::Arc<Loaded>,
+    /// The inventory as it was read.
+    pub clusters: std::sync::Arc<Vec<ListedCluster>>,
 }
 
 /// Looks at everything. The hub first and the base branch after it: a merge that the page shows is
@@ -68,12 +75,13 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
             break (page, base);
         }
     };
-    let ledger_state = ledger_state(rooms, &page, now).await;
+    let ledger_state = believed::ledger_state(rooms, &page).await;
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
     let mut readings = heard(rooms, &base, now).await?;
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
+    landed::ask(rooms, &base, &mut pulls).await;
     let mut places = vacant::places(&base.spots, rooms.ledger.as_ref().map(Branch::ledger));
     let mut plugins = BTreeMap::new();
     let mut notes = releases::Notes::new();
@@ -107,12 +115,17 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         Some((tier.name.clone(), (base.branch(&tier.name).to_string(), line.commit.clone())))
     });
     let bases = bases.collect();
-    Ok(Seen { snapshot, bases, pulls: page, notes, web: rooms.hub.web_url(), spots: base.spots })
+    let clusters = match base.clusters {
+        Read::Known(clusters) => clusters,
+        Read::Unread(_) => Vec::new(),
+    };
+    let (web, clusters) = (rooms.hub.web_url(), std::sync::Arc::new(clusters));
+    Ok(Seen { snapshot, bases, pulls: page, notes, web, spots: base.spots, loaded: base.loaded, clusters })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
 /// somebody let them go meanwhile.
-async fn page(rooms: &Rooms, branches: &BTreeSet<String>) -> anyhow::Result<Vec<HubPull>> {
+pub async fn page(rooms: &Rooms, branches: &BTreeSet<String>) -> anyhow::Result<Vec<HubPull>> {
     let mut page = Vec::new();
     for branch in branches {
         page.extend(rooms.hub.pulls(branch).await?);
@@ -151,6 +164,11 @@ impl Seen {
     /// The base branch of a tier and its commit; none where it could not be read.
     pub fn base(&self, tier: &TierName) -> Option<(&str, &Sha)> {
         self.bases.get(tier).map(|(branch, commit)| (branch.as_str(), commit))
+    }
+
+    /// Every base branch and its commit.
+    pub fn all_bases(&self) -> BTreeMap<&str, &Sha> {
+        self.bases.values().map(|(branch, commit)| (branch.as_str(), commit)).collect()
     }
 
     /// The spots that hold the version of a plugin on a tier.
@@ -202,36 +220,6 @@ impl Seen {
         let mut notes: Vec<tell::ReleaseNote> = notes.collect();
         notes.sort_by(|a, b| b.version.cmp(&a.version));
         notes
-    }
-}
-
-/// Whether the ledger can be believed: fetched anew, and holding every commit that our pull requests
-/// cite.
-async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> LedgerState {
-    // A commit that could not be read may cite what is lost.
-    if let Some(Read::Unread(why)) = page.iter().map(|pull| &pull.message).find(|message| message.known().is_none()) {
-        return LedgerState::Unread(format!("what a pull request cites: {why}"));
-    }
-    let mut cited: Vec<(Timestamp, Sha)> =
-        page.iter().filter_map(|pull| Some((pull.opened_at, pulls::trailers(pull).ledger?))).collect();
-    cited.sort();
-    cited.dedup();
-    let looked = rooms
-        .with_ledger(move |branch, store, access| {
-            branch.reload(store, access)?;
-            let mut lost = Vec::new();
-            for (_, commit) in cited {
-                if branch.missing(store, std::slice::from_ref(&commit))?.is_some() && !lost.contains(&commit) {
-                    lost.push(commit);
-                }
-            }
-            Ok((lost, branch.tip().cloned()))
-        })
-        .await;
-    match looked {
-        Err(error) => LedgerState::Unread(format!("{error:#}")),
-        Ok((lost, tip)) if !lost.is_empty() => LedgerState::Lost { cited: lost, tip },
-        Ok(_) => LedgerState::Intact { guarded: rooms.memory.hub.guard(&rooms.hub, LEDGER_BRANCH, now).await },
     }
 }
 

@@ -75,6 +75,7 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
         owned,
         checks,
         commands,
+        landing: Read::Unread("nobody asked".to_string()),
         notices: notices(page, around.hub.bot()),
         labelled: match &page.labels {
             Read::Known(labels) => Read::Known(labels.iter().any(|label| label == BLOCK)),

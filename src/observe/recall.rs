@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::Person;
-use decide::snapshot::{LedgerGuard, Read};
+use decide::snapshot::Read;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::hub::{HubError, RepoHub, RequiredContext, Role};
@@ -17,7 +17,6 @@ pub struct Recall {
     roles: BTreeMap<Person, (Timestamp, Role)>,
     people: BTreeMap<String, (Timestamp, BTreeSet<Person>)>,
     checks: BTreeMap<String, (Timestamp, Vec<RequiredContext>)>,
-    guard: Option<(Timestamp, LedgerGuard)>,
 }
 
 impl Recall {
@@ -69,20 +68,5 @@ impl Recall {
             }
             Err(error) => Read::Unread(error.to_string()),
         }
-    }
-
-    /// Who can push the ledger branch.
-    pub async fn guard(&mut self, hub: &RepoHub, branch: &str, now: Timestamp) -> LedgerGuard {
-        if let Some((at, guard)) = &self.guard
-            && *at + HOLDS > now
-        {
-            return guard.clone();
-        }
-        let guard = hub.ledger_guard(branch).await;
-        match &guard {
-            LedgerGuard::BotsOnly | LedgerGuard::Open(_) => self.guard = Some((now, guard.clone())),
-            LedgerGuard::Unread(_) => {}
-        }
-        guard
     }
 }

@@ -107,6 +107,31 @@ pub(super) fn read(
     Ok(spots)
 }
 
+/// The spots of one plugin on one tier as a commit has them.
+///
+/// # Errors
+/// When the commit is not on disk, or its objects are broken.
+pub fn at(
+    store: &Store,
+    commit: &Sha,
+    loaded: &Loaded,
+    clusters: &[ListedCluster],
+    (plugin, tier): (&PluginName, &TierName),
+) -> Result<Vec<Spot>, GitError> {
+    let policy = loaded.policy.plugins.iter().find(|known| known.name == *plugin);
+    let of_tier = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == *tier));
+    let (Some(policy), Some(of_tier), Some(wiring)) = (policy, of_tier, loaded.wiring.plugins.get(plugin)) else {
+        return Ok(Vec::new());
+    };
+    let owners = Read::Unread("nobody asked".to_string());
+    let line = Read::Known(Line { commit: commit.clone(), owners });
+    let default = branch_of(loaded, tier, "the default branch");
+    let lines = [(default.to_string(), line)].into();
+    let mut reader = Reader { store, lines: &lines, default, loaded, texts: BTreeMap::new() };
+    let names = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+    reader.of_tier(policy, wiring, of_tier, Fleet { clusters, names: &names, tiers: &policy.tiers })
+}
+
 impl<'a> Reader<'a> {
     fn of_tier(
         &mut self,

@@ -284,7 +284,7 @@ impl Default for People {
             freeze: Right::Write,
             force: Right::CodeOwners,
             hotfix: Right::CodeOwners,
-            rebuild: Right::Write,
+            rebuild: Right::Admin,
         }
     }
 }

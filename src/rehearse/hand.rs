@@ -48,7 +48,7 @@ fn act(world: &mut World, action: &Action) -> bool {
             true
         }
         Action::Merge { plugin, tier, version, pull, head, via: _, forced } => {
-            let merging = Merging { head: head.clone(), at: world.now, forced: forced.clone() };
+            let merging = Merging { head: head.clone(), at: world.now, base: None, forced: forced.clone() };
             remember(world, &(plugin.clone(), tier.clone()), version, Change::Merging(merging));
             is_at(world, pull.0, head) && hub::merge(world, pull.0, &hub::bot(), forced.is_some())
         }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Gate, Plan};
 use decide::snapshot::{
-    CheckState, Command, CommandKind, Mergeable, OwnedPath, Place, Pull, PullState, Read, RequiredCheck, Review,
-    ReviewDecision, ReviewVerdict,
+    CheckState, Command, CommandKind, Landing, Mergeable, OwnedPath, Place, Pull, PullState, Read, RequiredCheck,
+    Review, ReviewDecision, ReviewVerdict,
 };
 use decide::{ClusterName, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
@@ -137,6 +137,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         mergeable: Mergeable::Yes,
         review_decision: ReviewDecision::NotRequired,
         reviews: Vec::new(),
+        landing: Read::Known(Landing::Absent),
         owned: Read::Known(owned),
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
@@ -308,6 +309,7 @@ pub(crate) fn merge(world: &mut World, number: u64, who: &Person, forced: bool) 
         return false;
     }
     if let Some(pull) = world.hub.pull_mut(number) {
+        pull.landing = Read::Known(Landing::Proven { commit: commit.clone() });
         pull.state = PullState::Merged { at: now, by: who.clone(), commit };
     }
     let (version, by) = (written.version.clone(), who.clone());

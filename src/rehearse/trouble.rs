@@ -13,7 +13,7 @@ pub(super) fn ledger(world: &World) -> LedgerState {
     let given_up = |commit: &Sha| world.snapshot.ledger.rebuilds.iter().any(|Rebuild { cited, .. }| cited == commit);
     let cited: Vec<Sha> = cited.iter().filter(|commit| !given_up(commit)).cloned().collect();
     if cited.is_empty() {
-        LedgerState::Intact { guarded: LedgerGuard::BotsOnly }
+        LedgerState::Intact { guarded: LedgerGuard::Sealed }
     } else {
         LedgerState::Lost { cited, tip: tip.clone() }
     }
@@ -56,8 +56,8 @@ pub(super) fn range(world: &mut World, plugin: &PluginName, tier: &TierName, ran
 }
 
 /// Whether only the bots can push the ledger branch.
-pub(super) fn guard(world: &mut World, bots_only: bool) {
-    let open = || LedgerGuard::Open("no rule restricts who pushes it".to_string());
-    let guarded = if bots_only { LedgerGuard::BotsOnly } else { open() };
+pub(super) fn guard(world: &mut World, sealed: bool) {
+    let open = || LedgerGuard::Open("its commits carry no seal".to_string());
+    let guarded = if sealed { LedgerGuard::Sealed } else { open() };
     world.ledger = LedgerState::Intact { guarded };
 }

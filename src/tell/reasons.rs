@@ -66,6 +66,7 @@ pub fn occasions(plan: &Plan) -> BTreeSet<Occasion> {
                 | Change::Grace(_)
                 | Change::GraceEnded
                 | Change::Merging(_)
+                | Change::Refused { .. }
                 | Change::Left { .. }
                 | Change::Landed(_)
                 | Change::Converged(_)

@@ -55,7 +55,8 @@ fn entry(entry: &Entry) -> String {
         Entry::Seen { plugin, seen } => format!("{plugin} {} was first seen at {}", seen.version, seen.first_seen),
         Entry::Wave { plugin, tier, version, change } => format!("{plugin} {version} on {tier}: {}", what(change)),
         Entry::Outage(outage) => format!("the hub was silent from {} to {}", outage.from, outage.to),
-        Entry::Frozen(_)
+        Entry::Stopped(_)
+        | Entry::Frozen(_)
         | Entry::Thawed(_)
         | Entry::Hotfix { .. }
         | Entry::Labelled { .. }
@@ -73,6 +74,7 @@ fn what(change: &Change) -> String {
         Change::Shown(head) => format!("{} is shown since {}", head.commit.short(), head.at),
         Change::GraceEnded => "no grace any more".to_string(),
         Change::Merging(merging) => format!("about to merge {}", merging.head.short()),
+        Change::Refused { head, .. } => format!("{} was not merged", head.short()),
         Change::Left { clusters } => format!("{} clusters left", clusters.len()),
         Change::Landed(landed) => format!("landed at {}", landed.at),
         Change::Converged(at) => format!("all healthy at {at}"),

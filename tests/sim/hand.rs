@@ -220,7 +220,7 @@ impl Process {
                 {
                     people::push_to_branch(world, pull.0);
                 }
-                let merging = Merging { head: head.clone(), at: world.ours(), forced: forced.clone() };
+                let merging = Merging { head: head.clone(), at: world.ours(), base: None, forced: forced.clone() };
                 self.change(world, &spot, version, Change::Merging(merging))?;
                 steps.one()?;
                 watch.merges(world, &self.kept, snapshot, action);

@@ -20,7 +20,7 @@ impl World {
         let down = self.lasts(self.outage);
         let unread = |what: &str| format!("{what} does not answer");
         let guarded = match self.scenario.guarded {
-            true => LedgerGuard::BotsOnly,
+            true => LedgerGuard::Sealed,
             false => LedgerGuard::Open("no ruleset".to_string()),
         };
         let max_age = self.scenario.tiers()[0].health.max_age;

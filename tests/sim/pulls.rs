@@ -1,7 +1,7 @@
 //! Pull requests as the hub keeps them, and what it answers to those who want to change them.
 
 use decide::snapshot::{
-    Command, CommandKind, Mergeable, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision,
+    Command, CommandKind, Landing, Mergeable, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision,
     ReviewVerdict, SentNotice,
 };
 use decide::{ClusterName, Person, PullNumber, Sha};
@@ -150,6 +150,14 @@ impl PullRequest {
         }
     }
 
+    /// What git says of a merge of it.
+    fn landing(&self) -> Read<Landing> {
+        Read::Known(match &self.closed {
+            Some(Closed { merged: Some(commit), .. }) => Landing::Proven { commit: Sha::new(commit.as_str()) },
+            Some(Closed { merged: None, .. }) | None => Landing::Absent,
+        })
+    }
+
     /// The pull request as the bot's reader would hand it on.
     pub fn shown(&self, world: &World) -> Pull {
         let state = match &self.closed {
@@ -206,6 +214,7 @@ impl PullRequest {
                 Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() })
             },
             commands: self.shown_commands(world),
+            landing: self.landing(),
             notices: self.notices.clone(),
             labelled: Read::Known(self.labelled),
         }

@@ -66,7 +66,7 @@ fn world(reading: &Reading, wanted: &Wanted, landed: Landed) -> Snapshot {
         clusters: Read::Known(vec![Cluster { name: cluster, labels: BTreeMap::new() }]),
         hub: HubFacts { bot: Person::from("coldframe[bot]"), bypass: false, skew: SignedDuration::ZERO },
         ledger,
-        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_mins(1),
         plugins: BTreeMap::from([(plugin, facts)]),
     }

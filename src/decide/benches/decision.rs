@@ -126,7 +126,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
         clusters: Read::Known(clusters),
         hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
         ledger,
-        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_secs(30),
         plugins: facts,
     }

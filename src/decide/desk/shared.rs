@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::gate::after::Pages;
 use crate::ledger::{Frozen, PluginLedger};
 use crate::model::PluginPolicy;
+use crate::proof::Proofs;
 use crate::snapshot::{Pull, PullState, Snapshot};
 use crate::{Person, PluginName, PullNumber, Sha, TierName};
 
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub pages: Pages,
     /// What people have frozen by commands.
     pub freezes: Vec<Frozen>,
+    /// Merges of the bot that are not proved.
+    pub proofs: Proofs,
 }
 
 /// A wave that may merge as soon as the cap of changed clusters has room for it.
@@ -132,6 +135,7 @@ impl Shared {
             opening: Vec::new(),
             pages: Pages::new(),
             freezes: Vec::new(),
+            proofs: Proofs::default(),
         }
     }
 
@@ -314,7 +318,10 @@ mod tests {
         let counts = |minutes: i64, skew: i64| {
             let mut world = landed(vec![healthy("1.1.0")]);
             world.hub.skew = SignedDuration::from_mins(skew);
-            remember(&mut world, Change::Merging(Merging { head: "aa".into(), at: ago(minutes), forced: None }));
+            remember(
+                &mut world,
+                Change::Merging(Merging { head: "aa".into(), at: ago(minutes), base: None, forced: None }),
+            );
             remember(&mut world, Change::Landed(Landed { at: ago(minutes), commit: None, by: None }));
             Shared::count(&world, noon()).changed.len()
         };

@@ -173,7 +173,8 @@ fn one_stop_a_window() {
             waived: String::new(),
             policy: "cc".into(),
         };
-        let merging = Merging { head: "dd".into(), at: ago(120), forced: Some(evidence).filter(|_| by_force) };
+        let merging =
+            Merging { head: "dd".into(), at: ago(120), base: None, forced: Some(evidence).filter(|_| by_force) };
         let landed = Landed { at: ago(120), commit: None, by: None };
         let begun = Wave::begun(version("1.0.0"), vec!["bronze-1".into()].into(), ago(200));
         let wave = Wave { merging: Some(merging), landed: Some(landed), finished: Some(ago(90)), ..begun };

@@ -2,7 +2,7 @@
 //! head, for that very head, by somebody who may still write; never the bot's own.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{carried, covers};
@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate, Identity};
-use crate::snapshot::{Pull, Read, Review, ReviewDecision, ReviewVerdict};
+use crate::snapshot::{LedgerGuard, LedgerState, Pull, Read, Review, ReviewDecision, ReviewVerdict};
 use crate::{Person, Reason, TierName, rollback, slice};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
@@ -35,7 +35,23 @@ pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -
         }
         Merge::Manual => false,
     };
-    if waived && review_missing(pull) && desk.snapshot.hub.bypass { Identity::Bypass } else { Identity::Ordinary }
+    if waived && review_missing(pull) && no_way_past(desk).is_none() { Identity::Bypass } else { Identity::Ordinary }
+}
+
+/// Why the hub would refuse a merge for which it misses a review.
+fn no_way_past(desk: &Desk<'_>) -> Option<Reason> {
+    if desk.snapshot.hub.bypass { open_ledger(desk) } else { Some(Reason::BypassMissing) }
+}
+
+/// Why nothing is forced and no branch rule is bypassed: on a ledger that others can write unnoticed rests nothing
+/// that people would otherwise have to look at.
+pub(crate) fn open_ledger(desk: &Desk<'_>) -> Option<Reason> {
+    let open = |why: &str| Some(Reason::LedgerOpen { why: why.to_string() });
+    match &desk.snapshot.ledger_state {
+        LedgerState::Intact { guarded: LedgerGuard::Sealed } => None,
+        LedgerState::Intact { guarded: LedgerGuard::Open(why) } => open(why),
+        LedgerState::Lost { .. } | LedgerState::Unread(_) => open("the ledger cannot be believed"),
+    }
 }
 
 /// Whether the hub would refuse an ordinary merge for want of a review.
@@ -68,10 +84,9 @@ fn latest(pull: &Pull) -> BTreeMap<&Person, &Review> {
 }
 
 fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
-    if review_missing(pull) && !desk.snapshot.hub.bypass {
-        Finding::wait(Gate::Approvals, Reason::BypassMissing)
-    } else {
-        Finding::pass(Gate::Approvals, Reason::ApprovalNotAsked)
+    match no_way_past(desk).filter(|_| review_missing(pull)) {
+        Some(why) => Finding::wait(Gate::Approvals, why),
+        None => Finding::pass(Gate::Approvals, Reason::ApprovalNotAsked),
     }
 }
 
@@ -105,9 +120,9 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     if !owners.is_empty() || (missing == 0 && !lent && review_missing(pull)) {
         missing = missing.max(1);
     }
-    if missing == 0 && review_missing(pull) && !desk.snapshot.hub.bypass {
+    if let Some(why) = no_way_past(desk).filter(|_| missing == 0 && review_missing(pull)) {
         // What was lent suffices here; the hub counts only what is said on this pull request.
-        return Finding::wait(Gate::Approvals, Reason::BypassMissing);
+        return Finding::wait(Gate::Approvals, why);
     }
     if missing == 0 && !tiers.is_empty() {
         return Finding::pass(Gate::Approvals, Reason::Covered { by: yes, tiers });
@@ -359,6 +374,11 @@ mod tests {
         };
         assert_eq!(via(true), Some(Identity::Bypass), "branch rules want a review that the policy does not");
         assert_eq!(via(false), None, "without the second App it waits");
+        let mut world = ready();
+        rule(&mut world, Merge::Automatic);
+        required(&mut world);
+        world.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("a plain token".into()) };
+        assert!(!merges(&crate::plan(&world, noon())), "nor past branch rules on a ledger that others can write");
         let mut world = ready();
         rule(&mut world, Merge::Automatic);
         let plan = crate::plan(&world, noon());

@@ -12,7 +12,7 @@ use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
-use crate::snapshot::{LedgerGuard, LedgerState, Pull, PullState};
+use crate::snapshot::{Pull, PullState};
 use crate::{PullNumber, Reason, TierName, expiry, rollback};
 
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
@@ -165,11 +165,8 @@ pub(super) fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
     if !by.is_empty() {
         return Some(Reason::ChangesRequested { by });
     }
-    let open = |why: &str| Some(Reason::LedgerOpen { why: why.to_string() });
-    match &desk.snapshot.ledger_state {
-        LedgerState::Intact { guarded: LedgerGuard::BotsOnly } => {}
-        LedgerState::Intact { guarded: LedgerGuard::Open(why) | LedgerGuard::Unread(why) } => return open(why),
-        LedgerState::Lost { .. } | LedgerState::Unread(_) => return open("the ledger cannot be believed"),
+    if let Some(open) = approvals::open_ledger(desk) {
+        return Some(open);
     }
     if desk.snapshot.hub.skew.abs() > MOST_SKEW {
         return Some(Reason::ClockSkew { skew: desk.snapshot.hub.skew });

@@ -3,13 +3,15 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
+
 use super::Standing;
 use crate::Reason;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read};
 
-pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing) -> Finding {
+pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timestamp) -> Finding {
     match pull.state {
         PullState::Open => {}
         PullState::Merged { .. } | PullState::Closed { .. } => {
@@ -21,6 +23,10 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing) -> Finding 
     }
     if !standing.current {
         return Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() });
+    }
+    if let Some(refused) = wave.refused.as_ref().filter(|refused| refused.head == pull.head && now < refused.until()) {
+        let verdict = Verdict::Wait { until: Some(refused.until()) };
+        return Finding::new(Gate::Head, verdict, Reason::MergeRefused { why: refused.why.clone() });
     }
     match pull.mergeable {
         Mergeable::Yes => {}

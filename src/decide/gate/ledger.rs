@@ -1,13 +1,18 @@
-//! Whether the ledger can be believed. A lost one delays; it never mis-promotes.
+//! Whether the ledger can be believed, and what was merged by it was proved. A lost one delays; it never mis-promotes.
 
 use crate::desk::Desk;
-use crate::plan::{Finding, Gate};
+use crate::plan::{Finding, Gate, Verdict};
+use crate::proof::Trouble;
 use crate::snapshot::LedgerState;
 use crate::{Reason, Sha};
 
 pub(crate) fn finding(desk: &Desk<'_>) -> Finding {
     match &desk.snapshot.ledger_state {
-        LedgerState::Intact { .. } => Finding::pass(Gate::Ledger, Reason::LedgerIntact),
+        LedgerState::Intact { .. } => match desk.shared.proofs.trouble() {
+            None => Finding::pass(Gate::Ledger, Reason::LedgerIntact),
+            Some(Trouble::Stopped(why)) => Finding::fail(Gate::Ledger, why),
+            Some(Trouble::Waits(why)) => Finding::new(Gate::Ledger, Verdict::Unknown, why),
+        },
         LedgerState::Lost { cited, .. } => {
             let cited = cited.last().cloned().unwrap_or_else(|| Sha::new(""));
             Finding::fail(Gate::Ledger, Reason::LedgerLost { cited })
@@ -20,7 +25,6 @@ pub(crate) fn finding(desk: &Desk<'_>) -> Finding {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
-    use crate::plan::Verdict;
     use crate::snapshot::{Command, CommandKind, Read, Snapshot};
     use crate::testing::*;
     use alloc::vec;

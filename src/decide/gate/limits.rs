@@ -248,7 +248,7 @@ mod tests {
         let members = (0..clusters).map(|n| alloc::format!("c{n}").as_str().into()).collect();
         let changes = [
             Change::Found { members, digest: None, landed: Landed { at: ago(minutes), commit: None, by: None } },
-            Change::Merging(Merging { head: "ff".into(), at: ago(minutes), forced: None }),
+            Change::Merging(Merging { head: "ff".into(), at: ago(minutes), base: None, forced: None }),
         ];
         for change in changes {
             world.ledger.apply(&Entry::Wave {
@@ -318,7 +318,15 @@ mod tests {
                     |w| {
                         changed(w, 20, 1);
                         cap(w, 1);
-                        remember(w, Change::Merging(Merging { head: "aaaaaaaaaa".into(), at: ago(60), forced: None }));
+                        remember(
+                            w,
+                            Change::Merging(Merging {
+                                head: "aaaaaaaaaa".into(),
+                                at: ago(60),
+                                base: None,
+                                forced: None,
+                            }),
+                        );
                     },
                     until,
                     "the limit of 1 clusters changed in an hour",
@@ -327,7 +335,15 @@ mod tests {
                     "its own merge, asked for and not seen yet",
                     |w| {
                         cap(w, 1);
-                        remember(w, Change::Merging(Merging { head: "aaaaaaaaaa".into(), at: ago(1), forced: None }));
+                        remember(
+                            w,
+                            Change::Merging(Merging {
+                                head: "aaaaaaaaaa".into(),
+                                at: ago(1),
+                                base: None,
+                                forced: None,
+                            }),
+                        );
                     },
                     Verdict::Pass,
                     "within the limits",

@@ -82,6 +82,9 @@ impl Standing {
         // Trailers prove nothing here: who amends our commit keeps them.
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
+        // What was refused because of its content is written anew, and after that no sooner than it may be tried again.
+        let anew = wave.refused.as_ref().filter(|refused| refused.anew && refused.head == pull.head);
+        let anew = anew.is_some_and(|refused| refused.times == 1 || desk.now >= refused.until());
         let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
         Self {
             current,
@@ -92,7 +95,7 @@ impl Standing {
                 .any(|review| review.human && review.verdict == ReviewVerdict::Approved && review.commit == pull.head),
             held: hold::finding(pull).verdict != Verdict::Pass,
             outgrown,
-            rewrite: stale || outgrown || (current && conflicts(pull)),
+            rewrite: stale || outgrown || anew || (current && conflicts(pull)),
             identity: approvals::identity(desk, tier, wave, pull),
         }
     }
@@ -194,7 +197,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
-        head::finding(wave, pull, standing),
+        head::finding(wave, pull, standing, desk.now),
         limits::merging(desk, wave),
     ];
     if wave.part.purpose == Purpose::Early {

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn everything_else_that_force_needs_is_needed() {
         type Case = (&'static str, fn(&mut Snapshot));
-        let cases: [Case; 28] = [
+        let cases: [Case; 27] = [
             ("nobody said so", |w| edit(w, |pull| pull.commands.clear())),
             ("who may not", |w| change(w, |said| said.allowed = Read::Known(false))),
             ("whose rights are not known", |w| change(w, |said| said.allowed = Read::Unread("503".into()))),
@@ -216,9 +216,6 @@ mod tests {
             ("others can push the ledger", |w| {
                 w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) }
             }),
-            ("nobody knows who can", |w| {
-                w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Unread("403".into()) }
-            }),
             ("the clocks differ", |w| w.hub.skew = SignedDuration::from_secs(31)),
             ("no bypassing App", |w| w.hub.bypass = false),
             ("breaking and not acknowledged", |w| {
@@ -239,7 +236,7 @@ mod tests {
                 let landed = Landed { at: ago(5), commit: None, by: None };
                 for change in [
                     Change::Found { members: vec!["x".into()], digest: None, landed },
-                    Change::Merging(Merging { head: "ff".into(), at: ago(5), forced: None }),
+                    Change::Merging(Merging { head: "ff".into(), at: ago(5), base: None, forced: None }),
                 ] {
                     let (plugin, tier, version) = ("dns".into(), "qa".into(), version("3.0.0"));
                     w.ledger.apply(&crate::Entry::Wave { plugin, tier, version, change });

@@ -84,7 +84,7 @@ fn our_own_way_back_is_nobodys_revert() {
         let newer = &mut all[1];
         newer.landed = Some(Landed { at: ago(300), commit: None, by: None });
         newer.finished = Some(ago(200));
-        let merging = merging.then(|| Merging { head: "back".into(), at: ago(6), forced: None });
+        let merging = merging.then(|| Merging { head: "back".into(), at: ago(6), base: None, forced: None });
         let landed = Some(Landed { at: ago(5), commit: None, by: None });
         let part = Part { purpose: Purpose::RollBack { of: version(of) }, ..Part::default() };
         let begun = Wave::begun(version("1.0.0"), newer.members.clone(), ago(9));

@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Change, Entry, Frozen, Grace, Head, Landed, Ledger, Part, PluginLedger, Purpose, Thawed, Wave};
+use super::{
+    Change, Entry, Frozen, Grace, Head, Landed, Ledger, Lifted, Part, PluginLedger, Purpose, Refused, Thawed, Wave,
+};
 use crate::clusters::Finder;
 use crate::{ClusterName, TierName, Version};
 
@@ -52,7 +54,16 @@ impl Ledger {
                     frozen.lifted.get_or_insert_with(|| lifted.clone());
                 }
             }
+            Entry::Stopped(stop) => {
+                if !self.stops.iter().any(|known| known.head == stop.head) {
+                    self.stops.push(stop.clone());
+                }
+            }
             Entry::Rebuilt(rebuild) => {
+                let cleared = || Lifted { by: rebuild.by.clone(), at: rebuild.at };
+                for stop in self.stops.iter_mut().filter(|stop| stop.head == rebuild.cited) {
+                    stop.cleared.get_or_insert_with(cleared);
+                }
                 if !self.rebuilds.contains(rebuild) {
                     self.rebuilds.push(rebuild.clone());
                 }
@@ -137,6 +148,11 @@ impl Wave {
             }
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
+            Change::Refused { head, at, why, anew } => {
+                let times = self.refused.as_ref().map_or(1, |before| before.times.saturating_add(1));
+                let (head, at, why, anew) = (head.clone(), *at, why.clone(), *anew);
+                self.refused = Some(Refused { head, at, why, times, anew });
+            }
             Change::Left { clusters } => {
                 let mut known = Finder::new(&self.left);
                 let fresh: Vec<_> = clusters.iter().filter(|name| !known.has(name)).cloned().collect();

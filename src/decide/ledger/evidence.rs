@@ -1,10 +1,10 @@
-//! What allowed a merge without the missing approvals, as the ledger keeps it. Who decides that is
-//! `gate::grace` and `gate::said`.
+//! A merge as the ledger keeps it: what was asked for, what allowed it without the missing approvals, what the hub
+//! said to it. Who decides that is `gate::grace` and `gate::said`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{Person, Sha};
@@ -39,4 +39,46 @@ pub struct Said {
     pub at: Timestamp,
     /// Why.
     pub why: String,
+}
+
+/// A merge that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merging {
+    /// The head that was to be merged.
+    pub head: Sha,
+    /// When the request was about to be sent.
+    pub at: Timestamp,
+    /// Where the base branch was; what came to it since then is the proof of the merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Sha>,
+    /// What allowed it without the missing approvals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forced: Option<ForceEvidence>,
+}
+
+/// A merge that the hub did not do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refused {
+    /// Which head.
+    pub head: Sha,
+    /// When it said so last.
+    pub at: Timestamp,
+    /// What it said, as data.
+    pub why: String,
+    /// How often in a row; each time it is left alone for longer.
+    pub times: u32,
+    /// Whether the head has to be written anew before it is tried again.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub anew: bool,
+}
+
+impl Refused {
+    /// When it may be tried again: ten seconds after the first time, then four times as long after each, and never
+    /// more than six hours (design: failure F32).
+    pub fn until(&self) -> Timestamp {
+        let seconds = 10_i64.saturating_mul(4_i64.saturating_pow(self.times.saturating_sub(1)));
+        self.at + SignedDuration::from_secs(seconds.min(6 * 3600))
+    }
 }

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
-pub use evidence::{ForceEvidence, Said};
+pub use evidence::{ForceEvidence, Merging, Refused, Said};
 pub use wave::{
-    Announced, Failed, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Rejected, Soaked, Superseded,
-    Verification, Verify, Wait, Wave, Withdrawn,
+    Announced, Failed, Grace, Head, Landed, LetThrough, Part, Purpose, Rejected, Soaked, Superseded, Verification,
+    Verify, Wait, Wave, Withdrawn,
 };
 
 /// The whole ledger of a repository.
@@ -37,6 +37,16 @@ pub struct Ledger {
     /// Freezes that people set by commands, lifted ones among them: their commands may still be seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub freezes: Vec<Frozen>,
+    /// Merges that did not land as planned. Until a person clears it, one of them stops everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<Stop>,
+}
+
+impl Ledger {
+    /// The first stop that nobody has cleared.
+    pub fn stop(&self) -> Option<&Stop> {
+        self.stops.iter().find(|stop| stop.cleared.is_none())
+    }
 }
 
 /// What is kept of one plugin.
@@ -177,7 +187,24 @@ impl Frozen {
     }
 }
 
-/// Who lifted a freeze.
+/// A merge that the bot asked for and that did not land as planned (design: invariant S14).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// The pull request.
+    pub pull: PullNumber,
+    /// The head that was to be merged; a person names it to clear the stop.
+    pub head: Sha,
+    /// When it was found out.
+    pub at: Timestamp,
+    /// What is wrong with it.
+    pub why: String,
+    /// Who cleared it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared: Option<Lifted>,
+}
+
+/// Who lifted a freeze, or cleared a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lifted {
@@ -253,8 +280,10 @@ pub enum Entry {
     },
     /// The hub was out of reach.
     Outage(Outage),
-    /// A person gave up a lost ledger commit.
+    /// A person gave up a lost ledger commit, or cleared the stop of a merge by its head.
     Rebuilt(Rebuild),
+    /// A merge did not land as planned: everything stops.
+    Stopped(Stop),
     /// A person froze something by a command.
     Frozen(Frozen),
     /// A person lifted such a freeze.
@@ -319,6 +348,17 @@ pub enum Change {
     GraceEnded,
     /// A merge is about to be asked for.
     Merging(Merging),
+    /// The hub did not merge it.
+    Refused {
+        /// Which head.
+        head: Sha,
+        /// When.
+        at: Timestamp,
+        /// What the hub said, as data.
+        why: String,
+        /// Whether the head has to be written anew before it is tried again.
+        anew: bool,
+    },
     /// Clusters of its climb left the tier, or were pinned.
     Left {
         /// Which.

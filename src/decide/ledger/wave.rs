@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::ForceEvidence;
+use super::{Merging, Refused};
 use crate::clusters::Finder;
 use crate::reason::MemberTrouble;
 use crate::{ClusterName, Clusters, Digest, Person, PullNumber, Reason, Sha, Version};
@@ -51,6 +51,9 @@ pub struct Wave {
     /// The merge that the bot asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Merging>,
+    /// What the hub said when it last did not merge it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refused>,
     /// Proof that the version is on the base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<Landed>,
@@ -102,6 +105,7 @@ impl Wave {
             shown: None,
             grace: None,
             merging: None,
+            refused: None,
             landed: None,
             converged: None,
             verifications: Vec::new(),
@@ -330,19 +334,6 @@ pub struct Grace {
     /// Notices that were really sent, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<crate::snapshot::SentNotice>,
-}
-
-/// A merge that was asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Merging {
-    /// The head that was to be merged.
-    pub head: Sha,
-    /// When the request was about to be sent.
-    pub at: Timestamp,
-    /// What allowed it without the missing approvals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forced: Option<ForceEvidence>,
 }
 
 /// Proof that the version is on the base branch.

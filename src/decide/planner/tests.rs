@@ -184,7 +184,7 @@ fn what_waits_for_longer_has_the_room_under_the_cap_first() {
         let mut world = under_a_cap(&[("one", 10), ("two", 20)], 2);
         let members = ["bronze-1".into(), "bronze-2".into()];
         wave_of(&mut world, "two").members = Vec::from(members).into();
-        let merging = crate::ledger::Merging { head: "ff".into(), at: ago(20), forced: None };
+        let merging = crate::ledger::Merging { head: "ff".into(), at: ago(20), base: None, forced: None };
         let (plugin, tier, version) = ("one".into(), "qa".into(), version("1.1.0"));
         world.ledger.apply(&Entry::Wave { plugin, tier, version, change: Change::Merging(merging) });
         let mut landed =

@@ -40,6 +40,9 @@ impl Reason {
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
             Self::HeadStale { .. } => "the bot, at its next look".to_string(),
             Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
+            Self::MergeRefused { .. } => {
+                "whoever can do what the hub asks for; the bot tries again by itself".to_string()
+            }
             Self::OtherBase { .. } => "the bot, by closing it; whoever pushed to it, by closing it".to_string(),
             Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
@@ -86,12 +89,18 @@ impl Reason {
             Self::ForceVoid { by, .. } => format!("{by}, by saying `/coldframe force` again; or an approval"),
             Self::NeverForced => "an approval".to_string(),
             Self::LedgerOpen { .. } => {
-                "an administrator, with a rule that lets only the bots push the ledger branch".to_string()
+                "the operator, by running the bot as an App or giving it a key for the ledger; or an approval"
+                    .to_string()
             }
             Self::OneStopAWindow { .. } => "time, in the next window; or an approval".to_string(),
             Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
             Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
-            Self::LedgerLost { cited } => format!("anybody with write access: `/coldframe rebuild {}`", cited.short()),
+            Self::LedgerLost { cited } => format!("an administrator: `/coldframe rebuild {}`", cited.short()),
+            Self::Stopped { head, .. } => format!(
+                "an administrator, who looks at the base branch, mends it, and says `/coldframe rebuild {}`",
+                head.short()
+            ),
+            Self::Unproven { .. } => "the bot, at its next look".to_string(),
             Self::NoMembers { .. } | Self::ClusterInTwoTiers { .. } => {
                 "whoever edits the inventory or the tier's selector".to_string()
             }

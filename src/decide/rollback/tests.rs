@@ -337,7 +337,7 @@ fn apply(world: &mut Snapshot, now: Timestamp) -> Plan {
 /// Merged: 1.0.0 runs again, healthy.
 fn restored() -> Snapshot {
     let mut world = open(Merge::Automatic);
-    let merging = crate::ledger::Merging { head: "rollback00".into(), at: ago(2), forced: None };
+    let merging = crate::ledger::Merging { head: "rollback00".into(), at: ago(2), base: None, forced: None };
     let (plugin, tier) = ("app".into(), "bronze".into());
     let change = Change::Merging(merging);
     world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.0.0"), change });

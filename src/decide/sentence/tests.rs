@@ -46,7 +46,7 @@ fn every_entry_has_a_sentence() {
         waived: "1 approval".to_string(),
         policy: commit(),
     };
-    let merging = |forced| Change::Merging(Merging { head: commit(), at, forced });
+    let merging = |forced| Change::Merging(Merging { head: commit(), at, base: None, forced });
     let digest = Some(Digest::new("sha256:12"));
     let intent = |from| Change::Intent {
         from,
@@ -217,8 +217,19 @@ fn every_entry_has_a_sentence() {
         ),
         (
             Entry::Rebuilt(Rebuild { cited: commit(), by: "pat".into(), at, pull: PullNumber(7) }),
-            "lost ledger commit abcdef0 given up by pat",
+            "what became of abcdef0 settled by pat",
             " on #7 at 2026-11-21T09:12:00Z",
+        ),
+        (
+            Entry::Stopped(crate::ledger::Stop {
+                pull: PullNumber(7),
+                head: commit(),
+                at,
+                why: "it also changes `CODEOWNERS`".into(),
+                cleared: None,
+            }),
+            "everything stops: #7 did not land as planned",
+            ", head abcdef0, found out at 2026-11-21T09:12:00Z",
         ),
     ];
     for (entry, headline, detail) in other_cases {
@@ -261,7 +272,7 @@ fn what_a_person_or_force_did_weighs_most() {
         waived: "1 approval".to_string(),
         policy: commit(),
     };
-    let merging = |forced| wave(Change::Merging(Merging { head: commit(), at, forced }));
+    let merging = |forced| wave(Change::Merging(Merging { head: commit(), at, base: None, forced }));
     let landed = wave(Change::Landed(Landed { at, commit: None, by: None }));
     let finished = wave(Change::Finished(at));
     let order = [wave(Change::Converged(at)), merging(None), landed, finished, merging(Some(forced.clone()))];

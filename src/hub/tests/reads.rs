@@ -1,6 +1,6 @@
 //! What is read, and what is done with answers that are not whole.
 
-use decide::snapshot::{CheckState, LedgerGuard, Mergeable, Read, ReviewDecision, ReviewVerdict};
+use decide::snapshot::{CheckState, Mergeable, Read, ReviewDecision, ReviewVerdict};
 use decide::{Person, PullNumber, Sha};
 use serde_json::{Value, json};
 
@@ -314,42 +314,4 @@ async fn required_checks_of_rules_and_of_classic_protection() {
     let expected = [of("any", None), of("e2e", None), of("e2e", Some(15368)), of("lint", None), of("old", Some(9))];
     assert_eq!(contexts, expected);
     assert!(repo.required_checks("gone").await.is_err());
-}
-
-#[tokio::test]
-async fn who_may_push_the_ledger() {
-    let rule = |kind: &str, id: u64| json!({ "type": kind, "ruleset_id": id });
-    let set = |bypass: &str, actor: &str| {
-        json!({ "name": "ledger", "enforcement": "active", "current_user_can_bypass": bypass,
-            "bypass_actors": [{ "actor_type": actor }] })
-    };
-    let all = [rule("update", 1), rule("deletion", 1), rule("non_fast_forward", 2)];
-    let (app, person) = (set("always", "Integration"), set("always", "RepositoryRole"));
-    let cases: [(&[Value], &Value, &Value, Option<&str>); 5] = [
-        (&all, &app, &app, None),
-        (&all[..2], &app, &app, Some("non_fast_forward")),
-        (&[], &app, &app, Some("`update`")),
-        (&all, &app, &person, Some("RepositoryRole")),
-        (&all, &set("never", "Integration"), &app, Some("binds the bot")),
-    ];
-    for (rules, first, second, open) in cases {
-        let (rules, first, second) = (json!(rules), first.clone(), second.clone());
-        let server = Server::start(move |seen| match seen.call().as_str() {
-            "GET /repos/acme/config/rules/branches/coldframe-ledger?per_page=100" => Some(reply(200, &rules)),
-            "GET /repos/acme/config/rulesets/1?includes_parents=true" => Some(reply(200, &first)),
-            "GET /repos/acme/config/rulesets/2?includes_parents=true" => Some(reply(200, &second)),
-            "GET /user" => Some(reply(200, &json!({ "login": "alice" }))),
-            _ => None,
-        })
-        .await;
-        match (server.open().await.ledger_guard("coldframe-ledger").await, open) {
-            (LedgerGuard::BotsOnly, None) => {}
-            (LedgerGuard::Open(why), Some(open)) => assert!(why.contains(open), "{why}"),
-            (other, _) => panic!("{other:?}"),
-        }
-        let by_person = server.open_with_token().await.ledger_guard("coldframe-ledger").await;
-        assert!(matches!(&by_person, LedgerGuard::Open(why) if why.contains("alice")), "{by_person:?}");
-    }
-    let server = Server::start(|_| None).await;
-    assert!(matches!(server.open().await.ledger_guard("coldframe-ledger").await, LedgerGuard::Unread(_)));
 }

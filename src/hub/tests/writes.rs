@@ -6,7 +6,7 @@ use decide::plan::Identity;
 use decide::{PullNumber, Sha};
 use serde_json::{Value, json};
 
-use super::super::{CheckConclusion, CheckDraft, HubError, MergeAnswer, Opened, Repository};
+use super::super::{CheckConclusion, CheckDraft, HubError, MergeAnswer, MergeRequest, Opened, RepoHub, Repository};
 use super::{Server, app, reply, repository};
 
 const PULLS: &str = "POST /repos/acme/config/pulls";
@@ -71,14 +71,14 @@ async fn merge_answers() {
         (422, message("Required review missing"), |it| matches!(it, Ok(MergeAnswer::Refused { .. }))),
         (500, message("Unicorn"), |it| matches!(it, Ok(MergeAnswer::Indeterminate { .. }))),
         (502, message("Unicorn"), |it| matches!(it, Ok(MergeAnswer::Indeterminate { .. }))),
-        (403, message("Resource not accessible by integration"), |it| matches!(it, Err(HubError::Forbidden { .. }))),
-        (404, message("Not Found"), |it| matches!(it, Err(HubError::NotFound { .. }))),
+        (403, message("Resource not accessible by integration"), |it| matches!(it, Ok(MergeAnswer::Refused { .. }))),
+        (404, message("Not Found"), |it| matches!(it, Ok(MergeAnswer::Refused { .. }))),
         (429, message("slow down"), |it| matches!(it, Err(HubError::Limited { .. }))),
     ];
     for (status, answer, is) in cases {
         let server = Server::start(move |seen| (seen.call() == MERGE).then(|| reply(status, &answer))).await;
         let repo = server.open().await;
-        let result = repo.merge(Identity::Ordinary, PullNumber(7), &Sha::from("2"), "title", "text").await;
+        let result = merge(&repo, Identity::Ordinary, 60).await;
         assert!(is(&result), "{status}: {result:?}");
         assert_eq!(server.count(MERGE), 1, "{status}");
         let sent = server.seen().into_iter().find(|seen| seen.call() == MERGE).unwrap().body;
@@ -86,6 +86,26 @@ async fn merge_answers() {
             json!({ "sha": "2", "merge_method": "merge", "commit_title": "title", "commit_message": "text" });
         assert_eq!(sent, expected);
     }
+}
+
+/// Asks for the merge of 7 at head 2, on what is good for so many seconds from now on.
+async fn merge(repo: &RepoHub, via: Identity, seconds: i64) -> Result<MergeAnswer, HubError> {
+    let turn = repo.turn_to_merge(via).await?;
+    let good_until = crate::clock::now() + jiff::SignedDuration::from_secs(seconds);
+    let head = Sha::from("2");
+    let request = MergeRequest { number: PullNumber(7), head: &head, via, title: "title", message: "text", good_until };
+    repo.merge(turn, &request).await
+}
+
+#[tokio::test]
+async fn f36_what_rests_on_old_facts_is_not_sent() {
+    let server = Server::start(|_| None).await;
+    let repo = server.open().await;
+    assert!(matches!(merge(&repo, Identity::Ordinary, -1).await, Err(HubError::Stale { .. })));
+    assert_eq!(server.count(MERGE), 0);
+    // The turn has ended with it.
+    assert!(merge(&repo, Identity::Ordinary, 60).await.is_ok());
+    assert_eq!(server.count(MERGE), 1);
 }
 
 #[tokio::test]
@@ -102,7 +122,7 @@ async fn a_repository_without_merge_commits_is_squashed() {
     let told = Repository { merge_commits: Some(false), ..repository() };
     for repository in [repository(), told] {
         let repo = server.hub(app(1), None).open(&repository).await.unwrap();
-        let answer = repo.merge(Identity::Ordinary, PullNumber(7), &Sha::from("2"), "t", "m").await;
+        let answer = merge(&repo, Identity::Ordinary, 60).await;
         assert_eq!(answer.unwrap(), merged);
     }
     let sent: Vec<Value> =
@@ -118,12 +138,12 @@ async fn the_bypass_merges_with_its_own_token() {
         Server::start(|seen| (seen.call() == MERGE).then(|| reply(200, &json!({ "merged": true, "sha": "9" })))).await;
     let repo = server.hub(app(1), Some(app(2))).open(&repository()).await.unwrap();
     for (via, token) in [(Identity::Bypass, "Bearer ghs_2_"), (Identity::Ordinary, "Bearer ghs_1_")] {
-        repo.merge(via, PullNumber(7), &Sha::from("2"), "t", "m").await.unwrap();
+        merge(&repo, via, 60).await.unwrap();
         let last = server.seen().pop().unwrap();
         assert!(last.header("authorization").starts_with(token), "{via:?}");
     }
     let alone = server.open().await;
-    let refused = alone.merge(Identity::Bypass, PullNumber(7), &Sha::from("2"), "t", "m").await;
+    let refused = merge(&alone, Identity::Bypass, 60).await;
     assert!(matches!(refused, Err(HubError::Setup(_))));
     assert_eq!(server.count(MERGE), 2);
 }

@@ -197,7 +197,7 @@ fn schedule_alone_changes_the_plan() {
         let text = r#"{"policy": {"plugins": []}, "policyCommit": "a1", "clusters": {"known": [{"name": "eu-1"}]},
             "hub": {"bot": "bot", "bypass": true, "skew": "PT0S"}, "ledger": {"plugins": {"loki": {"tiers": {"all": [{"version": "1.0.0", "members": ["eu-1"],
               "begun": "2026-11-23T11:00:00Z", "landed": {"at": "2026-11-23T11:00:00Z"}}]}}}},
-            "ledgerState": {"intact": {"guarded": "botsOnly"}},
+            "ledgerState": {"intact": {"guarded": "sealed"}},
             "plugins": {"loki": {"releases": {"known": [{"version": "1.0.0"}]}, "pulls": {"known": []},
               "base": {"known": {"all": [{"file": "loki.yaml", "version": {"known": "1.0.0"}}]}},
               "readings": {"eu-1": [{"signal": "HelmRelease loki/loki", "health": "healthy", "running": "1.0.0",

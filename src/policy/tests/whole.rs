@@ -71,7 +71,7 @@ fn the_whole_format() {
     assert_eq!(wiring.inventory, Inventory::File { path: "inventory/clusters.yaml".into() });
     assert_eq!(
         (wiring.people.hold, wiring.people.acknowledge, wiring.people.fail, wiring.people.rebuild),
-        (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Write)
+        (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Admin)
     );
     assert_eq!(wiring.people.freeze, Right::Admin);
     let cert = &wiring.plugins[&"cert-manager".into()];

@@ -12,7 +12,7 @@ use crate::policy::Problem;
 use crate::rehearse::workflows::Ending;
 
 const HUB: &str = "`hub falls silent`, `hub answers`, `hub asks for reviews` or `hub lets nobody bypass`";
-const LEDGER: &str = "`ledger is open`, `ledger is guarded` or `ledger loses its end`";
+const LEDGER: &str = "`ledger is open`, `ledger is sealed` or `ledger loses its end`";
 
 /// After `hub`.
 pub(super) fn hub(cursor: &mut Cursor<'_>) -> Result<Event, Problem> {
@@ -80,7 +80,7 @@ pub(super) fn ledger(cursor: &mut Cursor<'_>) -> Result<Event, Problem> {
             let word = cursor.need("how it is", LEDGER)?;
             match word.text {
                 "open" => LedgerEvent::Open,
-                "guarded" => LedgerEvent::Guarded,
+                "sealed" => LedgerEvent::Sealed,
                 _ => return Err(word.wrong("is nothing that the ledger is", LEDGER)),
             }
         }

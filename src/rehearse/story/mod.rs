@@ -179,7 +179,7 @@ pub(crate) enum LedgerEvent {
     /// Others than the bots can push it.
     Open,
     /// Only the bots can.
-    Guarded,
+    Sealed,
     /// It loses its last commit.
     Lost,
 }

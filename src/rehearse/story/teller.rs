@@ -128,6 +128,7 @@ impl Teller {
             | Change::Announced(_)
             | Change::Shown(_)
             | Change::Grace(_)
+            | Change::Refused { .. }
             | Change::GraceEnded
             | Change::Merging(_)
             | Change::Landed(_)

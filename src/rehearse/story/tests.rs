@@ -16,6 +16,7 @@ clusters: gold-1 gold-2  tier=gold
 plugins: app 1.0.0
 owners: maria
 people: kim
+admins: pat
 strangers: eve
 ";
 
@@ -94,7 +95,7 @@ fn mistakes_of_the_head() {
             "limits:\n  longestSoak: 30m\npeople: kim",
             "5:63: `soak` of tier `gold`: 1 h is beyond the 30 min",
         ),
-        ("people: kim", "admins: pat\npeople: pat qa", "`qa` is the name of two things"),
+        ("admins: pat", "admins: pat qa", "`qa` is the name of two things"),
     ] {
         let text = format!("{}2026-11-23 09:00 release app 1.0.1\n", HEAD.replace(change, to));
         let told = tell(Path::new("my.story"), &text);
@@ -182,7 +183,7 @@ fn every_event_makes_a_difference() {
         ),
         ("ledger loses its end", "expect app on gold says the ledger branch has lost commit"),
         (
-            "ledger loses its end\n10:01 kim rebuilds app on gold",
+            "ledger loses its end\n10:01 pat rebuilds app on gold",
             "maria approves app on gold\n+1m expect gold merged app 1.0.1",
         ),
         ("kim commits app ^1.0 to gold", "expect app on gold says holds the range `^1.0`"),
@@ -239,7 +240,7 @@ fn a_story_can_take_away_what_force_needs() {
         let told = tell(event, &format!("expect app on gold says {says}"));
         assert!(told.kept, "{event}\n{}", told.text);
     }
-    for (event, back) in [("clock runs 45s ahead", "clock runs right"), ("ledger is open", "ledger is guarded")] {
+    for (event, back) in [("clock runs 45s ahead", "clock runs right"), ("ledger is open", "ledger is sealed")] {
         let told = tell(&format!("{event}\n10:01 {back}"), "expect gold forced app 1.0.1");
         assert!(told.kept, "{event}\n{}", told.text);
     }
@@ -256,9 +257,7 @@ fn people_have_the_rights_that_the_policy_gives_them() {
         ("{hold: admin}", "maria", false),
         ("{hold: admin}", "pat", true),
     ] {
-        let head = HEAD
-            .replace("policy:\n", &format!("policy:\n  people: {rights}\n"))
-            .replace("people: kim", "people: kim\nadmins: pat");
+        let head = HEAD.replace("policy:\n", &format!("policy:\n  people: {rights}\n"));
         let lines = format!(
             "2026-11-23 09:00 release app 1.0.1\n10:00 {who} holds app on gold\n10:01 maria approves app on gold\n10:02 end"
         );

@@ -98,7 +98,8 @@ fn a_merge_by_force_and_each_notice_before_it() {
     let evidence = fixture::forced().forced;
     let forced = wave(|wave| {
         landed(wave);
-        wave.merging = Some(Merging { head: Sha::new("a".repeat(40)), at: fixture::now(), forced: evidence });
+        wave.merging =
+            Some(Merging { head: Sha::new("a".repeat(40)), at: fixture::now(), base: None, forced: evidence });
     });
     assert_eq!(told(None, &forced), one(Event::Forced, "app 1.1.0 on qa was merged without the missing approvals"));
 }

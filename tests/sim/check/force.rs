@@ -161,7 +161,7 @@ impl Watch {
         if shown.policy_problem.is_some() {
             missing.push("the policy file is broken".to_string());
         }
-        if shown.ledger_state != (LedgerState::Intact { guarded: LedgerGuard::BotsOnly }) {
+        if shown.ledger_state != (LedgerState::Intact { guarded: LedgerGuard::Sealed }) {
             missing.push("others can push the ledger".to_string());
         }
         if evidence.policy != shown.policy_commit {

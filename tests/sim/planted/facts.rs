@@ -4,8 +4,8 @@
 use decide::ledger::Wave;
 use decide::plan::{Action, Plan};
 use decide::snapshot::{
-    CheckState, CommandKind, Health, LedgerGuard, LedgerState, Mergeable, PluginFacts, Pull, PullState, Read, Reading,
-    Snapshot,
+    CheckState, CommandKind, Health, Landing, LedgerGuard, LedgerState, Mergeable, PluginFacts, Pull, PullState, Read,
+    Reading, Snapshot,
 };
 use decide::{Clusters, PullNumber, Version};
 use jiff::{SignedDuration, Timestamp};
@@ -188,6 +188,7 @@ fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide:
         owned: Read::Known(Vec::new()),
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
+        landing: Read::Known(Landing::Absent),
         notices: Vec::new(),
         labelled: Read::Known(false),
         misplaced: None,
@@ -269,7 +270,7 @@ fn head_not_compared(snapshot: &Snapshot, now: Timestamp) -> Plan {
 fn lost_ledger_believed(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         if let LedgerState::Lost { .. } = snapshot.ledger_state {
-            snapshot.ledger_state = LedgerState::Intact { guarded: LedgerGuard::BotsOnly };
+            snapshot.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Sealed };
         }
     })
 }

@@ -139,7 +139,7 @@ fn skew_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
 fn open_ledger_forces(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         if let LedgerState::Intact { guarded } = &mut snapshot.ledger_state {
-            *guarded = LedgerGuard::BotsOnly;
+            *guarded = LedgerGuard::Sealed;
         }
     })
 }

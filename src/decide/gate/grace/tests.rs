@@ -3,8 +3,8 @@
 use super::*;
 use crate::ledger::{Change, Landed, Merging, Outage};
 use crate::snapshot::{
-    CheckState, Command, CommandKind, Mergeable, MissingValue, Read, Release, RequiredCheck, Review, ReviewVerdict,
-    SentNotice, Snapshot,
+    CheckState, Command, CommandKind, LedgerGuard, LedgerState, Mergeable, MissingValue, Read, Release, RequiredCheck,
+    Review, ReviewVerdict, SentNotice, Snapshot,
 };
 use crate::testing::*;
 use alloc::string::String;
@@ -79,7 +79,7 @@ fn after_the_first_notice_no_newer_release_moves_the_pull_request() {
 #[test]
 fn each_condition_of_force_is_needed() {
     type Case = (&'static str, fn(&mut Snapshot));
-    let cases: [Case; 33] = [
+    let cases: [Case; 32] = [
         ("the notice was not sent", |w| edit(w, |pull| pull.notices.clear())),
         ("the notice went out later than its distance", |w| told(w, 9)),
         ("the period is not over", |w| {
@@ -92,9 +92,6 @@ fn each_condition_of_force_is_needed() {
         ("the newest policy file has errors", |w| w.policy_problem = Some("line 3".into())),
         ("others can push the ledger", |w| {
             w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no rule".into()) }
-        }),
-        ("nobody knows who can", |w| {
-            w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Unread("403".into()) }
         }),
         ("the clocks differ", |w| w.hub.skew = SignedDuration::from_secs(31)),
         ("no bypassing App", |w| w.hub.bypass = false),
@@ -132,7 +129,7 @@ fn each_condition_of_force_is_needed() {
             let landed = Landed { at: ago(5), commit: None, by: None };
             for change in [
                 Change::Found { members: vec!["x".into()], digest: None, landed },
-                Change::Merging(Merging { head: "ff".into(), at: ago(5), forced: None }),
+                Change::Merging(Merging { head: "ff".into(), at: ago(5), base: None, forced: None }),
             ] {
                 w.ledger.apply(&crate::Entry::Wave {
                     plugin: "dns".into(),

@@ -79,7 +79,7 @@ fn what_came_before_the_failed_release_went_with_it() {
 fn a_merge_of_old_explains_no_revert() {
     let mut world = landed(vec![healthy("1.0.0")]);
     facts(&mut world).base = Read::Known([place("qa", "1.1.0"), place("bronze", "1.0.0")].into());
-    begin(&mut world, "1.0.0", Change::Merging(Merging { head: "cc".into(), at: ago(901), forced: None }));
+    begin(&mut world, "1.0.0", Change::Merging(Merging { head: "cc".into(), at: ago(901), base: None, forced: None }));
     apply(&mut world, noon());
     let reverted = Reason::Reverted { version: version("1.1.0") };
     assert_eq!(last(&mut world).failed.clone().map(|failed| failed.why), Some(reverted));

@@ -243,7 +243,7 @@ fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {
         clusters: Read::Known(listed.collect()),
         hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
         ledger: Ledger::default(),
-        ledger_state: LedgerState::Intact { guarded: LedgerGuard::BotsOnly },
+        ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_secs(30),
         plugins,
     }

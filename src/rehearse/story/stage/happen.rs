@@ -87,7 +87,7 @@ impl Stage {
             Event::Workflow { file, ending } => workflows::turn(&mut self.world, &file, ending),
             Event::Ledger(LedgerEvent::Lost) => trouble::lose(&mut self.world),
             Event::Ledger(LedgerEvent::Open) => trouble::guard(&mut self.world, false),
-            Event::Ledger(LedgerEvent::Guarded) => trouble::guard(&mut self.world, true),
+            Event::Ledger(LedgerEvent::Sealed) => trouble::guard(&mut self.world, true),
             Event::Clock { ahead } => self.world.snapshot.hub.skew = ahead,
             Event::Policy(policy) => self.world.follow(&policy),
             Event::PolicyBroken { why } => self.world.snapshot.policy_problem = Some(why),
