@@ -7,6 +7,7 @@ mod blocks;
 mod branches;
 mod checks;
 mod engines;
+mod faults;
 mod force;
 mod freeze;
 mod hotfix;
