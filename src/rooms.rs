@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, anyhow};
 use decide::ledger::Outage;
-use decide::{Person, PluginName, Version};
+use decide::{Person, PluginName, PullNumber, Sha, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::git::{Access, Author, GitError, Store};
@@ -89,6 +89,18 @@ pub struct Memory {
     pub changes: crate::act::Told,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
+    /// Pull requests that were opened, by branch: lists may not show them for a while.
+    pub opened: BTreeMap<String, Opened>,
+}
+
+/// A pull request that the hub said to have opened.
+pub struct Opened {
+    /// Its number.
+    pub number: PullNumber,
+    /// The head that it was opened with.
+    pub head: Sha,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// One chart source and what it said last.

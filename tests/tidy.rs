@@ -2,6 +2,8 @@
 //! finds something prints every place at once.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "tidy/attacks.rs"]
+mod attacks;
 #[path = "tidy/source.rs"]
 mod source;
 
@@ -46,6 +48,11 @@ const RULES: &[Rule] = &[
         name: "the bot starts no child process",
         why: "there is no shell to inject into and no kubeconfig exec plugin to run",
         find: no_child_process,
+    },
+    Rule {
+        name: "the bot opens no archive",
+        why: "it unpacks to as much as its author likes, and where; indexes and registries say enough of a chart",
+        find: no_archive,
     },
     Rule {
         name: "one clock",
@@ -192,6 +199,10 @@ fn decide_is_pure(files: &[File]) -> Problems {
 
 fn no_child_process(files: &[File]) -> Problems {
     found_in_product(files, &["process::Command", "Command::new"], &["src/demo/"])
+}
+
+fn no_archive(files: &[File]) -> Problems {
+    found_in_product(files, &["tar::", "zip::"], &["src/demo/"])
 }
 
 fn one_clock(files: &[File]) -> Problems {
@@ -355,6 +366,32 @@ mod the_rules_themselves {
             finds(dependencies, "Cargo.toml", "[dependencies]\na = \"1\"\nb = \"2\" # why\n[features]\nc = []\n"),
             1
         );
+    }
+
+    /// What the rule of this name finds in one file.
+    fn found_by(name: &str, path: &str, text: &str) -> usize {
+        finds(RULES.iter().find(|rule| rule.name == name).unwrap().find, path, text)
+    }
+
+    #[test]
+    fn a26_an_archive_that_is_opened_is_found() {
+        let found = |path| found_by("the bot opens no archive", path, "let chart = tar::Archive::new(bytes);\n");
+        assert_eq!((found("src/observe/a.rs"), found("src/demo/a.rs")), (1, 0));
+    }
+
+    #[test]
+    fn a42_what_nobody_reviewed_is_found() {
+        let moved = "    - uses: actions/cache@v4 # v4\n";
+        assert_eq!(found_by("workflows pin what they run and own nothing", "action.yml", moved), 1);
+        assert_eq!(found_by("dependencies say why", "Cargo.toml", "[dependencies]\ntokyo = \"1\"\n"), 1);
+        let steps = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run")).unwrap();
+        assert!(steps.contains("cargo test --locked") && steps.contains("cargo deny --log-level error check"));
+    }
+
+    #[test]
+    fn f07_a_search_is_found() {
+        let found = found_by("the search API is not asked", "src/hub/a.rs", "let url = \"search/issues?q=\";\n");
+        assert_eq!(found, 1);
     }
 
     #[test]

@@ -7,15 +7,19 @@ use anyhow::Context as _;
 use decide::ledger::{Change, Entry, Head};
 use decide::plan::{Plan, Proposal};
 use decide::{ClusterName, PullNumber, Sha};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
 use super::{Receipt, branch, edited, install, intend};
 use crate::git::{Draft, FileChange, GitError, Pushed};
+use crate::hub::HubError;
 use crate::observe::{Seen, Spot};
-use crate::rooms::Rooms;
+use crate::rooms::{Opened, Rooms};
 use crate::seal::Kind;
 use crate::tell;
+
+/// How long the hub may not show what it has just made; its worst days knew minutes.
+const LONGEST_LAG: SignedDuration = SignedDuration::from_mins(10);
 
 /// Writes the commit, pushes the branch, opens the pull request. What already exists is found.
 pub(super) async fn open(
@@ -38,6 +42,11 @@ pub(super) async fn open(
     }
     let there = tip(rooms, &name).await?;
     let written = proposal.written.as_ref().filter(|head| there.as_ref() == Some(&head.commit));
+    if let Some(head) = written
+        && let Some(why) = hidden(rooms, &name, &head.commit, now).await?
+    {
+        return Ok(Receipt::Refused(why));
+    }
     let head = match written {
         Some(head) => head.commit.clone(),
         None => match push_anew(rooms, seen, proposal, there.as_ref(), now).await? {
@@ -48,7 +57,23 @@ pub(super) async fn open(
     let (title, body) = texts(rooms, seen, plan, proposal, &head).await?;
     let (base, _) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
     let number = rooms.hub.open_pull(&title, &name, base, &body).await?.number();
+    rooms.memory.opened.insert(name, Opened { number, head, at: now });
     Ok(Receipt::Done(format!("opened {number}, {title}")))
+}
+
+/// Why a pull request that no list shows is not opened: it was, with this very head. A person may have closed it
+/// since. Where not even its number is found for so long, the hub refuses a second one itself.
+async fn hidden(rooms: &Rooms, branch: &str, head: &Sha, now: Timestamp) -> anyhow::Result<Option<String>> {
+    let Some(opened) = rooms.memory.opened.get(branch).filter(|opened| opened.head == *head) else { return Ok(None) };
+    let number = opened.number;
+    match rooms.hub.pull(number).await {
+        Ok(_) => Ok(Some(format!("{number} is there, and the hub does not list it yet"))),
+        Err(HubError::NotFound { .. }) if now.duration_since(opened.at) < LONGEST_LAG => {
+            Ok(Some(format!("{number} was just opened, and the hub does not show it yet")))
+        }
+        Err(HubError::NotFound { .. }) => Ok(None),
+        Err(other) => Err(other.into()),
+    }
 }
 
 /// Moves the open pull request to what is proposed, by writing its branch anew on the present base.

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn health_that_is_lost_while_watched_stops_the_tiers_above() {
+    fn f50_health_that_is_lost_while_watched_stops_the_tiers_above() {
         type Case = (&'static str, fn(&mut Snapshot), Health, bool);
         let cases: [Case; 8] = [
             ("failed", |_| {}, Health::Failed, true),

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_has_its_parts_and_its_bounds() {
+    fn a27_a_version_has_its_parts_and_its_bounds() {
         assert_eq!((version("1.2.3-rc.1").prerelease(), version("1.2.3").prerelease()), ("rc.1", ""));
         let of = |length: usize| alloc::format!("1.2.3-{}", "a".repeat(length - 6)).parse::<Version>();
         assert!(of(128).is_ok());

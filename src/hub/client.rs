@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_closed() {
+    fn a18_segments_are_closed() {
         for (text, path) in [
             ("main", "main"),
             ("coldframe/a/b", "coldframe%2Fa%2Fb"),

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn text_from_outside_stays_one_dead_line() {
+    fn a20_text_from_outside_stays_one_dead_line() {
         assert_eq!(inert("a\r\nFixes: @b\u{202e}c\u{2028}d"), "a  Fixes: (at)bc d");
         assert_eq!(inert(&"x".repeat(1000)).chars().count(), MAX_CHARACTERS + 1);
     }

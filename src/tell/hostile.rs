@@ -268,7 +268,7 @@ fn meant<'a>(name: &str, text: &'a str) -> Option<&'a str> {
 }
 
 #[test]
-fn nothing_foreign_comes_alive() {
+fn a20_nothing_foreign_comes_alive() {
     for text in HOSTILE {
         for (name, markdown) in texts(text) {
             assert_eq!(alive(&markdown, meant(name, text)), Vec::<String>::new(), "{name} of {text:?}:\n{markdown}");
@@ -324,7 +324,7 @@ proptest! {
 }
 
 #[test]
-fn ten_megabytes_of_notes_are_cut_and_say_so() {
+fn a20_ten_megabytes_of_notes_are_cut_and_say_so() {
     let notes: Vec<ReleaseNote> = (0..20)
         .map(|patch| ReleaseNote {
             version: fixture::version(&format!("1.15.{patch}")),
@@ -410,7 +410,7 @@ fn an_address_that_is_none_leads_nowhere() {
 }
 
 #[test]
-fn terminal_lines_stay_lines() {
+fn a19_terminal_lines_stay_lines() {
     for text in HOSTILE {
         let view = view(text);
         let mut shown = board(&view, fixture::now());

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workflow_command_holds_one_message() {
+    fn a19_a_workflow_command_holds_one_message() {
         let what = Annotation {
             file: Some("coldframe.yaml,line=1".to_string()),
             line: Some(23),

@@ -88,7 +88,7 @@ async fn torment(stage: &Stage) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn crashes_and_lost_webhooks_change_nothing_in_the_end() {
+async fn f01_f15_crashes_and_lost_webhooks_change_nothing_in_the_end() {
     let calm = Stage::whole().await;
     let bot = calm.serve();
     let undisturbed = tell(&calm).await;

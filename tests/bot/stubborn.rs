@@ -10,7 +10,7 @@ use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 const OWNER: &str = "maria";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_that_stays_ready_on_the_old_version_stops_the_climb() {
+async fn f10_a_cluster_that_stays_ready_on_the_old_version_stops_the_climb() {
     let stage = Stage::set().await;
     stage.world.clusters().stick("qa-2", "cert-manager").unwrap();
     let _bot = stage.serve();
@@ -22,7 +22,7 @@ async fn a_cluster_that_stays_ready_on_the_old_version_stops_the_climb() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_a_person_closed_stays_closed() {
+async fn f17_a_pull_request_that_a_person_closed_stays_closed() {
     let stage = Stage::set().await;
     let bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull("cert-manager", "bronze").filter(is_open)).await;

@@ -113,7 +113,7 @@ fn nor_in_a_policy_or_in_a_query() {
 
 /// Aliases of what is nested deeply, in each other: few bytes, and a tree as deep as one likes.
 #[test]
-fn aliases_nest_no_deeper_than_brackets() {
+fn a25_aliases_nest_no_deeper_than_brackets() {
     let mut text = format!("a0: &a0 {}1{}\n", "[".repeat(60), "]".repeat(60));
     for n in 1..200 {
         text.push_str(&format!("a{n}: &a{n} {}*a{}{}\n", "[".repeat(60), n - 1, "]".repeat(60)));

@@ -46,9 +46,14 @@ impl File {
         self.path.starts_with(folder)
     }
 
-    /// Lines of code that ship, with their numbers.
+    /// Lines of code, with their numbers.
+    pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.code.lines().enumerate().map(|(index, line)| (index + 1, line))
+    }
+
+    /// Those that ship.
     pub fn product(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.code.lines().take(self.product_lines).enumerate().map(|(index, line)| (index + 1, line))
+        self.code().take(self.product_lines)
     }
 }
 

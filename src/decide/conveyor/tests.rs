@@ -137,7 +137,7 @@ fn next_says_which_release_a_tier_takes() {
 /// Under `restart` the first tier's own pull request moves, also an approved one; a held one and
 /// one about which people were told does not.
 #[test]
-fn restart_moves_the_first_pull_request() {
+fn f24_restart_moves_the_first_pull_request() {
     let world = |change: fn(&mut Snapshot)| {
         let mut world = ready();
         world.policy.plugins[0].tiers.remove(0);
@@ -201,7 +201,7 @@ fn which_hotfix_moves_what_is_open() {
 
 /// 1.2.0 failed on qa, and somebody took it off again.
 #[test]
-fn after_a_failure_only_what_is_newer_comes() {
+fn f48_after_a_failure_only_what_is_newer_comes() {
     let opens = |versions: &[&str]| {
         let mut world = ready();
         world.policy.plugins[0].tiers.truncate(1);

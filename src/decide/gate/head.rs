@@ -61,7 +61,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn only_our_own_green_head_merges() {
+    fn f08_f09_f18_only_our_own_green_head_merges() {
         let check = |state| Read::Known(vec![RequiredCheck { name: "e2e".into(), state }]);
         let _ = check;
         table(
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_is_written_anew_and_an_edit_is_left_alone() {
+    fn f18_f25_a_conflict_is_written_anew_and_an_edit_is_left_alone() {
         let updates = |change: fn(&mut Pull)| {
             let mut world = ready();
             edit(&mut world, change);

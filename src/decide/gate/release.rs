@@ -84,7 +84,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn what_is_not_accepted_does_not_merge() {
+    fn f47_what_is_not_accepted_does_not_merge() {
         let mut cases: Vec<Case> = vec![
             ("accepted", |_| {}, Verdict::Pass, "the policy accepts"),
             (
@@ -339,7 +339,7 @@ mod tests {
     /// Of two that differ in build metadata alone the first one seen is the release; the other changes
     /// nothing about it, whatever its digest and its place in the list.
     #[test]
-    fn build_metadata_does_not_change_a_release() {
+    fn f49_build_metadata_does_not_change_a_release() {
         let other = Release { digest: Some("sha256:99".into()), ..release("1.1.0+other") };
         let mut world = ready();
         facts(&mut world).releases = Read::Known(vec![other.clone(), release("1.0.0"), release("1.1.0")]);

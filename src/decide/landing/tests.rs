@@ -46,7 +46,7 @@ fn what_is_put_past_a_soaking_release_takes_its_place() {
 
 /// The hub says since ten minutes that the pull request is merged, and the base branch does not hold it.
 #[test]
-fn what_was_merged_and_is_gone_has_failed() {
+fn f26_what_was_merged_and_is_gone_has_failed() {
     let fails = |seconds: i64, change: fn(&mut Snapshot)| {
         let mut world = ready();
         let merged = ago(10) + SignedDuration::from_secs(seconds);
@@ -99,7 +99,7 @@ fn our_own_way_back_is_nobodys_revert() {
 
 /// Of several places one is still another's: that is no climb of ours that landed.
 #[test]
-fn a_release_lands_when_every_place_holds_it() {
+fn f23_a_release_lands_when_every_place_holds_it() {
     let mut world = ready();
     base(&mut world, "1.1.0");
     let lands = |world: &Snapshot| notes(world, noon()).iter().any(|(_, change)| matches!(change, Change::Landed(_)));

@@ -125,7 +125,7 @@ fn an_opening_that_was_cut_off_is_told_with_its_gates() {
 
 /// What others put on the base branch keeps nobody out, and is told with its health and soak.
 #[test]
-fn what_others_put_there_is_watched() {
+fn f13_f22_what_others_put_there_is_watched() {
     let mut world = landed(vec![healthy("1.1.0")]);
     waves(&mut world).pop();
     facts(&mut world).pulls = Read::Known(Vec::new());

@@ -110,7 +110,7 @@ fn what_nobody_knows_is_written_anew_when_the_gates_pass() {
 
 /// Only a tier that has no cluster at all is passed.
 #[test]
-fn a_tier_with_clusters_is_not_passed() {
+fn f13_a_tier_with_clusters_is_not_passed() {
     let merges_with = |clusters: bool| {
         let mut world = ready();
         world.policy.plugins[0].tiers[0].empty = Empty::Pass;

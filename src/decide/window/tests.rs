@@ -96,7 +96,7 @@ fn room_stops_before_closing_but_not_between_ranges_that_touch() {
 }
 
 #[test]
-fn in_a_gap_nothing_exists() {
+fn f35_in_a_gap_nothing_exists() {
     // Berlin, 29 March 2026: 02:00 becomes 03:00 at 01:00 UTC.
     let inside = windows("Europe/Berlin", &[(DAILY, 120, 180)]);
     assert_eq!(inside.next_open(at("2026-03-28T12:00:00Z")), Some(at("2026-03-30T00:00:00Z")));
@@ -333,7 +333,7 @@ fn closed_days_that_touch_or_overlap_end_with_the_last() {
 
 /// Toronto, 1919: on 30 March clocks went from 23:30 to 00:30. The next day began with that.
 #[test]
-fn a_midnight_that_clocks_skip_begins_its_day_when_they_skip_it() {
+fn f35_a_midnight_that_clocks_skip_begins_its_day_when_they_skip_it() {
     let zone = || TimeZone::get("America/Toronto").unwrap();
     let (from, to) = ("1919-03-31".parse().unwrap(), "1919-03-31".parse().unwrap());
     let closed = Windows { closed: vec![ClosedDays { from, to, why: "".into() }], ..Windows::always(zone()) };

@@ -15,14 +15,18 @@ pub struct Faults {
     pub creations: VecDeque<CreateFault>,
     /// New pull requests stay out of lists and GraphQL connections, and answer 404, for so long.
     pub list_lag: Duration,
-    /// Every n-th read of a repository answers 404 although the thing exists; 0 = never.
+    /// Every n-th read of a repository, by REST or by GraphQL, answers 404 although the thing exists; 0 = never.
     pub not_found_every: u64,
     /// So many reads of a pull request see `mergeable` as not yet known.
     pub mergeable_unknown_reads: u32,
     /// The hourly budget is used up: 403 with `x-ratelimit-remaining: 0` (GraphQL: 200 with an error).
     pub rate_limit_exhausted: bool,
+    /// How soon the budget starts anew, as the hub says while it is used up; none = within its hour.
+    pub resets_in: Option<Duration>,
     /// The next so many requests meet the secondary limit: 403 with `retry-after` of so many seconds.
     pub secondary_limit: Option<(u32, u32)>,
+    /// Requests that a limit refused so far.
+    pub refused: u64,
     /// Reads of repositories so far.
     pub reads: u64,
 }

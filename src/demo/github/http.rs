@@ -168,6 +168,7 @@ fn budget_key(world: &World, actor: &Actor) -> String {
 fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut World) -> Answer) -> Answer {
     if let Some((left, wait)) = world.faults.secondary_limit {
         world.faults.secondary_limit = (left > 1).then_some((left - 1, wait));
+        world.faults.refused += 1;
         let mut refused = Answer::error(
             403,
             "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
@@ -177,6 +178,7 @@ fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut
     }
     let (used, limit) = (limit_of(world, key).used, hourly(world, key));
     if world.faults.rate_limit_exhausted || used >= limit {
+        world.faults.refused += 1;
         if graphql {
             let message = format!("API rate limit already exceeded for {key}.");
             return Answer::ok(
@@ -210,7 +212,10 @@ pub fn rate_limit(world: &mut World, key: &str) -> Value {
     let entry = limit_of(world, key);
     let limit = hourly(world, key);
     let used = if world.faults.rate_limit_exhausted { limit } else { entry.used.min(limit) };
-    let one = json!({"limit": limit, "used": used, "remaining": limit - used, "reset": entry.reset.as_second()});
+    let soon = world.faults.resets_in.filter(|_| world.faults.rate_limit_exhausted);
+    let soon = soon.and_then(|wait| world.now().checked_add(wait).ok());
+    let reset = soon.unwrap_or(entry.reset).as_second();
+    let one = json!({"limit": limit, "used": used, "remaining": limit - used, "reset": reset});
     json!({"resources": {"core": one, "graphql": one, "search": one}, "rate": one})
 }
 

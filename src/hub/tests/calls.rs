@@ -101,7 +101,7 @@ async fn pages_follow_with_the_token_and_stay_on_the_origin() {
 }
 
 #[tokio::test]
-async fn a_next_page_elsewhere_is_refused_and_nothing_is_sent_there() {
+async fn a23_a_next_page_elsewhere_is_refused_and_nothing_is_sent_there() {
     let thief = Server::start(|_| Some(reply(200, &json!([])))).await;
     let next = format!("<{}/api/v3/steal>; rel=\"next\"", thief.url);
     let server = Server::start(move |seen| {

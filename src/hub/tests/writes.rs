@@ -18,7 +18,7 @@ fn exists() -> Value {
 }
 
 #[tokio::test]
-async fn a_pull_request_is_opened_or_found() {
+async fn f16_a_pull_request_is_opened_or_found() {
     let listed = |state: &str, base: &str| {
         json!([{ "number": 5, "state": state, "head": { "ref": "coldframe/a/b", "sha": "2" },
             "base": { "ref": base, "sha": "1" } }])

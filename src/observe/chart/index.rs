@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_index_and_a_bomb_are_bounded() {
+    fn a24_a25_a_large_index_and_a_bomb_are_bounded() {
         let mut text = String::from("entries:\n");
         for chart in 0..50 {
             text.push_str(&format!("  c{chart}:\n"));

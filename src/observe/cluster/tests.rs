@@ -331,7 +331,7 @@ async fn readings(clusters: &Clusters, asks: Vec<Ask>) -> Vec<Reading> {
 }
 
 #[tokio::test]
-async fn every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
+async fn a29_every_ask_gets_a_reading_and_a_dead_cluster_delays_nobody() {
     let (good, host) = start(Mood::Json(StatusCode::OK, release())).await;
     let (dead, dead_host) = start(Mood::Silent).await;
     let (_, empty_host) = start(Mood::Json(StatusCode::NOT_FOUND, missing("r0"))).await;

@@ -22,7 +22,7 @@ async fn fetch(net: &Net, text: &str) -> Result<Fetched, NetError> {
 }
 
 #[test]
-fn only_https_to_public_hosts() {
+fn a22_only_https_to_public_hosts() {
     let net = Net::new(vec!["charts.internal:8443".into(), "10.0.0.5".into()]).unwrap();
     for (address, allowed) in [
         ("https://charts.example/index.yaml", true),
@@ -51,7 +51,7 @@ fn only_https_to_public_hosts() {
 }
 
 #[test]
-fn special_addresses_are_not_public() {
+fn a22_special_addresses_are_not_public() {
     for address in [
         "0.0.0.0",
         "10.1.2.3",
@@ -102,7 +102,7 @@ fn settings_are_checked() {
 }
 
 #[tokio::test]
-async fn a_name_that_resolves_to_a_private_address_is_refused() {
+async fn a22_a_name_that_resolves_to_a_private_address_is_refused() {
     let net = Net::new(Vec::new()).unwrap();
     let error = fetch(&net, "https://localhost:1/").await.unwrap_err();
     assert!(
@@ -115,7 +115,7 @@ async fn a_name_that_resolves_to_a_private_address_is_refused() {
 }
 
 #[tokio::test]
-async fn each_redirect_is_checked() {
+async fn a22_each_redirect_is_checked() {
     let other = serve(Router::new().route("/", get(|| async { "reached" }))).await;
     let to_other = format!("http://{other}/");
     let router = Router::new()
@@ -151,7 +151,7 @@ async fn bodies_are_bounded_with_and_without_a_length() {
 }
 
 #[test]
-fn a_login_belongs_to_its_host() {
+fn a23_a_login_belongs_to_its_host() {
     let login = Login::Bearer(Secret::new("t"));
     let logins = BTreeMap::from([("registry.example:5000".to_string(), login)]);
     let net = Net::open(NetSettings { logins, ..NetSettings::default() }).unwrap();

@@ -180,3 +180,25 @@ fn unpacked(secret: &Value) -> Result<Release, &'static str> {
     }
     serde_json::from_slice(&bytes).map_err(|_| "data.release is not a release of Helm 3")
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a26_a_record_that_unpacks_without_end_is_refused() {
+        let secret = |bytes: u64| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            std::io::copy(&mut std::io::repeat(b' ').take(bytes), &mut packed).unwrap();
+            packed.write_all(b"}").unwrap();
+            let text = STANDARD.encode(STANDARD.encode(packed.finish().unwrap()));
+            serde_json::json!({ "data": { "release": text } })
+        };
+        assert_eq!(unpacked(&secret(MOST * 4)).err(), Some("data.release is larger than any release"));
+        assert_eq!(unpacked(&secret(1)).err(), Some("data.release is not a release of Helm 3"));
+    }
+}

@@ -23,7 +23,7 @@ fn placeholders_are_filled_in() {
 }
 
 #[test]
-fn nothing_but_names_reaches_the_path() {
+fn a18_nothing_but_names_reaches_the_path() {
     for bad in ["", "a/b", "..", "a..b", "A", "-a", "a-", "a b", "{plugin}", "a%2fb", "ä", "a?x", "a\n"] {
         let wrong = |result, key| matches!(result, Err(SignalError::Name { what, .. }) if what == key);
         assert!(wrong(helm(bad, "x", "eu-1"), "namespace"), "{bad:?}");
@@ -32,7 +32,7 @@ fn nothing_but_names_reaches_the_path() {
 }
 
 #[test]
-fn evidence_is_one_short_line() {
+fn a29_evidence_is_one_short_line() {
     let hostile = format!("a\r\n::set-output\u{1b}[31m\u{202e}b\t{}", "x".repeat(1000));
     let line = one_line(&hostile);
     assert!(line.starts_with("a ::set-output [31mb x"), "{line}");

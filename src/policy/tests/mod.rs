@@ -14,6 +14,7 @@ use super::*;
 mod clusters;
 mod limits;
 mod mistakes;
+mod names;
 mod plugin_mistakes;
 mod presets;
 mod strategy;
@@ -287,7 +288,7 @@ fn what_is_allowed_and_seldom_meant_is_a_warning() {
 }
 
 #[test]
-fn anchors_serve_and_bombs_do_not_go_off() {
+fn a25_anchors_serve_and_bombs_do_not_go_off() {
     let text = "
 tiers:
   - &one {name: a, select: {matchLabels: {t: a}}, soak: &day 24h}

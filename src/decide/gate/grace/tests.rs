@@ -77,7 +77,7 @@ fn after_the_first_notice_no_newer_release_moves_the_pull_request() {
 
 /// Each condition that is taken away leaves nothing that is forced.
 #[test]
-fn each_condition_of_force_is_needed() {
+fn f39_f45_each_condition_of_force_is_needed() {
     type Case = (&'static str, fn(&mut Snapshot));
     let cases: [Case; 32] = [
         ("the notice was not sent", |w| edit(w, |pull| pull.notices.clear())),
@@ -255,7 +255,7 @@ fn a_clock_that_differs_forces_nothing_sooner() {
 }
 
 #[test]
-fn an_outage_that_two_processes_noted_counts_once() {
+fn f39_an_outage_that_two_processes_noted_counts_once() {
     let grace = Grace { since: ago(60), deadline: ago(60), notices: Vec::new() };
     let force = Force { after: SignedDuration::from_mins(60), notice: Vec::new() };
     let of = |spans: &[(i64, i64)]| {

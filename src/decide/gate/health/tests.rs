@@ -23,7 +23,7 @@ fn reading(change: impl FnOnce(&mut Reading)) -> Snapshot {
 }
 
 #[test]
-fn version_proof_then_freshness_then_state() {
+fn f10_f12_version_proof_then_freshness_then_state() {
     type Case = (&'static str, fn() -> Snapshot, Verdict, &'static str);
     let cases: [Case; 11] = [
         ("healthy on it", || reading(|_| {}), Verdict::Pass, "1 of 1 healthy on this version"),
@@ -276,7 +276,7 @@ fn a_fix_does_not_fail_for_its_predecessors_fault() {
 }
 
 #[test]
-fn soak_runs_only_while_healthy() {
+fn f11_soak_runs_only_while_healthy() {
     type Case = (&'static str, fn(&mut Snapshot), i64);
     let cases: [Case; 7] = [
         ("watched", |w| soaked(10, 2, false, w), 12),

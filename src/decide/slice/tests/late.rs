@@ -25,7 +25,7 @@ pub(super) fn join(world: &mut Snapshot, name: &str, text: &str) {
 }
 
 #[test]
-fn who_joins_late_catches_up() {
+fn f14_who_joins_late_catches_up() {
     let mut world = finished();
     assert_eq!(crate::plan(&world, noon()).actions, []);
     join(&mut world, "bronze-4", "1.0.0");
@@ -112,7 +112,7 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
 }
 
 #[test]
-fn a_pull_request_is_written_anew_without_those_who_left() {
+fn f14_a_pull_request_is_written_anew_without_those_who_left() {
     let mut world = world();
     bronze(&mut world).strategy = Strategy::AllAtOnce;
     let all = opened(&crate::plan(&world, noon())).unwrap();
@@ -145,7 +145,7 @@ fn a_pull_request_is_written_anew_without_those_who_left() {
 }
 
 #[test]
-fn an_empty_tier_stops_the_climb_or_is_passed() {
+fn f13_an_empty_tier_stops_the_climb_or_is_passed() {
     let opens = |empty| {
         let mut world = world();
         let mut between = tier("staging");

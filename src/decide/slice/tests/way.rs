@@ -245,7 +245,7 @@ fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
 
 /// One cluster of a finished release is on another version: that is somebody's own doing.
 #[test]
-fn one_cluster_that_somebody_puts_back_fails_nothing_that_has_finished() {
+fn f50_one_cluster_that_somebody_puts_back_fails_nothing_that_has_finished() {
     let mut world = finished();
     holds(&mut world, "bronze-2", "1.0.0");
     assert_eq!(changes(&crate::plan(&world, noon())), [""; 0]);

@@ -65,7 +65,8 @@ impl Executor<'_> {
             }
             "repository" => {
                 let (owner, name) = (text("owner"), text("name"));
-                let found = self.world.find(owner, name).filter(|id| self.sees(*id, "metadata"));
+                let lost = self.world.faults.lose_read();
+                let found = self.world.find(owner, name).filter(|id| !lost && self.sees(*id, "metadata"));
                 let missing = || {
                     Fault::new(
                         "NOT_FOUND",

@@ -70,6 +70,9 @@ async fn reads_lag_get_lost_and_do_not_know_yet() {
     town.hub.faults(|faults| *faults = Faults { not_found_every: 2, ..Faults::default() });
     let seen = [town.get(&one).await.0, town.get(&one).await.0, town.get(&one).await.0, town.get(&one).await.0];
     assert_eq!(seen, [200, 404, 200, 404]);
+    let seen = [town.query(query, json!({})).await, town.query(query, json!({})).await];
+    assert_eq!(seen[0]["data"]["repository"]["pullRequest"]["mergeable"], "MERGEABLE");
+    assert_eq!((&seen[1]["data"]["repository"], &seen[1]["errors"][0]["type"]), (&Value::Null, &json!("NOT_FOUND")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,6 +89,11 @@ async fn budgets_end() {
     let answer = town.query("{viewer{login}}", json!({})).await;
     assert_eq!(answer["errors"][0]["type"], "RATE_LIMIT");
     assert_eq!(town.get("/rate_limit").await.1["rate"]["remaining"], 0);
+    town.hub.faults(|faults| faults.resets_in = Some(std::time::Duration::from_secs(20)));
+    let soon = town.hub.world().now().as_second() + 20;
+    let resets = town.get("/rate_limit").await.1["rate"]["reset"].as_i64().unwrap();
+    assert!((soon..soon + 5).contains(&resets), "{resets}, {soon}");
+    town.hub.faults(|faults| assert_eq!(faults.refused, 3));
     town.hub.faults(|faults| *faults = Faults::default());
     town.hub.world().requests_per_hour = 2;
     let used: Vec<u16> = [town.get("/user").await.0, town.get("/user").await.0, town.get("/user").await.0].into();

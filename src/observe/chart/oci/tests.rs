@@ -241,7 +241,7 @@ async fn a_token_is_fetched_once_and_renewed() {
 }
 
 #[tokio::test]
-async fn credentials_go_to_their_host_only() {
+async fn a23_credentials_go_to_their_host_only() {
     let (registry, elsewhere) = (World::default(), World::default());
     registry.push("1.0.0", &chart("1.0.0"));
     elsewhere.0.lock().unwrap().blobs = registry.0.lock().unwrap().blobs.clone();
@@ -265,7 +265,7 @@ async fn credentials_go_to_their_host_only() {
 }
 
 #[tokio::test]
-async fn a_realm_or_a_blob_at_a_private_address_is_not_asked() {
+async fn a22_a_realm_or_a_blob_at_a_private_address_is_not_asked() {
     let world = World::default();
     world.push("1.0.0", &chart("1.0.0"));
     let host = start(&world).await;

@@ -218,7 +218,7 @@ proptest! {
 
     /// Nor does a name get out of its string, whatever it is: what is left of the query is the same.
     #[test]
-    fn no_name_changes_the_query_around_it(name in ".{0,30}") {
+    fn a18_no_name_changes_the_query_around_it(name in ".{0,30}") {
         for quote in ['"', '\''] {
             for sign in ["=", "=~"] {
                 let query = Query::parse(&format!("up{{a{sign}{quote}{{{{cluster}}}}{quote}}} > 1")).unwrap();

@@ -253,7 +253,7 @@ async fn an_object_beside_the_first_one_is_watched_as_well() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_silent_delays_nobody_and_is_unknown() {
+async fn a29_f12_a_cluster_that_is_silent_delays_nobody_and_is_unknown() {
     let (good, bad) = (World::start().await, World::start().await);
     good.put(RELEASES, release("apps", "a", "1.1.0"));
     bad.put(RELEASES, release("apps", "a", "1.1.0"));
