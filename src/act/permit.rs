@@ -2,13 +2,14 @@
 //! planner whether it would still do the very same thing, and proves the head from git. One is good for five seconds.
 
 use decide::plan::{Action, Identity};
+use decide::snapshot::{CheckState, Read, ReviewVerdict};
 use decide::{PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::proof::{self, Flaw, Planned};
 use crate::clock;
 use crate::hub::{CHECK, HubPull};
-use crate::observe::{self, Seen};
+use crate::observe::{self, Seen, command};
 use crate::rooms::Rooms;
 
 /// How long what a permit rests on counts as fresh.
@@ -84,13 +85,20 @@ async fn is_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(), Strin
     })
 }
 
-/// Whether two looks show the same but for what the bot itself writes.
+/// Whether two looks show the same but for what the bot itself writes, and for what takes no leave away: approvals,
+/// green checks, comments that command nothing. Who talks all the time does not keep it from merging.
 fn is_same(then: &HubPull, now: &HubPull) -> bool {
     let without_ours = |pull: &HubPull| {
         let mut pull =
             HubPull { title: String::new(), body: String::new(), updated_at: then.updated_at, ..pull.clone() };
-        if let decide::snapshot::Read::Known(checks) = &mut pull.checks {
-            checks.retain(|check| check.name != CHECK);
+        if let Read::Known(checks) = &mut pull.checks {
+            checks.retain(|check| check.name != CHECK && check.state != CheckState::Success);
+        }
+        if let Read::Known(reviews) = &mut pull.reviews {
+            reviews.retain(|review| !matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::Commented));
+        }
+        if let Read::Known(comments) = &mut pull.comments {
+            comments.retain(|comment| command::parse(&comment.body).is_some());
         }
         pull
     };

@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 
-use coldframe::demo::github::PullView;
+use coldframe::demo::github::{PullView, Role};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 const BRANCH: &str = "coldframe-ledger";
 const OWNER: &str = "maria";
+const ADMIN: &str = "alice";
 
 /// The lost commit that a text names.
 fn named(text: &str) -> Option<String> {
@@ -56,7 +57,8 @@ async fn lose(to: impl FnOnce(&Stage)) {
     let merged = |stage: &Stage| stage.pulls().iter().filter(|pull| is_merged(pull)).count();
     stage.never(8, "merged without a ledger", |stage| merged(stage) != merged_before.len()).await;
 
-    stage.world.github().comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe rebuild {lost}")).unwrap();
+    stage.world.github().set_permission(REPOSITORY, ADMIN, Role::Admin).unwrap();
+    stage.world.github().comment(REPOSITORY, pull.number, ADMIN, &format!("/coldframe rebuild {lost}")).unwrap();
     // Written anew or not, it needs an approval of what it holds now.
     stage
         .until("the climb goes on", |stage| {
@@ -74,12 +76,12 @@ async fn lose(to: impl FnOnce(&Stage)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rolled_back_by_three_commits() {
+async fn f40_rolled_back_by_three_commits() {
     lose(roll_back).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deleted() {
+async fn f40_deleted() {
     lose(|stage| stage.world.github().force_branch(REPOSITORY, BRANCH, "root", None).unwrap()).await;
 }
 
@@ -101,7 +103,8 @@ async fn a_deadline_never_moves_earlier() {
     let lost = stage
         .until("the reason on the pull request", |stage| says_lost(&stage.pull("kube-state-metrics", "gold")?))
         .await;
-    stage.world.github().comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe rebuild {lost}")).unwrap();
+    stage.world.github().set_permission(REPOSITORY, ADMIN, Role::Admin).unwrap();
+    stage.world.github().comment(REPOSITORY, pull.number, ADMIN, &format!("/coldframe rebuild {lost}")).unwrap();
     let merged =
         stage.until("it is merged by force", |stage| stage.pull("kube-state-metrics", "gold").filter(is_merged)).await;
     let coldframe::demo::github::PullStanding::Merged { at, .. } = merged.standing else { unreachable!() };

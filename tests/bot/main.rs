@@ -18,6 +18,7 @@ mod inventory;
 mod layouts;
 mod ledger;
 mod many;
+mod merge;
 mod metrics;
 mod notify;
 mod settings;

@@ -50,7 +50,7 @@ async fn f17_a_pull_request_that_a_person_closed_stays_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_moves_between_check_and_merge_is_refused_and_looked_at_again() {
+async fn f28_a_head_that_moves_between_check_and_merge_is_refused_and_looked_at_again() {
     let stage = Stage::set().await;
     let _bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull("cert-manager", "bronze").filter(is_open)).await;
@@ -87,7 +87,7 @@ async fn a_head_that_moves_between_check_and_merge_is_refused_and_looked_at_agai
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_lost_after_the_merge_is_settled_by_looking() {
+async fn f29_f31_an_answer_that_is_lost_after_the_merge_is_settled_by_looking() {
     let stage = Stage::set().await;
     stage.world.github().faults(|faults| {
         faults.merges = VecDeque::from([MergeFault::ErrorAfter, MergeFault::ErrorBefore, MergeFault::BaseModified])

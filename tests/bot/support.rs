@@ -99,9 +99,14 @@ impl Stage {
 
     /// The same with more in its environment.
     pub fn serve_with(&self, more: &[(&str, &str)]) -> Bot {
-        let given = self.world.settings();
         let mut command = self.command(&["serve"]);
         command.envs(more.iter().copied());
+        self.start(command)
+    }
+
+    /// A `serve` of the caller's making.
+    pub fn start(&self, mut command: Command) -> Bot {
+        let given = self.world.settings();
         command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
         command.stdout(Stdio::null()).stderr(log);

@@ -1,7 +1,7 @@
 //! What goes wrong on purpose. Each fault is one that the real hub is known for; the tests set it,
 //! the request that meets it uses it up.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// All faults of one world; the default is a hub that works.
@@ -11,6 +11,8 @@ pub struct Faults {
     pub webhooks: Webhooks,
     /// What the next merges meet, in order.
     pub merges: VecDeque<MergeFault>,
+    /// Merges of pull requests from these branches are refused for ever with 405 and these words.
+    pub never_merges: BTreeMap<String, String>,
     /// What the next creations (pull requests, comments, check runs, refs by REST) meet, in order.
     pub creations: VecDeque<CreateFault>,
     /// New pull requests stay out of lists and GraphQL connections, and answer 404, for so long.
@@ -61,6 +63,8 @@ pub enum MergeFault {
     BaseModified,
     /// `merged: true`, but the base got the content of the base before.
     WrongContent,
+    /// `merged: true`, and nothing happened.
+    FalseYes,
 }
 
 /// What a creation meets.

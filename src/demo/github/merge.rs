@@ -29,10 +29,14 @@ impl World {
             Some(MergeFault::BaseModified) => {
                 return Err(Answer::error(405, "Base branch was modified. Review and try the merge again."));
             }
+            Some(MergeFault::FalseYes) => return Ok("f".repeat(40)),
             Some(MergeFault::HeadMoves) => self.move_head(id, number)?,
             Some(MergeFault::ErrorAfter | MergeFault::BranchMergedPullOpen | MergeFault::WrongContent) | None => {}
         }
         let pull = self.pull_of(id, number)?.clone();
+        if let Some(why) = self.faults.never_merges.get(&pull.head) {
+            return Err(Answer::error(405, why));
+        }
         let tree = self.permit(id, &pull, wanted)?;
         let base = self.tip(id, &pull)?;
         let login = self.login(wanted.actor);
