@@ -23,6 +23,8 @@ pub struct Faults {
     pub rate_limit_exhausted: bool,
     /// The next so many requests meet the secondary limit: 403 with `retry-after` of so many seconds.
     pub secondary_limit: Option<(u32, u32)>,
+    /// Whatever has to do with this installation is answered with 500.
+    pub broken_installation: Option<u64>,
     /// Reads of repositories so far.
     pub reads: u64,
 }

@@ -65,7 +65,7 @@ impl Executor<'_> {
             }
             "repository" => {
                 let (owner, name) = (text("owner"), text("name"));
-                let found = self.world.find(owner, name).filter(|id| self.sees(*id, "metadata"));
+                let found = self.world.find_following(owner, name).filter(|id| self.sees(*id, "metadata"));
                 let missing = || {
                     Fault::new(
                         "NOT_FOUND",
