@@ -57,8 +57,12 @@ pub struct Reach {
     pub clusters: Arc<Clusters>,
     /// Hosts that a policy file names.
     pub net: Arc<Net>,
+    /// The same for repositories that have hosts of their own.
+    pub own: Arc<BTreeMap<u64, Arc<Net>>>,
     /// Secrets that a policy file names.
     pub secrets: Secrets,
+    /// There is one repository only, and everything is for it.
+    pub alone: bool,
 }
 
 /// What was read before. Losing it costs calls, never correctness.
@@ -104,7 +108,8 @@ impl Reach {
     /// What of it one repository may use, by its number.
     #[must_use]
     pub fn of(&self, repository: u64) -> Self {
-        Self { clusters: Arc::new(self.clusters.of(repository)), ..self.clone() }
+        let net = Arc::clone(self.own.get(&repository).unwrap_or(&self.net));
+        Self { clusters: Arc::new(self.clusters.of(repository, self.alone)), net, ..self.clone() }
     }
 }
 

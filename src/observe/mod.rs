@@ -27,7 +27,7 @@ pub mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
-use decide::snapshot::{HubFacts, LedgerState, PluginFacts, Pull, Read, Reading, Snapshot};
+use decide::snapshot::{HubFacts, LedgerGuard, LedgerState, PluginFacts, Pull, Read, Reading, Snapshot};
 use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
@@ -231,6 +231,10 @@ async fn ledger_state(rooms: &mut Rooms, page: &[HubPull], now: Timestamp) -> Le
     match looked {
         Err(error) => LedgerState::Unread(format!("{error:#}")),
         Ok((lost, tip)) if !lost.is_empty() => LedgerState::Lost { cited: lost, tip },
+        Ok(_) if rooms.hub.is_workflow_token() => {
+            let why = "with the token of a workflow every workflow of the repository is the bot; give it an App";
+            LedgerState::Intact { guarded: LedgerGuard::Open(why.to_string()) }
+        }
         Ok(_) => LedgerState::Intact { guarded: rooms.memory.hub.guard(&rooms.hub, LEDGER_BRANCH, now).await },
     }
 }
