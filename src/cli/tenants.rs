@@ -118,7 +118,12 @@ impl Tenants {
         let answers = futures_util::future::join_all(asked).await;
         for (account, answer) in self.wanted.accounts.clone().iter().zip(answers) {
             match answer {
-                Ok(found) => found.into_iter().filter(|one| !one.archived).for_each(|one| list.add(one)),
+                Ok(found) => {
+                    if found.is_empty() && self.told.insert(account.clone()) {
+                        tracing::warn!(account, "the App reaches nothing there: install it, or lift its suspension");
+                    }
+                    found.into_iter().filter(|one| !one.archived).for_each(|one| list.add(one));
+                }
                 Err(error) => self.unread(&mut list, account, &error),
             }
         }

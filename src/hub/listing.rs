@@ -76,10 +76,10 @@ impl Hub {
         Ok(some.iter().filter_map(|one| login(one.account.as_ref()?)).collect())
     }
 
-    /// Every repository of an account that we may work on; none where its installation is suspended.
+    /// Every repository of an account that we may work on; none where the App is not installed or suspended.
     ///
     /// # Errors
-    /// The list could not be read whole, or the App is not installed there.
+    /// The list could not be read whole.
     pub async fn repositories(&self, account: &str) -> Result<Vec<Repository>, HubError> {
         let Some(signed) = self.main.signed() else {
             let all = self.main.listing(0, None)?.pages::<WireRepository>("/user/repos?per_page=100", None).await?;
@@ -87,13 +87,16 @@ impl Hub {
             return Ok(all.into_iter().filter(of_account).map(|one| one.of(None)).collect());
         };
         let name = segment(account);
-        let here: WireInstallation = match signed.get(&format!("/orgs/{name}/installation")).await {
-            Err(HubError::NotFound { .. }) => signed.get(&format!("/users/{name}/installation")).await?,
-            found => found?,
+        let here = match signed.get::<WireInstallation>(&format!("/orgs/{name}/installation")).await {
+            Err(HubError::NotFound { .. }) => signed.get(&format!("/users/{name}/installation")).await,
+            found => found,
         };
-        if here.suspended_at.is_some() {
-            return Ok(Vec::new());
-        }
+        let here = match here {
+            Ok(here) if here.suspended_at.is_none() => here,
+            // To stop is safe, even on a wrong answer: the next look finds it again.
+            Ok(_) | Err(HubError::NotFound { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
         let client = self.main.listing(here.id, None)?;
         let all: Vec<WireRepository> =
             client.pages("/installation/repositories?per_page=100", Some("repositories")).await?;

@@ -57,3 +57,22 @@ async fn f37_nothing_is_asked_before_a_limit_ends_and_then_it_goes_on() {
     assert!(stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_open(&pull)));
     stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f39_an_outage_is_remembered_whichever_call_meets_it() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let here = github.installation(stage.world.settings().app_id, REPOSITORY).unwrap();
+    let _bot = stage.serve();
+    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let outages = |stage: &Stage| {
+        let text = stage.world.github().file(REPOSITORY, "coldframe-ledger", "ledger.yaml").unwrap()?;
+        let page: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+        page["outages"].as_array().map(Vec::len)
+    };
+    assert_eq!(outages(&stage).unwrap_or(0), 0);
+    github.faults(|faults| faults.broken_installation = Some(here));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    github.faults(|faults| faults.broken_installation = None);
+    stage.until("it is in the ledger", |stage| outages(stage).filter(|count| *count == 1)).await;
+}

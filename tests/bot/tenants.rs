@@ -150,6 +150,7 @@ async fn f44_trouble_of_one_account_stops_no_other() {
     github.suspend_app(given.app_id, "beta", true).unwrap();
     let left = |stage: &Stage| stage.whole_log().contains("not looked after any more").then_some(());
     stage.until("it is let go", left).await;
+    assert!(stage.whole_log().contains("install it, or lift its suspension"), "{}", stage.logged());
     let failed = |stage: &Stage| stage.whole_log().matches("pass failed").count();
     let before = failed(&stage);
     stage.never(6, "errors go on", |stage| failed(stage) > before + 1).await;
