@@ -60,10 +60,14 @@ pub struct Reach {
     pub clusters: Arc<Clusters>,
     /// Hosts that a policy file names.
     pub net: Arc<Net>,
+    /// The same for repositories that have hosts of their own.
+    pub own: Arc<BTreeMap<u64, Arc<Net>>>,
     /// Secrets that a policy file names.
     pub secrets: Secrets,
     /// The keys by which the bot knows its own commits.
     pub seal: Seal,
+    /// There is one repository only, and everything is for it.
+    pub alone: bool,
 }
 
 /// What was read before. Losing it costs calls, never correctness.
@@ -121,7 +125,9 @@ impl Reach {
     /// What of it one repository may use, by its number.
     #[must_use]
     pub fn of(&self, repository: u64) -> Self {
-        Self { clusters: Arc::new(self.clusters.of(repository)), seal: self.seal.of(repository), ..self.clone() }
+        let net = Arc::clone(self.own.get(&repository).unwrap_or(&self.net));
+        let clusters = Arc::new(self.clusters.of(repository, self.alone));
+        Self { clusters, net, seal: self.seal.of(repository), ..self.clone() }
     }
 }
 

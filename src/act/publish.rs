@@ -36,7 +36,7 @@ async fn text(rooms: &Rooms, page: &HubPull, title: &str, body: &str) -> anyhow:
     let new_title = (page.title != title).then_some(title);
     let new_body = (!same(&page.body, body)).then_some(body);
     if new_title.is_some() || new_body.is_some() {
-        rooms.hub.edit_pull(page.number, new_title, new_body).await?;
+        rooms.hub.leisurely().edit_pull(page.number, new_title, new_body).await?;
     }
     Ok(())
 }
@@ -62,7 +62,9 @@ async fn check(rooms: &Rooms, text: tell::CheckText, wave: &WaveReport, page: &H
         None => check.run.is_none() && check.title == draft.title,
     });
     if !same {
-        rooms.hub.set_check(&draft, ours.and_then(|check| check.run)).await?;
+        // One that is green may be what a merge waits for.
+        let hub = if conclusion == CheckConclusion::Success { rooms.hub.clone() } else { rooms.hub.leisurely() };
+        hub.set_check(&draft, ours.and_then(|check| check.run)).await?;
     }
     Ok(())
 }

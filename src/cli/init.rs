@@ -11,8 +11,13 @@ use super::Init as Arguments;
 use crate::init::{Proposal, Proposed, propose};
 use crate::policy::{self, Mode, Setting, SourceFile};
 
-/// Where the policy file and the inventory go.
-const FILES: [&str; 2] = ["coldframe.yaml", "clusters.yaml"];
+/// Where the policy file, the inventory and the workflow go.
+const FILES: [&str; 3] = ["coldframe.yaml", "clusters.yaml", ".github/workflows/promote.yml"];
+/// The workflow, the same as README's.
+const WORKFLOW: &str = include_str!("../init/workflow.yml");
+/// What makes its secrets nobody else's.
+const ENVIRONMENT: &str = "Make the environment `coldframe` before it runs, for the default branch alone, and put \
+     COLDFRAME_APP_KEY and COLDFRAME_CLUSTERS into it: README, \"As an Action\", has the commands.";
 /// So many files are read between two moves of the counter.
 const STEP: usize = 1_000;
 
@@ -29,7 +34,13 @@ pub fn init(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     sound(&proposal)?;
-    let files = [(FILES[0], Some(&proposal.policy)), (FILES[1], proposal.clusters.as_ref())];
+    let workflow = arguments.workflow.then(|| WORKFLOW.to_string());
+    let [policy, inventory, promote] = FILES;
+    let files =
+        [(policy, Some(&proposal.policy)), (inventory, proposal.clusters.as_ref()), (promote, workflow.as_ref())];
+    if arguments.workflow {
+        writeln!(err, "{ENVIRONMENT}\n")?;
+    }
     if !arguments.write {
         for (name, text) in files {
             if let Some(text) = text {
@@ -53,6 +64,9 @@ pub fn init(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn new(file: &Path, text: &str) -> anyhow::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
     let mut file_ = std::fs::File::create_new(file).with_context(|| file.display().to_string())?;
     Ok(file_.write_all(text.as_bytes())?)
 }

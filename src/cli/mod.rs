@@ -8,6 +8,8 @@ pub mod run;
 pub mod serve;
 pub mod settings;
 pub mod signal;
+pub mod tenants;
+pub mod workflow;
 
 use std::path::PathBuf;
 
@@ -120,6 +122,9 @@ pub struct Init {
     /// Writes coldframe.yaml, and clusters.yaml where there is no inventory, instead of printing them
     #[arg(long)]
     pub write: bool,
+    /// Gives a workflow, too, that runs the bot as an Action: .github/workflows/promote.yml
+    #[arg(long)]
+    pub workflow: bool,
 }
 
 /// Arguments of `edit`.

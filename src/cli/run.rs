@@ -11,11 +11,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::SignedDuration;
 
 use super::settings::{Settings, limits};
-use super::{Check, Explain, Schema};
+use super::{Check, Explain, Schema, workflow};
 use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
-use crate::observe::net::Net;
+use crate::observe::net::{Hosts, Net, NetError};
 use crate::observe::watch::{Progress, Standing};
 use crate::policy::{self, Mode, Setting, SourceFile};
 use crate::rooms::{Reach, Rooms};
@@ -30,8 +30,9 @@ const MOST_PASSES: usize = 20;
 
 /// One run over one repository: passes until nothing more is to be done.
 pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
-    refuse_untrusted_events()?;
+    workflow::refuse_untrusted_events()?;
     let mut rooms = open_one(settings).await?;
+    workflow::refuse_other_branches(settings, &rooms.repository).await?;
     rooms.thrifty = true;
     let mut refused = Vec::new();
     let mut last = None;
@@ -62,8 +63,10 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     rooms.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
     let Some(Ticked { seen, plan, untold, .. }) = last else { return Ok(ExitCode::SUCCESS) };
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
+    let token = rooms.hub.is_workflow_token().then(|| workflow::TOKEN.to_string());
+    let view = tell::View { trouble: view.trouble.clone().or(token), ..view };
     say(&tell::board(&view, now))?;
-    step_summary(&tell::step_summary(&view, now)?)?;
+    workflow::step_summary(&tell::step_summary(&view, now)?)?;
     if let Some(problem) = &seen.snapshot.policy_problem {
         bail!("{problem}");
     }
@@ -131,21 +134,25 @@ pub fn hub(settings: &Settings) -> anyhow::Result<Hub> {
 
 /// What the settings let us reach: clusters, hosts, secrets. The environment holds secrets of the one
 /// repository that a single run is about.
-pub fn reach(settings: &Settings, mode: Mode) -> anyhow::Result<Reach> {
+pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Reach> {
+    let hosts = Hosts::read(&settings.allow_hosts, alone)?;
+    let net = |repository| Ok::<_, NetError>(Arc::new(Net::new(hosts.of(repository))?));
+    let own = hosts.owners().map(|owner| Ok((owner, net(Some(owner))?))).collect::<Result<_, NetError>>()?;
+    let net = net(None)?;
     let clusters = match &settings.clusters {
-        Some(folder) => Clusters::open(folder, &settings.allow_hosts)?,
+        Some(folder) => Clusters::open(folder, hosts)?,
         None => Clusters::none(),
     };
-    let net = Net::new(settings.allow_hosts.clone())?;
     let secrets = Secrets::new(settings.secrets.clone(), mode == Mode::Once);
-    Ok(Reach { clusters: Arc::new(clusters), net: Arc::new(net), secrets, seal: settings.seal()? })
+    let clusters = Arc::new(clusters);
+    Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal: settings.seal()?, alone })
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
     let setting = Arc::new(settings.setting(Mode::Once)?);
     let hub = hub(settings)?;
     let repository = hub.repository(settings.the_repository()?).await?;
-    let reach = reach(settings, Mode::Once)?.of(repository.id);
+    let reach = reach(settings, Mode::Once, true)?.of(repository.id);
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
     let standing = Standing::that_ends(Arc::clone(&reach.clusters), progress());
@@ -207,24 +214,6 @@ fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFile>> {
         Ok(SourceFile { path: path.display().to_string(), text })
     };
     paths.into_iter().map(read).collect()
-}
-
-/// Events that carry a stranger's code or words are no reason to run with write access.
-fn refuse_untrusted_events() -> anyhow::Result<()> {
-    let Ok(event) = std::env::var("GITHUB_EVENT_NAME") else { return Ok(()) };
-    match event.as_str() {
-        "schedule" | "workflow_dispatch" | "push" | "repository_dispatch" => Ok(()),
-        _ => bail!(
-            "the workflow was started by `{event}`; run it on schedule, workflow_dispatch, push or repository_dispatch only"
-        ),
-    }
-}
-
-/// Appends to the job's summary page, where there is one.
-fn step_summary(text: &str) -> anyhow::Result<()> {
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
-    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path).context("the step summary")?;
-    file.write_all(text.as_bytes()).context("the step summary")
 }
 
 /// Prints; colours only where the terminal has them.

@@ -7,13 +7,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::run::{hub, reach};
 use super::settings::Settings;
+use super::tenants::{Tenants, Wanted};
 use crate::act::Receipt;
 use crate::clock;
 use crate::hub::{Hub, Repository};
@@ -80,6 +81,7 @@ struct Shop {
     reach: Reach,
     settings: Settings,
     setting: Arc<Setting>,
+    wanted: Wanted,
     bell: Bell,
     face: Face,
 }
@@ -87,17 +89,10 @@ struct Shop {
 impl Shop {
     fn open(settings: Settings) -> anyhow::Result<Self> {
         let hub = hub(&settings)?;
-        let reach = reach(&settings, Mode::Serve)?;
+        let wanted = settings.wanted()?;
+        let reach = reach(&settings, Mode::Serve, wanted.is_one())?;
         let setting = Arc::new(settings.setting(Mode::Serve)?);
-        Ok(Self { hub, reach, settings, setting, bell: Bell::default(), face: Face::default() })
-    }
-
-    /// The repositories that we look after.
-    async fn repositories(&self) -> anyhow::Result<Vec<Repository>> {
-        Ok(match &self.settings.repository {
-            Some(name) => vec![self.hub.repository(name).await?],
-            None => self.hub.repositories().await?.into_iter().filter(|repository| !repository.archived).collect(),
-        })
+        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), face: Face::default() })
     }
 
     async fn open_rooms(&self, repository: &Repository) -> anyhow::Result<Rooms> {
@@ -113,30 +108,38 @@ impl Shop {
 
 /// Keeps one loop per repository: begins it when the repository comes, ends it when it goes.
 async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
-    let mut loops: JoinSet<u64> = JoinSet::new();
-    let mut running: BTreeMap<u64, tokio::task::AbortHandle> = BTreeMap::new();
+    let mut loops: JoinSet<()> = JoinSet::new();
+    let mut running: BTreeMap<u64, (Repository, tokio::task::AbortHandle)> = BTreeMap::new();
+    let mut tenants = Tenants::new(shop.wanted.clone());
+    let mut retry = RETRY.0;
     loop {
-        let wait = match shop.repositories().await {
-            Ok(list) => {
-                running.retain(|id, handle| {
-                    let stays = list.iter().any(|repository| repository.id == *id) && !handle.is_finished();
-                    if !stays {
-                        handle.abort();
-                        shop.bell.take_down(*id);
-                    }
-                    stays
-                });
-                for repository in list {
-                    shop.bell.name(repository.id, &repository.full_name());
-                    running.entry(repository.id).or_insert_with(|| loops.spawn(keep(Arc::clone(&shop), repository)));
-                }
-                shop.face.listed();
-                shop.settings.sweep
+        let list = tenants.look(&shop.hub).await?;
+        running.retain(|id, (repository, handle)| {
+            let stays = list.keeps(repository) && !handle.is_finished();
+            if !stays {
+                handle.abort();
+                shop.bell.take_down(*id);
+                tracing::info!(repository = repository.full_name(), "not looked after any more");
             }
-            Err(error) => {
-                tracing::warn!(error = %format!("{error:#}"), "the list of repositories was not read");
-                RETRY.0
-            }
+            stays
+        });
+        if list.unread.is_empty() || !list.here.is_empty() {
+            shop.face.listed();
+        }
+        for (id, repository) in list.here {
+            running.entry(id).or_insert_with(|| {
+                tracing::info!(repository = repository.full_name(), "looked after");
+                let handle = loops.spawn(keep(Arc::clone(&shop), repository.clone()));
+                (repository, handle)
+            });
+        }
+        let wait = if list.unread.is_empty() {
+            retry = RETRY.0;
+            shop.settings.sweep
+        } else {
+            let wait = retry;
+            retry = (retry * 2).min(RETRY.1);
+            wait.min(shop.settings.sweep)
         };
         while loops.try_join_next().is_some() {}
         shop.bell.wait_for_list(Some(later(wait))).await;
@@ -144,11 +147,12 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
 }
 
 /// The loop of one repository. A pass that fails, or panics, delays this repository alone.
-async fn keep(shop: Arc<Shop>, repository: Repository) -> u64 {
+async fn keep(shop: Arc<Shop>, mut repository: Repository) {
     let mut rooms = None;
     let mut retry = RETRY.0;
+    called(&shop, &repository);
     loop {
-        let done = pass(&shop, &repository, &mut rooms).await;
+        let done = pass(&shop, &mut repository, &mut rooms).await;
         let until = match done {
             Ok(alarm) => {
                 retry = RETRY.0;
@@ -170,14 +174,56 @@ async fn keep(shop: Arc<Shop>, repository: Repository) -> u64 {
     }
 }
 
+/// Where it is rung for.
+fn called(shop: &Shop, repository: &Repository) {
+    shop.bell.name(repository.id, &repository.full_name());
+    shop.bell.installed(repository.id, repository.installation);
+}
+
+/// The repository as it is now, by its number: what is renamed goes on under its new name, and nothing else is ever
+/// taken for it.
+async fn anew(shop: &Shop, known: &mut Repository, rooms: &mut Option<Rooms>) -> anyhow::Result<()> {
+    let now = shop.hub.again(known).await?;
+    if now.archived {
+        bail!("it is archived; nothing is done until somebody unarchives it");
+    }
+    if !now.owner.eq_ignore_ascii_case(&known.owner) {
+        let (was, is) = (&known.owner, &now.owner);
+        bail!("it belonged to `{was}` and belongs to `{is}` now; name it as `{is}/{}` in --repository", now.name);
+    }
+    let was = std::mem::replace(known, now);
+    if (&was.name, &was.default_branch) != (&known.name, &known.default_branch) {
+        let (name, branch) = (known.full_name(), &known.default_branch);
+        tracing::info!(was = was.full_name(), now = name, branch, "the repository has another name or default branch");
+        shop.face.left(&was.full_name());
+        // What was remembered is of the old branch.
+        *rooms = None;
+    }
+    called(shop, known);
+    Ok(())
+}
+
 /// Ticks until nothing more is to be done, and says when to look again.
-async fn pass(shop: &Shop, repository: &Repository, rooms: &mut Option<Rooms>) -> anyhow::Result<Option<Timestamp>> {
+async fn pass(
+    shop: &Shop,
+    repository: &mut Repository,
+    rooms: &mut Option<Rooms>,
+) -> anyhow::Result<Option<Timestamp>> {
+    let begun = clock::now();
+    if let Err(error) = anew(shop, repository, rooms).await {
+        // While the hub is silent nobody can approve, whichever call it is that meets it.
+        if let Some(rooms) = rooms {
+            rooms.memory.silent.get_or_insert(begun);
+        }
+        return Err(error);
+    }
     let rooms = match rooms {
         Some(rooms) => rooms,
         None => rooms.insert(shop.open_rooms(repository).await?),
     };
     // Costs nothing while the token is good, and finds an App that was installed anew.
     rooms.hub = shop.hub.open(repository).await?;
+    rooms.repository = repository.clone();
     for _ in 0..MOST_IN_A_ROW {
         let begun = clock::now();
         let ticked = tick::tick(rooms).await;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 
+use super::tenants::Wanted;
 use crate::hub::Credentials;
 use crate::policy::{self, Mode, OperatorLimits, Setting, SourceFile};
 use crate::seal::Seal;
@@ -23,9 +24,10 @@ pub struct Settings {
     /// The hub: github.com, a GitHub Enterprise server, or the sandbox's
     #[arg(long, env = "COLDFRAME_HUB", value_name = "URL", default_value = "https://github.com")]
     pub hub: String,
-    /// The config repository; `serve` without it looks after every repository of the installations
-    #[arg(long, env = "COLDFRAME_REPOSITORY", value_name = "OWNER/NAME")]
-    pub repository: Option<String>,
+    /// The config repository; `serve` takes several, separated by commas, and OWNER/* for all of an account that the
+    /// App reaches; without any it looks after those of the account that owns the App
+    #[arg(long, env = "COLDFRAME_REPOSITORY", value_name = "OWNER/NAME", value_delimiter = ',')]
+    pub repository: Vec<String>,
     /// Id of the GitHub App
     #[arg(long, env = "COLDFRAME_APP_ID", value_name = "ID", requires = "app_key")]
     pub app_id: Option<u64>,
@@ -45,10 +47,12 @@ pub struct Settings {
     /// App's private key seals it
     #[arg(long, env = "COLDFRAME_LEDGER_KEY", hide_env_values = true, value_name = "KEY")]
     pub ledger_key: Option<String>,
-    /// Folder with one kubeconfig per credential, named <credential>.yaml
+    /// Folder with one kubeconfig per credential, named <credential>.yaml; where several repositories are looked after,
+    /// in a folder <id of the repository> for one of them, or in `shared` for those without
     #[arg(long, env = "COLDFRAME_CLUSTERS", value_name = "FOLDER")]
     pub clusters: Option<PathBuf>,
-    /// Hosts that may be asked although they are private, speak plain HTTP or have no certificate that counts, separated by commas
+    /// Hosts that may be asked although they are private, speak plain HTTP or have no certificate that counts, separated
+    /// by commas; where several repositories are looked after, <id of the repository>=HOST or shared=HOST
     #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
     /// File with the limits that every policy file is held against: longest soak and grace, windows, caps
@@ -188,9 +192,16 @@ impl Settings {
 
     /// The one repository of a command that looks after just one.
     pub fn the_repository(&self) -> anyhow::Result<&str> {
-        self.repository
-            .as_deref()
-            .context("no repository: give --repository OWNER/NAME (environment: COLDFRAME_REPOSITORY)")
+        match self.repository.as_slice() {
+            [] => bail!("no repository: give --repository OWNER/NAME (environment: COLDFRAME_REPOSITORY)"),
+            [one] => Ok(one),
+            _ => bail!("this command is about one repository: give one to --repository, as OWNER/NAME"),
+        }
+    }
+
+    /// Those that `serve` looks after.
+    pub fn wanted(&self) -> anyhow::Result<Wanted> {
+        Wanted::read(&self.repository, self.app_id.is_none())
     }
 }
 

@@ -315,7 +315,7 @@ mod tests {
     use crate::git::testing::{Server, store};
 
     #[test]
-    fn only_regular_files_are_read() {
+    fn a16_only_regular_files_are_read() {
         let server = Server::start();
         server.commit_with("main", |work| {
             fs::create_dir_all(work.join("clusters/gold")).unwrap();

@@ -140,10 +140,11 @@ impl Account {
     }
 
     /// A client for one repository: the token as it is, or one that is minted for this repository
-    /// alone, with no more than `wanted`.
+    /// alone, with no more than `wanted`. The installation is looked up by name where it is not known.
     pub(crate) async fn client(
         &self,
         repository: &Repository,
+        installation: Option<u64>,
         wanted: &'static [Permission],
     ) -> Result<Client, HubError> {
         let (signed, crab) = match &self.proof {
@@ -152,12 +153,21 @@ impl Account {
         };
         let known = lock(&self.minted).get(&repository.id).cloned();
         let minting = match known {
-            Some(minting) => minting,
-            None => {
-                let installation = self.installation(&repository.full_name()).await?;
+            Some(minting) if installation.is_none_or(|known| known == minting.installation) => minting,
+            Some(_) | None => {
+                let installation = match installation {
+                    Some(known) => known,
+                    None => self.installation(&repository.full_name()).await?,
+                };
                 let scope = json!({ "repository_ids": [repository.id] });
                 let minting = Minting::new(signed, crab, installation, scope, wanted);
-                Arc::clone(lock(&self.minted).entry(repository.id).or_insert(Arc::new(minting)))
+                let minting = Arc::new(minting);
+                let mut minted = lock(&self.minted);
+                let held = minted.entry(repository.id).or_insert_with(|| Arc::clone(&minting));
+                if held.installation != installation {
+                    *held = minting;
+                }
+                Arc::clone(held)
             }
         };
         let budget = self.budget(minting.installation);
@@ -200,7 +210,7 @@ impl Account {
     }
 
     /// Limits count per installation, whichever of its tokens asks.
-    fn budget(&self, installation: u64) -> Arc<Budget> {
+    pub(super) fn budget(&self, installation: u64) -> Arc<Budget> {
         Arc::clone(lock(&self.installations).entry(installation).or_default())
     }
 }

@@ -36,9 +36,17 @@ const LONGEST: SignedDuration = SignedDuration::from_mins(65);
 /// What GitHub asks for after a limit that names no time.
 const NAMELESS: SignedDuration = SignedDuration::from_mins(1);
 
-/// The limits of one identity: an installation, an App itself, a token.
-#[derive(Debug, Default)]
+/// Calls of one identity under way at once, reads and writes together (GitHub advises against many).
+const AT_ONCE: usize = 8;
+/// The part of an hour's budget that what can wait leaves alone: one in so many.
+const RESERVE: u64 = 4;
+
+/// The limits of one identity: an installation, an App itself, a token. What one of them uses up, or waits for,
+/// is nothing to the others.
+#[derive(Debug)]
 pub(crate) struct Budget {
+    /// Room for calls under way.
+    pub(crate) places: tokio::sync::Semaphore,
     state: Mutex<State>,
     last_write: Arc<tokio::sync::Mutex<Option<Timestamp>>>,
 }
@@ -47,6 +55,13 @@ pub(crate) struct Budget {
 struct State {
     closed: BTreeMap<Counter, (Timestamp, String)>,
     left: BTreeMap<Counter, Allowance>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        let places = tokio::sync::Semaphore::new(AT_ONCE);
+        Self { places, state: Mutex::default(), last_write: Arc::default() }
+    }
 }
 
 impl Budget {
@@ -62,6 +77,23 @@ impl Budget {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses what can wait while no more than the reserve is left. `skew` is the hub's clock minus ours.
+    pub(crate) fn spare(
+        &self,
+        what: &str,
+        counter: Counter,
+        now: Timestamp,
+        skew: SignedDuration,
+    ) -> Result<(), HubError> {
+        let Some(left) = self.left(counter) else { return Ok(()) };
+        let until = left.resets.saturating_sub(skew).unwrap_or(left.resets);
+        if left.remaining > left.limit / RESERVE || now >= until {
+            return Ok(());
+        }
+        let why = "what is left of the hour's budget is kept for merges and what they rest on".to_owned();
+        Err(HubError::Limited { what: what.to_owned(), until, why })
     }
 
     /// What is left, as far as the hub said.
@@ -236,6 +268,33 @@ mod tests {
                     assert!(budget.admit("x", counter, at(open_at - 1)).is_err(), "case {number} {counter:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a40_what_can_wait_leaves_a_quarter_of_the_budget() {
+        // Left of 5,000, seconds since then: whether what can wait goes on.
+        for (left, later, goes_on) in
+            [("1251", 0, true), ("1250", 0, false), ("1", 299, false), ("1", 301, true), ("5000", 0, true)]
+        {
+            let budget = Budget::default();
+            let headers = headers(&[
+                ("x-ratelimit-limit", "5000"),
+                ("x-ratelimit-remaining", left),
+                ("x-ratelimit-reset", "1800000300"),
+            ]);
+            let seen = Seen {
+                status: StatusCode::OK,
+                headers: &headers,
+                words: "",
+                graphql_limited: false,
+                skew: SignedDuration::ZERO,
+            };
+            assert!(budget.note(Counter::Rest, &seen, at(0)).is_none());
+            let spare = budget.spare("x", Counter::Rest, at(later), SignedDuration::ZERO);
+            assert_eq!(spare.is_ok(), goes_on, "{left} left, {later} s later");
+            assert!(budget.admit("x", Counter::Rest, at(later)).is_ok(), "what merges rest on goes on");
+            assert!(budget.spare("x", Counter::GraphQl, at(later), SignedDuration::ZERO).is_ok(), "the other counter");
         }
     }
 

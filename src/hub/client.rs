@@ -38,15 +38,22 @@ pub(crate) struct Client {
     line: Line,
     budget: Arc<Budget>,
     key: Key,
+    /// Its calls can wait.
+    leisurely: bool,
 }
 
 impl Client {
     pub(crate) fn new(line: Line, budget: Arc<Budget>, key: Key) -> Self {
-        Self { line, budget, key }
+        Self { line, budget, key, leisurely: false }
     }
 
     pub(crate) fn line(&self) -> &Line {
         &self.line
+    }
+
+    /// The same for calls that can wait: they leave the reserve of the budget to others.
+    pub(crate) fn leisurely(&self) -> Self {
+        Self { leisurely: true, ..self.clone() }
     }
 
     /// What is left of the REST and GraphQL budgets, as far as answers said.
@@ -66,6 +73,9 @@ impl Client {
     /// Sends a call. A token that the hub does not accept any more is replaced once: a 401 comes
     /// before anything is done.
     pub(crate) async fn send(&self, call: &Call) -> Result<Answer, HubError> {
+        if self.leisurely {
+            self.budget.spare(call.what(), call.counter(), (self.line.clock)(), self.line.skew.get())?;
+        }
         let minting = match &self.key {
             Key::Fixed { crab, .. } => return self.line.exchange(crab, &self.budget, call).await?.success(call),
             Key::Minted(minting) => minting,

@@ -11,15 +11,11 @@ use jiff::Timestamp;
 use octocrab::Octocrab;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use super::budget::{Budget, Counter, Seen, Skew};
 use super::error::{harmless, of_status, said};
 use super::wire::{Door, Trouble};
 use super::{Bases, HubError};
-
-/// Calls under way at once, reads and writes together (GitHub advises against many).
-const AT_ONCE: usize = 8;
 
 /// What every identity of one hub shares.
 #[derive(Clone)]
@@ -28,26 +24,21 @@ pub(crate) struct Line {
     pub(crate) skew: Arc<Skew>,
     pub(crate) clock: fn() -> Timestamp,
     pub(crate) pace: Duration,
-    places: Arc<Semaphore>,
 }
 
 impl Line {
     pub(crate) fn new(bases: Bases, clock: fn() -> Timestamp, pace: Duration) -> Self {
-        let places = Arc::new(Semaphore::new(AT_ONCE));
-        Self { bases: Arc::new(bases), skew: Arc::default(), clock, pace, places }
+        Self { bases: Arc::new(bases), skew: Arc::default(), clock, pace }
     }
 
     /// Sends a call once. An answer that is a limit is an error; any other status is an answer.
     pub(crate) async fn exchange(&self, crab: &Octocrab, budget: &Budget, call: &Call) -> Result<Answer, HubError> {
-        let counter = match call.door {
-            Door::Rest => Counter::Rest,
-            Door::GraphQl => Counter::GraphQl,
-        };
+        let counter = call.counter();
         budget.admit(&call.what, counter, (self.clock)())?;
         let waits = call.writes && call.good_until.is_none();
         let _turn = if waits { Some(budget.turn(self.pace, self.clock).await) } else { None };
         let closed = |error: &dyn std::fmt::Display| HubError::Setup(format!("{}: {error}", call.what));
-        let _place = self.places.acquire().await.map_err(|error| closed(&error))?;
+        let _place = budget.places.acquire().await.map_err(|error| closed(&error))?;
 
         let builder = http::Request::builder().method(call.method.clone()).uri(call.path.as_str());
         let mut request = crab.build_request(builder, call.body.as_ref()).map_err(|error| closed(&error))?;
@@ -147,6 +138,14 @@ impl Call {
 
     pub(crate) fn what(&self) -> &str {
         &self.what
+    }
+
+    /// Which of the hub's counters it uses.
+    pub(crate) fn counter(&self) -> Counter {
+        match self.door {
+            Door::Rest => Counter::Rest,
+            Door::GraphQl => Counter::GraphQl,
+        }
     }
 
     fn without_answer(&self, error: &octocrab::Error) -> HubError {

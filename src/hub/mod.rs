@@ -13,6 +13,7 @@ mod commits;
 mod error;
 mod graphql;
 mod line;
+mod listing;
 mod merge;
 mod people;
 mod pull;
@@ -30,7 +31,6 @@ use std::time::Duration;
 
 use decide::Person;
 use jiff::SignedDuration;
-use serde::Deserialize;
 
 pub use access::Credentials;
 pub use bases::Bases;
@@ -53,6 +53,9 @@ use crate::secret::Secret;
 
 /// What branches of ours begin with.
 pub const BRANCH_PREFIX: &str = "coldframe/";
+
+/// Whose login the token has that GitHub gives to each run of a workflow.
+const WORKFLOW: &str = "github-actions[bot]";
 
 /// The hub, with our identities there. One per process.
 pub struct Hub {
@@ -91,42 +94,6 @@ impl Repository {
     }
 }
 
-/// The hub's description, as far as we read it.
-#[derive(Deserialize)]
-struct WireRepository {
-    id: u64,
-    name: String,
-    owner: WireOwner,
-    default_branch: String,
-    #[serde(default)]
-    private: bool,
-    #[serde(default)]
-    archived: bool,
-    allow_merge_commit: Option<bool>,
-    allow_squash_merge: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct WireOwner {
-    login: String,
-}
-
-impl WireRepository {
-    fn of(self, installation: Option<u64>) -> Repository {
-        Repository {
-            id: self.id,
-            owner: self.owner.login,
-            name: self.name,
-            default_branch: self.default_branch,
-            installation,
-            private: self.private,
-            archived: self.archived,
-            merge_commits: self.allow_merge_commit,
-            squash_merges: self.allow_squash_merge,
-        }
-    }
-}
-
 impl Hub {
     /// The hub at `bases`; writes are a second apart, as GitHub asks.
     ///
@@ -152,71 +119,20 @@ impl Hub {
         Ok(Self { web, main: Account::new(&line, main)?, bypass })
     }
 
-    /// Every repository that we may work on: of all installations of the App, or of the token.
-    /// An installation that is suspended or just taken out is left out.
-    ///
-    /// # Errors
-    /// The list, or the list of one installation, could not be read.
-    pub async fn repositories(&self) -> Result<Vec<Repository>, HubError> {
-        #[derive(Deserialize)]
-        struct Installation {
-            id: u64,
-            suspended_at: Option<String>,
-        }
-        let main = &self.main;
-        let Some(signed) = main.signed() else {
-            let mine = main.listing(0, None)?.pages::<WireRepository>("/user/repos?per_page=100", None).await?;
-            return Ok(mine.into_iter().map(|repository| repository.of(None)).collect());
-        };
-        let mut all = Vec::new();
-        for installation in signed.pages::<Installation>("/app/installations?per_page=100", None).await? {
-            if installation.suspended_at.is_some() {
-                continue;
-            }
-            let client = main.listing(installation.id, None)?;
-            match client.pages("/installation/repositories?per_page=100", Some("repositories")).await {
-                Ok(list) => {
-                    let list: Vec<WireRepository> = list;
-                    all.extend(list.into_iter().map(|repository| repository.of(Some(installation.id))));
-                }
-                Err(error @ (HubError::NotFound { .. } | HubError::Forbidden { .. })) => {
-                    tracing::warn!(installation = installation.id, %error, "installation left out");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(all)
-    }
-
-    /// One repository by `owner/name`.
-    ///
-    /// # Errors
-    /// Not a name, not found, or moved: then look it up anew by its number.
-    pub async fn repository(&self, full_name: &str) -> Result<Repository, HubError> {
-        let Some((owner, name)) = full_name.split_once('/').filter(|(owner, name)| plain(owner) && plain(name)) else {
-            return Err(HubError::Setup(format!("`{}` is not `owner/name`", error::harmless(full_name))));
-        };
-        let main = &self.main;
-        let path = format!("/repos/{owner}/{name}");
-        if main.is_token() {
-            return Ok(main.listing(0, None)?.get::<WireRepository>(&path).await?.of(None));
-        }
-        let installation = main.installation(full_name).await?;
-        let client = main.listing(installation, Some(name))?;
-        Ok(client.get::<WireRepository>(&path).await?.of(Some(installation)))
-    }
-
     /// Opens a repository: with a token for it alone. Opening it again, as each pass does, costs
     /// nothing while that token is good, and finds an App that was installed anew.
     ///
     /// # Errors
     /// The token could not be minted, or the hub does not say who we are.
     pub async fn open(&self, repository: &Repository) -> Result<RepoHub, HubError> {
-        let main = self.main.client(repository, ORDINARY).await?;
+        let main = self.main.client(repository, repository.installation, ORDINARY).await?;
         let bot = self.main.bot().await?.clone();
+        let workflow = self.main.is_token() && bot == Person::from(WORKFLOW);
         let bypass = match &self.bypass {
             None => None,
-            Some(account) => match account.client(repository, BYPASS).await {
+            // Whoever may write a workflow speaks as the bot then: nothing of it is proof enough for a bypass.
+            Some(_) if workflow => None,
+            Some(account) => match account.client(repository, None, BYPASS).await {
                 Ok(client) => Some(client),
                 // Its merges are impossible now; everything else is not.
                 Err(error) => {
@@ -227,7 +143,9 @@ impl Hub {
         };
         let plain = self.main.is_token();
         let root = format!("/repos/{}/{}", segment(&repository.owner), segment(&repository.name));
-        Ok(RepoHub { inner: Arc::new(Inner { repository: repository.clone(), root, bot, main, bypass, plain }) })
+        Ok(RepoHub {
+            inner: Arc::new(Inner { repository: repository.clone(), root, bot, main, bypass, plain, workflow }),
+        })
     }
 }
 
@@ -249,6 +167,7 @@ pub struct RepoHub {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     repository: Repository,
     /// `/repos/{owner}/{name}`.
@@ -258,6 +177,8 @@ struct Inner {
     bypass: Option<Client>,
     /// The ordinary identity is a plain token.
     plain: bool,
+    /// It is the token of a workflow.
+    workflow: bool,
 }
 
 impl RepoHub {
@@ -279,6 +200,19 @@ impl RepoHub {
     /// Whether we speak with a plain token, which cannot write check runs.
     pub fn is_plain_token(&self) -> bool {
         self.inner.plain
+    }
+
+    /// Whether we speak with the token of a workflow: then every workflow of the repository is us.
+    pub fn is_workflow_token(&self) -> bool {
+        self.inner.workflow
+    }
+
+    /// The same for calls that can wait: they stop where the last quarter of the hour's budget begins, which is
+    /// kept for merges and what they rest on.
+    #[must_use]
+    pub fn leisurely(&self) -> Self {
+        let main = self.inner.main.leisurely();
+        Self { inner: Arc::new(Inner { main, ..Inner::clone(&self.inner) }) }
     }
 
     /// Where git finds it.

@@ -12,9 +12,6 @@ use crate::ledger::{Branch, LedgerError};
 use crate::rooms::Rooms;
 use crate::seal::{Kind, Seal};
 
-/// The account that every workflow of a repository speaks with.
-const WORKFLOWS: &str = "github-actions[bot]";
-
 /// A commit of the ledger that the head of a pull request cites.
 struct Citation {
     /// When the pull request was opened.
@@ -86,14 +83,13 @@ fn may_cite(store: &Store, access: &Access, seal: &Seal, head: &Sha) -> Result<b
 
 /// Whether others could write the branch unnoticed.
 fn guard(rooms: &Rooms) -> LedgerGuard {
+    if rooms.hub.is_workflow_token() {
+        let why = "with the token of a workflow every workflow of the repository is the bot; give it an App";
+        return LedgerGuard::Open(why.to_string());
+    }
     if !rooms.seal.is_there() {
         let why = "the bot runs with a plain token and no ledger key, so its commits carry no seal";
         return LedgerGuard::Open(why.to_string());
-    }
-    if rooms.hub.bot().as_str() == WORKFLOWS {
-        return LedgerGuard::Open(
-            "the bot speaks as github-actions, as every workflow of the repository can".to_string(),
-        );
     }
     LedgerGuard::Sealed
 }

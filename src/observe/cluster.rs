@@ -27,7 +27,7 @@ pub use self::changes::{Change, Changes, version};
 pub use self::get::{Page, object};
 use self::get::{Words, get};
 pub(crate) use self::kubeconfig::{Connection, Parts, Refused};
-use super::net::causes;
+use super::net::{Hosts, SHARED, causes};
 use super::signal::{Answer, Signal, Target, answer};
 use crate::clock;
 use crate::policy::wiring::ListedCluster;
@@ -48,13 +48,15 @@ pub struct Clusters {
     shared: Arc<Shared>,
     /// The repository that they are used for.
     of: Option<u64>,
+    /// There is no other one: what lies in the operator's folder itself is for it.
+    alone: bool,
 }
 
 #[derive(Debug)]
 struct Shared {
     /// None where the operator gave none.
     folder: Option<PathBuf>,
-    insecure_http: Vec<String>,
+    hosts: Hosts,
     timeout: Duration,
     open: Mutex<BTreeMap<String, Open>>,
     borrowed: member::Borrowed,
@@ -166,17 +168,16 @@ pub enum ReadError {
 }
 
 impl Clusters {
-    /// Connections from a folder of `<credential>.yaml`. `insecure_http` names hosts (`host` or
-    /// `host:port`) that may be reached over plain http, such as a sandbox on loopback. Files are
-    /// read when they are needed, and again when they change; what is wrong with one of them shows
-    /// up in the readings of its clusters.
+    /// Connections from a folder of `<credential>.yaml`. `hosts` may be reached over plain http, such
+    /// as a sandbox on loopback. Files are read when they are needed, and again when they change; what
+    /// is wrong with one of them shows up in the readings of its clusters.
     ///
     /// # Errors
     /// Where there is no such folder.
-    pub fn open(folder: &Path, insecure_http: &[String]) -> Result<Self, NoFolder> {
+    pub fn open(folder: &Path, hosts: Hosts) -> Result<Self, NoFolder> {
         let wrong = |why: String| NoFolder { folder: folder.display().to_string(), why };
         match std::fs::metadata(folder) {
-            Ok(found) if found.is_dir() => Ok(Self::build(Some(folder.to_path_buf()), insecure_http, TIMEOUT)),
+            Ok(found) if found.is_dir() => Ok(Self::build(Some(folder.to_path_buf()), hosts, TIMEOUT)),
             Ok(_) => Err(wrong("it is a file; give the folder that holds `<credential>.yaml`".to_string())),
             Err(error) => Err(wrong(error.to_string())),
         }
@@ -184,20 +185,20 @@ impl Clusters {
 
     /// No connections: every reading is unknown.
     pub fn none() -> Self {
-        Self::build(None, &[], TIMEOUT)
+        Self::build(None, Hosts::default(), TIMEOUT)
     }
 
-    fn build(folder: Option<PathBuf>, insecure_http: &[String], timeout: Duration) -> Self {
+    fn build(folder: Option<PathBuf>, hosts: Hosts, timeout: Duration) -> Self {
         let (open, borrowed) = (Mutex::default(), member::Borrowed::default());
-        let shared = Shared { folder, insecure_http: insecure_http.to_vec(), timeout, open, borrowed };
-        Self { shared: Arc::new(shared), of: None }
+        let shared = Shared { folder, hosts, timeout, open, borrowed };
+        Self { shared: Arc::new(shared), of: None, alone: true }
     }
 
-    /// The same for one repository, by its number: where the folder has a folder of that name, its policy reaches
-    /// what lies in there and nothing else.
+    /// The same for one repository, by its number: its policy reaches what lies in the folder's folder of that name,
+    /// or else in `shared`, and nothing else. Where it is `alone`, it reaches without them what lies in the folder.
     #[must_use]
-    pub fn of(&self, repository: u64) -> Self {
-        Self { shared: Arc::clone(&self.shared), of: Some(repository) }
+    pub fn of(&self, repository: u64, alone: bool) -> Self {
+        Self { shared: Arc::clone(&self.shared), of: Some(repository), alone }
     }
 
     /// Whether there is a connection to a cluster that can be used; nothing is asked through it.
@@ -351,7 +352,7 @@ impl Clusters {
         if let Some(known) = open.get(&key).filter(|known| known.text == text && known.token == token) {
             return Ok(known.client.clone());
         }
-        let config = Connection::read_with(&text, token.clone(), &self.shared.insecure_http)
+        let config = Connection::read_with(&text, token.clone(), &self.insecure_http())
             .and_then(|connection| connection.config(self.shared.timeout))
             .map_err(|error| no(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| no(causes(&error)))?;
@@ -371,34 +372,51 @@ impl Clusters {
         let Some(folder) = &self.shared.folder else {
             return Err(no("the operator gave no folder of connections to clusters".to_string()));
         };
-        let own = self.of.map(|repository| repository.to_string());
-        let own = match own {
-            Some(own)
-                if tokio::fs::try_exists(folder.join(&own)).await.map_err(|error| no(format!("{own}: {error}")))? =>
-            {
-                Some(own)
-            }
-            Some(_) | None => None,
-        };
-        let key = own.iter().map(String::as_str).chain([credential]).collect::<Vec<_>>().join("/");
-        let path = folder.join(format!("{key}.yaml"));
+        let own = self.own_folder(folder).await.map_err(no)?;
+        let folder = own.as_ref().map_or_else(|| folder.clone(), |own| folder.join(own));
+        let path = folder.join(format!("{credential}.yaml"));
         let wrong = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::NotFound {
-                let whose = if own.is_some() { "'s folder for this repository" } else { "'s folder" };
+                let whose = own.as_ref().map_or("'s folder".to_string(), |own| format!("'s folder `{own}`"));
                 NoFile { absent: true, why: format!("there is no {credential}.yaml in the operator{whose}") }
             } else {
                 no(format!("{credential}.yaml: {error}"))
             }
         };
+        // With hosts of its own, a repository may reach what others may not by the same file.
+        let whose = self.of.filter(|repository| self.shared.hosts.has_own(*repository));
+        let key = format!("{}{}", whose.map_or_else(String::new, |id| format!("{id}:")), path.display());
         let size = tokio::fs::metadata(&path).await.map_err(wrong)?.len();
         if size > MAX_KUBECONFIG {
             return Err(no(format!("{credential}.yaml has {size} bytes, more than {MAX_KUBECONFIG}")));
         }
         let text = Bytes::from(tokio::fs::read(&path).await.map_err(wrong)?);
-        let beside = path.parent().unwrap_or(folder);
-        let token = Connection::token_name(&text).map(|name| secret::beside(beside, &name)).transpose();
+        let token = Connection::token_name(&text).map(|name| secret::beside(&folder, &name)).transpose();
         let token = token.map_err(|why| no(format!("{credential}.yaml: {why}")))?;
         Ok(File { key, text, token })
+    }
+
+    /// The folder within the operator's that this repository has to itself or shares; none where the operator's is
+    /// for one repository alone.
+    async fn own_folder(&self, folder: &Path) -> Result<Option<String>, String> {
+        let Some(repository) = self.of else { return Ok(None) };
+        let number = repository.to_string();
+        for name in [number.as_str(), SHARED] {
+            if tokio::fs::try_exists(folder.join(name)).await.map_err(|error| format!("{name}: {error}"))? {
+                return Ok(Some(name.to_string()));
+            }
+        }
+        if self.alone {
+            return Ok(None);
+        }
+        Err(format!(
+            "the operator's folder has no folder `{number}` for this repository, and no folder `{SHARED}` for all of them"
+        ))
+    }
+
+    /// Hosts that may be reached over plain http.
+    fn insecure_http(&self) -> Vec<String> {
+        self.shared.hosts.of(self.of)
     }
 }
 

@@ -2,6 +2,7 @@
 //! operator allows a host by name. Answers are bounded in bytes and time. What is fetched is judged
 //! by who asks; the hub and the clusters have connections of their own.
 
+mod hosts;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use http::{HeaderMap, StatusCode};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 
+pub use self::hosts::{Hosts, SHARED};
 use crate::secret::Secret;
 use rules::{Named, Rules, is_public};
 

@@ -113,6 +113,8 @@ async fn of_release(
     wiring: &PluginWiring,
     release: &Found,
 ) -> Result<Vec<RequiredCheck>, String> {
+    // A new release can wait for the next hour.
+    let hub = &hub.leisurely();
     let repository = match &wiring.released.from {
         Some(from) => from.clone(),
         None => named(hub, &release.origin)?,

@@ -71,6 +71,11 @@ impl Face {
         }
     }
 
+    /// A repository is not looked after any more, or has another name: the pages forget it.
+    pub fn left(&self, repository: &str) {
+        self.shown().views.remove(repository);
+    }
+
     fn state(&self) -> DashboardState {
         DashboardState { views: self.shown().views.values().cloned().collect() }
     }

@@ -3,6 +3,7 @@
 
 mod door;
 pub mod face;
+mod quota;
 pub mod senders;
 pub mod webhook;
 
@@ -12,6 +13,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
+
+use self::quota::{LOOKS, Quota, Quotas, Who};
 
 /// The most repositories that are kept track of. Whoever rings is verified, but may be a stranger
 /// who installed a public App.
@@ -31,15 +34,28 @@ pub struct Bell {
     list: Arc<Pull>,
 }
 
-/// The two ropes of one bell.
-#[derive(Debug, Default)]
+/// What hangs on the bell for one repository, or for the list of them.
+#[derive(Debug)]
 struct Pull {
-    /// Rings at once.
-    ring: Notify,
-    /// Rings as soon as the last look is long enough ago.
-    nudge: Notify,
+    state: Mutex<Rope>,
+    /// Somebody rang.
+    rung: Notify,
+}
+
+#[derive(Debug)]
+struct Rope {
+    /// From when on somebody is to be woken; none where nobody rang.
+    due: Option<Timestamp>,
+    /// The same for rings of clusters, which also wait until the last look is long enough ago.
+    nudged: Option<Timestamp>,
     /// When somebody was woken last.
-    woken: Mutex<Option<Timestamp>>,
+    woken: Option<Timestamp>,
+    /// Through which installation the repository is reached.
+    installation: Option<u64>,
+    /// How often somebody may be woken by ringing.
+    looks: Quota,
+    /// How often each may ring.
+    quotas: Quotas,
 }
 
 /// What ended a wait.
@@ -52,25 +68,31 @@ pub enum Rung {
 }
 
 impl Bell {
-    /// Rings for one repository. Rings before and during its pass are one ring after it.
-    pub fn ring(&self, repository: u64) {
+    /// Rings for one repository, by the account whose act it was. Rings before and during its pass are one ring
+    /// after it.
+    pub fn ring(&self, repository: u64, by: Option<u64>) {
         let mut hung = self.hung();
         if hung.len() < MOST || hung.contains_key(&repository) {
-            hung.entry(repository).or_default().ring.notify_one();
+            hung.entry(repository).or_default().ring(account(by), crate::clock::now());
         }
     }
 
     /// Rings for one repository that is looked after, but no sooner than a while after the last look. Before anybody
     /// waits for it, it is kept.
     pub fn nudge(&self, repository: u64) {
-        self.hung().entry(repository).or_default().nudge.notify_one();
+        self.hung().entry(repository).or_default().nudge(crate::clock::now());
     }
 
     /// The same for every repository; which ones there are, a cluster cannot change.
     pub fn nudge_all(&self) {
         for pull in self.hung().values() {
-            pull.nudge.notify_one();
+            pull.nudge(crate::clock::now());
         }
+    }
+
+    /// From now on this repository is reached through this installation.
+    pub fn installed(&self, repository: u64, installation: Option<u64>) {
+        self.hung().entry(repository).or_default().rope().installation = installation;
     }
 
     /// From now on this repository is called so.
@@ -85,12 +107,19 @@ impl Bell {
         self.names().get(&full_name.to_lowercase()).copied()
     }
 
-    /// Rings for every repository, and for whoever keeps the list of repositories.
-    pub fn ring_all(&self) {
+    /// Rings for every repository of an installation; without one for all that are looked after.
+    pub fn ring_installation(&self, installation: Option<u64>, by: Option<u64>) {
         for pull in self.hung().values() {
-            pull.ring.notify_one();
+            let of = pull.rope().installation;
+            if installation.is_none() || of.is_none() || of == installation {
+                pull.ring(account(by), crate::clock::now());
+            }
         }
-        self.list.ring.notify_one();
+    }
+
+    /// Rings for whoever keeps the list of repositories.
+    pub fn ring_list(&self, by: Option<u64>) {
+        self.list.ring(account(by), crate::clock::now());
     }
 
     /// Waits until somebody rings for this repository, or until the time comes; without one only
@@ -121,42 +150,92 @@ impl Bell {
     }
 }
 
+fn account(by: Option<u64>) -> Who {
+    by.map_or(Who::Somebody, Who::Account)
+}
+
+impl Default for Pull {
+    fn default() -> Self {
+        let (looks, quotas) = (Quota::new(LOOKS), Quotas::default());
+        let rope = Rope { due: None, nudged: None, woken: None, installation: None, looks, quotas };
+        Self { state: Mutex::new(rope), rung: Notify::new() }
+    }
+}
+
 impl Pull {
-    /// How long a nudge has to wait. A clock that was set back does not make it longer.
-    fn wait(&self, now: Timestamp) -> Duration {
-        let woken = *self.woken.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = woken.map_or(SignedDuration::ZERO, |woken| PACE - now.duration_since(woken));
-        Duration::try_from(left.min(PACE)).unwrap_or_default()
+    fn rope(&self) -> MutexGuard<'_, Rope> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wake(&self, now: Timestamp) {
-        *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    fn ring(&self, who: Who, now: Timestamp) {
+        let mut rope = self.rope();
+        if rope.due.is_none_or(|due| due > now) {
+            let due = rope.quotas.take(who, now);
+            rope.due = Some(rope.due.map_or(due, |known| known.min(due)));
+        }
+        drop(rope);
+        self.rung.notify_one();
+    }
+
+    fn nudge(&self, now: Timestamp) {
+        let mut rope = self.rope();
+        if rope.nudged.is_none() {
+            rope.nudged = Some(rope.quotas.take(Who::Clusters, now));
+        }
+        drop(rope);
+        self.rung.notify_one();
+    }
+}
+
+impl Rope {
+    /// When the last look is long enough ago for a nudge. A clock that was set back does not make it longer.
+    fn paced(&self, now: Timestamp) -> Timestamp {
+        let left = self.woken.map_or(SignedDuration::ZERO, |woken| PACE - now.duration_since(woken));
+        now + left.clamp(SignedDuration::ZERO, PACE)
+    }
+
+    /// When somebody is to be woken next, and by what.
+    fn next(&self, until: Option<Timestamp>, now: Timestamp) -> Option<(Timestamp, Rung)> {
+        let nudged = self.nudged.map(|nudged| nudged.max(self.paced(now)));
+        let due = self.due.into_iter().chain(nudged).min();
+        let bell = due.map(|due| (due.max(self.looks.next(now)), Rung::Bell));
+        let alarm = until.map(|until| (until, Rung::Alarm));
+        match (bell, alarm) {
+            // What has rung is a ring, however late the alarm is noticed.
+            (Some(bell), Some(alarm)) => Some(if bell.0 <= now || bell.0 <= alarm.0 { bell } else { alarm }),
+            (bell, alarm) => bell.or(alarm),
+        }
+    }
+
+    fn wake(&mut self, rung: Rung, now: Timestamp) {
+        self.woken = Some(now);
+        if rung == Rung::Bell {
+            self.looks.take(now);
+            (self.due, self.nudged) = (None, None);
+        }
     }
 }
 
 async fn wait(pull: &Pull, until: Option<Timestamp>, clock: fn() -> Timestamp) -> Rung {
-    let bell = pull.ring.notified();
-    let nudge = async {
-        pull.nudge.notified().await;
-        tokio::time::sleep(pull.wait(clock())).await;
-    };
-    let alarm = async {
-        let Some(until) = until else { return std::future::pending().await };
-        while let Ok(left) = Duration::try_from(until.duration_since(clock())) {
-            if left.is_zero() {
-                break;
+    loop {
+        let now = clock();
+        let next = {
+            let mut rope = pull.rope();
+            let next = rope.next(until, now);
+            if let Some((at, rung)) = next
+                && at <= now
+            {
+                rope.wake(rung, now);
+                return rung;
             }
-            tokio::time::sleep(left.min(NAP)).await;
+            next
+        };
+        let nap = next.and_then(|(at, _)| Duration::try_from(at.duration_since(now)).ok()).unwrap_or(NAP);
+        tokio::select! {
+            () = pull.rung.notified() => {}
+            () = tokio::time::sleep(nap.min(NAP)) => {}
         }
-    };
-    let rung = tokio::select! {
-        biased;
-        () = bell => Rung::Bell,
-        () = nudge => Rung::Bell,
-        () = alarm => Rung::Alarm,
-    };
-    pull.wake(clock());
-    rung
+    }
 }
 
 #[cfg(test)]
@@ -172,7 +251,7 @@ mod tests {
     async fn rings_are_kept_and_coalesced() {
         let bell = Bell::default();
         for _ in 0..5 {
-            bell.ring(7);
+            bell.ring(7, Some(1));
         }
         assert_eq!(bell.wait(7, after(5_000)).await, Rung::Bell);
         assert_eq!(bell.wait(7, after(20)).await, Rung::Alarm);
@@ -181,7 +260,7 @@ mod tests {
     #[tokio::test]
     async fn a_bell_is_for_one_repository() {
         let bell = Bell::default();
-        bell.ring(8);
+        bell.ring(8, Some(1));
         assert_eq!(bell.wait(7, after(20)).await, Rung::Alarm);
         assert_eq!(bell.wait(8, None).await, Rung::Bell);
     }
@@ -192,7 +271,8 @@ mod tests {
         let waiting = bell.wait(7, after(10_000));
         let ringing = async {
             tokio::time::sleep(Duration::from_millis(20)).await;
-            bell.ring_all();
+            bell.ring_installation(None, Some(1));
+            bell.ring_list(Some(1));
         };
         assert_eq!(tokio::join!(waiting, ringing).0, Rung::Bell);
         assert_eq!(bell.wait_for_list(after(5_000)).await, Rung::Bell);
@@ -204,7 +284,7 @@ mod tests {
         let bell = Bell::default();
         bell.nudge_all();
         assert_eq!(bell.wait(7, after(20)).await, Rung::Alarm, "7 was not known before");
-        bell.hung()[&7].woken.lock().unwrap().take();
+        bell.hung()[&7].rope().woken = None;
         bell.nudge_all();
         assert_eq!(bell.wait(7, after(5_000)).await, Rung::Bell);
         for _ in 0..5 {
@@ -212,9 +292,9 @@ mod tests {
         }
         assert_eq!(bell.wait(7, after(50)).await, Rung::Alarm, "the last look is not long ago");
         bell.nudge(7);
-        bell.ring(7);
+        bell.ring(7, Some(1));
         assert_eq!(bell.wait(7, after(5_000)).await, Rung::Bell, "others need not wait");
-        *bell.hung()[&7].woken.lock().unwrap() = after(-4_900);
+        bell.hung()[&7].rope().woken = after(-4_900);
         let begun = crate::clock::now();
         bell.nudge(7);
         assert_eq!(bell.wait(7, after(5_000)).await, Rung::Bell);
@@ -225,14 +305,59 @@ mod tests {
 
     #[test]
     fn a_nudge_waits_for_its_pace_and_never_longer() {
-        let pull = Pull::default();
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        assert_eq!(pull.wait(now), Duration::ZERO);
-        pull.wake(now);
-        assert_eq!(pull.wait(now), Duration::from_secs(5));
-        assert_eq!(pull.wait(now + SignedDuration::from_secs(3)), Duration::from_secs(2));
-        assert_eq!(pull.wait(now + SignedDuration::from_secs(6)), Duration::ZERO);
-        assert_eq!(pull.wait(now - SignedDuration::from_hours(9)), Duration::from_secs(5), "the clock was set back");
+        let nudged = |woken: Option<i64>| {
+            let pull = Pull::default();
+            pull.rope().woken = woken.map(|ago| now - SignedDuration::from_secs(ago));
+            let wait = pull.rope().paced(now).duration_since(now);
+            wait.as_secs()
+        };
+        assert_eq!([nudged(None), nudged(Some(0)), nudged(Some(3)), nudged(Some(6))], [0, 5, 2, 0]);
+        assert_eq!(nudged(Some(-32_400)), 5, "the clock was set back");
+    }
+
+    #[tokio::test]
+    async fn a40_a_flood_by_one_account_or_one_repository_delays_nobody_else() {
+        let bell = Bell::default();
+        let mut woken = 0;
+        for _ in 0..100 {
+            bell.ring(7, Some(66));
+            woken += usize::from(bell.wait(7, after(-1)).await == Rung::Bell);
+        }
+        assert_eq!(woken, 20, "what one account causes at once");
+        bell.ring(7, Some(1));
+        assert_eq!(bell.wait(7, after(-1)).await, Rung::Bell, "another account in the same repository");
+        bell.ring(8, Some(66));
+        assert_eq!(bell.wait(8, after(-1)).await, Rung::Bell, "the same account in another repository");
+        bell.nudge(7);
+        bell.hung()[&7].rope().woken = None;
+        let due = bell.hung()[&7].rope().next(None, crate::clock::now()).unwrap().0;
+        assert!(due.duration_since(crate::clock::now()) < SignedDuration::from_secs(6), "clusters ring as before");
+        // Many accounts together: each look after the first sixty waits for its time, and none is lost.
+        let bell = Bell::default();
+        let mut woken = 0;
+        for account in 0..200 {
+            bell.ring(7, Some(account));
+            woken += usize::from(bell.wait(7, after(-1)).await == Rung::Bell);
+        }
+        assert_eq!(woken, 60);
+        let next = bell.hung()[&7].rope().next(None, crate::clock::now()).unwrap().0;
+        let wait = next.duration_since(crate::clock::now());
+        assert!(wait.is_positive() && wait <= SignedDuration::from_secs(15), "{wait:?}");
+    }
+
+    #[tokio::test]
+    async fn a05_an_installation_rings_for_its_own_repositories_alone() {
+        let bell = Bell::default();
+        for (repository, installation) in [(7, 10), (8, 11)] {
+            bell.installed(repository, Some(installation));
+        }
+        bell.ring_installation(Some(11), Some(66));
+        assert_eq!(bell.wait(7, after(-1)).await, Rung::Alarm);
+        assert_eq!(bell.wait(8, after(-1)).await, Rung::Bell);
+        bell.ring_list(Some(66));
+        assert_eq!((bell.wait(7, after(-1)).await, bell.wait(8, after(-1)).await), (Rung::Alarm, Rung::Alarm));
+        assert_eq!(bell.wait_for_list(after(-1)).await, Rung::Bell);
     }
 
     #[test]

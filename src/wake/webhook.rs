@@ -74,6 +74,9 @@ pub struct Delivery {
     /// Through which installation.
     #[serde(default)]
     pub installation: Option<Numbered>,
+    /// Whose act it was.
+    #[serde(default)]
+    pub sender: Option<Numbered>,
 }
 
 /// Something with a number.
@@ -127,10 +130,17 @@ impl Endpoint {
             installation = delivery.installation.as_ref().map(|installation| installation.id),
             "webhook"
         );
+        let number = |one: Option<Numbered>| one.map(|one| one.id);
+        let (installation, sender) = (number(delivery.installation), number(delivery.sender));
         match delivery.repository {
-            Some(repository) if !lists => self.bell.ring(repository.id),
-            // About an organization, a team, an installation: nobody can say which repositories.
-            _ => self.bell.ring_all(),
+            // A stranger who installs a public App rings for the list, and wakes no repository.
+            _ if lists => {
+                self.bell.ring_list(sender);
+                self.bell.ring_installation(installation, sender);
+            }
+            Some(repository) => self.bell.ring(repository.id, sender),
+            // About an organization or a team: nobody can say which repositories.
+            None => self.bell.ring_installation(installation, sender),
         }
         Ok("rung")
     }

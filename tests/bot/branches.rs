@@ -72,3 +72,21 @@ async fn a_pull_request_follows_its_tier_to_another_branch() {
     stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
     assert!(runs(&stage, "main") && !runs(&stage, "edge"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a16_a_policy_counts_from_the_default_branch_alone() {
+    let stage = Stage::set().await;
+    stage.edit_policy("plugins:\n", "freeze: [{why: a quiet day}]\nplugins:\n");
+    let github = stage.world.github();
+    let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+    let text = text.replacen("freeze: [{why: a quiet day}]\n", "", 1);
+    github.push_file(REPOSITORY, "thaw", "vera", "coldframe.yaml", &text, "No freeze").unwrap();
+    let number = github.open_pull(REPOSITORY, "vera", "thaw", "main", "No freeze", "").unwrap();
+    let _bot = stage.serve();
+    let ours = |stage: &Stage| stage.pulls().iter().any(|pull| pull.head.starts_with("coldframe/") && is_merged(pull));
+    stage.until("it has looked", |stage| stage.whole_log().contains("looked after").then_some(())).await;
+    stage.never(8, "a pull request's own policy counted", ours).await;
+    github.approve(REPOSITORY, number, "maria").unwrap();
+    github.merge_as(REPOSITORY, number, "vera").unwrap();
+    stage.until("it counts once it is merged", |stage| ours(stage).then_some(())).await;
+}

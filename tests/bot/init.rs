@@ -148,3 +148,18 @@ fn base64(text: &str) -> String {
         })
         .collect()
 }
+
+#[test]
+fn the_workflow_that_is_proposed_is_the_one_of_the_readme() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().unwrap();
+    copy(&Path::new(SAMPLES).join("flux"), folder.path(), &|text| text);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coldframe"));
+    let output = command.args(["init", "--write", "--workflow"]).arg(folder.path()).env_clear().output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("Make the environment `coldframe`"), "{told}");
+    let workflow = std::fs::read_to_string(folder.path().join(".github/workflows/promote.yml")).unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(readme.contains(&format!("```yaml\n{workflow}```\n")), "{workflow}");
+    assert!(workflow.contains("\n    environment: coldframe"), "{workflow}");
+}

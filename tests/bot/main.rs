@@ -3,8 +3,10 @@
 // A test may start processes and ask the time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, missing_docs)]
 
+mod action;
 mod blocks;
 mod branches;
+mod budget;
 mod checks;
 mod engines;
 mod faults;
@@ -29,5 +31,6 @@ mod story;
 mod strangers;
 mod stubborn;
 mod support;
+mod tenants;
 mod verify;
 mod wake;

@@ -1,6 +1,6 @@
 //! Commands and their settings.
 
-use crate::support::{Stage, is_merged, is_open};
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 fn run(command: &mut std::process::Command) -> (i32, String) {
     let output = command.output().unwrap();
@@ -48,7 +48,7 @@ async fn plan_writes_nothing_and_once_opens_the_first_tier() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_of_strangers_start_nothing() {
+async fn a17_events_of_strangers_start_nothing() {
     let stage = Stage::set().await;
     for event in ["pull_request_target", "issue_comment", "workflow_run", "pull_request"] {
         let (code, text) =
@@ -57,4 +57,94 @@ async fn events_of_strangers_start_nothing() {
         assert!(text.contains(event), "{text}");
     }
     assert!(stage.pulls().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a17_a_run_from_another_branch_starts_nothing() {
+    let stage = Stage::set().await;
+    let once = |from: &str, of: &str| {
+        let mut command = stage.command(&["once"]);
+        command.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_NAME", "workflow_dispatch");
+        command.env("GITHUB_REF", from).env("GITHUB_REPOSITORY", of);
+        tokio::task::block_in_place(|| run(&mut command))
+    };
+    for from in ["refs/heads/mine", "refs/tags/main", "refs/pull/1/merge", "main", ""] {
+        let (code, text) = once(from, "acme/fleet");
+        assert!(code == 1 && text.contains("not from the default branch `main`"), "{from}: {text}");
+    }
+    // Nobody says which branch of an unknown repository is the default one.
+    let (code, text) = once("refs/heads/main", "mallory/fork");
+    assert!(code == 1 && text.contains("which branch of `mallory/fork`"), "{text}");
+    assert!(stage.pulls().is_empty());
+    let (code, text) = once("refs/heads/main", "Acme/fleet");
+    assert_eq!(code, 0, "{text}");
+    assert!(stage.pull("cert-manager", "qa").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f42_with_the_token_of_a_workflow_nothing_is_forced_and_it_says_why() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.clear_rulesets(REPOSITORY).unwrap();
+    // Such a token cannot read who is in a team.
+    let owners = github.file(REPOSITORY, "main", ".github/CODEOWNERS").unwrap().unwrap();
+    let owners = owners.replace("@acme/platform", "@maria @vera");
+    github.push_file(REPOSITORY, "people", "vera", ".github/CODEOWNERS", &owners, "People").unwrap();
+    let number = github.open_pull(REPOSITORY, "vera", "people", "main", "People", "").unwrap();
+    github.approve(REPOSITORY, number, "maria").unwrap();
+    github.merge_as(REPOSITORY, number, "vera").unwrap();
+    let token = github.workflow_token(REPOSITORY).unwrap();
+    let summary = stage.folder.path().join("summary.md");
+    let once = |stage: &Stage| {
+        let mut command = stage.command(&["once"]);
+        command.env_remove("COLDFRAME_APP_ID").env_remove("COLDFRAME_APP_KEY");
+        command.env("COLDFRAME_TOKEN", &token).env("GITHUB_STEP_SUMMARY", &summary);
+        tokio::task::block_in_place(|| run(&mut command))
+    };
+    let (code, text) = once(&stage);
+    assert_eq!(code, 0, "{text}");
+    let said = std::fs::read_to_string(&summary).unwrap();
+    assert!(said.contains("nothing is forced and no branch rule is bypassed"), "{said}");
+    assert!(said.contains("Give an App"), "{said}");
+    // On bronze an owner must review by the branch's rules. The second App, which need not obey them, is not used.
+    for _ in 0..20 {
+        if stage.pull("cert-manager", "bronze").is_some() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        once(&stage);
+    }
+    let bronze = stage.pull("cert-manager", "bronze").expect("it never opened");
+    assert_eq!(bronze.author, "github-actions[bot]");
+    for owner in ["maria", "vera"] {
+        github.comment(REPOSITORY, bronze.number, owner, "/coldframe force an outage").unwrap();
+    }
+    for _ in 0..3 {
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        let (code, text) = once(&stage);
+        assert_eq!(code, 0, "{text}");
+    }
+    let bronze = stage.pull("cert-manager", "bronze").unwrap();
+    assert!(is_open(&bronze), "it was forced: {:?}", bronze.standing);
+    assert!(bronze.body.contains("every workflow of the repository is the bot"), "{}", bronze.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f41_however_seldom_and_unevenly_it_runs_the_climb_goes_on() {
+    let stage = Stage::set().await;
+    let mut bronze = None;
+    for pause in [0, 0, 9, 1, 0, 14, 3, 0, 20, 5, 5, 5, 5, 5] {
+        std::thread::sleep(std::time::Duration::from_secs(pause));
+        let (code, text) = tokio::task::block_in_place(|| run(&mut stage.command(&["once"])));
+        assert_eq!(code, 0, "{text}");
+        bronze = stage.pull("cert-manager", "bronze");
+        if bronze.is_some() {
+            break;
+        }
+    }
+    assert!(bronze.is_some(), "it never opened on bronze");
+    for tier in ["qa", "bronze"] {
+        let branch = format!("coldframe/cert-manager/{tier}");
+        assert_eq!(stage.pulls().iter().filter(|pull| pull.head == branch).count(), 1, "{tier}");
+    }
 }

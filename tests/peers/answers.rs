@@ -72,6 +72,10 @@ async fn apps_and_people(town: &mut Town) {
     town.reads("app", "/app/installations").await;
     town.reads("app", &format!("/app/installations/{installation}")).await;
     town.reads("app", "~/installation").await;
+    town.reads("app", "/orgs/acme/installation").await;
+    town.hub.add_repository("alice", "own", &[]).unwrap();
+    town.hub.install_app(town.bot.id, "alice/own").unwrap();
+    town.reads("app", "/users/alice/installation").await;
     town.reads("bot", "/installation/repositories").await;
     town.reads("bot", "/").await;
     town.reads("bot", "/meta").await;

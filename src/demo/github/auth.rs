@@ -96,14 +96,14 @@ impl World {
     /// Gives out a token of an installation for an hour.
     pub fn mint(
         &mut self,
-        app: u64,
+        (app, installation): (u64, u64),
         repositories: BTreeSet<u64>,
         permissions: BTreeMap<String, Access>,
     ) -> (String, jiff::Timestamp) {
         let now = self.now();
         let until = now.checked_add(SignedDuration::from_hours(1)).unwrap_or(now);
         let text = format!("ghs_{}", random_text(36));
-        let actor = Actor::Installation { app, repositories, permissions };
+        let actor = Actor::Installation { app, installation, repositories, permissions };
         self.tokens.insert(text.clone(), Token { actor, expires_at: Some(until) });
         (text, until)
     }

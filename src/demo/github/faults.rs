@@ -29,6 +29,8 @@ pub struct Faults {
     pub secondary_limit: Option<(u32, u32)>,
     /// Requests that a limit refused so far.
     pub refused: u64,
+    /// Whatever has to do with this installation is answered with 500.
+    pub broken_installation: Option<u64>,
     /// Reads of repositories so far.
     pub reads: u64,
 }

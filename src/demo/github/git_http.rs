@@ -92,7 +92,7 @@ fn admit(
             Box::new(plain(StatusCode::NOT_FOUND, "Repository not found."))
         }
     };
-    let id = world.find(owner, name).ok_or_else(missing)?;
+    let id = world.find_following(owner, name).ok_or_else(missing)?;
     if world.need(&actor, id, "contents", Access::Read, Role::Read).is_err() {
         return Err(missing());
     }

@@ -96,6 +96,15 @@ fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
         Err(refused) => (refused, "anonymous".to_owned()),
         Ok(actor) => {
             let key = budget_key(world, &actor);
+            let broken = world.faults.broken_installation;
+            let about = match &actor {
+                Actor::Installation { installation, .. } => Some(*installation) == broken,
+                Actor::App(_) => broken.is_some_and(|id| incoming.path.contains(&format!("/installations/{id}"))),
+                Actor::Anonymous | Actor::User(_) => false,
+            };
+            if about {
+                return finish(world, incoming, Answer::broken(), &key, is_graphql);
+            }
             let answer = match (is_graphql, rest_path) {
                 (true, _) => metered(world, &key, true, |world| graphql::serve(world, &actor, incoming)),
                 (false, Some(path)) => {
@@ -160,7 +169,14 @@ pub fn percent_decode(text: &str) -> Vec<u8> {
 fn budget_key(world: &World, actor: &Actor) -> String {
     match actor {
         Actor::Anonymous => "anonymous".to_owned(),
-        Actor::User(_) | Actor::Installation { .. } | Actor::App(_) => world.login(actor),
+        Actor::User(_) | Actor::App(_) => world.login(actor),
+        // Each installation has a budget of its own.
+        Actor::Installation { app, installation, .. }
+            if world.apps.get(app).is_some_and(|app| app.first != *installation) =>
+        {
+            format!("{} at {installation}", world.login(actor))
+        }
+        Actor::Installation { .. } => world.login(actor),
     }
 }
 

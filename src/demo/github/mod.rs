@@ -112,6 +112,7 @@ impl GitHub {
             apps: Default::default(),
             tokens: Default::default(),
             repositories: Default::default(),
+            moved: Default::default(),
             events: Vec::new(),
             requests: Default::default(),
             limits: Default::default(),

@@ -14,7 +14,7 @@ use super::auth::random_text;
 use super::git::{Git, ZERO};
 use super::rules::HOOK;
 use super::state::{
-    Access, Account, Actor, App, Hook, Kind, Protection, Repository, Role, Rule, Ruleset, Token, World,
+    Access, Account, Actor, App, Hook, Installation, Kind, Protection, Repository, Role, Rule, Ruleset, Token, World,
 };
 use super::webhooks;
 
@@ -59,6 +59,7 @@ impl World {
             bail!("{owner}/{name} exists");
         }
         self.account_add(owner, Kind::User);
+        self.moved.remove(&format!("{owner}/{name}").to_lowercase());
         let (id, now) = (self.id(), self.now());
         let git = Git::create(&self.dir.join(format!("{id}.git")), "main", HOOK)?;
         let bytes: Vec<(&str, Option<&[u8]>)> =
@@ -131,6 +132,35 @@ impl GitHub {
         self.world().repository_add(owner, name, files)
     }
 
+    /// Gives a repository another name, `owner/name`; under another owner it is a transfer. Its old name leads to
+    /// it until somebody takes that; Apps of the old owner do not reach it any more.
+    pub fn rename(&self, repository: &str, to: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let (owner, name) = to.split_once('/').with_context(|| format!("`{to}` is not `owner/name`"))?;
+        if world.find(owner, name).is_some() {
+            bail!("{to} exists");
+        }
+        world.account_add(owner, Kind::User);
+        world.moved.insert(repository.to_lowercase(), id);
+        world.moved.remove(&to.to_lowercase());
+        let repo = world.repositories.get_mut(&id).context("it was just found")?;
+        let transferred = repo.owner != owner;
+        (repo.owner, repo.name) = (owner.to_owned(), name.to_owned());
+        if transferred {
+            let here = world.apps.values_mut().flat_map(|app| app.installations.values_mut());
+            for one in here.filter(|one| one.account != owner) {
+                one.repositories.remove(&id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes another branch the default one.
+    pub fn set_default_branch(&self, repository: &str, branch: &str) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.default_branch = branch.to_owned())
+    }
+
     /// Hides a repository from everybody without a role, or shows it.
     pub fn set_private(&self, repository: &str, private: bool) -> anyhow::Result<()> {
         self.edit(repository, |_, repo| repo.private = private)
@@ -163,13 +193,37 @@ impl GitHub {
             public_key,
             permissions,
             hook: None,
-            installation,
-            account: String::new(),
-            repositories: BTreeSet::new(),
+            owner: String::new(),
+            first: installation,
+            installations: BTreeMap::new(),
             created_at: now,
         };
         world.apps.insert(id, app);
         Ok(AppSettings { id, key_pem, slug: slug.to_owned(), installation_id: installation })
+    }
+
+    /// Says which account registered an App.
+    pub fn set_app_owner(&self, app: u64, owner: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?.owner = owner.to_owned();
+        Ok(())
+    }
+
+    /// Holds an App's installation on an account back, or lets it go on.
+    pub fn suspend_app(&self, app: u64, account: &str, suspended: bool) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let now = world.now();
+        let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        let here = found.installations.values_mut().find(|one| one.account == account);
+        let here = here.with_context(|| format!("App {app} is not installed on {account}"))?;
+        here.suspended_at = suspended.then_some(now);
+        let id = here.id;
+        if suspended {
+            world.tokens.retain(
+                |_, token| !matches!(token.actor, Actor::Installation { installation, .. } if installation == id),
+            );
+        }
+        Ok(())
     }
 
     /// Installs an App in a repository.
@@ -177,15 +231,50 @@ impl GitHub {
         let mut world = self.world();
         let id = world.named(repository)?;
         let owner = world.repositories.get(&id).map(|repo| repo.owner.clone()).unwrap_or_default();
+        let next = world.id();
         let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
-        let first = found.repositories.is_empty();
-        if !first && found.account != owner {
-            bail!("App {app} is installed on {}; this world knows one installation per App", found.account);
-        }
-        found.account = owner;
-        found.repositories.insert(id);
+        let known = found.installations.values().find(|one| one.account == owner).map(|one| one.id);
+        let number = known.unwrap_or(if found.installations.is_empty() { found.first } else { next });
+        let fresh = Installation { id: number, account: owner, repositories: BTreeSet::new(), suspended_at: None };
+        let here = found.installations.entry(number).or_insert(fresh);
+        let first = here.repositories.is_empty();
+        here.repositories.insert(id);
         webhooks::installed(&mut world, app, id, first);
         Ok(())
+    }
+
+    /// The installation through which an App reaches a repository.
+    pub fn installation(&self, app: u64, repository: &str) -> anyhow::Result<u64> {
+        let world = self.world();
+        let id = world.named(repository)?;
+        let found = world.apps.get(&app).and_then(|app| app.installed_in(id));
+        found.map(|here| here.id).with_context(|| format!("App {app} is not installed in {repository}"))
+    }
+
+    /// Leaves everybody so many requests in the present hour.
+    pub fn leave_requests(&self, left: u64) {
+        let mut world = self.world();
+        let used = world.requests_per_hour.saturating_sub(left);
+        world.limits.values_mut().for_each(|limit| limit.used = used);
+    }
+
+    /// The token that a run of a workflow in this repository is given: the bot's of all workflows.
+    pub fn workflow_token(&self, repository: &str) -> anyhow::Result<String> {
+        use Access::Write;
+        let known = self.world().apps.values().find(|app| app.slug == "github-actions").map(|app| app.id);
+        let app = match known {
+            Some(app) => app,
+            None => {
+                self.add_app("github-actions", &[("contents", Write), ("pull_requests", Write), ("statuses", Write)])?
+                    .id
+            }
+        };
+        self.install_app(app, repository)?;
+        let here = self.installation(app, repository)?;
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let permissions = world.apps.get(&app).map(|app| app.permissions.clone()).unwrap_or_default();
+        Ok(world.mint((app, here), BTreeSet::from([id]), permissions).0)
     }
 
     /// Takes an App out of a repository.
@@ -193,7 +282,9 @@ impl GitHub {
         let mut world = self.world();
         let id = world.named(repository)?;
         let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
-        found.repositories.remove(&id);
+        for here in found.installations.values_mut() {
+            here.repositories.remove(&id);
+        }
         for token in world.tokens.values_mut() {
             if let Actor::Installation { app: of, repositories, .. } = &mut token.actor
                 && *of == app

@@ -223,7 +223,7 @@ impl World {
         match self.account(login).map(|account| account.kind) {
             Some(Kind::Bot) => self.apps.values().any(|app| {
                 app.login() == login
-                    && app.repositories.contains(&repo.id)
+                    && app.installed_in(repo.id).is_some()
                     && app.permissions.get("contents") == Some(&super::state::Access::Write)
             }),
             Some(Kind::User | Kind::Organization) | None => self.role(repo, login) >= Role::Write,

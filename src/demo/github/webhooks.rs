@@ -116,18 +116,16 @@ fn emit(world: &mut World, id: u64, event: &'static str, login: &str, payload: V
             "url": format!("{}/orgs/{}", world.api(), owner.login), "description": null,
         });
     }
-    let apps: Vec<u64> = world.apps.values().filter(|app| app.repositories.contains(&id)).map(|app| app.id).collect();
-    for app in apps {
-        emit_to(world, app, event, payload.clone());
+    let at = |app: &super::state::App| Some((app.id, app.installed_in(id)?.id));
+    let apps: Vec<(u64, u64)> = world.apps.values().filter_map(at).collect();
+    for (app, installation) in apps {
+        emit_to(world, (app, installation), event, payload.clone());
     }
 }
 
 /// Hands one event to one App, through the faults of webhooks.
-fn emit_to(world: &mut World, app: u64, event: &'static str, mut payload: Value) {
-    let Some((hook, installation)) = world.apps.get(&app).and_then(|app| Some((app.hook.clone()?, app.installation)))
-    else {
-        return;
-    };
+fn emit_to(world: &mut World, (app, installation): (u64, u64), event: &'static str, mut payload: Value) {
+    let Some(hook) = world.apps.get(&app).and_then(|app| app.hook.clone()) else { return };
     if event != "installation" && event != "installation_repositories" {
         payload["installation"] = json!({"id": installation, "node_id": format!("I_{installation}")});
     }
@@ -263,12 +261,14 @@ pub fn deployment_status(world: &mut World, id: u64, status: serde_json::Value, 
 /// `installation` created, or `installation_repositories` added, to that App alone.
 pub fn installed(world: &mut World, app: u64, id: u64, first: bool) {
     let (Some(found), Some(repo)) = (world.apps.get(&app), world.repositories.get(&id)) else { return };
+    let Some(here) = found.installed_in(id) else { return };
     let small = json!({
         "id": repo.id, "node_id": format!("R_{}", repo.id), "name": repo.name,
         "full_name": repo.full_name(), "private": repo.private,
     });
-    let sender = render::user(world, &found.account);
-    let installation = render::installation(world, found);
+    let sender = render::user(world, &here.account);
+    let number = here.id;
+    let installation = render::installation(world, found, here);
     let (event, payload) = if first {
         let payload = json!({"action": "created", "installation": installation, "repositories": [small],
                              "requester": null, "sender": sender});
@@ -279,5 +279,5 @@ pub fn installed(world: &mut World, app: u64, id: u64, first: bool) {
                              "sender": sender});
         ("installation_repositories", payload)
     };
-    emit_to(world, app, event, payload);
+    emit_to(world, (app, number), event, payload);
 }

@@ -119,34 +119,155 @@ async fn a_plain_token_is_used_as_it_is() {
     assert!(server.seen().iter().all(|seen| seen.header("authorization") == "Bearer ghp_plain"));
 }
 
+/// A repository as the hub describes it.
+fn described(id: u64, owner: &str, name: &str) -> serde_json::Value {
+    json!({ "id": id, "name": name, "owner": { "login": owner }, "default_branch": "main",
+        "private": true, "allow_merge_commit": false, "visibility": "private" })
+}
+
 #[tokio::test]
-async fn repositories_of_every_installation() {
-    let one = json!({ "id": 7, "name": "config", "owner": { "login": "acme" }, "default_branch": "main",
-        "private": true, "allow_merge_commit": false, "visibility": "private" });
-    let list = json!({ "total_count": 1, "repositories": [one.clone()] });
-    let server = Server::start(move |seen| match seen.call().as_str() {
+async fn a05_repositories_of_one_account_and_nobody_elses() {
+    let server = Server::start(|seen| match seen.call().as_str() {
+        "GET /app" => Some(reply(200, &json!({ "id": 1, "slug": "coldframe1", "owner": { "login": "acme" } }))),
         "GET /app/installations?per_page=100" => Some(reply(
             200,
             &json!([
-                { "id": 10, "suspended_at": null }, { "id": 11, "suspended_at": "2026-01-01T00:00:00Z" }, { "id": 12 },
+                { "id": 10, "account": { "login": "acme" } }, { "id": 11, "account": { "login": "stranger" } },
+                { "id": 13, "account": { "slug": "an-enterprise" } }, { "id": 14, "account": null },
             ]),
         )),
-        "GET /app/installations/12" => Some(reply(404, &json!({ "message": "Not Found" }))),
-        "GET /installation/repositories?per_page=100" => Some(reply(200, &list)),
-        "GET /repos/acme/config" => Some(reply(200, &one)),
+        "GET /orgs/acme/installation" => Some(reply(200, &json!({ "id": 10, "suspended_at": null }))),
+        "GET /users/alice/installation" => {
+            Some(reply(200, &json!({ "id": 11, "suspended_at": "2026-01-01T00:00:00Z" })))
+        }
+        "GET /installation/repositories?per_page=100" => {
+            Some(reply(200, &json!({ "total_count": 1, "repositories": [described(7, "acme", "config")] })))
+        }
+        "GET /repos/acme/config" => Some(reply(200, &described(7, "acme", "config"))),
         _ => None,
     })
     .await;
     let hub = server.hub(app(1), None);
-    let all = hub.repositories().await.unwrap();
+    assert_eq!(hub.registrar().await.unwrap().as_deref(), Some("acme"));
+    assert_eq!(hub.accounts().await.unwrap(), ["acme", "stranger"]);
+    let all = hub.repositories("acme").await.unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!((all[0].full_name().as_str(), all[0].installation), ("acme/config", Some(10)));
+    assert!(hub.repositories("alice").await.unwrap().is_empty(), "suspended");
+    assert!(hub.repositories("nobody").await.unwrap().is_empty(), "not installed");
     assert_eq!(hub.repository("acme/config").await.unwrap(), all[0]);
     let narrowed = server.seen().into_iter().rfind(|seen| seen.call() == MINT).unwrap();
     assert_eq!(narrowed.body, json!({ "repositories": ["config"], "permissions": { "metadata": "read" } }));
     for name in ["config", "acme/config/x", "acme/..", "../x", "acme/a b", "/x", "acme/"] {
         assert!(matches!(hub.repository(name).await, Err(HubError::Setup(_))), "{name}");
     }
+}
+
+#[tokio::test]
+async fn f43_a_repository_is_read_anew_by_its_number_and_its_name_proves_nothing() {
+    // Whom the number and the name lead to; what is found.
+    let cases = [
+        (Some((7, "acme", "renamed")), None, Ok("acme/renamed")),
+        (Some((7, "beta", "config")), None, Ok("beta/config")),
+        // Another one took the name over.
+        (Some((7, "acme", "renamed")), Some((99, "acme", "config")), Ok("acme/renamed")),
+        (None, Some((99, "acme", "config")), Err("another repository now: number 99, not 7")),
+        (None, None, Err("the hub does not find it")),
+    ];
+    for (by_number, by_name, expected) in cases {
+        let server = Server::start(move |seen| match seen.call().as_str() {
+            "GET /repositories/7" => by_number.map(|(id, owner, name)| reply(200, &described(id, owner, name))),
+            "GET /repos/acme/config" => by_name.map(|(id, owner, name)| reply(200, &described(id, owner, name))),
+            _ => None,
+        })
+        .await;
+        let found = server.hub(app(1), None).again(&repository()).await;
+        match (found, expected) {
+            (Ok(found), Ok(name)) => assert_eq!((found.id, found.full_name().as_str()), (7, name)),
+            (Err(error), Err(said)) => assert!(error.to_string().contains(said), "{error}"),
+            (found, expected) => panic!("{found:?}, not {expected:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn f43_a_redirect_of_the_name_is_not_followed() {
+    let server = Server::start(|seen| {
+        let to = "/api/v3/repositories/99/installation";
+        seen.call().ends_with("config/installation").then(|| reply(301, &json!({})).with("location", to))
+    })
+    .await;
+    let error = server.hub(app(1), None).again(&repository()).await.unwrap_err();
+    assert!(matches!(error, HubError::Moved { .. }), "{error}");
+    assert!(server.seen().iter().all(|seen| !seen.path.contains("/99")), "it went there");
+}
+
+#[tokio::test]
+async fn f44_an_app_that_was_installed_anew_is_found() {
+    let server = Server::start(|seen| match seen.call().as_str() {
+        "GET /repos/acme/config/installation" => Some(reply(200, &json!({ "id": 30 }))),
+        MINT => Some(reply(404, &json!({ "message": "Not Found" }))),
+        "GET /app/installations/30" => Some(reply(200, &json!({ "id": 30, "permissions": { "metadata": "read" } }))),
+        "POST /app/installations/30/access_tokens" => {
+            let expires = crate::clock::now() + SignedDuration::from_hours(1);
+            Some(reply(201, &json!({ "token": "ghs_new", "expires_at": expires.to_string() })))
+        }
+        "GET /repos/acme/config" => Some(reply(200, &described(7, "acme", "config"))),
+        _ => None,
+    })
+    .await;
+    let hub = server.hub(app(1), None);
+    let found = hub.again(&repository()).await.unwrap();
+    assert_eq!(found.installation, Some(30));
+    assert_eq!(hub.open(&found).await.unwrap().git_token().await.unwrap().reveal(), "ghs_new");
+}
+
+#[tokio::test]
+async fn a40_one_installation_that_is_slow_leaves_the_others_their_places() {
+    let server = Server::start(|_| None).await;
+    let hub = server.hub(app(1), None);
+    let (one, other) = (hub.main.budget(10), hub.main.budget(11));
+    let taken: Vec<_> = std::iter::from_fn(|| one.places.try_acquire().ok()).collect();
+    assert!(!taken.is_empty() && one.places.try_acquire().is_err());
+    assert!(other.places.try_acquire().is_ok());
+}
+
+#[tokio::test]
+async fn a32_what_the_key_signs_is_short_lived_and_tokens_are_for_one_repository() {
+    use base64::Engine as _;
+    let server = Server::start(|_| None).await;
+    server.open().await;
+    let mut signed = 0;
+    for seen in server.seen() {
+        let jwt = seen.header("authorization").strip_prefix("Bearer ").unwrap_or_default().to_owned();
+        let Some(claims) = jwt.split('.').nth(1) else { continue };
+        let claims = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims).unwrap();
+        let claims: serde_json::Value = serde_json::from_slice(&claims).unwrap();
+        let (from, until) = (claims["iat"].as_i64().unwrap(), claims["exp"].as_i64().unwrap());
+        let now = crate::clock::now().as_second();
+        assert!(until - now <= 9 * 60 && until - from <= 10 * 60, "{claims}");
+        signed += 1;
+    }
+    assert!(signed > 0);
+    let minted = server.seen().into_iter().find(|seen| seen.call() == MINT).unwrap();
+    assert_eq!(minted.body["repository_ids"], json!([7]));
+}
+
+#[tokio::test]
+async fn f42_with_the_token_of_a_workflow_nothing_is_bypassed() {
+    let server = Server::start(|seen| match seen.call().as_str() {
+        "GET /user" => Some(reply(403, &json!({ "message": "Resource not accessible by integration" }))),
+        "POST /api/graphql" => Some(reply(200, &json!({ "data": { "viewer": { "login": "github-actions[bot]" } } }))),
+        _ => None,
+    })
+    .await;
+    let token = Credentials::Token(Secret::new("ghs_workflow"));
+    let repo = server.hub(token, Some(app(2))).open(&repository()).await.unwrap();
+    assert!(repo.is_workflow_token() && !repo.has_bypass());
+    let person =
+        Server::start(|seen| (seen.call() == "GET /user").then(|| reply(200, &json!({ "login": "vera" })))).await;
+    let token = Credentials::Token(Secret::new("ghp_person"));
+    assert!(!person.hub(token, None).open(&repository()).await.unwrap().is_workflow_token());
 }
 
 #[tokio::test]

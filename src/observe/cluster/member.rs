@@ -148,7 +148,7 @@ impl Clusters {
         };
         let credentials = lent.kind.credentials.ok_or_else(|| no(format!("{} lends none", lent.kind.name)))?;
         let refused = |why: String| no(format!("{title}: {why}"));
-        let connection = (credentials.open)(&Data::of(&found), &self.shared.insecure_http);
+        let connection = (credentials.open)(&Data::of(&found), &self.insecure_http());
         let connection = connection.map_err(|error| refused(error.to_string()))?;
         if let Some(before) = before.filter(|(known, _)| *known == connection) {
             return Ok(before);

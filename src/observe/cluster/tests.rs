@@ -97,7 +97,11 @@ impl Folder {
     }
 
     fn clusters(&self) -> Clusters {
-        Clusters::build(Some(self.0.path().to_path_buf()), &["127.0.0.1".into()], Duration::from_millis(400))
+        Clusters::build(
+            Some(self.0.path().to_path_buf()),
+            Hosts::all(&["127.0.0.1".into()]),
+            Duration::from_millis(400),
+        )
     }
 }
 
@@ -199,7 +203,11 @@ async fn a_list_is_read_page_by_page_and_of_secrets_nothing_but_metadata() {
 
     let (_, endless) = start(Mood::Pages(usize::MAX)).await;
     folder.write("eu-1", &endless, "t");
-    let patient = Clusters::build(Some(folder.0.path().to_path_buf()), &["127.0.0.1".into()], Duration::from_secs(30));
+    let patient = Clusters::build(
+        Some(folder.0.path().to_path_buf()),
+        Hosts::all(&["127.0.0.1".into()]),
+        Duration::from_secs(30),
+    );
     let error = patient.read(&listed("eu-1"), &helm_secrets().target()).await.unwrap_err();
     assert!(error.to_string().contains("more than 2000 of them"), "{error}");
 }
@@ -298,7 +306,7 @@ async fn a_token_can_lie_beside_its_connection_and_change() {
 }
 
 #[tokio::test]
-async fn a_repository_with_a_folder_of_its_own_reaches_nothing_else() {
+async fn a05_a_repository_reaches_its_own_folder_or_what_is_shared_on_purpose() {
     let (_, shared) = start(Mood::Json(StatusCode::OK, release())).await;
     let (_, own) = start(Mood::Json(StatusCode::OK, release())).await;
     let folder = Folder::new();
@@ -308,15 +316,23 @@ async fn a_repository_with_a_folder_of_its_own_reaches_nothing_else() {
     folder.write("7/hub", &own, "t");
     let clusters = folder.clusters();
     let target = helm_release("loki").target();
-    let reads = async |of: u64, name: &str| clusters.of(of).read(&listed(name), &target).await;
-    assert!(reads(8, "hub").await.is_ok() && reads(8, "other").await.is_ok() && reads(7, "hub").await.is_ok());
+    let alone = async |of: u64, name: &str| clusters.of(of, true).read(&listed(name), &target).await;
+    assert!(alone(8, "hub").await.is_ok() && alone(8, "other").await.is_ok() && alone(7, "hub").await.is_ok());
+    let reads = async |of: u64, name: &str| clusters.of(of, false).read(&listed(name), &target).await;
+    for name in ["hub", "other"] {
+        let error = reads(8, name).await.unwrap_err();
+        assert!(error.to_string().contains("no folder `8` for this repository, and no folder `shared`"), "{error}");
+    }
+    std::fs::create_dir(folder.0.path().join("shared")).unwrap();
+    folder.write("shared/hub", &shared, "t");
+    assert!(reads(8, "hub").await.is_ok() && reads(8, "other").await.is_err() && reads(7, "hub").await.is_ok());
     let error = reads(7, "other").await.unwrap_err();
-    assert!(error.to_string().contains("no other.yaml in the operator's folder for this repository"), "{error}");
+    assert!(error.to_string().contains("no other.yaml in the operator's folder `7`"), "{error}");
     // One name, two connections: neither is taken for the other's.
     folder.write("7/hub", "127.0.0.1:9", "t");
     assert!(reads(7, "hub").await.is_err() && reads(8, "hub").await.is_ok());
     // Whatever a policy writes, it is a name in the folder.
-    for outside in ["7/hub", "../hub"] {
+    for outside in ["7/hub", "../hub", "../7/hub"] {
         assert!(reads(8, outside).await.is_err(), "{outside}");
     }
 }
@@ -365,7 +381,7 @@ async fn without_a_folder_nothing_is_known() {
     assert_eq!(readings[0].health, Health::Unknown);
     assert!(readings[0].evidence.contains("gave no folder"), "{}", readings[0].evidence);
     let folder = Folder::new();
-    assert!(Clusters::open(folder.0.path(), &[]).is_ok());
-    let error = Clusters::open(&folder.0.path().join("x"), &[]).unwrap_err();
+    assert!(Clusters::open(folder.0.path(), Hosts::default()).is_ok());
+    let error = Clusters::open(&folder.0.path().join("x"), Hosts::default()).unwrap_err();
     assert!(error.to_string().starts_with("the folder of connections to clusters, "), "{error}");
 }

@@ -48,7 +48,7 @@ impl Stage {
     /// Which of the two are rung for; a sender never rings for the list.
     async fn rung(&self) -> [bool; 2] {
         for pull in self.bell.hung().values() {
-            pull.woken.lock().unwrap().take();
+            pull.rope().woken = None;
         }
         let soon = || Some(crate::clock::now() + SignedDuration::from_millis(30));
         assert_eq!(self.bell.wait_for_list(soon()).await, Rung::Alarm);

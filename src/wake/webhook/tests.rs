@@ -150,7 +150,7 @@ async fn what_rings() {
         ("never_heard_of", b"not json", 202, [false; 3]),
         ("installation_repositories", br#"{"installation":{"id":10}}"#, 202, [true; 3]),
         ("installation", BODY, 202, [true; 3]),
-        ("membership", br#"{"organization":{"id":1}}"#, 202, [true; 3]),
+        ("membership", br#"{"organization":{"id":1}}"#, 202, [true, true, false]),
         ("push", b"payload=%7B%7D", 400, [false; 3]),
         ("push", br#"{"repository":{"id":-7}}"#, 400, [false; 3]),
         ("push", br#"{"repository":{"id":"7"}}"#, 400, [false; 3]),

@@ -66,7 +66,8 @@ impl Executor<'_> {
             "repository" => {
                 let (owner, name) = (text("owner"), text("name"));
                 let lost = self.world.faults.lose_read();
-                let found = self.world.find(owner, name).filter(|id| !lost && self.sees(*id, "metadata"));
+                let found = self.world.find_following(owner, name);
+                let found = found.filter(|id| !lost && self.sees(*id, "metadata"));
                 let missing = || {
                     Fault::new(
                         "NOT_FOUND",

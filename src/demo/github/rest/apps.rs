@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Call, Route, render};
 use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Actor, App, Role, World, stamp};
+use crate::demo::github::state::{Access, Actor, App, Installation, Kind, Role, World, stamp};
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -17,6 +17,8 @@ pub fn routes() -> Vec<Route> {
         (Method::POST, "/app/installations/{id}/access_tokens", mint),
         (Method::GET, "/installation/repositories", repositories),
         (Method::GET, "/repos/{owner}/{repo}/installation", of_repository),
+        (Method::GET, "/orgs/{account}/installation", of_account),
+        (Method::GET, "/users/{account}/installation", of_account),
     ]
 }
 
@@ -33,33 +35,53 @@ fn get_app(world: &mut World, call: &Call<'_>) -> Outcome {
     Ok(Answer::ok(render::app(world, app(world, call)?)))
 }
 
+/// Installations that are there: one without a repository was taken out.
+fn there(app: &App) -> impl Iterator<Item = &Installation> {
+    app.installations.values().filter(|one| !one.repositories.is_empty())
+}
+
 fn list(world: &mut World, call: &Call<'_>) -> Outcome {
     let app = app(world, call)?;
-    let items = if app.repositories.is_empty() { Vec::new() } else { vec![render::installation(world, app)] };
+    let items = there(app).map(|one| render::installation(world, app, one)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
 
-fn installation<'a>(world: &'a World, call: &Call<'_>) -> Result<&'a App, Answer> {
-    let app = app(world, call)?;
-    let installed = app.installation == call.number("id")? && !app.repositories.is_empty();
-    if installed { Ok(app) } else { Err(Answer::not_found()) }
+fn installation<'a>(world: &'a World, call: &Call<'_>) -> Result<(&'a App, &'a Installation), Answer> {
+    let (app, id) = (app(world, call)?, call.number("id")?);
+    let found = there(app).find(|one| one.id == id).ok_or_else(Answer::not_found)?;
+    Ok((app, found))
 }
 
 fn get_installation(world: &mut World, call: &Call<'_>) -> Outcome {
-    Ok(Answer::ok(render::installation(world, installation(world, call)?)))
+    let (app, found) = installation(world, call)?;
+    Ok(Answer::ok(render::installation(world, app, found)))
 }
 
 fn of_repository(world: &mut World, call: &Call<'_>) -> Outcome {
     let app = app(world, call)?;
     let id = world.find(call.value("owner"), call.value("repo")).ok_or_else(Answer::not_found)?;
-    if !app.repositories.contains(&id) {
+    let found = app.installed_in(id).ok_or_else(Answer::not_found)?;
+    Ok(Answer::ok(render::installation(world, app, found)))
+}
+
+/// Of an organization or of a person; the two routes know each only their own kind.
+fn of_account(world: &mut World, call: &Call<'_>) -> Outcome {
+    let app = app(world, call)?;
+    let account = world.account(call.value("account")).ok_or_else(Answer::not_found)?;
+    let asked = call.request.path.first().map(String::as_str);
+    if (asked == Some("orgs")) != (account.kind == Kind::Organization) {
         return Err(Answer::not_found());
     }
-    Ok(Answer::ok(render::installation(world, app)))
+    let found = there(app).find(|one| one.account == account.login).ok_or_else(Answer::not_found)?;
+    Ok(Answer::ok(render::installation(world, app, found)))
 }
 
 fn mint(world: &mut World, call: &Call<'_>) -> Outcome {
-    let app = installation(world, call)?.clone();
+    let (app, here) = installation(world, call)?;
+    let (app, here) = (app.clone(), here.clone());
+    if here.suspended_at.is_some() {
+        return Err(Answer::error(403, "This installation has been suspended"));
+    }
     let wanted = &call.request.body;
     let unreachable = || {
         Answer::error(
@@ -70,24 +92,24 @@ fn mint(world: &mut World, call: &Call<'_>) -> Outcome {
     let mut repositories = BTreeSet::new();
     if let Some(ids) = wanted.get("repository_ids").and_then(Value::as_array) {
         for id in ids {
-            let id = id.as_u64().filter(|id| app.repositories.contains(id)).ok_or_else(unreachable)?;
+            let id = id.as_u64().filter(|id| here.repositories.contains(id)).ok_or_else(unreachable)?;
             repositories.insert(id);
         }
     }
     if let Some(names) = wanted.get("repositories").and_then(Value::as_array) {
         for name in names {
             let name = name.as_str().unwrap_or_default();
-            let mut mine = app.repositories.iter().filter_map(|id| world.repositories.get(id));
+            let mut mine = here.repositories.iter().filter_map(|id| world.repositories.get(id));
             repositories.insert(mine.find(|repo| repo.name == name).map(|repo| repo.id).ok_or_else(unreachable)?);
         }
     }
     if repositories.is_empty() {
-        repositories = app.repositories.clone();
+        repositories = here.repositories.clone();
     }
     let permissions = narrowed(&app, wanted.get("permissions"))?;
     let shown: Map<String, Value> =
         permissions.iter().map(|(name, access)| (name.clone(), access.name().into())).collect();
-    let (token, until) = world.mint(app.id, repositories.clone(), permissions);
+    let (token, until) = world.mint((app.id, here.id), repositories.clone(), permissions);
     let repositories: Vec<Value> = repositories
         .iter()
         .filter_map(|id| world.repositories.get(id))

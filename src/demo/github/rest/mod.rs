@@ -99,6 +99,9 @@ pub fn serve(world: &mut World, request: &Request) -> Answer {
         }
         let Some(values) = fits(template, &request.path) else { continue };
         *world.requests.entry(format!("{verb} {template}")).or_default() += 1;
+        if let Some(moved) = moved(world, request, &values) {
+            return moved;
+        }
         let is_read = verb == Method::GET && template.starts_with("/repos/");
         if is_read && world.faults.lose_read() {
             return Answer::not_found();
@@ -108,6 +111,21 @@ pub fn serve(world: &mut World, request: &Request) -> Answer {
     let path = request.path.join("/");
     *world.requests.entry(format!("{method} unknown:/{path}")).or_default() += 1;
     Answer::not_found()
+}
+
+/// A repository that is called otherwise now: the hub points to its number.
+fn moved(world: &World, request: &Request, values: &BTreeMap<&'static str, String>) -> Option<Answer> {
+    let (owner, name) = (values.get("owner")?, values.get("repo")?);
+    if world.find(owner, name).is_some() {
+        return None;
+    }
+    let id = world.find_following(owner, name)?;
+    let rest: String = request.path.iter().skip(3).map(|part| format!("/{part}")).collect();
+    let url = format!("{}/repositories/{id}{rest}", world.api());
+    let status = if request.method == Method::GET { 301 } else { 307 };
+    let mut answer = Answer::error(status, "Moved Permanently");
+    answer.headers.push(("location", url));
+    Some(answer)
 }
 
 fn fits(template: &'static str, path: &[String]) -> Option<BTreeMap<&'static str, String>> {

@@ -53,8 +53,9 @@ fn team_members(world: &World, call: &Call<'_>) -> Result<Vec<String>, Answer> {
     let found = world.teams.iter().find(|((o, s), _)| o.eq_ignore_ascii_case(org) && s == slug);
     let members = found.map(|(_, members)| members.iter().cloned().collect()).ok_or_else(Answer::not_found)?;
     match call.actor() {
-        Actor::Installation { app, permissions, .. } => {
-            let here = world.apps.get(app).is_some_and(|app| app.account.eq_ignore_ascii_case(org));
+        Actor::Installation { app, installation, permissions, .. } => {
+            let here = world.apps.get(app).and_then(|app| app.installations.get(installation));
+            let here = here.is_some_and(|here| here.account.eq_ignore_ascii_case(org));
             match (here, permissions.contains_key("members")) {
                 (true, true) => Ok(members),
                 (true, false) => Err(Answer::error(403, "Resource not accessible by integration")),

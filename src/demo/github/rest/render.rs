@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::demo::github::state::{
-    App, CheckRun, Comment, Kind, Pull, Repository, Review, ReviewState, Status, World, stamp,
+    App, CheckRun, Comment, Installation, Kind, Pull, Repository, Review, ReviewState, Status, World, stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -286,32 +286,33 @@ pub fn comment(world: &World, repository: &Repository, comment: &Comment) -> Val
 pub fn app(world: &World, app: &App) -> Value {
     let permissions: Map<String, Value> =
         app.permissions.iter().map(|(name, access)| (name.clone(), access.name().into())).collect();
-    let owner = if app.account.is_empty() { app.login() } else { app.account.clone() };
+    let first = app.installations.get(&app.first).map(|first| first.account.clone());
+    let owner = Some(app.owner.clone()).filter(|owner| !owner.is_empty()).or(first).unwrap_or_else(|| app.login());
     json!({
         "id": app.id, "node_id": format!("A_{}", app.id), "slug": app.slug, "client_id": format!("Iv1.{:016x}", app.id),
         "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
         "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
         "updated_at": stamp(app.created_at), "permissions": permissions,
-        "events": crate::demo::github::webhooks::EVENTS, "installations_count": u64::from(!app.repositories.is_empty()),
+        "events": crate::demo::github::webhooks::EVENTS, "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
     })
 }
 
-/// The installation of an App.
-pub fn installation(world: &World, app: &App) -> Value {
+/// An installation of an App.
+pub fn installation(world: &World, app: &App, here: &Installation) -> Value {
     let api = world.api();
     let permissions: Map<String, Value> =
         app.permissions.iter().map(|(name, access)| (name.clone(), access.name().into())).collect();
-    let account = user(world, &app.account);
+    let account = user(world, &here.account);
     let target = account["type"].clone();
     json!({
-        "id": app.installation, "account": account, "repository_selection": "selected",
-        "access_tokens_url": format!("{api}/app/installations/{}/access_tokens", app.installation),
+        "id": here.id, "account": account, "repository_selection": "selected",
+        "access_tokens_url": format!("{api}/app/installations/{}/access_tokens", here.id),
         "repositories_url": format!("{api}/installation/repositories"),
-        "html_url": format!("{}/settings/installations/{}", world.url, app.installation), "app_id": app.id,
-        "app_slug": app.slug, "target_id": world.account(&app.account).map(|account| account.id),
+        "html_url": format!("{}/settings/installations/{}", world.url, here.id), "app_id": app.id,
+        "app_slug": app.slug, "target_id": world.account(&here.account).map(|account| account.id),
         "target_type": target, "permissions": permissions, "events": crate::demo::github::webhooks::EVENTS,
         "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
-        "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": null, "suspended_at": null,
+        "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": here.suspended_at.map(|_| user(world, &here.account)), "suspended_at": here.suspended_at.map(stamp),
     })
 }
 

@@ -16,7 +16,7 @@ use super::faults::Faults;
 use super::webhooks::{Delivered, Delivery};
 use crate::demo::clock::Clock;
 
-pub use people::{Access, Account, Actor, App, Hook, Kind, Role, Token};
+pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
 pub use pull::{
     CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, Review, ReviewState, Status, Turn, Turned,
 };
@@ -49,6 +49,8 @@ pub struct World {
     pub tokens: BTreeMap<String, Token>,
     /// Repositories by id.
     pub repositories: BTreeMap<u64, Repository>,
+    /// Names that repositories had before, in lower case, until somebody takes them.
+    pub moved: BTreeMap<String, u64>,
     /// What happened, in order.
     pub events: Vec<Event>,
     /// How often each method and route was asked.
@@ -97,6 +99,11 @@ impl World {
     pub fn find(&self, owner: &str, name: &str) -> Option<u64> {
         let found = |r: &&Repository| r.owner.eq_ignore_ascii_case(owner) && r.name.eq_ignore_ascii_case(name);
         self.repositories.values().find(found).map(|repository| repository.id)
+    }
+
+    /// The same, and by a name that it had before and nobody took since.
+    pub fn find_following(&self, owner: &str, name: &str) -> Option<u64> {
+        self.find(owner, name).or_else(|| self.moved.get(&format!("{owner}/{name}").to_lowercase()).copied())
     }
 
     /// An account in any case.

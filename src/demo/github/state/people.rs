@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// A GitHub App with its one installation.
+/// A GitHub App and where it is installed.
 #[derive(Clone, Debug)]
 pub struct App {
     /// Its id, which signs as `iss`.
@@ -50,20 +50,38 @@ pub struct App {
     pub permissions: BTreeMap<String, Access>,
     /// Where its webhooks go.
     pub hook: Option<Hook>,
-    /// The id of its installation.
-    pub installation: u64,
-    /// The account it is installed on; empty until it is.
-    pub account: String,
-    /// Repositories it is installed in.
-    pub repositories: BTreeSet<u64>,
+    /// The account that registered it; empty: the one that it was installed on first.
+    pub owner: String,
+    /// The id of its first installation.
+    pub first: u64,
+    /// Its installations, by id, one per account. One without repositories was taken out.
+    pub installations: BTreeMap<u64, Installation>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// An App on one account.
+#[derive(Clone, Debug)]
+pub struct Installation {
+    /// Its id.
+    pub id: u64,
+    /// The account.
+    pub account: String,
+    /// Repositories that it reaches.
+    pub repositories: BTreeSet<u64>,
+    /// Since when its account, or the hub, holds it back.
+    pub suspended_at: Option<Timestamp>,
 }
 
 impl App {
     /// The login of its own account.
     pub fn login(&self) -> String {
         format!("{}[bot]", self.slug)
+    }
+
+    /// Its installation that reaches a repository.
+    pub fn installed_in(&self, repository: u64) -> Option<&Installation> {
+        self.installations.values().find(|one| one.repositories.contains(&repository))
     }
 }
 
@@ -156,6 +174,8 @@ pub enum Actor {
     Installation {
         /// The App.
         app: u64,
+        /// Which of its installations.
+        installation: u64,
         /// What its token reaches.
         repositories: BTreeSet<u64>,
         /// What its token may do.

@@ -39,7 +39,7 @@ fn the_fields_of_a_connection_are_taken_over() {
 }
 
 #[test]
-fn whatever_starts_reads_or_goes_elsewhere_is_refused_by_name() {
+fn a28_whatever_starts_reads_or_goes_elsewhere_is_refused_by_name() {
     for (key, value) in [
         ("exec", "{command: sh, apiVersion: client.authentication.k8s.io/v1}"),
         ("auth-provider", "{name: gcp}"),
@@ -91,7 +91,7 @@ fn plain_http_only_where_the_operator_allows_it() {
 }
 
 #[test]
-fn a_server_that_is_not_checked_is_one_that_the_operator_allows() {
+fn a28_a_server_that_is_not_checked_is_one_that_the_operator_allows() {
     let unverified = "insecure-skip-tls-verify: true";
     let of = |server: &str, more: &str| read(&file(&format!("server: '{server}', {unverified}{more}"), "token: t"));
     let config = of("https://sandbox:8080", "").unwrap().config(Duration::from_secs(1)).unwrap();

@@ -1,0 +1,150 @@
+//! Which repositories there are for us: by name, by number, and what an account lets us work on. Which of them
+//! are looked after is in `cli/tenants`.
+
+use serde::Deserialize;
+
+use super::access::ORDINARY;
+use super::client::segment;
+use super::{Hub, HubError, Repository, error, plain};
+
+/// The hub's description, as far as we read it.
+#[derive(Deserialize)]
+struct WireRepository {
+    id: u64,
+    name: String,
+    owner: WireAccount,
+    default_branch: String,
+    #[serde(default)]
+    private: bool,
+    #[serde(default)]
+    archived: bool,
+    allow_merge_commit: Option<bool>,
+    allow_squash_merge: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct WireAccount {
+    login: String,
+}
+
+#[derive(Deserialize)]
+struct WireInstallation {
+    id: u64,
+    /// An enterprise has no login, and is no tenant.
+    account: Option<serde_json::Value>,
+    suspended_at: Option<String>,
+}
+
+impl WireRepository {
+    fn of(self, installation: Option<u64>) -> Repository {
+        Repository {
+            id: self.id,
+            owner: self.owner.login,
+            name: self.name,
+            default_branch: self.default_branch,
+            installation,
+            private: self.private,
+            archived: self.archived,
+            merge_commits: self.allow_merge_commit,
+            squash_merges: self.allow_squash_merge,
+        }
+    }
+}
+
+impl Hub {
+    /// The account that registered the App; none for a token, and for the App of an enterprise.
+    ///
+    /// # Errors
+    /// The hub did not say.
+    pub async fn registrar(&self) -> Result<Option<String>, HubError> {
+        #[derive(Deserialize)]
+        struct App {
+            owner: Option<serde_json::Value>,
+        }
+        let Some(signed) = self.main.signed() else { return Ok(None) };
+        Ok(signed.get::<App>("/app").await?.owner.as_ref().and_then(login))
+    }
+
+    /// Some of the accounts that have the App installed, a hundred at most: enough to say who is left out, and no
+    /// more work however many strangers there are.
+    ///
+    /// # Errors
+    /// The hub did not say.
+    pub async fn accounts(&self) -> Result<Vec<String>, HubError> {
+        let Some(signed) = self.main.signed() else { return Ok(Vec::new()) };
+        let some: Vec<WireInstallation> = signed.get("/app/installations?per_page=100").await?;
+        Ok(some.iter().filter_map(|one| login(one.account.as_ref()?)).collect())
+    }
+
+    /// Every repository of an account that we may work on; none where the App is not installed or suspended.
+    ///
+    /// # Errors
+    /// The list could not be read whole.
+    pub async fn repositories(&self, account: &str) -> Result<Vec<Repository>, HubError> {
+        let Some(signed) = self.main.signed() else {
+            let all = self.main.listing(0, None)?.pages::<WireRepository>("/user/repos?per_page=100", None).await?;
+            let of_account = |one: &WireRepository| one.owner.login.eq_ignore_ascii_case(account);
+            return Ok(all.into_iter().filter(of_account).map(|one| one.of(None)).collect());
+        };
+        let name = segment(account);
+        let here = match signed.get::<WireInstallation>(&format!("/orgs/{name}/installation")).await {
+            Err(HubError::NotFound { .. }) => signed.get(&format!("/users/{name}/installation")).await,
+            found => found,
+        };
+        let here = match here {
+            Ok(here) if here.suspended_at.is_none() => here,
+            // To stop is safe, even on a wrong answer: the next look finds it again.
+            Ok(_) | Err(HubError::NotFound { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let client = self.main.listing(here.id, None)?;
+        let all: Vec<WireRepository> =
+            client.pages("/installation/repositories?per_page=100", Some("repositories")).await?;
+        Ok(all.into_iter().map(|one| one.of(Some(here.id))).collect())
+    }
+
+    /// One repository by `owner/name`.
+    ///
+    /// # Errors
+    /// Not a name, not found, or moved: then look it up anew by its number.
+    pub async fn repository(&self, full_name: &str) -> Result<Repository, HubError> {
+        let Some((owner, name)) = full_name.split_once('/').filter(|(owner, name)| plain(owner) && plain(name)) else {
+            return Err(HubError::Setup(format!("`{}` is not `owner/name`", error::harmless(full_name))));
+        };
+        let main = &self.main;
+        let path = format!("/repos/{owner}/{name}");
+        if main.is_token() {
+            return Ok(main.listing(0, None)?.get::<WireRepository>(&path).await?.of(None));
+        }
+        let installation = main.installation(full_name).await?;
+        let client = main.listing(installation, Some(name))?;
+        Ok(client.get::<WireRepository>(&path).await?.of(Some(installation)))
+    }
+
+    /// A repository that we know, as it is now: by its number, so that another one that took over its name is
+    /// never taken for it. An App that was taken out and installed anew is found.
+    ///
+    /// # Errors
+    /// It could not be read, or what is called so now is another one.
+    pub async fn again(&self, known: &Repository) -> Result<Repository, HubError> {
+        let by_number = async {
+            let client = self.main.client(known, known.installation, ORDINARY).await?;
+            client.get::<WireRepository>(&format!("/repositories/{}", known.id)).await
+        };
+        let found = match by_number.await {
+            // One such answer is no proof; the name leads to the installation of today, where there is one.
+            Err(HubError::NotFound { .. } | HubError::Refused { .. }) => self.repository(&known.full_name()).await?,
+            found => found?.of(known.installation),
+        };
+        if found.id == known.id {
+            return Ok(found);
+        }
+        let (name, was, is) = (known.full_name(), known.id, found.id);
+        Err(HubError::Setup(format!("`{name}` is another repository now: number {is}, not {was}; it is left alone")))
+    }
+}
+
+/// The login of an account; an enterprise has none.
+fn login(account: &serde_json::Value) -> Option<String> {
+    Some(account.get("login")?.as_str()?.to_owned())
+}
