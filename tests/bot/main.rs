@@ -20,6 +20,8 @@ mod ledger;
 mod many;
 mod metrics;
 mod notify;
+mod owners;
+mod rules;
 mod settings;
 mod slices;
 mod spelling;
