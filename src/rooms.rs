@@ -89,8 +89,10 @@ pub struct Memory {
     pub round: crate::observe::readings::Round,
     /// What a hub listed last.
     pub listed: crate::observe::inventory::Last,
-    /// What the commits of open pull requests change.
+    /// What the commits of open pull requests change, for people.
     pub changes: crate::act::Told,
+    /// The paths that they change.
+    pub differences: crate::observe::difference::Known,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.

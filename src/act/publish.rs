@@ -4,7 +4,7 @@
 use decide::plan::{Plan, WaveReport};
 
 use super::changes::{self, Whose};
-use crate::hub::{CHECK, CheckConclusion, CheckDraft, HubPull, HubState};
+use crate::hub::{CheckConclusion, CheckDraft, HubPull, HubState};
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 use crate::tell;
@@ -56,7 +56,7 @@ async fn check(rooms: &Rooms, text: tell::CheckText, wave: &WaveReport, page: &H
     // A plain token writes a status, which has room for one line only.
     let title = if rooms.hub.is_plain_token() { tell::status(wave).description } else { text.title };
     let draft = CheckDraft { head: page.head.clone(), conclusion, title, summary: text.summary, details: None };
-    let ours = page.checks.known().into_iter().flatten().find(|check| check.name == CHECK);
+    let ours = page.checks.known().into_iter().flatten().find(|check| rooms.hub.wrote(check));
     let same = ours.is_some_and(|check| match &check.mark {
         Some(mark) => *mark == draft.mark(),
         None => check.run.is_none() && check.title == draft.title,

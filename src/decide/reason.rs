@@ -40,6 +40,7 @@ pub enum Reason {
     NeedsApproval { owners: Vec<String>, missing: u32 },
     ChangesRequested { by: Vec<Person> },
     BypassMissing,
+    RuleUnmet { rule: String, why: String },
     ManualMerge,
     // announcements
     ToBeTold { of: SignedDuration },
@@ -142,7 +143,8 @@ pub enum Reason {
     GraceOver { deadline: Timestamp },
     ForceBlocked { by: Box<Reason> },
     OneStopAWindow { version: Version },
-    ForceSaid { by: Person, why: String },
+    ForceSaid { by: Vec<Person>, why: String },
+    ForceNeedsSecond { by: Vec<Person>, missing: u32 },
     ForceWaits { by: Person, why: Box<Reason> },
     ForceVoid { by: Person, head: Sha },
     NeverForced,
@@ -197,6 +199,9 @@ impl fmt::Display for Reason {
             Self::ChangesRequested { by } => format!("{} requested changes", list(by)),
             Self::BypassMissing => {
                 "branch rules ask for a review that the policy does not, and no bypassing App is set up".to_string()
+            }
+            Self::RuleUnmet { rule, why } => {
+                format!("branch rules ask for a review, and a merge past it would skip their rule `{rule}`: {why}")
             }
             Self::ManualMerge => "the policy leaves this merge to a person".to_string(),
             Self::ToBeTold { of } => format!("people have to be told {} before it merges", spell(*of)),
@@ -360,7 +365,18 @@ impl fmt::Display for Reason {
             Self::GraceRunning { .. } => "merged without the missing approvals when the grace period ends".to_string(),
             Self::GraceOver { .. } => "the grace period is over".to_string(),
             Self::ForceBlocked { by } => format!("the grace period is over, but force waits: {by}"),
-            Self::ForceSaid { by, why } => format!("{by} wants it merged without the missing approvals: {why}"),
+            Self::ForceSaid { by, why } => {
+                let want = if by.len() == 1 { "wants" } else { "want" };
+                format!("{} {want} it merged without the missing approvals: {why}", list(by))
+            }
+            Self::ForceNeedsSecond { by, missing } => {
+                let want = if by.len() == 1 { "wants" } else { "want" };
+                let whom = match missing {
+                    1 => "another person who may say so".to_string(),
+                    more => format!("{more} more people who may say so"),
+                };
+                format!("{} {want} it merged without the missing approvals, which waits for {whom}", list(by))
+            }
             Self::ForceWaits { by, why } => {
                 format!("{by} wants it merged without the missing approvals, which waits: {why}")
             }

@@ -214,6 +214,9 @@ pub struct Pull {
     pub owned: Read<Vec<OwnedPath>>,
     /// Required checks on the head, our own left out.
     pub checks: Read<Vec<RequiredCheck>>,
+    /// What else branch rules ask for beside reviews and does not hold: a merge past the reviews would skip it.
+    #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
+    pub unmet: Read<Vec<UnmetRule>>,
     /// Commands in comments, oldest first, as the hub has them now.
     #[serde(default)]
     pub commands: Vec<Command>,
@@ -226,6 +229,14 @@ pub struct Pull {
     /// Whether it has the label that keeps its release from the tiers above (`coldframe/block`).
     #[serde(default = "without", skip_serializing_if = "is_without")]
     pub labelled: Read<bool>,
+}
+
+fn nothing<T>() -> Read<Vec<T>> {
+    Read::Known(Vec::new())
+}
+
+fn is_nothing<T>(fact: &Read<Vec<T>>) -> bool {
+    fact.known().is_some_and(Vec::is_empty)
 }
 
 fn without() -> Read<bool> {
@@ -339,6 +350,16 @@ pub struct RequiredCheck {
     pub name: String,
     /// How it stands on the head commit; absent is not passed.
     pub state: CheckState,
+}
+
+/// A rule of the base branch that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UnmetRule {
+    /// Its type, as the hub calls it.
+    pub rule: String,
+    /// What is missing, or why nobody can tell.
+    pub why: String,
 }
 
 /// How a required check stands.

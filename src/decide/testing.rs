@@ -68,6 +68,7 @@ pub(crate) fn healthy(running: &str) -> Reading {
 /// The pull request of 1.1.0 for bronze, approved by an owner.
 pub(crate) fn pull() -> Pull {
     Pull {
+        unmet: Read::Known(Vec::new()),
         number: PullNumber(7),
         tier: "bronze".into(),
         misplaced: None,

@@ -63,7 +63,7 @@ pub(crate) struct Account {
 }
 
 enum Proof {
-    App { signed: Client, crab: Octocrab },
+    App { id: u64, signed: Client, crab: Octocrab },
     Token { client: Client },
 }
 
@@ -87,7 +87,7 @@ impl Account {
                 })?;
                 let crab = crab(AuthState::App(AppAuth { app_id: AppId(id), key }));
                 let signed = Client::new(line.clone(), Arc::default(), Key::Fixed { crab: crab.clone(), token: None });
-                Proof::App { signed, crab }
+                Proof::App { id, signed, crab }
             }
             Credentials::Token(token) => {
                 let crab = crab(AuthState::AccessToken { token: token.reveal().into() });
@@ -102,6 +102,14 @@ impl Account {
     /// Whether this is a plain token.
     pub(crate) fn is_token(&self) -> bool {
         matches!(self.proof, Proof::Token { .. })
+    }
+
+    /// The App's number; none for a token.
+    pub(crate) fn app(&self) -> Option<u64> {
+        match &self.proof {
+            Proof::App { id, .. } => Some(*id),
+            Proof::Token { .. } => None,
+        }
     }
 
     /// The App's signed calls; none for a token.
@@ -149,7 +157,7 @@ impl Account {
     ) -> Result<Client, HubError> {
         let (signed, crab) = match &self.proof {
             Proof::Token { client } => return Ok(client.clone()),
-            Proof::App { signed, crab } => (signed, crab),
+            Proof::App { signed, crab, .. } => (signed, crab),
         };
         let known = lock(&self.minted).get(&repository.id).cloned();
         let minting = match known {
@@ -188,7 +196,7 @@ impl Account {
     pub(crate) fn listing(&self, installation: u64, name: Option<&str>) -> Result<Client, HubError> {
         match &self.proof {
             Proof::Token { client } => Ok(client.clone()),
-            Proof::App { signed, crab } => {
+            Proof::App { signed, crab, .. } => {
                 let scope = name.map_or(json!({}), |name| json!({ "repositories": [name] }));
                 let minting = Minting::new(signed, crab, installation, scope, LISTING);
                 Ok(Client::new(self.line.clone(), self.budget(installation), Key::Minted(Arc::new(minting))))

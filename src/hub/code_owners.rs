@@ -1,5 +1,5 @@
-//! CODEOWNERS as GitHub reads it (docs.github.com, "About code owners"): who owns a path. It
-//! predicts and explains; which people an owner stands for, and their rights, the hub says.
+//! CODEOWNERS as GitHub reads it (docs.github.com, "About code owners"): who owns a path, and where a
+//! broken line leaves that open. Which people an owner stands for, and their rights, the hub says.
 
 /// Where it may stand, the first that exists counts.
 pub const LOCATIONS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
@@ -13,8 +13,9 @@ pub struct CodeOwners {
     problems: Vec<Problem>,
 }
 
-/// A line that GitHub passes over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A line that does not count as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
 pub struct Problem {
     /// Its number, from 1.
     pub line: usize,
@@ -24,8 +25,12 @@ pub struct Problem {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
-    pattern: Pattern,
-    owners: Vec<String>,
+    /// Its number, from 1.
+    line: usize,
+    /// What it is about; none where that cannot be read, so that it may be about anything.
+    pattern: Option<Pattern>,
+    /// Whom it names, or why it does not count.
+    owners: Result<Vec<String>, String>,
 }
 
 /// Why a file counts as none.
@@ -44,22 +49,46 @@ impl CodeOwners {
         }
         let mut parsed = Self::default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        for (number, line) in text.lines().enumerate() {
-            match rule(line) {
-                Ok(None) => {}
-                Ok(Some(rule)) => parsed.rules.push(rule),
-                Err(why) => parsed.problems.push(Problem { line: number + 1, why }),
+        for (number, text) in text.lines().enumerate() {
+            let Some(rule) = rule(number + 1, text) else { continue };
+            if let Err(why) = &rule.owners {
+                parsed.problems.push(Problem { line: rule.line, why: why.clone() });
             }
+            parsed.rules.push(rule);
         }
         Ok(parsed)
     }
 
-    /// The owners of a path (from the root, without a leading slash): those of the last line that
-    /// matches. A line without owners makes it nobody's.
+    /// The owners of a path (from the root, without a leading slash) as GitHub finds them: those of the
+    /// last line that matches and counts. A line without owners makes it nobody's.
     pub fn owners_of(&self, path: &str) -> &[String] {
-        let path: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-        let last = self.rules.iter().rev().find(|rule| rule.pattern.matches(&path));
-        last.map_or(&[], |rule| rule.owners.as_slice())
+        let path = segments(path);
+        let counts = |rule: &&Rule| rule.pattern.as_ref().is_some_and(|pattern| pattern.matches(&path));
+        let mut counting = self.rules.iter().rev().filter(counts).filter_map(|rule| rule.owners.as_ref().ok());
+        counting.next().map_or(&[], Vec::as_slice)
+    }
+
+    /// The same, where nobody has to guess: a broken line that is about the path, or may be, and that no
+    /// later line overrules, leaves open whose it is. `reported` are problems that the hub sees in the file.
+    ///
+    /// # Errors
+    /// That line.
+    pub fn known_owners_of(&self, path: &str, reported: &[Problem]) -> Result<&[String], Problem> {
+        let path = segments(path);
+        let about = |rule: &&Rule| rule.pattern.as_ref().is_none_or(|pattern| pattern.matches(&path));
+        let last = self.rules.iter().rev().find(about);
+        // What the hub finds wrong with a line that is none to us may be about anything.
+        let strange = |problem: &&Problem| !self.rules.iter().any(|rule| rule.line == problem.line);
+        let after = last.map_or(0, |rule| rule.line);
+        if let Some(problem) = reported.iter().filter(strange).find(|problem| problem.line >= after) {
+            return Err(problem.clone());
+        }
+        let Some(rule) = last else { return Ok(&[]) };
+        match (&rule.owners, reported.iter().find(|problem| problem.line == rule.line)) {
+            (Err(why), _) => Err(Problem { line: rule.line, why: why.clone() }),
+            (Ok(_), Some(problem)) => Err(problem.clone()),
+            (Ok(owners), None) => Ok(owners),
+        }
     }
 
     /// The lines that GitHub passes over.
@@ -68,15 +97,26 @@ impl CodeOwners {
     }
 }
 
-fn rule(line: &str) -> Result<Option<Rule>, String> {
-    let mut words = words(line).into_iter();
-    let Some(pattern) = words.next() else { return Ok(None) };
-    let pattern = Pattern::parse(&pattern)?;
+/// What a line is about, and whom it names; none where nothing stands there.
+fn rule(line: usize, text: &str) -> Option<Rule> {
+    let mut words = words(text).into_iter();
+    let pattern = match Pattern::parse(&words.next()?) {
+        Ok(pattern) => pattern,
+        Err(why) => return Some(Rule { line, pattern: None, owners: Err(why) }),
+    };
     let owners: Vec<String> = words.collect();
-    match owners.iter().find(|owner| !is_owner(owner)) {
+    let owners = match owners.iter().find(|owner| !is_owner(owner)) {
+        None => Ok(owners),
+        Some(stranger) if is_owner(&format!("@{stranger}")) => {
+            Err(format!("`{stranger}` is no owner; write `@{stranger}`"))
+        }
         Some(stranger) => Err(format!("`{stranger}` is neither `@user`, `@org/team` nor an e-mail address")),
-        None => Ok(Some(Rule { pattern, owners })),
-    }
+    };
+    Some(Rule { line, pattern: Some(pattern), owners })
+}
+
+fn segments(path: &str) -> Vec<&str> {
+    path.split('/').filter(|segment| !segment.is_empty()).collect()
 }
 
 /// The words of a line up to a comment. A backslash keeps the space or `#` after it in the word.
@@ -280,7 +320,7 @@ apps/ @octocat
     }
 
     #[test]
-    fn the_documented_example() {
+    fn a14_the_documented_example() {
         assert!(CodeOwners::parse(DOCUMENTED).unwrap().problems().is_empty());
         for (path, expected) in [
             ("README.md", "@global-owner1 @global-owner2"),
@@ -351,7 +391,7 @@ apps/ @octocat
     }
 
     #[test]
-    fn broken_lines_are_passed_over_and_named() {
+    fn a14_broken_lines_are_passed_over_and_named() {
         let text = "* @all\n!/a @x\n/[ab] @x\n\\#a @x\n/b nobody\n/ @x\n/d a\\ b@example.com\n\
                     /c @org/team @user x.y+z@example.com\n";
         let parsed = CodeOwners::parse(text).unwrap();
@@ -359,6 +399,30 @@ apps/ @octocat
         assert_eq!(lines, [2, 3, 4, 5, 6, 7]);
         assert_eq!(parsed.owners_of("b"), ["@all"]);
         assert_eq!(parsed.owners_of("c"), ["@org/team", "@user", "x.y+z@example.com"]);
+    }
+
+    #[test]
+    fn a14_a_broken_line_that_no_later_one_overrules_leaves_it_open() {
+        let line = |text: &str, path: &str, reported: &[usize]| {
+            let reported: Vec<Problem> =
+                reported.iter().map(|line| Problem { line: *line, why: "Unknown owner".into() }).collect();
+            let parsed = CodeOwners::parse(text).unwrap();
+            parsed.known_owners_of(path, &reported).map(|owners| owners.join(" ")).map_err(|problem| problem.line)
+        };
+        let typo = "* @all\n/gold/ acme/platform\n";
+        assert_eq!(line(typo, "gold/x", &[]), Err(2));
+        assert_eq!(line(typo, "qa/x", &[]), Ok("@all".into()));
+        assert_eq!(line(&format!("{typo}/gold/ @me\n"), "gold/x", &[]), Ok("@me".into()), "a later line counts");
+        // A pattern that cannot be read may be about anything above it.
+        let blind = "* @all\n/[ab]/ @x\n/qa/ @qa\n";
+        assert_eq!((line(blind, "gold/x", &[]), line(blind, "qa/x", &[])), (Err(2), Ok("@qa".into())));
+        // What the hub alone sees: an owner that is nobody, and a line that is none to us.
+        let sound = "* @all\n# a comment\n/gold/ @gone\n";
+        assert_eq!((line(sound, "gold/x", &[3]), line(sound, "qa/x", &[3])), (Err(3), Ok("@all".into())));
+        assert_eq!((line(sound, "qa/x", &[2]), line(sound, "gold/x", &[2])), (Err(2), Ok("@gone".into())));
+        assert_eq!((line("", "x", &[]), line("", "x", &[1])), (Ok(String::new()), Err(1)));
+        let why = CodeOwners::parse(typo).unwrap().problems()[0].to_string();
+        assert_eq!(why, "line 2: `acme/platform` is no owner; write `@acme/platform`");
     }
 
     #[test]

@@ -40,7 +40,10 @@ impl Line {
         let closed = |error: &dyn std::fmt::Display| HubError::Setup(format!("{}: {error}", call.what));
         let _place = budget.places.acquire().await.map_err(|error| closed(&error))?;
 
-        let builder = http::Request::builder().method(call.method.clone()).uri(call.path.as_str());
+        let mut builder = http::Request::builder().method(call.method.clone()).uri(call.path.as_str());
+        if let Some(media) = call.accept {
+            builder = builder.header(http::header::ACCEPT, media);
+        }
         let mut request = crab.build_request(builder, call.body.as_ref()).map_err(|error| closed(&error))?;
         request.extensions_mut().insert(call.door);
         let sent = (self.clock)();
@@ -88,6 +91,8 @@ pub(crate) struct Call {
     path: String,
     body: Option<Value>,
     door: Door,
+    /// The form of the answer, where it is not the hub's usual one.
+    accept: Option<&'static str>,
     /// Whether it changes something there.
     writes: bool,
     /// How errors name it: method and path.
@@ -99,6 +104,11 @@ pub(crate) struct Call {
 impl Call {
     pub(crate) fn get(path: impl Into<String>) -> Self {
         Self::new(Method::GET, path.into(), None, false)
+    }
+
+    /// The same, answered in another form.
+    pub(crate) fn get_as(media: &'static str, path: impl Into<String>) -> Self {
+        Self { accept: Some(media), ..Self::get(path) }
     }
 
     pub(crate) fn write(method: Method, path: impl Into<String>, body: Option<Value>) -> Self {
@@ -124,6 +134,7 @@ impl Call {
             path,
             body: Some(body),
             door: Door::GraphQl,
+            accept: None,
             writes: false,
             what,
             good_until: None,
@@ -133,7 +144,7 @@ impl Call {
     fn new(method: Method, path: String, body: Option<Value>, writes: bool) -> Self {
         let shown = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
         let what = format!("{method} {}", harmless(shown));
-        Self { method, path, body, door: Door::Rest, writes, what, good_until: None }
+        Self { method, path, body, door: Door::Rest, accept: None, writes, what, good_until: None }
     }
 
     pub(crate) fn what(&self) -> &str {

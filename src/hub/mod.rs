@@ -10,6 +10,7 @@ mod check_wire;
 mod client;
 pub mod code_owners;
 mod commits;
+pub mod demands;
 mod error;
 mod graphql;
 mod line;
@@ -42,6 +43,7 @@ pub use merge::{MergeAnswer, MergeRequest, MergeTurn};
 pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;
+pub use rules::BranchRules;
 pub use workflows::Inputs;
 pub use write::Opened;
 
@@ -141,11 +143,10 @@ impl Hub {
                 }
             },
         };
-        let plain = self.main.is_token();
+        let (plain, app) = (self.main.is_token(), self.main.app());
         let root = format!("/repos/{}/{}", segment(&repository.owner), segment(&repository.name));
-        Ok(RepoHub {
-            inner: Arc::new(Inner { repository: repository.clone(), root, bot, main, bypass, plain, workflow }),
-        })
+        let repository = repository.clone();
+        Ok(RepoHub { inner: Arc::new(Inner { repository, root, bot, app, main, bypass, plain, workflow }) })
     }
 }
 
@@ -173,6 +174,8 @@ struct Inner {
     /// `/repos/{owner}/{name}`.
     root: String,
     bot: Person,
+    /// The number of our App.
+    app: Option<u64>,
     main: Client,
     bypass: Option<Client>,
     /// The ordinary identity is a plain token.
@@ -190,6 +193,21 @@ impl RepoHub {
     /// Our own login: `name[bot]` for an App, the login of a token.
     pub fn bot(&self) -> &Person {
         &self.inner.bot
+    }
+
+    /// The number of our App; none with a plain token.
+    pub fn app(&self) -> Option<u64> {
+        self.inner.app
+    }
+
+    /// Whether a check on a commit is ours: of our App, or with a plain token a status that we wrote.
+    pub fn wrote(&self, check: &HubCheck) -> bool {
+        check.name == CHECK
+            && match (check.run, self.inner.app) {
+                (Some(_), Some(app)) => check.app == Some(app),
+                (None, None) => check.by.as_ref().is_some_and(|by| by.login == self.inner.bot),
+                (Some(_), None) | (None, Some(_)) => false,
+            }
     }
 
     /// Whether a second identity that may pass branch rules is at hand in this repository.

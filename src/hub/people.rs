@@ -1,13 +1,19 @@
-//! What people may do here, asked at the hub each time; never the association that a comment
-//! shows (design: attack A07).
+//! What people and teams may do here, and whom the file of code owners names in vain: asked at the hub
+//! each time; never the association that a comment shows (design: attack A07).
 
 use std::collections::BTreeSet;
 
-use decide::Person;
+use decide::{Person, Sha};
 use serde::Deserialize;
 
 use super::client::segment;
+use super::code_owners::Problem;
+use super::error::harmless;
+use super::line::Call;
 use super::{HubError, RepoHub};
+
+/// With which the hub says what a team may do in a repository; without it, only that it may something.
+const REPOSITORY: &str = "application/vnd.github.v3.repository+json";
 
 /// What somebody may do in the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,18 +80,68 @@ impl RepoHub {
         Ok(members.into_iter().map(|member| Person::new(member.login)).collect())
     }
 
+    /// Whether a team may write to this repository: a right of its own, whatever its members may.
+    async fn team_may_write(&self, org: &str, slug: &str) -> Result<bool, HubError> {
+        #[derive(Deserialize)]
+        struct OfTeam {
+            permissions: Permissions,
+        }
+        #[derive(Deserialize)]
+        struct Permissions {
+            push: bool,
+        }
+        let repository = self.repository();
+        let (owner, name) = (segment(&repository.owner), segment(&repository.name));
+        let path = format!("/orgs/{}/teams/{}/repos/{owner}/{name}", segment(org), segment(slug));
+        let call = Call::get_as(REPOSITORY, path);
+        match self.main().send(&call).await {
+            Ok(answer) => Ok(answer.json::<OfTeam>(&call)?.permissions.push),
+            // Its members were shown to us, so that this is about the repository.
+            Err(HubError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the hub finds wrong with the file of code owners at a commit: owners that are nobody or may not
+    /// write, lines that it passes over.
+    ///
+    /// # Errors
+    /// It was not read: then any line may be wrong.
+    pub async fn code_owner_problems(&self, commit: &Sha) -> Result<Vec<Problem>, HubError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            errors: Vec<Wire>,
+        }
+        #[derive(Deserialize)]
+        struct Wire {
+            line: usize,
+            kind: String,
+            suggestion: Option<String>,
+        }
+        let path = self.path(&format!("/codeowners/errors?ref={}", segment(commit.as_str())));
+        let answer: Answer = self.main().get(&path).await?;
+        let said = |error: Wire| {
+            let fix = error.suggestion.map(|fix| format!("; {}", harmless(&fix))).unwrap_or_default();
+            Problem { line: error.line, why: format!("the hub says `{}`{fix}", harmless(&error.kind)) }
+        };
+        Ok(answer.errors.into_iter().map(said).collect())
+    }
+
     /// The people that an owner of CODEOWNERS stands for, by their logins as the hub spells them.
-    /// A user who may not write is no owner: GitHub ignores such entries.
+    /// A user or a team that may not write is no owner: GitHub ignores such entries.
     ///
     /// # Errors
     /// E-mail owners, whose account the hub tells nobody, and everything that could not be read.
     pub async fn people_of(&self, owner: &str) -> Result<BTreeSet<Person>, HubError> {
-        let unread = |why: &str| HubError::Owner { owner: super::error::harmless(owner), why: why.to_owned() };
+        let unread = |why: &str| HubError::Owner { owner: harmless(owner), why: why.to_owned() };
         let Some(name) = owner.strip_prefix('@') else {
             return Err(unread("the hub tells nobody whose e-mail address it is; name the user"));
         };
         match name.split_once('/') {
-            Some((org, slug)) if super::plain(org) && super::plain(slug) => self.team_members(org, slug).await,
+            Some((org, slug)) if super::plain(org) && super::plain(slug) => {
+                let members = self.team_members(org, slug).await?;
+                Ok(if self.team_may_write(org, slug).await? { members } else { BTreeSet::new() })
+            }
             None if super::plain(name) => {
                 let found = self.permission(&Person::from(name)).await?;
                 if found.role() < Role::Write {

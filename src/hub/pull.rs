@@ -112,6 +112,8 @@ pub struct HubComment {
     pub at: Timestamp,
     /// When it was last edited.
     pub edited_at: Option<Timestamp>,
+    /// By whom; none where it was not edited, or the hub does not say.
+    pub editor: Option<Author>,
     /// Its text.
     pub body: String,
 }
@@ -214,7 +216,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn impostors_are_not_ours() {
+    fn a10_impostors_are_not_ours() {
         let bot = Person::from("coldframe[bot]");
         assert!(pull().is_by(&bot));
         let person = Some(Author { login: Person::from("coldframe"), human: true });
@@ -229,7 +231,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn required_checks_need_the_right_app_and_all_green() {
+    fn a06_required_checks_need_the_right_app_and_all_green() {
         use CheckState::{Failure, Pending, Success};
         let required = |app| RequiredContext { name: "e2e".to_owned(), app };
         type Case = (Vec<HubCheck>, Option<u64>, CheckState);

@@ -142,6 +142,7 @@ struct WireComment {
     database_id: Option<u64>,
     created_at: Timestamp,
     last_edited_at: Option<Timestamp>,
+    editor: Option<WireActor>,
     #[serde(default)]
     body: String,
     author: Option<WireActor>,
@@ -298,6 +299,7 @@ fn comments(list: Option<WireConnection<WireComment>>, fault: Option<String>) ->
             by: comment.author.map(WireActor::read),
             at: comment.created_at,
             edited_at: comment.last_edited_at,
+            editor: comment.editor.map(WireActor::read),
             body: comment.body,
         })
     };

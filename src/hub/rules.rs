@@ -1,10 +1,12 @@
-//! What the branch rules of the repository ask for.
+//! What the branch rules of the repository ask for. What else than checks they ask of a merge is in `demands`.
 
 use std::collections::BTreeSet;
 
+use decide::snapshot::Read;
 use serde::Deserialize;
 
 use super::client::segment;
+use super::demands::{self, Demand};
 use super::pull::RequiredContext;
 use super::{HubError, RepoHub};
 
@@ -13,8 +15,19 @@ use super::{HubError, RepoHub};
 struct Rule {
     #[serde(rename = "type")]
     kind: String,
+    ruleset_id: Option<u64>,
     #[serde(default)]
     parameters: serde_json::Value,
+}
+
+/// What is asked of a merge to a branch, beside reviews.
+#[derive(Clone, Debug)]
+pub struct BranchRules {
+    /// The checks, each with the App that a rule pins it to: any writer can set a status of any name
+    /// (design: attack A06). See [`super::HubPull::check_state`].
+    pub contexts: BTreeSet<RequiredContext>,
+    /// Everything else; known where somebody is there who could pass it.
+    pub demands: Read<Vec<Demand>>,
 }
 
 #[derive(Deserialize)]
@@ -37,29 +50,23 @@ impl RepoHub {
         self.main().pages(&self.path(&format!("/rules/branches/{}?per_page=100", segment(branch))), None).await
     }
 
-    /// The names of the checks that the branch requires.
+    /// What the rules and the classic protection of a branch ask of a merge.
     ///
     /// # Errors
-    /// Rules or protection could not be read: then nobody knows what is required.
-    pub async fn required_checks(&self, branch: &str) -> Result<Vec<String>, HubError> {
-        let contexts = self.required_contexts(branch).await?;
-        let names: BTreeSet<String> = contexts.into_iter().map(|context| context.name).collect();
-        Ok(names.into_iter().collect())
-    }
-
-    /// The same with the App that a rule pins them to: any writer can set a status of any name
-    /// (design: attack A06). See [`super::HubPull::check_state`].
-    ///
-    /// # Errors
-    /// As [`RepoHub::required_checks`].
-    pub async fn required_contexts(&self, branch: &str) -> Result<BTreeSet<RequiredContext>, HubError> {
+    /// Rules or protection could not be read: then nobody knows which checks are required. Or our ordinary
+    /// identity may pass them: then the hub holds none of them for its merges.
+    pub async fn branch_rules(&self, branch: &str) -> Result<BranchRules, HubError> {
         #[derive(Deserialize)]
         struct Parameters {
             #[serde(default)]
             required_status_checks: Vec<Context>,
         }
-        let mut contexts = BTreeSet::new();
-        for rule in self.rules(branch).await? {
+        let (mut contexts, mut demands) = (BTreeSet::new(), Ok(BTreeSet::new()));
+        let rules = self.rules(branch).await?;
+        self.bound_by(branch, &rules).await?;
+        for rule in rules {
+            let asked = demands::of_rule(&rule.kind, &rule.parameters);
+            demands = demands.and_then(|mut all: BTreeSet<Demand>| asked.map(|asked| all.extend(asked)).map(|()| all));
             if rule.kind == "required_status_checks" {
                 let parameters: Parameters =
                     serde_json::from_value(rule.parameters).map_err(|error| HubError::Malformed {
@@ -70,7 +77,46 @@ impl RepoHub {
             }
         }
         contexts.extend(self.classic_contexts(branch).await?);
-        Ok(contexts)
+        if let (Ok(all), true) = (&mut demands, self.has_bypass()) {
+            match self.classic_demands(branch).await {
+                Ok(asked) => all.extend(asked),
+                Err(error) => demands = Err(error),
+            }
+        }
+        let demands = match demands {
+            Ok(demands) => Read::Known(demands.into_iter().collect()),
+            Err(error) => Read::Unread(error.to_string()),
+        };
+        Ok(BranchRules { contexts, demands })
+    }
+
+    /// Whether the rules about merges bind our ordinary identity.
+    async fn bound_by(&self, branch: &str, rules: &[Rule]) -> Result<(), HubError> {
+        #[derive(Deserialize)]
+        struct Ruleset {
+            #[serde(default)]
+            name: String,
+            current_user_can_bypass: Option<String>,
+        }
+        let about = rules.iter().filter(|rule| demands::is_about_merges(&rule.kind));
+        let ids: BTreeSet<u64> = about.filter_map(|rule| rule.ruleset_id).collect();
+        for id in ids {
+            let path = self.path(&format!("/rulesets/{id}?includes_parents=true"));
+            let set: Ruleset = self.main().get(&path).await?;
+            match set.current_user_can_bypass.as_deref() {
+                // Not every server says it.
+                Some("never") | None => {}
+                Some(_) => {
+                    let name = super::error::harmless(&set.name);
+                    return Err(HubError::Setup(format!(
+                        "the bot's ordinary identity may pass the ruleset `{name}` of `{branch}`, so that its merges \
+                         would be held to none of it; take {} off its bypass list",
+                        self.bot()
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Classic branch protection, as the branch itself shows it to readers.

@@ -10,8 +10,10 @@ use decide::{PluginName, Sha, TierName};
 
 use crate::clock;
 use crate::git::{GitError, Store};
+use crate::hub::code_owners::LOCATIONS;
 use crate::observe::heard::Versions;
 use crate::observe::inventory;
+use crate::observe::owners::OwnersFile;
 use crate::observe::readings::Whose;
 use crate::observe::spots::{self, Spot};
 use crate::policy::wiring::{Inventory, ListedCluster};
@@ -21,9 +23,7 @@ use crate::rooms::Rooms;
 /// The two places where the policy file may be; both at once is an error.
 const POLICY_FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
 /// Further files, which hold plugins only.
-const POLICY_FOLDER: &str = "coldframe.d";
-/// Where GitHub looks for code owners, in its order.
-const OWNER_FILES: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+pub const POLICY_FOLDER: &str = "coldframe.d";
 
 /// The base branches, each at one commit.
 pub struct Base {
@@ -48,8 +48,8 @@ pub struct Base {
 pub struct Line {
     /// The commit.
     pub commit: Sha,
-    /// The text of the code owners' file there, when there is one.
-    pub owners: Read<Option<String>>,
+    /// The code owners' file there, when there is one.
+    pub owners: Read<Option<OwnersFile>>,
 }
 
 impl Base {
@@ -58,9 +58,18 @@ impl Base {
         branch_of(&self.loaded, tier, &self.default)
     }
 
+    /// The default branch, or why it could not be read.
+    pub fn main(&self) -> Result<&Line, &str> {
+        self.named(&self.default)
+    }
+
     /// What a tier rests on, or why it could not be read.
     pub fn line(&self, tier: &TierName) -> Result<&Line, &str> {
-        match self.lines.get(self.branch(tier)) {
+        self.named(self.branch(tier))
+    }
+
+    fn named(&self, branch: &str) -> Result<&Line, &str> {
+        match self.lines.get(branch) {
             Some(Read::Known(line)) => Ok(line),
             Some(Read::Unread(why)) => Err(why),
             None => Err("its base branch was not read"),
@@ -219,10 +228,13 @@ pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>)
     Ok(found)
 }
 
-fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<String>>, GitError> {
-    for file in OWNER_FILES {
-        match store.read(commit, file) {
-            Ok(Some(bytes)) => return Ok(Read::Known(Some(String::from_utf8_lossy(&bytes).into_owned()))),
+fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<OwnersFile>>, GitError> {
+    for path in LOCATIONS {
+        match store.read(commit, path) {
+            Ok(Some(bytes)) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                return Ok(Read::Known(Some(OwnersFile { path, text })));
+            }
             Ok(None) => {}
             Err(error @ GitError::Malformed { .. }) => return Ok(Read::Unread(error.to_string())),
             Err(error) => return Err(error),

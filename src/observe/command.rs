@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_stand_alone_at_the_start() {
+    fn a08_commands_stand_alone_at_the_start() {
         let hold = |why: &str| Some(CommandKind::Hold { why: why.into() });
         let freeze = |scope, hours: Option<i64>, why: &str| {
             let lasts = hours.map(jiff::SignedDuration::from_hours);

@@ -7,6 +7,7 @@ mod believed;
 pub mod chart;
 pub mod cluster;
 pub mod command;
+pub mod difference;
 pub mod heard;
 mod held;
 pub mod inventory;
@@ -15,6 +16,7 @@ mod lock;
 mod moved;
 pub mod needed;
 pub mod net;
+mod owners;
 mod pulls;
 pub mod readings;
 pub mod recall;
@@ -30,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, PluginFacts, Pull, Read, Reading, Snapshot};
-use decide::{PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
+use decide::{Ledger, PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use self::base::Base;
@@ -82,6 +84,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = planned_pulls(rooms, &page, &base, now).await;
     landed::ask(rooms, &base, &mut pulls).await;
+    let strays = owners::strays(rooms, &base, now).await;
     let mut places = vacant::places(&base.spots, rooms.ledger.as_ref().map(Branch::ledger));
     let mut plugins = BTreeMap::new();
     let mut notes = releases::Notes::new();
@@ -92,7 +95,10 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         }
         let facts = PluginFacts {
             releases: memory.map_or_else(|| Read::Unread("it was not asked yet".to_string()), releases::planned),
-            base: Read::Known(places.remove(&plugin.name).unwrap_or_default()),
+            base: match strays.get(&plugin.name) {
+                Some(why) => Read::Unread(why.clone()),
+                None => Read::Known(places.remove(&plugin.name).unwrap_or_default()),
+            },
             pulls: Read::Known(pulls.remove(&plugin.name).unwrap_or_default()),
             readings: readings.remove(&plugin.name).unwrap_or_default(),
             runs: runs.remove(&plugin.name).unwrap_or(Read::Unread("nobody asked about them".to_string())),
@@ -189,9 +195,7 @@ impl Seen {
     /// Whether the ledger knows a commit as one that the bot wrote for this tier, or one of our pull
     /// requests had it as its head.
     pub fn wrote(&self, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
-        let page = self.snapshot.ledger.plugins.get(plugin);
-        let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
-        waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
+        wrote(Some(&self.snapshot.ledger), plugin, tier, commit)
             || self.pulls.iter().any(|pull| {
                 pull.head == *commit && pulls::subject(&pull.branch) == Some((plugin.clone(), tier.clone()))
             })
@@ -316,25 +320,42 @@ async fn planned_pulls(
     base: &Base,
     now: Timestamp,
 ) -> BTreeMap<PluginName, Vec<Pull>> {
+    let differences = difference::of_heads(rooms, page).await;
     let hub = rooms.hub.clone();
+    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
     let recall = &mut rooms.memory.hub;
     let people = &base.loaded.wiring.people;
     let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
     for pull in page {
         let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
         let branch = base.branch(&tier);
-        let required = recall.required_checks(&hub, branch, now).await;
-        let owners = base.line(&tier).map_or_else(|why| Read::Unread(why.to_string()), |line| line.owners.clone());
-        let around = pulls::Around { hub: &hub, people, branch, owners: &owners, required: &required, now };
-        let of_plugin = base.spots.iter().filter(|((name, _), _)| *name == plugin);
-        let files = |of_tier: Option<&TierName>| {
-            let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
-            let mut files: Vec<String> = spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect();
-            files.dedup();
-            files
+        let rules = recall.rules(&hub, branch, now).await;
+        let nowhere = |why: &str| (Sha::from(""), Read::Unread(why.to_string()));
+        let (commit, file) = base.line(&tier).map_or_else(nowhere, |line| (line.commit.clone(), line.owners.clone()));
+        let owners = owners::Owners { hub: &hub, commit: &commit, file: &file, now };
+        let difference = differences.get(&pull.head);
+        let up_to_date = match difference {
+            Some(Read::Known(difference)) => Read::Known(difference.parent == commit),
+            Some(Read::Unread(why)) => Read::Unread(why.clone()),
+            None => Read::Unread("nobody looked".to_string()),
         };
-        let paths = pulls::Paths { own: files(Some(&tier)), all: files(None) };
+        let (owners, rules, up_to_date) = (&owners, &rules, &up_to_date);
+        let around = pulls::Around { hub: &hub, people, branch, owners, rules, up_to_date, now };
+        let of_plugin = base.spots.iter().filter(|((name, _), _)| *name == plugin);
+        let files = |of_tier: Option<&TierName>| -> BTreeSet<String> {
+            let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
+            spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect()
+        };
+        let paths =
+            pulls::Paths::of(difference, wrote(ledger, &plugin, &tier, &pull.head), files(Some(&tier)), files(None));
         planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &paths, &around, recall).await);
     }
     planned
+}
+
+/// Whether the ledger knows a commit as one that the bot wrote for this tier.
+fn wrote(ledger: Option<&Ledger>, plugin: &PluginName, tier: &TierName, commit: &Sha) -> bool {
+    let page = ledger.and_then(|ledger| ledger.plugins.get(plugin));
+    let waves = page.and_then(|page| page.tiers.get(tier)).into_iter().flatten();
+    waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
 }

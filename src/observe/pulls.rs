@@ -3,17 +3,28 @@
 
 use std::collections::BTreeSet;
 
-use decide::snapshot::{Command, CommandKind, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, SentNotice};
+use decide::snapshot::{
+    Command, CommandKind, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision, ReviewVerdict, SentNotice,
+    UnmetRule,
+};
 use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
+use super::difference::Difference;
+use super::owners::Owners;
 use super::{command, recall::Recall};
-use crate::hub::{BRANCH_PREFIX, CHECK, CodeOwners, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role};
+use crate::hub::demands::Standing;
+use crate::hub::{
+    Author, BRANCH_PREFIX, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role,
+};
 use crate::policy::wiring::{People, Right};
 use crate::tell;
 
 /// The label that keeps a release from the tiers above.
 const BLOCK: &str = "coldframe/block";
+
+/// Who reviewed under an account that is deleted. No login has spaces.
+const GONE: &str = "a deleted account";
 
 /// What the reading of one pull request needs beside the page.
 pub struct Around<'a> {
@@ -23,10 +34,12 @@ pub struct Around<'a> {
     pub people: &'a People,
     /// The base branch of its tier.
     pub branch: &'a str,
-    /// The code owners' file of that branch.
-    pub owners: &'a Read<Option<String>>,
-    /// The checks that branch rules require.
-    pub required: &'a Read<Vec<RequiredContext>>,
+    /// The code owners of that branch.
+    pub owners: &'a Owners<'a>,
+    /// What the rules of that branch ask of a merge.
+    pub rules: &'a Read<BranchRules>,
+    /// Whether the head builds on the tip of that branch.
+    pub up_to_date: &'a Read<bool>,
     /// When this look began.
     pub now: Timestamp,
 }
@@ -37,12 +50,41 @@ pub fn subject(branch: &str) -> Option<(PluginName, TierName)> {
     (!tier.contains('/')).then(|| (PluginName::from(plugin), TierName::from(tier)))
 }
 
-/// Paths that hold the versions of a plugin.
+/// Paths whose owners are asked about a pull request.
 pub struct Paths {
-    /// Those that the pull request may change.
-    pub own: Vec<String>,
-    /// Those of every tier.
-    pub all: Vec<String>,
+    /// Those that it changes.
+    own: Read<Vec<String>>,
+    /// Those that hold the versions of the plugin on any tier, beside them.
+    all: Read<Vec<String>>,
+}
+
+impl Paths {
+    /// By the difference of the head, which takes a lock that moved along in. Where somebody else wrote the
+    /// head, what the file says that the bot would change counts beside it, so that nobody makes a release
+    /// theirs by a push.
+    pub fn of(
+        difference: Option<&Read<Difference>>,
+        ours: bool,
+        of_tier: BTreeSet<String>,
+        of_plugin: BTreeSet<String>,
+    ) -> Self {
+        let own = match difference {
+            Some(Read::Known(difference)) => {
+                let beside = (!ours).then_some(of_tier).into_iter().flatten();
+                Read::Known(difference.paths.iter().cloned().chain(beside).collect::<BTreeSet<_>>())
+            }
+            Some(Read::Unread(why)) => Read::Unread(why.clone()),
+            // Nothing that is closed is merged.
+            None => Read::Known(of_tier),
+        };
+        let list = |paths: &BTreeSet<String>| paths.iter().cloned().collect();
+        match own {
+            Read::Known(own) => {
+                Self { all: Read::Known(own.union(&of_plugin).cloned().collect()), own: Read::Known(list(&own)) }
+            }
+            Read::Unread(why) => Self { own: Read::Unread(why.clone()), all: Read::Unread(why) },
+        }
+    }
 }
 
 /// One pull request as the planner sees it.
@@ -57,9 +99,13 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
     let checks = match unread.filter(|_| open) {
         // A hold or an objection may be hidden in what was not read.
         Some(why) => Read::Unread(why),
-        None => checks(page, around.required),
+        None => checks(page, around),
     };
-    let owned = if open { owned(&paths.own, around, recall).await } else { Read::Known(Vec::new()) };
+    let owned = match &paths.own {
+        Read::Known(_) if !open => Read::Known(Vec::new()),
+        Read::Known(own) => around.owners.of(own, recall).await,
+        Read::Unread(why) => Read::Unread(why.clone()),
+    };
     Pull {
         number: page.number,
         tier,
@@ -74,6 +120,7 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
         reviews,
         owned,
         checks,
+        unmet: unmet(page, around).await,
         commands,
         landing: Read::Unread("nobody asked".to_string()),
         notices: notices(page, around.hub.bot()),
@@ -85,10 +132,12 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
 }
 
 impl HubPull {
-    /// The one comment that we keep on it.
+    /// The one comment that we keep on it. Whoever may write may edit it, and who edited it last wrote what
+    /// it says now: then it is not ours any more.
     pub fn own_comment(&self, bot: &Person) -> Option<&HubComment> {
-        let comments = self.comments.known()?;
-        comments.iter().find(|comment| comment.by.as_ref().is_some_and(|author| author.login == *bot))
+        let ours = |author: &Option<Author>| author.as_ref().is_some_and(|author| author.login == *bot);
+        let untouched = |comment: &&HubComment| comment.edited_at.is_none() || ours(&comment.editor);
+        self.comments.known()?.iter().filter(|comment| ours(&comment.by)).find(untouched)
     }
 }
 
@@ -115,22 +164,26 @@ fn state(state: &HubState) -> PullState {
 async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Vec<Review> {
     let mut reviews = Vec::new();
     for review in page.reviews.known().into_iter().flatten() {
-        // A review without an author, or that the hub ties to no commit, is nobody's for this head.
-        let (Some(by), Some(commit)) = (&review.by, &review.commit) else { continue };
-        let may_write = match recall.role(around.hub, &by.login, around.now).await {
-            Read::Known(role) => Read::Known(role >= Role::Write),
-            Read::Unread(why) => Read::Unread(why),
+        let (by, human, may_write) = match &review.by {
+            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, around, recall).await),
+            // An App has no role. What it approves counts for nothing, what it objects to stands.
+            Some(by) => (by.login.clone(), false, Read::Unread("it is an App's".to_string())),
+            // Several are one to us: only an objection is kept, which no other's review takes back.
+            None if review.verdict != ReviewVerdict::ChangesRequested => continue,
+            None => (Person::from(GONE), false, Read::Unread("its account is gone".to_string())),
         };
-        reviews.push(Review {
-            by: by.login.clone(),
-            verdict: review.verdict,
-            at: review.at,
-            commit: commit.clone(),
-            human: by.human,
-            may_write,
-        });
+        // Where the hub ties it to no commit, it is about none of ours.
+        let commit = review.commit.clone().unwrap_or_else(|| decide::Sha::from(""));
+        reviews.push(Review { by, verdict: review.verdict, at: review.at, commit, human, may_write });
     }
     reviews
+}
+
+async fn may_write(person: &Person, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+    match recall.role(around.hub, person, around.now).await {
+        Read::Known(role) => Read::Known(role >= Role::Write),
+        Read::Unread(why) => Read::Unread(why),
+    }
 }
 
 /// Commands in comments, and what of the comments could not be read.
@@ -162,7 +215,7 @@ async fn commands(
 async fn allowed(
     person: &Person,
     right: Right,
-    files: &[String],
+    files: &Read<Vec<String>>,
     around: &Around<'_>,
     recall: &mut Recall,
 ) -> Read<bool> {
@@ -174,57 +227,55 @@ async fn allowed(
     match right {
         Right::Write => Read::Known(role >= Role::Write),
         Right::Admin => Read::Known(role == Role::Admin),
-        Right::CodeOwners => match owned(files, around, recall).await {
-            Read::Known(owned) => {
-                Read::Known(role >= Role::Write && owned.iter().all(|path| path.people.contains(person)))
-            }
-            Read::Unread(why) => Read::Unread(why),
+        Right::CodeOwners => match files {
+            Read::Known(files) => around.owners.speaks(person, role, files, recall).await,
+            Read::Unread(why) => Read::Unread(why.clone()),
         },
     }
 }
 
-/// The owned ones among the paths that a pull request may change.
-async fn owned(files: &[String], around: &Around<'_>, recall: &mut Recall) -> Read<Vec<OwnedPath>> {
-    let text = match around.owners {
-        Read::Known(Some(text)) => text,
-        Read::Known(None) => return Read::Known(Vec::new()),
-        Read::Unread(why) => return Read::Unread(why.clone()),
-    };
-    let rules = match CodeOwners::parse(text) {
-        Ok(rules) => rules,
-        Err(error) => return Read::Unread(error.to_string()),
-    };
-    let mut owned = Vec::new();
-    for path in files {
-        let owners = rules.owners_of(path).to_vec();
-        if owners.is_empty() {
-            continue;
-        }
-        let mut people = BTreeSet::new();
-        for owner in &owners {
-            match recall.people(around.hub, owner, around.now).await {
-                Ok(of_owner) => people.extend(of_owner),
-                Err(error) => return Read::Unread(format!("the people of {owner}: {error}")),
-            }
-        }
-        owned.push(OwnedPath { path: path.clone(), owners, people });
-    }
-    Read::Known(owned)
-}
-
-fn checks(page: &HubPull, required: &Read<Vec<RequiredContext>>) -> Read<Vec<RequiredCheck>> {
-    let required = match required {
-        Read::Known(required) => required,
+/// Required checks, but for our own: one of its name that a rule pins to another App is not ours.
+fn checks(page: &HubPull, around: &Around<'_>) -> Read<Vec<RequiredCheck>> {
+    let required = match around.rules {
+        Read::Known(rules) => &rules.contexts,
         Read::Unread(why) => return Read::Unread(why.clone()),
     };
     let mut checks = Vec::new();
-    for context in required.iter().filter(|context| context.name != CHECK) {
+    let ours = |context: &&RequiredContext| {
+        context.name == CHECK && (context.app.is_none() || context.app == around.hub.app())
+    };
+    for context in required.iter().filter(|context| !ours(context)) {
         match page.check_state(context) {
             Read::Known(state) => checks.push(RequiredCheck { name: context.name.clone(), state }),
             Read::Unread(why) => return Read::Unread(why),
         }
     }
     Read::Known(checks)
+}
+
+/// What a merge past the reviews that branch rules ask for would skip beside them. Nobody asks where none is
+/// missing, or nobody could merge so.
+async fn unmet(page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
+    let missing = match page.review_decision {
+        ReviewDecision::Required | ReviewDecision::ChangesRequested => true,
+        ReviewDecision::NotRequired | ReviewDecision::Approved => false,
+    };
+    if page.state != HubState::Open || !missing || !around.hub.has_bypass() {
+        return Read::Known(Vec::new());
+    }
+    let demands = match around.rules {
+        Read::Known(rules) => &rules.demands,
+        Read::Unread(why) => return Read::Unread(why.clone()),
+    };
+    let demands = match demands {
+        Read::Known(demands) => demands,
+        Read::Unread(why) => return Read::Unread(why.clone()),
+    };
+    let standing = Standing { number: page.number, head: &page.head, up_to_date: around.up_to_date };
+    match around.hub.unmet(demands, &standing).await {
+        Ok(unmet) => Read::Known(unmet),
+        Err(error) => Read::Unread(error.to_string()),
+    }
 }
 
 /// The notices that our own comment carries. Its last edit is the latest of them; an earlier one is

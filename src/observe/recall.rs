@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::Person;
 use decide::snapshot::Read;
+use decide::{Person, Sha};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::hub::{HubError, RepoHub, RequiredContext, Role};
+use crate::hub::code_owners::Problem;
+use crate::hub::{BranchRules, HubError, RepoHub, Role};
 
 /// How long an answer holds. Rights change rarely, and a merge asks anew.
 const HOLDS: SignedDuration = SignedDuration::from_secs(60);
@@ -16,7 +17,8 @@ const HOLDS: SignedDuration = SignedDuration::from_secs(60);
 pub struct Recall {
     roles: BTreeMap<Person, (Timestamp, Role)>,
     people: BTreeMap<String, (Timestamp, BTreeSet<Person>)>,
-    checks: BTreeMap<String, (Timestamp, Vec<RequiredContext>)>,
+    owners: BTreeMap<Sha, (Timestamp, Vec<Problem>)>,
+    rules: BTreeMap<String, (Timestamp, BranchRules)>,
 }
 
 impl Recall {
@@ -53,18 +55,34 @@ impl Recall {
         Ok(people)
     }
 
-    /// The checks that the rules of a branch require.
-    pub async fn required_checks(&mut self, hub: &RepoHub, branch: &str, now: Timestamp) -> Read<Vec<RequiredContext>> {
-        if let Some((at, checks)) = self.checks.get(branch)
+    /// What the hub finds wrong with the file of code owners at a commit.
+    pub async fn owner_problems(&mut self, hub: &RepoHub, commit: &Sha, now: Timestamp) -> Read<Vec<Problem>> {
+        self.owners.retain(|_, (at, _)| *at + HOLDS > now);
+        if let Some((_, problems)) = self.owners.get(commit) {
+            return Read::Known(problems.clone());
+        }
+        match hub.code_owner_problems(commit).await {
+            Ok(problems) => {
+                self.owners.insert(commit.clone(), (now, problems.clone()));
+                Read::Known(problems)
+            }
+            Err(error) => Read::Unread(error.to_string()),
+        }
+    }
+
+    /// What is asked of a merge to a branch.
+    pub async fn rules(&mut self, hub: &RepoHub, branch: &str, now: Timestamp) -> Read<BranchRules> {
+        if let Some((at, rules)) = self.rules.get(branch)
             && *at + HOLDS > now
         {
-            return Read::Known(checks.clone());
+            return Read::Known(rules.clone());
         }
-        match hub.required_contexts(branch).await {
-            Ok(checks) => {
-                let checks: Vec<RequiredContext> = checks.into_iter().collect();
-                self.checks.insert(branch.to_string(), (now, checks.clone()));
-                Read::Known(checks)
+        match hub.branch_rules(branch).await {
+            Ok(rules) => {
+                if rules.demands.known().is_some() {
+                    self.rules.insert(branch.to_string(), (now, rules.clone()));
+                }
+                Read::Known(rules)
             }
             Err(error) => Read::Unread(error.to_string()),
         }

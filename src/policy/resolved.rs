@@ -30,7 +30,7 @@ pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
     if !loaded.policy.freezes.is_empty() {
         put(&mut file, "freeze", list(&loaded.policy.freezes, freeze));
     }
-    put(&mut file, "people", people(loaded.wiring.people));
+    put(&mut file, "people", people(loaded.wiring.people, loaded.policy.force_by()));
     limits(&mut file, loaded.policy.limits);
     if !loaded.wiring.notify.is_empty() {
         put(&mut file, "notify", list(&loaded.wiring.notify, notify));
@@ -120,17 +120,18 @@ fn lengths(durations: &[SignedDuration]) -> Value {
     list(durations, |duration| length(*duration))
 }
 
-fn people(People { hold, acknowledge, fail, freeze, force, hotfix, rebuild }: People) -> Value {
-    let rights = [
-        ("hold", hold),
-        ("acknowledge", acknowledge),
-        ("fail", fail),
-        ("freeze", freeze),
-        ("force", force),
-        ("hotfix", hotfix),
-        ("rebuild", rebuild),
-    ];
-    map(rights.map(|(command, right)| (command, plain(&right))))
+fn people(given: People, force_by: usize) -> Value {
+    let People { hold, acknowledge, fail, freeze, force, force_by: _, hotfix, rebuild } = given;
+    map([
+        ("hold", plain(&hold)),
+        ("acknowledge", plain(&acknowledge)),
+        ("fail", plain(&fail)),
+        ("freeze", plain(&freeze)),
+        ("force", plain(&force)),
+        ("forceBy", force_by.into()),
+        ("hotfix", plain(&hotfix)),
+        ("rebuild", plain(&rebuild)),
+    ])
 }
 
 fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) {

@@ -155,6 +155,8 @@ pub struct Lent {
 /// How one plugin is watched, written and asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginWiring {
+    /// The policy file that declares it.
+    pub declared: String,
     /// Where its releases are.
     pub chart: Chart,
     /// How often the source is asked when nothing rings.
@@ -269,6 +271,8 @@ pub struct People {
     pub freeze: Right,
     /// `force`.
     pub force: Right,
+    /// How many of them have to say it; none = two.
+    pub force_by: Option<u32>,
     /// `hotfix`.
     pub hotfix: Right,
     /// `rebuild`.
@@ -283,6 +287,7 @@ impl Default for People {
             fail: Right::Write,
             freeze: Right::Write,
             force: Right::CodeOwners,
+            force_by: None,
             hotfix: Right::CodeOwners,
             rebuild: Right::Admin,
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use decide::Person;
-use decide::snapshot::{CommandKind, Pull, Read, ReviewDecision, ReviewVerdict};
+use decide::snapshot::{CommandKind, OwnedPath, Pull, Read, ReviewDecision, ReviewVerdict};
 
 use super::hub::Hub;
 use super::world::World;
@@ -19,15 +19,18 @@ pub(super) fn may(world: &World, number: u64, who: &Person, what: &CommandKind) 
         Right::Write => !hub.strangers.contains(who),
         Right::Admin => admin,
         Right::CodeOwners => {
+            let speaks = |people: &BTreeSet<Person>| if people.is_empty() { admin } else { people.contains(who) };
             let owned = hub.pull(number).and_then(|pull| pull.owned.known());
             let everywhere = || {
                 let mut tiers = world.snapshot.policy.plugins.iter().flat_map(|plugin| &plugin.tiers);
-                let owns = |people: &BTreeSet<Person>| people.is_empty() || people.contains(who);
-                tiers.all(|tier| owns(hub.people_of(&tier.name)))
+                tiers.all(|tier| speaks(hub.people_of(&tier.name)))
             };
-            !hub.strangers.contains(who)
-                && owned.is_some_and(|paths| paths.iter().all(|path| path.people.contains(who)))
-                && (!is_for_every_tier(what) || everywhere())
+            // Where nobody owns what it changes, an administrator speaks for it.
+            let here = |paths: &Vec<OwnedPath>| match paths.as_slice() {
+                [] => admin,
+                paths => paths.iter().all(|path| speaks(&path.people)),
+            };
+            !hub.strangers.contains(who) && owned.is_some_and(here) && (!is_for_every_tier(what) || everywhere())
         }
     }
 }

@@ -23,6 +23,8 @@ mod many;
 mod merge;
 mod metrics;
 mod notify;
+mod owners;
+mod rules;
 mod settings;
 mod slices;
 mod spelling;

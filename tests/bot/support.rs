@@ -52,11 +52,16 @@ impl Stage {
 
     /// Replaces a part of the policy file, by a pull request that is merged at once.
     pub fn edit_policy(&self, part: &str, by: &str) {
+        self.edit_file("coldframe.yaml", part, by);
+    }
+
+    /// The same with another file.
+    pub fn edit_file(&self, path: &str, part: &str, by: &str) {
         let github = self.world.github();
-        let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+        let text = github.file(REPOSITORY, "main", path).unwrap().unwrap();
         assert!(text.contains(part), "{text}");
         let text = text.replacen(part, by, 1);
-        github.push_file(REPOSITORY, "rule", "vera", "coldframe.yaml", &text, "Another rule").unwrap();
+        github.push_file(REPOSITORY, "rule", "vera", path, &text, "Another rule").unwrap();
         let number = github.open_pull(REPOSITORY, "vera", "rule", "main", "Another rule", "").unwrap();
         github.approve(REPOSITORY, number, "maria").unwrap();
         github.merge_as(REPOSITORY, number, "vera").unwrap();

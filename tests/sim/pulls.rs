@@ -2,7 +2,7 @@
 
 use decide::snapshot::{
     Command, CommandKind, Landing, Mergeable, OwnedPath, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision,
-    ReviewVerdict, SentNotice,
+    ReviewVerdict, SentNotice, UnmetRule,
 };
 use decide::{ClusterName, Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
@@ -182,6 +182,7 @@ impl PullRequest {
             },
         };
         Pull {
+            unmet: self.unmet(world),
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),
             misplaced: self.misplaced.then(|| "develop".to_string()),
@@ -218,6 +219,21 @@ impl PullRequest {
             notices: self.notices.clone(),
             labelled: Read::Known(self.labelled),
         }
+    }
+
+    /// What else than reviews the branch rules ask for: some pull requests lack it for a while.
+    fn unmet(&self, world: &World) -> Read<Vec<UnmetRule>> {
+        let mut luck = world.luck(&["unmet", &self.number.to_string()]);
+        let lacks = luck.chance(15);
+        let until = self.opened_at + SignedDuration::from_hours(luck.range(1, 72) as i64);
+        if world.is_calm() || !lacks || world.now >= until {
+            return Read::Known(Vec::new());
+        }
+        if luck.chance(20) {
+            return Read::Unread("the rules do not answer".to_string());
+        }
+        let (rule, why) = ("pull_request".to_string(), "a conversation is not resolved".to_string());
+        Read::Known(vec![UnmetRule { rule, why }])
     }
 
     fn shown_reviews(&self, world: &World) -> Vec<Review> {

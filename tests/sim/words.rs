@@ -80,21 +80,33 @@ fn say_hotfix(world: &mut World, spot: &Spot, hotfix: Hotfix, allowed: bool) {
     say(world, spot, CommandKind::Hotfix(hotfix), allowed);
 }
 
-/// Somebody wants the newest pull request of a tier merged now.
+/// Somebody wants the newest pull request of a tier merged now; mostly somebody else agrees, or the same
+/// person says it twice.
 fn say_force(world: &mut World, spot: &Spot, allowed: bool) {
-    say(world, spot, CommandKind::Force { why: "an outage".to_string() }, allowed);
+    let force = || CommandKind::Force { why: "an outage".to_string() };
+    say(world, spot, force(), allowed);
+    let mut luck = world.luck(&["second word", spot.0.as_str(), spot.1.as_str(), &world.now.to_string()]);
+    if allowed && luck.chance(85) {
+        let (now, by) = (world.now, *luck.pick(&[OWNERS[1], OWNERS[1], OWNERS[1], OWNERS[0], STRANGER]));
+        if let Some(pull) = world.pulls.iter_mut().rfind(|pull| pull.spot == *spot) {
+            pull.command(now, by, force());
+        }
+    }
 }
 
-/// Whether somebody who may said of this very head that it shall merge now, as the evidence has it.
+/// Whether two who may said of this very head that it shall merge now, one of them as the evidence has it.
 pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool {
     let Some(said) = evidence.said.as_ref().filter(|_| evidence.deadline.is_none()) else { return false };
-    let by_who_may = |command: &Command| {
-        command.by == said.by && command.allowed == Read::Known(true) && !command.by.as_str().ends_with("[bot]")
+    let counts = |command: &&Command| {
+        matches!(command.what, CommandKind::Force { .. })
+            && command.allowed == Read::Known(true)
+            && !command.by.as_str().ends_with("[bot]")
+            && pull.at(command.at).is_some_and(|then| then.head == head)
     };
-    let says = |command: &&Command| matches!(command.what, CommandKind::Force { .. }) && command.at == said.at;
-    pull.commands.iter().filter(says).any(by_who_may)
+    let words: Vec<&Command> = pull.commands.iter().filter(counts).collect();
+    words.iter().any(|word| word.by == said.by && word.at == said.at)
+        && words.iter().any(|word| word.by != said.by)
         && pull.bot_heads.iter().any(|ours| ours == head)
-        && pull.at(said.at).is_some_and(|then| then.head == head)
 }
 
 /// Whether a word names a lost commit, or one that was written after it: who spoke of an earlier loss knew

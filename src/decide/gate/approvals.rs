@@ -9,7 +9,7 @@ use super::{carried, covers};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
-use crate::plan::{Finding, Gate, Identity};
+use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{LedgerGuard, LedgerState, Pull, Read, Review, ReviewDecision, ReviewVerdict};
 use crate::{Person, Reason, TierName, rollback, slice};
 
@@ -35,12 +35,26 @@ pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -
         }
         Merge::Manual => false,
     };
-    if waived && review_missing(pull) && no_way_past(desk).is_none() { Identity::Bypass } else { Identity::Ordinary }
+    let passes = waived && review_missing(pull) && barred(desk, pull).is_none();
+    if passes { Identity::Bypass } else { Identity::Ordinary }
 }
 
-/// Why the hub would refuse a merge for which it misses a review.
-fn no_way_past(desk: &Desk<'_>) -> Option<Reason> {
-    if desk.snapshot.hub.bypass { open_ledger(desk) } else { Some(Reason::BypassMissing) }
+/// Why a review that branch rules ask for may not be passed: nobody is there who could, others write the ledger,
+/// or more than the review would be skipped. A bypass passes every rule of a ruleset, not the one that is meant.
+pub(crate) fn barred(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
+    if !review_missing(pull) {
+        return None;
+    }
+    if !desk.snapshot.hub.bypass {
+        return Some(Reason::BypassMissing);
+    }
+    open_ledger(desk).or_else(|| match &pull.unmet {
+        Read::Known(unmet) => {
+            let first = unmet.first()?;
+            Some(Reason::RuleUnmet { rule: first.rule.clone(), why: first.why.clone() })
+        }
+        Read::Unread(why) => Some(Reason::Unread { what: "what branch rules ask for".into(), why: why.clone() }),
+    })
 }
 
 /// Why nothing is forced and no branch rule is bypassed: on a ledger that others can write unnoticed rests nothing
@@ -54,6 +68,13 @@ pub(crate) fn open_ledger(desk: &Desk<'_>) -> Option<Reason> {
     }
 }
 
+/// The same as what the gate says.
+fn waits(why: Reason) -> Finding {
+    let unread = matches!(why, Reason::Unread { .. });
+    let verdict = if unread { Verdict::Unknown } else { Verdict::Wait { until: None } };
+    Finding::new(Gate::Approvals, verdict, why)
+}
+
 /// Whether the hub would refuse an ordinary merge for want of a review.
 pub(crate) fn review_missing(pull: &Pull) -> bool {
     match pull.review_decision {
@@ -62,13 +83,13 @@ pub(crate) fn review_missing(pull: &Pull) -> bool {
     }
 }
 
-/// People who asked for changes and have not taken it back. Rights that could not be read count
-/// here: an objection is never overlooked.
+/// Who asked for changes and has not taken it back, whatever commit it was about: people, Apps, and who is
+/// not there any more. Rights that could not be read count here: an objection is never overlooked.
 pub(crate) fn objections(pull: &Pull) -> Vec<Person> {
     let standing = latest(pull);
     standing
         .into_values()
-        .filter(|review| review.human && review.verdict == ReviewVerdict::ChangesRequested)
+        .filter(|review| review.verdict == ReviewVerdict::ChangesRequested)
         .filter(|review| review.may_write != Read::Known(false))
         .map(|review| review.by.clone())
         .collect()
@@ -84,8 +105,8 @@ fn latest(pull: &Pull) -> BTreeMap<&Person, &Review> {
 }
 
 fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
-    match no_way_past(desk).filter(|_| review_missing(pull)) {
-        Some(why) => Finding::wait(Gate::Approvals, why),
+    match barred(desk, pull) {
+        Some(why) => waits(why),
         None => Finding::pass(Gate::Approvals, Reason::ApprovalNotAsked),
     }
 }
@@ -120,9 +141,9 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     if !owners.is_empty() || (missing == 0 && !lent && review_missing(pull)) {
         missing = missing.max(1);
     }
-    if let Some(why) = no_way_past(desk).filter(|_| missing == 0 && review_missing(pull)) {
+    if let Some(why) = barred(desk, pull).filter(|_| missing == 0) {
         // What was lent suffices here; the hub counts only what is said on this pull request.
-        return Finding::wait(Gate::Approvals, why);
+        return waits(why);
     }
     if missing == 0 && !tiers.is_empty() {
         return Finding::pass(Gate::Approvals, Reason::Covered { by: yes, tiers });
@@ -167,8 +188,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::plan::Verdict;
-    use crate::snapshot::Snapshot;
+    use crate::snapshot::{Snapshot, UnmetRule};
     use crate::testing::*;
+    use alloc::string::ToString;
     use alloc::vec;
     use jiff::SignedDuration;
 
@@ -181,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_yes_counts() {
+    fn a11_whose_yes_counts() {
         table(
             Gate::Approvals,
             ready,
@@ -331,6 +353,13 @@ mod tests {
         object(&mut world, Read::Unread("503".into()));
         assert!(!says(&world, Gate::Approvals).verdict.lets_through(), "unknown rights do not void an objection");
         let mut world = ready();
+        edit(&mut world, |pull| {
+            let (by, commit, may_write) = ("a deleted account".into(), "".into(), Read::Unread("gone".into()));
+            let verdict = ReviewVerdict::ChangesRequested;
+            pull.reviews.push(Review { by, commit, verdict, human: false, may_write, ..approval("noor") });
+        });
+        assert!(says(&world, Gate::Approvals).because.to_string().contains("a deleted account requested changes"));
+        let mut world = ready();
         object(&mut world, Read::Known(false));
         assert!(says(&world, Gate::Approvals).verdict.lets_through(), "a reader's objection is an opinion");
     }
@@ -384,6 +413,34 @@ mod tests {
         let plan = crate::plan(&world, noon());
         let ordinary = |action: &crate::Action| matches!(action, crate::Action::Merge { via: Identity::Ordinary, .. });
         assert!(plan.actions.iter().any(ordinary), "where no review is missing nothing is bypassed");
+    }
+
+    /// A bypass passes every rule of a ruleset: what else than the review is not met forbids it.
+    #[test]
+    fn no_rule_beside_the_review_is_passed() {
+        let world = |unmet: Read<Vec<UnmetRule>>| {
+            let mut world = ready();
+            rule(&mut world, Merge::Automatic);
+            edit(&mut world, |pull| {
+                pull.reviews.clear();
+                (pull.review_decision, pull.unmet) = (ReviewDecision::Required, unmet);
+            });
+            world
+        };
+        let queue = UnmetRule { rule: "merge_queue".into(), why: "a queue cannot be jumped".into() };
+        let barred = world(Read::Known(vec![queue]));
+        let finding = says(&barred, Gate::Approvals);
+        assert_eq!(finding.verdict, WAIT);
+        assert!(finding.because.to_string().contains("`merge_queue`: a queue cannot be jumped"));
+        assert!(!merges(&crate::plan(&barred, noon())));
+        let unread = world(Read::Unread("503".into()));
+        assert_eq!(says(&unread, Gate::Approvals).verdict, Verdict::Unknown);
+        assert!(!merges(&crate::plan(&unread, noon())));
+        assert!(merges(&crate::plan(&world(Read::Known(Vec::new())), noon())));
+        // Where no review is missing, the hub itself asks for the rest.
+        let mut ordinary = barred;
+        edit(&mut ordinary, |pull| pull.review_decision = ReviewDecision::Approved);
+        assert!(merges(&crate::plan(&ordinary, noon())));
     }
 
     #[test]

@@ -171,7 +171,7 @@ pub(super) fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
     if desk.snapshot.hub.skew.abs() > MOST_SKEW {
         return Some(Reason::ClockSkew { skew: desk.snapshot.hub.skew });
     }
-    (approvals::review_missing(pull) && !desk.snapshot.hub.bypass).then_some(Reason::BypassMissing)
+    approvals::barred(desk, pull)
 }
 
 #[cfg(test)]

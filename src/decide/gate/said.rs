@@ -1,6 +1,6 @@
-//! `/coldframe force <why>`: somebody who may wants it merged now, without the missing approvals. The word
-//! stands for the deadline and its notices and for nothing else (design: `ovr` of the invariants): it is
-//! about this release, this tier and this head, and the deadline of the ledger stays what it is.
+//! `/coldframe force <why>`: two people who may (or as many as the file says) want it merged now, without the
+//! missing approvals. Their word stands for the deadline and its notices and for nothing else (design: `ovr` of the
+//! invariants): it is about this release, this tier and this head, and the ledger's deadline stays what it is.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use crate::ledger::{ForceEvidence, Head, Purpose, Said, Wave};
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::{Command, CommandKind, Pull, PullState, Read};
-use crate::{Reason, rollback};
+use crate::{Person, Reason, rollback};
 
 /// Waives the approvals where a word counts; says why where none does.
 pub(super) fn consider(
@@ -24,7 +24,13 @@ pub(super) fn consider(
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
     let words = words(desk, pull);
-    let Some(word) = words.iter().find(|word| void(desk, tier, wave, pull, word).is_none()) else {
+    let mut counts: Vec<&Command> = Vec::new();
+    for word in words.iter().filter(|word| void(desk, tier, wave, pull, word).is_none()) {
+        if !counts.iter().any(|other| other.by == word.by) {
+            counts.push(word);
+        }
+    }
+    let Some(word) = counts.first() else {
         let why = words.last().and_then(|word| void(desk, tier, wave, pull, word));
         say(findings, why);
         return None;
@@ -35,12 +41,19 @@ pub(super) fn consider(
         say(findings, Some(Finding::wait(Gate::Approvals, because)));
         return None;
     }
+    let asked = desk.snapshot.policy.force_by();
+    let by: Vec<Person> = counts.iter().take(asked).map(|word| word.by.clone()).collect();
+    let Some(last) = counts.get(asked - 1) else {
+        let missing = u32::try_from(asked - counts.len()).unwrap_or(u32::MAX);
+        say(findings, Some(Finding::wait(Gate::Approvals, Reason::ForceNeedsSecond { by, missing })));
+        return None;
+    };
     let CommandKind::Force { why } = &word.what else { return None };
     let said = Said { by: word.by.clone(), at: word.at, why: why.clone() };
     // The period runs on for whoever reads the ledger; nobody waits for its end any more.
     findings.retain(|finding| finding.gate != Gate::Grace);
-    let because = Finding::pass(Gate::Grace, Reason::ForceSaid { by: said.by.clone(), why: said.why.clone() });
-    let evidence = grace::waive(desk, findings, said.at, because)?;
+    let because = Finding::pass(Gate::Grace, Reason::ForceSaid { by, why: said.why.clone() });
+    let evidence = grace::waive(desk, findings, last.at, because)?;
     Some(ForceEvidence { said: Some(said), ..evidence })
 }
 
@@ -128,6 +141,7 @@ mod tests {
     use crate::plan::{Action, Verdict};
     use crate::snapshot::{
         CheckState, LedgerGuard, LedgerState, Mergeable, Release, RequiredCheck, Review, ReviewVerdict, Snapshot,
+        UnmetRule,
     };
     use crate::testing::*;
     use alloc::string::{String, ToString};
@@ -139,9 +153,11 @@ mod tests {
         Command { by: "maria".into(), at: ago(minutes), what, allowed: Read::Known(true) }
     }
 
-    /// Nobody has approved 1.1.0 on bronze, the file has no force, and maria wants it merged.
+    /// Nobody has approved 1.1.0 on bronze, the file has no grace period and lets one person force, and maria
+    /// wants it merged.
     fn asked() -> Snapshot {
         let mut world = unapproved();
+        world.policy.force_by = Some(1);
         bronze(&mut world).force = None;
         edit(&mut world, |pull| pull.commands.push(word(5)));
         world
@@ -181,7 +197,7 @@ mod tests {
     #[test]
     fn everything_else_that_force_needs_is_needed() {
         type Case = (&'static str, fn(&mut Snapshot));
-        let cases: [Case; 27] = [
+        let cases: [Case; 30] = [
             ("nobody said so", |w| edit(w, |pull| pull.commands.clear())),
             ("who may not", |w| change(w, |said| said.allowed = Read::Known(false))),
             ("whose rights are not known", |w| change(w, |said| said.allowed = Read::Unread("503".into()))),
@@ -218,6 +234,12 @@ mod tests {
             }),
             ("the clocks differ", |w| w.hub.skew = SignedDuration::from_secs(31)),
             ("no bypassing App", |w| w.hub.bypass = false),
+            ("a rule would be passed", |w| {
+                let queue = UnmetRule { rule: "merge_queue".into(), why: "a queue".into() };
+                edit(w, |pull| pull.unmet = Read::Known(vec![queue]))
+            }),
+            ("nobody knows which rules", |w| edit(w, |pull| pull.unmet = Read::Unread("503".into()))),
+            ("two are asked for", |w| w.policy.force_by = None),
             ("breaking and not acknowledged", |w| {
                 facts(w).releases = Read::Known(vec![Release { marked_breaking: true, ..release("1.1.0") }])
             }),
@@ -253,6 +275,44 @@ mod tests {
         }
     }
 
+    /// Two people, each with a word that counts; the same one twice is one.
+    #[test]
+    fn a11_two_people_force() {
+        let by = |world: &mut Snapshot, who: &str, minutes: i64| {
+            edit(world, |pull| pull.commands.push(Command { by: who.into(), ..word(minutes) }));
+        };
+        let mut world = asked();
+        world.policy.force_by = None;
+        let waits = says_all(&world);
+        assert!(
+            waits.contains("maria wants it merged without the missing approvals, which waits for another"),
+            "{waits}"
+        );
+        by(&mut world, "maria", 4);
+        assert!(forced(&world).is_none(), "the same person twice");
+        by(&mut world, "kim", 31);
+        assert!(forced(&world).is_none(), "a word from before the pull request held it");
+        by(&mut world, BOT, 3);
+        assert!(forced(&world).is_none(), "the bot");
+        by(&mut world, "eve", 3);
+        edit(&mut world, |pull| pull.commands.last_mut().expect("eve's").allowed = Read::Known(false));
+        assert!(forced(&world).is_none(), "who may not");
+        by(&mut world, "noor", 2);
+        let evidence = forced(&world).expect("two have said so");
+        assert_eq!(evidence.said.as_ref().map(|said| said.by.as_str()), Some("maria"));
+        let both = "maria, noor want it merged without the missing approvals: an outage";
+        assert!(evidence.held.iter().any(|held| held.contains(both)), "{:?}", evidence.held);
+        world.policy.force_by = Some(3);
+        assert!(forced(&world).is_none() && says_all(&world).contains("waits for another person"));
+    }
+
+    /// Everything that is said of bronze.
+    fn says_all(world: &Snapshot) -> String {
+        let plan = crate::plan(world, noon());
+        let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
+        bronze.findings.iter().map(|finding| alloc::format!("{}\n", finding.because)).collect()
+    }
+
     fn wave(world: &mut Snapshot) -> &mut Wave {
         let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
         page.tiers.get_mut(&"bronze".into()).expect("bronze").last_mut().expect("a wave")
@@ -266,7 +326,7 @@ mod tests {
 
     /// The pull request was moved from 1.0.5 to 1.1.0; only what was said after it was seen to hold that counts.
     #[test]
-    fn a_moved_pull_request_voids_what_was_said() {
+    fn a09_a_moved_pull_request_voids_what_was_said() {
         let moved = |shown: Option<i64>| {
             let mut world = asked();
             let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");

@@ -21,6 +21,9 @@ pub use plugin::{After, Block, Expiry, Hotfix, Next, Pin, PluginPolicy};
 pub use strategy::{MaxUpdate, OnFailure, Promote, Step, Strategy};
 pub use tier::{Approvals, Each, Early, Empty, Force, HealthRule, Soak, Tier};
 
+/// How many people have to ask for a merge by force where the file does not say: nobody passes everybody alone.
+pub const FORCED_BY: u32 = 2;
+
 /// One policy file, resolved: presets merged, defaults filled in, overrides of plugins applied.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -37,8 +40,18 @@ pub struct Policy {
     /// Shared caps.
     #[serde(default)]
     pub limits: Limits,
+    /// How many people have to ask for the same merge by force; none = two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force_by: Option<u32>,
     /// Plugins in the order of the file.
     pub plugins: Vec<PluginPolicy>,
+}
+
+impl Policy {
+    /// How many people have to ask for the same merge by force.
+    pub fn force_by(&self) -> usize {
+        usize::try_from(self.force_by.unwrap_or(FORCED_BY)).unwrap_or(usize::MAX).max(1)
+    }
 }
 
 /// Shared caps of a repository.

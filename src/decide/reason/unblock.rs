@@ -17,6 +17,7 @@ impl Reason {
             Self::NeedsApproval { owners, .. } => format!("{}, by approving", list(owners)),
             Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
             Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
+            Self::RuleUnmet { .. } => "whoever may approve, by approving; or whoever meets that rule".to_string(),
             Self::ManualMerge => "anybody with write access, by merging".to_string(),
             Self::WindowClosed { whose: Scope::Operator } | Self::ClosedDays { whose: Scope::Operator, .. } => {
                 "time; or the operator, whose windows every repository obeys".to_string()
@@ -86,6 +87,9 @@ impl Reason {
             Self::ReleaseHeld { .. } => "a newer release, which may overtake it".to_string(),
             Self::GraceRunning { .. } | Self::NoticeDue { .. } => "time".to_string(),
             Self::ForceBlocked { by: why } | Self::ForceWaits { why, .. } => return why.unblock(),
+            Self::ForceNeedsSecond { .. } => {
+                "somebody else who may, by saying `/coldframe force <why>`; or an approval".to_string()
+            }
             Self::ForceVoid { by, .. } => format!("{by}, by saying `/coldframe force` again; or an approval"),
             Self::NeverForced => "an approval".to_string(),
             Self::LedgerOpen { .. } => {

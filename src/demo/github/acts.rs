@@ -111,6 +111,57 @@ impl GitHub {
         self.act(repository, number, login, Act::Comment(text.to_owned()))
     }
 
+    /// Edits a comment, one's own or with write anybody's.
+    pub fn edit_comment(&self, repository: &str, comment: u64, login: &str, text: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let repo = world.repo(id).map_err(plainly)?;
+        let author = repo.comments.get(&comment).map(|comment| comment.author.clone());
+        let may = author.is_some_and(|author| author == login) || world.role(repo, login) >= Role::Write;
+        anyhow::ensure!(may, "{login} may not edit this comment");
+        world.edit_comment(id, comment, login, text).map_err(plainly)
+    }
+
+    /// Begins a conversation about a line.
+    pub fn converse(&self, repository: &str, number: u64) -> anyhow::Result<()> {
+        self.conversations(repository, number, |all| all.push(false))
+    }
+
+    /// Resolves every conversation.
+    pub fn resolve(&self, repository: &str, number: u64) -> anyhow::Result<()> {
+        self.conversations(repository, number, |all| all.fill(true))
+    }
+
+    fn conversations(&self, repository: &str, number: u64, change: impl FnOnce(&mut Vec<bool>)) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let repo = world.repositories.get_mut(&id).context("it was just found")?;
+        change(&mut repo.pulls.get_mut(&number).context("no such pull request")?.conversations);
+        Ok(())
+    }
+
+    /// The commits that the reviews of a pull request were about are gone from the hub.
+    pub fn lose_reviewed(&self, repository: &str, number: u64) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let repo = world.repositories.get_mut(&id).context("it was just found")?;
+        let pull = repo.pulls.get_mut(&number).context("no such pull request")?;
+        pull.reviews.iter_mut().for_each(|review| review.commit = ZERO.to_owned());
+        Ok(())
+    }
+
+    /// Deletes an account. What it said stays, and is nobody's.
+    pub fn remove_user(&self, login: &str) {
+        let mut world = self.world();
+        world.accounts.remove(login);
+        for repo in world.repositories.values_mut() {
+            repo.roles.remove(login);
+        }
+        for team in world.teams.values_mut() {
+            team.remove(login);
+        }
+    }
+
     /// Closes a pull request unmerged.
     pub fn close(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
         self.act(repository, number, login, Act::Close)

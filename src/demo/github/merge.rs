@@ -102,6 +102,9 @@ impl World {
             if !bypasses(wanted.actor, &protection.bypass_apps) {
                 left.splice(0..0, blockers.reviews.clone());
             }
+            if protection.conversations && pull.conversations.contains(&false) {
+                left.push(super::demands::CONVERSATION.to_owned());
+            }
             if protection.strict && !repo.git.is_ancestor(&base, &pull.head_sha) {
                 left.push("The head branch is not up to date with the base branch.".to_owned());
             }
@@ -109,13 +112,8 @@ impl World {
                 return Err(Answer::error(405, &left.join(" ")));
             }
         }
-        let sets = repo.rulesets.iter().filter(|set| super::rules::covers(set, &pull.base));
-        let bound = sets.filter(|set| !bypasses(wanted.actor, &set.bypass_apps));
-        if bound.into_iter().any(|set| set.rules.contains(&super::state::Rule::Update)) {
-            return Err(Answer::error(
-                405,
-                "Repository rule violations found\n\nCannot update this protected ref.\n\n",
-            ));
+        if let Some(why) = self.violation(repo, pull, &base, wanted) {
+            return Err(Answer::error(405, &format!("Repository rule violations found\n\n{why}\n\n")));
         }
         let tree = self.merged_tree(id, &base, &pull.head_sha)?;
         tree.ok_or_else(|| Answer::error(405, "Pull Request is not mergeable"))

@@ -6,6 +6,7 @@ mod acts;
 mod answer;
 mod auth;
 mod authors;
+mod demands;
 mod faults;
 mod git;
 mod git_http;

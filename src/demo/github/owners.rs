@@ -75,7 +75,8 @@ impl World {
             None => name.eq_ignore_ascii_case(login),
             Some((org, slug)) => {
                 let team = self.teams.iter().find(|((o, s), _)| o.eq_ignore_ascii_case(org) && s == slug);
-                team.is_some_and(|(_, members)| members.iter().any(|member| member.eq_ignore_ascii_case(login)))
+                self.team_role(repository, org, slug) >= Role::Write
+                    && team.is_some_and(|(_, members)| members.iter().any(|member| member.eq_ignore_ascii_case(login)))
             }
         }
     }

@@ -89,6 +89,15 @@ impl World {
                     Rule::Update => limits.update = refusal("Cannot update this protected ref."),
                     Rule::Deletion => limits.delete = refusal("Cannot delete this branch"),
                     Rule::NonFastForward => limits.force = refusal("Cannot force-push to this branch"),
+                    Rule::Checks { .. } => limits.update = refusal("Required status checks are expected."),
+                    Rule::Conversations
+                    | Rule::MergeQueue
+                    | Rule::Workflows
+                    | Rule::CodeScanning
+                    | Rule::Deployments(_)
+                    | Rule::Newer(_) => limits.update = refusal("Changes must be made through a pull request."),
+                    // About what a push brings, which nobody pushes here.
+                    Rule::LinearHistory | Rule::Signatures => {}
                 }
             }
         }

@@ -7,6 +7,7 @@ mod access;
 mod calls;
 mod commits;
 mod reads;
+mod rules;
 mod statements;
 mod writes;
 
@@ -19,7 +20,7 @@ use axum::response::Response;
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::{Bases, Credentials, Hub, RepoHub, Repository};
+use super::{Author, Bases, Credentials, Hub, HubCheck, RepoHub, Repository};
 use crate::secret::Secret;
 
 /// A request as it came over the wire.

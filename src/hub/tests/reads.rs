@@ -266,7 +266,7 @@ async fn the_second_look_by_rest() {
 }
 
 #[tokio::test]
-async fn roles_and_owners() {
+async fn a14_roles_and_owners() {
     let server = Server::start(|seen| match seen.call().as_str() {
         "GET /repos/acme/config/collaborators/ALICE/permission" => {
             Some(reply(200, &json!({ "permission": "write", "role_name": "maintain", "user": { "login": "Alice" } })))
@@ -274,13 +274,24 @@ async fn roles_and_owners() {
         "GET /repos/acme/config/collaborators/reader/permission" => {
             Some(reply(200, &json!({ "permission": "read", "role_name": "read" })))
         }
-        "GET /orgs/acme/teams/platform/members?per_page=100" => Some(reply(200, &json!([{ "login": "bob" }]))),
+        "GET /orgs/acme/teams/platform/members?per_page=100" | "GET /orgs/acme/teams/guests/members?per_page=100" => {
+            Some(reply(200, &json!([{ "login": "bob" }])))
+        }
+        "GET /orgs/acme/teams/strangers/members?per_page=100" => Some(reply(200, &json!([{ "login": "bob" }]))),
+        "GET /orgs/acme/teams/platform/repos/acme/config" => {
+            assert_eq!(seen.header("accept"), "application/vnd.github.v3.repository+json");
+            Some(reply(200, &json!({ "permissions": { "pull": true, "push": true } })))
+        }
+        "GET /orgs/acme/teams/guests/repos/acme/config" => {
+            Some(reply(200, &json!({ "permissions": { "pull": true, "push": false } })))
+        }
         _ => None,
     })
     .await;
     let repo = server.open().await;
     assert_eq!(repo.may_write(&Person::from("ALICE")).await.unwrap(), Role::Maintain);
-    for (owner, people) in [("@ALICE", &["Alice"][..]), ("@reader", &[]), ("@acme/platform", &["bob"])] {
+    let teams = [("@acme/platform", &["bob"][..]), ("@acme/guests", &[]), ("@acme/strangers", &[])];
+    for (owner, people) in [("@ALICE", &["Alice"][..]), ("@reader", &[])].into_iter().chain(teams) {
         let found = repo.people_of(owner).await.unwrap();
         assert_eq!(found.iter().map(Person::as_str).collect::<Vec<_>>(), people, "{owner}");
     }
@@ -300,6 +311,9 @@ async fn required_checks_of_rules_and_of_classic_protection() {
             { "type": "required_status_checks", "ruleset_id": 1, "parameters": {
                 "required_status_checks": [{ "context": "e2e", "integration_id": 15368 }, { "context": "lint" }] } },
         ]))),
+        "GET /repos/acme/config/rulesets/1?includes_parents=true" => {
+            Some(reply(200, &json!({ "name": "main", "current_user_can_bypass": "never" })))
+        }
         "GET /repos/acme/config/branches/main" => Some(reply(200, &json!({ "name": "main", "protection": {
             "required_status_checks": { "contexts": ["old", "e2e", "any"],
                 "checks": [{ "context": "old", "app_id": 9 }, { "context": "any", "app_id": -1 }] } } }))),
@@ -307,11 +321,10 @@ async fn required_checks_of_rules_and_of_classic_protection() {
     })
     .await;
     let repo = server.open().await;
-    assert_eq!(repo.required_checks("main").await.unwrap(), ["any", "e2e", "lint", "old"]);
-    let contexts: Vec<_> =
-        repo.required_contexts("main").await.unwrap().into_iter().map(|context| (context.name, context.app)).collect();
+    let rules = repo.branch_rules("main").await.unwrap();
+    let contexts: Vec<_> = rules.contexts.into_iter().map(|context| (context.name, context.app)).collect();
     let of = |name: &str, app| (name.to_owned(), app);
     let expected = [of("any", None), of("e2e", None), of("e2e", Some(15368)), of("lint", None), of("old", Some(9))];
     assert_eq!(contexts, expected);
-    assert!(repo.required_checks("gone").await.is_err());
+    assert!(repo.branch_rules("gone").await.is_err());
 }

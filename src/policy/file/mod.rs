@@ -87,6 +87,8 @@ record! {
         optional freeze "freeze": Word<Right>,
         /// `force`: this release is merged on this tier without the missing approvals. Default `codeOwners`, of every path that the pull request changes: who could give most of what is missing.
         optional force "force": Word<Right>,
+        /// How many people have to say `force` on the same pull request. Default 2: nobody passes everybody's approval alone.
+        optional force_by "forceBy": Count<1>,
         /// `hotfix`: a release may pass a climbing one. Default `codeOwners`, of every path that the plugin's tiers write: a hotfix hurries on each of them and may pass windows, so the word is theirs who answer for all of these paths.
         optional hotfix "hotfix": Word<Right>,
         /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.

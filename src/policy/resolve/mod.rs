@@ -14,7 +14,7 @@ mod windows;
 
 use std::collections::BTreeMap;
 
-use decide::model::{Freeze, HealthRule};
+use decide::model::{FORCED_BY, Freeze, HealthRule};
 use decide::{Person, PluginName, Policy, Tier, TierName};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -60,6 +60,8 @@ pub(super) struct Context {
     max_age: SignedDuration,
     /// Each run ends, and remembers nothing of what clusters said.
     once: bool,
+    /// The names of the policy files.
+    files: Vec<String>,
     /// What the clusters are called.
     names: Names,
     /// No name of a tier is missing because of another mistake.
@@ -85,6 +87,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         limits: setting.limits.clone(),
         max_age: max_age(file.schedule.as_ref(), setting.mode, report),
         once: setting.mode == Mode::Once || file.schedule.is_some(),
+        files: names.to_vec(),
         names: inventory.names(),
         tiers_known,
         plugins_known,
@@ -107,18 +110,21 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     plugin::places(&plugins, report);
     after::circles(&plugins, report);
     let caps = report.within_key("limits", |report| limits::limits(file.limits.as_ref(), &setting.limits, report));
-    let policy =
-        Policy { windows, operator_windows: setting.limits.windows.clone(), freezes, limits: caps, plugins: policies };
+    let people = people(file.people.as_ref());
+    let policy = Policy {
+        windows,
+        operator_windows: setting.limits.windows.clone(),
+        freezes,
+        limits: caps,
+        force_by: people.force_by,
+        plugins: policies,
+    };
     if report.is_empty() {
         gaps::check(&policy, &context, file.windows.as_ref(), &plugins, &setting.limits, report);
         limits::slices(&policy, &context, file.limits.as_ref(), report);
     }
     let notify = notify::notify(file.notify.as_ref(), &context, report);
-    Resolved {
-        policy,
-        wiring: Wiring { inventory, plugins: wirings, people: people(file.people.as_ref()), notify },
-        ladder: context.ladder,
-    }
+    Resolved { policy, wiring: Wiring { inventory, plugins: wirings, people, notify }, ladder: context.ladder }
 }
 
 /// Refuses formats that are newer than this Coldframe.
@@ -239,6 +245,7 @@ fn people(file: Option<&Spanned<PeopleFile>>) -> People {
         fail: right(&file.value.fail, default.fail),
         freeze: right(&file.value.freeze, default.freeze),
         force: right(&file.value.force, default.force),
+        force_by: file.value.force_by.as_ref().map(|people| people.value.0).filter(|people| *people != FORCED_BY),
         hotfix: right(&file.value.hotfix, default.hotfix),
         rebuild: right(&file.value.rebuild, default.rebuild),
     }

@@ -64,7 +64,8 @@ pub fn plugin(
         policy.after = report.within_key("after", |report| after::after(&file.value, context, report));
         let (checks, released) = versions::checks(file.value.versions.as_ref(), report);
         policy.checks = checks;
-        Some((policy, PluginWiring { chart: chart?, poll, write, signals, released }))
+        let declared = context.files.get(file.at.file).cloned().unwrap_or_default();
+        Some((policy, PluginWiring { declared, chart: chart?, poll, write, signals, released }))
     })
 }
 

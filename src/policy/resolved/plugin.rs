@@ -12,7 +12,7 @@ use crate::policy::wiring::{Chart, PluginWiring, Released, Scalar, SignalSpec, W
 
 /// A plugin with what it has different on its rungs.
 pub(super) fn plugin_of(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -> Value {
-    let PluginWiring { chart, poll, write, signals, released } = wiring;
+    let PluginWiring { declared: _, chart, poll, write, signals, released } = wiring;
     let mut out = Mapping::new();
     put(&mut out, "name", plugin.name.as_str());
     put(&mut out, "chart", chart_of(chart));

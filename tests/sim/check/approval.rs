@@ -98,8 +98,8 @@ fn last_word(seen: &Pull, by: &str) -> Option<ReviewVerdict> {
 
 /// People with write access whose last word asks for changes.
 pub(super) fn objectors(seen: &Pull) -> Vec<&str> {
-    let people = seen.reviews.iter().filter(|review| review.human && review.may_write == Read::Known(true));
-    people
+    let writers = seen.reviews.iter().filter(|review| review.may_write == Read::Known(true));
+    writers
         .map(|review| review.by.as_str())
         .filter(|by| last_word(seen, by) == Some(ReviewVerdict::ChangesRequested))
         .collect()

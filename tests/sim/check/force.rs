@@ -119,7 +119,7 @@ impl Watch {
         match (force, truth) {
             (_, Some(pull)) if evidence.said.is_some() => {
                 if !crate::words::forces(&pull, evidence, seen.head.as_str()) {
-                    missing.push(format!("nobody who may said so of this head: {:?}", evidence.said));
+                    missing.push(format!("no two who may said so of this head: {:?}", evidence.said));
                 }
             }
             (Some(force), Some(pull)) => {

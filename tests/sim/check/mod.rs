@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ClusterName;
 use decide::ledger::{Change, ForceEvidence, Ledger, Part, Purpose};
-use decide::plan::{Action, Plan, Urgency};
+use decide::plan::{Action, Identity, Plan, Urgency};
 use decide::snapshot::{LedgerState, Pull, PullState, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
@@ -190,7 +190,7 @@ impl Watch {
 
     /// A merge is about to be asked for.
     pub fn merges(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, action: &Action) {
-        let Action::Merge { plugin, tier, version, pull, head, forced, .. } = action else { return };
+        let Action::Merge { plugin, tier, version, pull, head, forced, via } = action else { return };
         let spot = (plugin.clone(), tier.clone());
         let version = plain(version);
         let Some(seen) =
@@ -200,6 +200,9 @@ impl Watch {
             return;
         };
         let seen = seen.clone();
+        if *via == Identity::Bypass && seen.unmet.known().is_none_or(|unmet| !unmet.is_empty()) {
+            self.fails(world, format!("S8 merges {pull} past {:?}", seen.unmet));
+        }
         if seen.misplaced.is_some() {
             self.fails(world, format!("S6 merges {pull}, which goes to another branch"));
         }

@@ -299,6 +299,20 @@ fn anybody_forces(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// One person's word forces.
+fn one_word_forces(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| snapshot.policy.force_by = Some(1))
+}
+
+/// A bypass passes what else than reviews the branch rules ask for.
+fn rules_passed(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for pull in pulls(snapshot) {
+            pull.unmet = Read::Known(Vec::new());
+        }
+    })
+}
+
 /// A word is kept when the pull request moves to another commit.
 fn word_kept(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
@@ -327,6 +341,8 @@ pub const BUGS: &[Bug] = &[
     ("force with an open ledger", open_ledger_forces, &["S8"]),
     ("force with a broken file", broken_file_forces, &["S8"]),
     ("anybody's word forces", anybody_forces, &["S8"]),
+    ("one person's word forces", one_word_forces, &["S8"]),
+    ("a bypass passes other rules", rules_passed, &["S8"]),
     ("word kept after an update", word_kept, &["S8"]),
     ("evidence of another policy", evidence_of_another_policy, &["S8"]),
     ("request for changes overlooked", objections_overlooked, &["S7", "S8"]),

@@ -121,7 +121,11 @@ impl Executor<'_> {
     pub fn commit_deployments(&mut self, id: u64, sha: &str, arguments: &Arguments) -> Result<Resolved, Fault> {
         self.need(id, "deployments")?;
         let found = self.world.repo(id)?.deployments.iter().filter(|one| one.sha == sha);
-        let items = found.map(|one| (one.id.to_string(), deployment(self.world, one))).collect();
+        let mut items: Vec<_> = found.map(|one| (one.id.to_string(), deployment(self.world, one))).collect();
+        let order = arguments.get("orderBy").and_then(|order| order.get("direction"));
+        if order.and_then(serde_json::Value::as_str) == Some("DESC") {
+            items.reverse();
+        }
         connection("DeploymentConnection", arguments, items)
     }
 

@@ -182,6 +182,21 @@ impl Executor<'_> {
                 let rules = self.protection_rules(id)?;
                 Ok(rules.into_iter().find(|(key, _)| key == short).map_or_else(null, |(_, rule)| rule))
             }
+            "refUpdateRule" => Ok(repo.protections.get(short).map_or_else(null, |rule| {
+                let contexts = rule.required_checks.iter().map(|name| name.clone().into()).collect();
+                ready(
+                    "RefUpdateRule",
+                    [
+                        ("requiredApprovingReviewCount", rule.required_approving_review_count.into()),
+                        ("requiredStatusCheckContexts", Resolved::List(contexts)),
+                        ("requiresCodeOwnerReviews", rule.require_code_owner_reviews.into()),
+                        ("requiresConversationResolution", rule.conversations.into()),
+                        ("requiresLinearHistory", false.into()),
+                        ("requiresSignatures", false.into()),
+                        ("viewerCanPush", false.into()),
+                    ],
+                )
+            })),
             "associatedPullRequests" => {
                 let short = short.to_owned();
                 self.pulls(id, arguments, |pull| pull.head == short)

@@ -122,7 +122,13 @@ impl Executor<'_> {
                 connection("UserConnection", arguments, author)?
             }
             "assignees" | "assignedActors" | "suggestedActors" => connection("UserConnection", arguments, Vec::new())?,
-            "reviewThreads" => connection("PullRequestReviewThreadConnection", arguments, Vec::new())?,
+            "reviewThreads" => {
+                let items = pull.conversations.iter().enumerate().map(|(index, resolved)| {
+                    let fields = [("id", format!("PRRT_{index}").into()), ("isResolved", (*resolved).into())];
+                    (index.to_string(), ready("PullRequestReviewThread", fields))
+                });
+                connection("PullRequestReviewThreadConnection", arguments, items.collect())?
+            }
             "projectCards" => connection("ProjectCardConnection", arguments, Vec::new())?,
             "projectItems" => connection("ProjectV2ItemConnection", arguments, Vec::new())?,
             "closingIssuesReferences" => connection("IssueConnection", arguments, Vec::new())?,
@@ -272,7 +278,7 @@ fn texts(world: &World, repo: &Repository, pull: &Pull, name: &str) -> Option<Re
 }
 
 fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Resolved {
-    let edited = comment.updated_at != comment.created_at;
+    let edited = comment.editor.is_some();
     let edited_at = edited.then(|| stamp(comment.updated_at));
     let page = format!("{}/pull/{}#comment-{}", render::page_url(world, repo), comment.number, comment.id);
     ready(
@@ -285,7 +291,7 @@ fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Res
             ("bodyText", comment.body.clone().into()),
             ("author", actor(world, &comment.author)),
             ("authorAssociation", render::association(world, repo, &comment.author).into()),
-            ("editor", if edited { actor(world, &comment.author) } else { null() }),
+            ("editor", comment.editor.as_ref().map_or_else(null, |login| actor(world, login))),
             ("createdAt", stamp(comment.created_at).into()),
             ("publishedAt", stamp(comment.created_at).into()),
             ("updatedAt", stamp(comment.updated_at).into()),
@@ -301,6 +307,11 @@ fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Res
 
 fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &str) -> Resolved {
     let page = format!("{}/pull/{}#review-{}", render::page_url(world, repo), pull.number, review.id);
+    // A commit that the hub has thrown away is none any more.
+    let reviewed = match repo.git.object(&review.commit) {
+        Some(_) => Resolved::Object(Object::Commit(repo.id, review.commit.clone())),
+        None => null(),
+    };
     let state = match review.state {
         ReviewState::Approved | ReviewState::ChangesRequested | ReviewState::Commented | ReviewState::Dismissed => {
             review.state.name()
@@ -318,7 +329,7 @@ fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &s
             ("body", review.body.clone().into()),
             ("bodyText", review.body.clone().into()),
             ("state", state.into()),
-            ("commit", Resolved::Object(Object::Commit(repo.id, review.commit.clone()))),
+            ("commit", reviewed),
             ("createdAt", stamp(review.at).into()),
             ("submittedAt", stamp(review.at).into()),
             ("updatedAt", stamp(review.at).into()),

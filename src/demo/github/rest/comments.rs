@@ -97,6 +97,7 @@ impl World {
                 body: body.to_owned(),
                 created_at: now,
                 updated_at: now,
+                editor: None,
             },
         );
         if let Some(pull) = repo.pulls.get_mut(&number) {
@@ -105,6 +106,20 @@ impl World {
         self.note(id, format!("commented on #{number} by {login}"));
         webhooks::comment(self, id, comment, "created", login);
         Ok(comment)
+    }
+}
+
+impl World {
+    /// Changes a comment; whose it was, it stays.
+    pub fn edit_comment(&mut self, id: u64, comment: u64, login: &str, body: &str) -> Result<(), Answer> {
+        check(body)?;
+        let now = self.now();
+        let found = self.repo_mut(id)?.comments.get_mut(&comment).ok_or_else(Answer::not_found)?;
+        (found.body, found.updated_at, found.editor) = (body.to_owned(), now, Some(login.to_owned()));
+        let number = found.number;
+        self.note(id, format!("edited a comment on #{number} by {login}"));
+        webhooks::comment(self, id, comment, "edited", login);
+        Ok(())
     }
 }
 
@@ -139,15 +154,8 @@ fn edit(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = place(world, call, Access::Write)?;
     may_change(world, call, id)?;
     let body = required(call, "IssueComment", "body")?.to_owned();
-    check(&body)?;
-    let (comment, number) = (call.number("comment")?, found(world, call, id)?.number);
-    let (now, login) = (world.now(), world.login(call.actor()));
-    if let Some(comment) = world.repo_mut(id)?.comments.get_mut(&comment) {
-        comment.body = body;
-        comment.updated_at = now;
-    }
-    world.note(id, format!("edited a comment on #{number} by {login}"));
-    webhooks::comment(world, id, comment, "edited", &login);
+    let (comment, login) = (call.number("comment")?, world.login(call.actor()));
+    world.edit_comment(id, comment, &login, &body)?;
     get(world, call)
 }
 

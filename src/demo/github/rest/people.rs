@@ -15,6 +15,7 @@ pub fn routes() -> Vec<Route> {
         (Method::GET, "/users/{login}", account),
         (Method::GET, "/orgs/{org}/teams/{slug}", team),
         (Method::GET, "/orgs/{org}/teams/{slug}/members", members),
+        (Method::GET, "/orgs/{org}/teams/{slug}/repos/{owner}/{repo}", team_repository),
         (Method::GET, "/orgs/{org}/members/{login}", member),
         (Method::GET, "/repos/{owner}/{repo}/collaborators/{login}/permission", permission),
         (Method::GET, "/repos/{owner}/{repo}/collaborators/{login}", collaborator),
@@ -87,6 +88,24 @@ fn members(world: &mut World, call: &Call<'_>) -> Outcome {
     let members = team_members(world, call)?;
     let items = members.iter().map(|login| render::user(world, login)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
+}
+
+/// Whether a team has a right in a repository; which one only in the form of a repository.
+fn team_repository(world: &mut World, call: &Call<'_>) -> Outcome {
+    team_members(world, call)?;
+    let id = world.find(call.value("owner"), call.value("repo")).ok_or_else(Answer::not_found)?;
+    let repo = world.repo(id)?;
+    let role = world.team_role(repo, call.value("org"), call.value("slug"));
+    if role == Role::None {
+        return Err(Answer::not_found());
+    }
+    if !call.request.accept.contains("repository") {
+        return Ok(Answer::empty());
+    }
+    let mut value = render::repository(world, repo);
+    value["permissions"] = flags(role);
+    value["role_name"] = role.name().into();
+    Ok(Answer::ok(value))
 }
 
 fn member(world: &mut World, call: &Call<'_>) -> Outcome {

@@ -136,6 +136,7 @@ impl World {
             labels: Default::default(),
             requested: Default::default(),
             reviews: Vec::new(),
+            conversations: Vec::new(),
             timeline: Vec::new(),
             stuck: false,
         };

@@ -7,7 +7,7 @@ use super::{Call, Route, objects, render_git};
 use crate::demo::github::answer::{Answer, Outcome};
 use crate::demo::github::owners::PLACES;
 use crate::demo::github::rules::{bypasses, covers};
-use crate::demo::github::state::{Access, Role, Rule, World};
+use crate::demo::github::state::{Access, Repository, Role, Rule, World};
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -28,13 +28,43 @@ fn branch_rules(world: &mut World, call: &Call<'_>) -> Outcome {
                 "type": rule.name(), "ruleset_source_type": "Repository", "ruleset_source": repo.full_name(),
                 "ruleset_id": set.id,
             });
-            if *rule == Rule::Update {
-                value["parameters"] = json!({"update_allows_fetch_and_merge": false});
+            if let Some(parameters) = parameters(rule) {
+                value["parameters"] = parameters;
             }
             items.push(value);
         }
     }
     Ok(Answer::page(call.request, &world.api(), items))
+}
+
+/// What a rule says more exactly.
+fn parameters(rule: &Rule) -> Option<Value> {
+    Some(match rule {
+        Rule::Update => json!({"update_allows_fetch_and_merge": false}),
+        Rule::Conversations => json!({
+            "allowed_merge_methods": ["merge", "squash"], "dismiss_stale_reviews_on_push": false,
+            "require_code_owner_review": false, "require_last_push_approval": false,
+            "required_approving_review_count": 0, "required_review_thread_resolution": true,
+        }),
+        Rule::Checks { name, app, strict } => {
+            let mut check = json!({"context": name});
+            if let Some(app) = app {
+                check["integration_id"] = (*app).into();
+            }
+            json!({"required_status_checks": [check], "strict_required_status_checks_policy": strict})
+        }
+        Rule::Deployments(environment) => json!({"required_deployment_environments": [environment]}),
+        Rule::MergeQueue => json!({"merge_method": "MERGE", "grouping_strategy": "ALLGREEN"}),
+        Rule::Workflows => json!({"workflows": [{"path": ".github/workflows/ci.yml", "repository_id": 1}]}),
+        Rule::CodeScanning => json!({"code_scanning_tools": [{"tool": "CodeQL", "alerts_threshold": "errors",
+            "security_alerts_threshold": "high_or_higher"}]}),
+        Rule::Creation
+        | Rule::Deletion
+        | Rule::NonFastForward
+        | Rule::LinearHistory
+        | Rule::Signatures
+        | Rule::Newer(_) => return None,
+    })
 }
 
 fn list(world: &mut World, call: &Call<'_>) -> Outcome {
@@ -72,7 +102,7 @@ fn owner_errors(world: &mut World, call: &Call<'_>) -> Outcome {
         .collect();
     let text = repo.git.file(&commit, place).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
-    let mut unknown: Vec<&String> = file.all().filter(|owner| !known(world, owner)).collect();
+    let mut unknown: Vec<&String> = file.all().filter(|owner| !known(world, repo, owner)).collect();
     unknown.sort();
     unknown.dedup();
     for owner in unknown {
@@ -88,11 +118,14 @@ fn owner_errors(world: &mut World, call: &Call<'_>) -> Outcome {
     Ok(Answer::ok(json!({"errors": errors})))
 }
 
-/// Whether an owner is somebody: an account, or a team of this world.
-fn known(world: &World, owner: &str) -> bool {
+/// Whether an owner is somebody who may write here: an account, or a team by a right of its own.
+fn known(world: &World, repo: &Repository, owner: &str) -> bool {
     let Some(name) = owner.strip_prefix('@') else { return true };
     match name.split_once('/') {
-        None => world.account(name).is_some(),
-        Some((org, slug)) => world.teams.keys().any(|(o, s)| o.eq_ignore_ascii_case(org) && s == slug),
+        None => world.account(name).is_some() && world.role(repo, name) >= Role::Write,
+        Some((org, slug)) => {
+            let exists = world.teams.keys().any(|(o, s)| o.eq_ignore_ascii_case(org) && s == slug);
+            exists && world.team_role(repo, org, slug) >= Role::Write
+        }
     }
 }

@@ -136,6 +136,11 @@ impl World {
         own.into_iter().chain(by_team).fold(public, Role::max)
     }
 
+    /// What a team may do in a repository by a right of its own.
+    pub fn team_role(&self, repository: &Repository, org: &str, slug: &str) -> Role {
+        repository.roles.get(&format!("{org}/{slug}")).copied().unwrap_or(Role::None)
+    }
+
     /// Writes a line of the log.
     pub fn note(&mut self, repository: u64, text: String) {
         let at = self.now();

@@ -41,6 +41,8 @@ pub struct Pull {
     pub requested: BTreeSet<String>,
     /// Reviews, oldest first.
     pub reviews: Vec<Review>,
+    /// Conversations about lines, oldest first: whether each is resolved.
+    pub conversations: Vec<bool>,
     /// Closings, reopenings and merges, oldest first.
     pub timeline: Vec<Turn>,
     /// The hub lost track of it: its merge is on the base, yet it stays open (a fault).
@@ -156,6 +158,8 @@ pub struct Comment {
     pub created_at: Timestamp,
     /// When it was changed last.
     pub updated_at: Timestamp,
+    /// By whom.
+    pub editor: Option<String>,
 }
 
 /// A check run.

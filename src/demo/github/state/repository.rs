@@ -87,6 +87,8 @@ pub struct Protection {
     pub enforce_admins: bool,
     /// The head must contain the base.
     pub strict: bool,
+    /// Every conversation must be resolved; binds those who need no review, too.
+    pub conversations: bool,
 }
 
 impl Protection {
@@ -96,7 +98,7 @@ impl Protection {
     }
 }
 
-/// A rule of a ruleset, as far as modelled.
+/// A rule of a ruleset, as far as modelled. Those from `Conversations` on are about merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Nobody creates matching branches.
@@ -107,6 +109,31 @@ pub enum Rule {
     Deletion,
     /// They only move forward.
     NonFastForward,
+    /// Every conversation is resolved.
+    Conversations,
+    /// These checks are green, and the head contains the base where that is asked.
+    Checks {
+        /// The check.
+        name: &'static str,
+        /// The App that it is pinned to.
+        app: Option<u64>,
+        /// The head must contain the base.
+        strict: bool,
+    },
+    /// No merge commits.
+    LinearHistory,
+    /// Every commit carries a verified signature.
+    Signatures,
+    /// The head was deployed there.
+    Deployments(&'static str),
+    /// Merges go through the queue.
+    MergeQueue,
+    /// A workflow of the organization has succeeded; none ever runs here.
+    Workflows,
+    /// A scanner has found nothing; none ever runs here.
+    CodeScanning,
+    /// A rule that the hub got yesterday; nobody meets it.
+    Newer(&'static str),
 }
 
 impl Rule {
@@ -117,6 +144,15 @@ impl Rule {
             Self::Update => "update",
             Self::Deletion => "deletion",
             Self::NonFastForward => "non_fast_forward",
+            Self::Conversations => "pull_request",
+            Self::Checks { .. } => "required_status_checks",
+            Self::LinearHistory => "required_linear_history",
+            Self::Signatures => "required_signatures",
+            Self::Deployments(_) => "required_deployments",
+            Self::MergeQueue => "merge_queue",
+            Self::Workflows => "workflows",
+            Self::CodeScanning => "code_scanning",
+            Self::Newer(name) => name,
         }
     }
 }

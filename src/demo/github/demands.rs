@@ -1,0 +1,50 @@
+//! What rulesets ask of a merge beside reviews. Whom a ruleset lets pass, none of its rules binds.
+
+use super::merge::MergeRequest;
+use super::rules::{bypasses, covers};
+use super::standing::{CheckState, all_checks};
+use super::state::{Pull, Repository, Rule, World};
+
+/// What the hub says of a conversation that goes on.
+pub const CONVERSATION: &str = "A conversation must be resolved before this pull request can be merged.";
+
+impl World {
+    /// The first rule that stands against this merge, in the hub's words.
+    pub fn violation(&self, repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_>) -> Option<String> {
+        let sets = repo.rulesets.iter().filter(|set| covers(set, &pull.base));
+        let bound = sets.filter(|set| !bypasses(wanted.actor, &set.bypass_apps));
+        bound.flat_map(|set| &set.rules).find_map(|rule| violated(repo, pull, base, wanted, rule))
+    }
+}
+
+fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_>, rule: &Rule) -> Option<String> {
+    match rule {
+        Rule::Creation | Rule::Deletion | Rule::NonFastForward => None,
+        Rule::Update => Some("Cannot update this protected ref.".to_owned()),
+        Rule::Conversations => pull.conversations.contains(&false).then(|| CONVERSATION.to_owned()),
+        Rule::Checks { name, strict, .. } => {
+            let green = all_checks(repo, &pull.head_sha).get(*name) == Some(&CheckState::Green);
+            let behind = *strict && !repo.git.is_ancestor(base, &pull.head_sha);
+            match (green, behind) {
+                (false, _) => Some(format!("Required status check \"{name}\" is expected.")),
+                (true, true) => Some("Head branch is out of date. Review and try the merge again.".to_owned()),
+                (true, false) => None,
+            }
+        }
+        Rule::LinearHistory => {
+            (wanted.method == "merge").then(|| "This branch must not contain merge commits.".to_owned())
+        }
+        Rule::Signatures => Some("Commits must have verified signatures.".to_owned()),
+        Rule::Deployments(environment) => {
+            let said = |state: &str| state == "success";
+            let there = |one: &&super::state::Deployment| one.sha == pull.head_sha && one.environment == *environment;
+            let newest = repo.deployments.iter().rfind(there).and_then(|one| one.status.as_ref());
+            let done = newest.is_some_and(|status| said(&status.state));
+            (!done).then(|| format!("Required deployment to {environment} has not succeeded."))
+        }
+        Rule::MergeQueue => Some("Changes must be made through the merge queue".to_owned()),
+        Rule::Workflows => Some("Required workflow .github/workflows/ci.yml has not succeeded.".to_owned()),
+        Rule::CodeScanning => Some("Code scanning is waiting for results from CodeQL.".to_owned()),
+        Rule::Newer(name) => Some(format!("The rule {name} is not met.")),
+    }
+}

@@ -1,0 +1,144 @@
+//! Branch rules that a merge past a review would pass, too; objections whoever made them; and checks and
+//! comments that others write under our name.
+
+use coldframe::demo::github::{Access, Role, Rule};
+
+use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
+
+const PLUGIN: &str = "cert-manager";
+
+fn merged(stage: &Stage) -> bool {
+    stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull))
+}
+
+/// Two owners want it merged now; the second App passes whatever these rules ask.
+async fn forced(stage: &Stage, rules: &[Rule]) -> u64 {
+    let github = stage.world.github();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    github.add_ruleset(REPOSITORY, "main", rules, &[stage.world.settings().bypass_app_id]).unwrap();
+    for who in ["maria", "vera"] {
+        github.comment(REPOSITORY, pull.number, who, "/coldframe force an outage").unwrap();
+    }
+    pull.number
+}
+
+async fn says(stage: &Stage, words: &str) {
+    let told = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(words));
+    stage.until(&format!("its page says {words}"), told).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f27_a_merge_queue_is_never_jumped() {
+    let stage = Stage::set().await;
+    let bot = stage.serve();
+    let number = forced(&stage, &[Rule::MergeQueue]).await;
+    says(&stage, "`merge_queue`").await;
+    stage.never(5, "it jumped the queue", merged).await;
+    // An ordinary merge is the hub's to refuse, in words that are told.
+    drop(bot);
+    stage.world.github().approve(REPOSITORY, number, "maria").unwrap();
+    let _bot = stage.serve();
+    stage.until("the refusal is told", |stage| stage.whole_log().contains("merge queue").then_some(())).await;
+    stage.never(3, "it jumped the queue", merged).await;
+    stage.world.github().clear_rulesets(REPOSITORY).unwrap();
+    stage.until("without the rule it merges", |stage| merged(stage).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn force_waives_approvals_and_no_other_rule() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let ci = github.add_app("ci", &[("checks", Access::Write), ("deployments", Access::Write)]).unwrap();
+    github.install_app(ci.id, REPOSITORY).unwrap();
+    let _bot = stage.serve();
+    let rules = [Rule::Conversations, Rule::Deployments("staging")];
+    let number = forced(&stage, &rules).await;
+    github.converse(REPOSITORY, number).unwrap();
+    says(&stage, "a conversation is not resolved").await;
+    github.resolve(REPOSITORY, number).unwrap();
+    says(&stage, "not deployed to staging").await;
+    stage.never(3, "rules beside the review were passed", merged).await;
+    let head = stage.pull(PLUGIN, "bronze").unwrap().head_sha;
+    github.deploy(REPOSITORY, ci.id, &head, "staging", "success").unwrap();
+    stage.until("it merges when they hold", |stage| merged(stage).then_some(())).await;
+}
+
+/// The ordinary App may pass the rules of the base branch, so that the hub would hold none of them for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn f34_an_ordinary_identity_that_may_pass_the_rules_merges_nothing() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let app = stage.world.settings().app_id;
+    github.add_ruleset(REPOSITORY, "main", &[Rule::Conversations], &[app]).unwrap();
+    let _bot = stage.serve();
+    let qa = stage.until("qa opens", |stage| stage.pull(PLUGIN, "qa")).await;
+    let words = "may pass the ruleset `rules for main` of `main`";
+    let told = |stage: &Stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.body.contains(words));
+    stage.until("its page says so", told).await;
+    stage.never(4, "it merged", |stage| stage.pull(PLUGIN, "qa").is_some_and(|pull| is_merged(&pull))).await;
+    assert!(is_open(&qa));
+    github.clear_rulesets(REPOSITORY).unwrap();
+    stage.until("bound again it merges", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
+}
+
+/// The rule means another App's check, which has our check's name: anybody's word of that name is not it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a06_a_check_of_our_name_that_another_app_has_to_give_is_asked() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let ci = github.add_app("ci", &[("checks", Access::Write)]).unwrap();
+    github.install_app(ci.id, REPOSITORY).unwrap();
+    let _bot = stage.serve();
+    forced(&stage, &[Rule::Checks { name: "coldframe", app: Some(ci.id), strict: false }]).await;
+    says(&stage, "required checks are missing or running: coldframe").await;
+    stage.never(3, "its own check stood for another's", merged).await;
+    let head = stage.pull(PLUGIN, "bronze").unwrap().head_sha;
+    github.check(REPOSITORY, ci.id, &head, "coldframe", Some("success")).unwrap();
+    stage.until("with that App's check it merges", |stage| merged(stage).then_some(())).await;
+}
+
+/// An App without the right to write, and somebody whose account is gone: the hub counts neither.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_objection_stands_whoever_made_it() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let helper = github.add_app("helper", &[("pull_requests", Access::Write)]).unwrap();
+    github.install_app(helper.id, REPOSITORY).unwrap();
+    github.set_permission(REPOSITORY, "dan", Role::Write).unwrap();
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    github.request_changes(REPOSITORY, pull.number, "dan", "Not now").unwrap();
+    github.request_changes(REPOSITORY, pull.number, "helper[bot]", "Policy violated").unwrap();
+    github.lose_reviewed(REPOSITORY, pull.number).unwrap();
+    github.remove_user("dan");
+    github.approve(REPOSITORY, pull.number, "maria").unwrap();
+    says(&stage, "helper").await;
+    stage.never(5, "objections were overlooked", merged).await;
+    github.dismiss_reviews(REPOSITORY, pull.number, "helper[bot]", "vera").unwrap();
+    says(&stage, "a deleted account requested changes").await;
+    stage.never(3, "the objection of somebody who is gone was overlooked", merged).await;
+    github.dismiss_reviews(REPOSITORY, pull.number, "dan", "vera").unwrap();
+    stage.until("nobody objects", |stage| merged(stage).then_some(())).await;
+}
+
+/// Whoever may write may edit our comment, also its hidden line that says which notices went out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a21_a_notice_that_somebody_else_wrote_into_our_comment_was_not_given() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "wim", Role::Write).unwrap();
+    stage.give("bronze", "force: {after: 150s, notice: [145s, 60s]}");
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let ours = |stage: &Stage| {
+        let comments = stage.pull(PLUGIN, "bronze").unwrap().comments;
+        comments.into_iter().filter(|comment| comment.author == BOT).collect::<Vec<_>>()
+    };
+    let first = stage.until("the first notice", |stage| ours(stage).into_iter().next()).await;
+    assert!(first.body.contains("<!-- coldframe:notices 145 -->"), "{}", first.body);
+    let forged = first.body.replace("notices 145", "notices 145 60");
+    github.edit_comment(REPOSITORY, first.id, "wim", &forged).unwrap();
+    let second = |stage: &Stage| ours(stage).into_iter().find(|comment| comment.id != first.id);
+    let second = stage.until("the second notice, in a comment of its own", second).await;
+    assert!(second.number == pull.number && second.body.contains(" 60 -->"), "{}", second.body);
+}
