@@ -20,6 +20,7 @@ mod ledger;
 mod many;
 mod metrics;
 mod notify;
+mod port;
 mod settings;
 mod slices;
 mod spelling;

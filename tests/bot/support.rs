@@ -102,7 +102,8 @@ impl Stage {
         let given = self.world.settings();
         let mut command = self.command(&["serve"]);
         command.envs(more.iter().copied());
-        command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
+        command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_DASHBOARD", &given.dashboard);
+        command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         Bot(command.spawn().unwrap())
