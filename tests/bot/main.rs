@@ -21,6 +21,7 @@ mod many;
 mod metrics;
 mod notify;
 mod port;
+mod secrets;
 mod settings;
 mod slices;
 mod spelling;

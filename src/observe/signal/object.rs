@@ -1,6 +1,8 @@
 //! Reading an untyped object: places, conditions, times. Text from a cluster is data: cut to one
 //! short line before it goes anywhere.
 
+use std::borrow::Cow;
+
 use decide::snapshot::{Health, Reading};
 use decide::{Digest, Sha, Version};
 use jiff::Timestamp;
@@ -184,6 +186,21 @@ pub(crate) fn digest(text: &str) -> Option<Digest> {
     let hex = text.strip_prefix("sha256:")?;
     let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     valid.then(|| Digest::new(text.to_ascii_lowercase()))
+}
+
+/// What stands where a version should, for people: a version, a commit or a digest as it is, perhaps with its branch;
+/// of anything else how long it is, since nobody meant to show it.
+pub(super) fn told(text: &str) -> Cow<'_, str> {
+    let hex = |text: &str| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hash = |text: &str| text.strip_prefix("sha1:").or_else(|| text.strip_prefix("sha256:")).is_some_and(hex);
+    let version = |text: &str| text.len() <= 128 && text.parse::<Version>().is_ok();
+    let sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
+    let name = |text: &str| text.len() <= 128 && text.chars().all(sign);
+    let dated = text.rsplit_once('@').is_some_and(|(of, end)| name(of) && hash(end));
+    if version(text) || hex(text) || hash(text) || dated {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("a text of {} characters that is no version", text.chars().count()))
 }
 
 /// The later of two times, when both are known: only then is it proven since when.
