@@ -288,9 +288,9 @@ async fn a04_ten_thousand_replays_write_nothing() {
     };
     let writes = || {
         let all = github.requests().into_iter();
-        let read =
-            |route: &str| route.starts_with("GET ") || route.contains("graphql") || route.contains("access_tokens");
-        all.filter(|(route, _)| !read(route) && !route.contains("upload-pack")).collect::<Vec<_>>()
+        let verbs = ["POST ", "PUT ", "PATCH ", "DELETE ", "GIT git-receive-pack"];
+        let write = |route: &str| verbs.iter().any(|verb| route.starts_with(verb)) && !route.contains("access_tokens");
+        all.filter(|(route, _)| write(route)).collect::<Vec<_>>()
     };
     let mut before = (seen(), writes());
     loop {

@@ -238,3 +238,20 @@ pub(crate) fn one_line(text: &str) -> String {
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn a31_only_versions_commits_and_digests_are_told() {
+        let hash = "0a".repeat(20);
+        let digest = format!("sha256:{}", "0a".repeat(32));
+        for text in ["1.2.0", "v1.2.0-rc.1", &hash, &digest, &format!("main@sha1:{hash}"), &format!("1.2.0@{digest}")] {
+            assert_eq!(told(text), text);
+        }
+        for text in ["hunter2", "ghp_0a0a0a", "main", "main@hunter2", "hunter2 @sha1:0a", "", "latest"] {
+            assert_eq!(told(text), format!("a text of {} characters that is no version", text.len()));
+        }
+    }
+}

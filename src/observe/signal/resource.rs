@@ -352,6 +352,47 @@ mod tests {
         assert_eq!(judge(&spec, &object).health, Health::Healthy);
     }
 
+    /// The policy's reader refuses them, too; whoever asks does not rely on it.
+    #[test]
+    fn a31_a_secret_is_not_asked_for() {
+        for (kind, plural) in
+            [("SECRET", None), ("Secret", Some("things")), ("Widget", Some("secrets")), ("SecretList", None)]
+        {
+            for api in ["v1", "example.com/v1"] {
+                let mut bad = spec();
+                (bad["apiVersion"], bad["kind"]) = (json!(api), json!(kind));
+                if let Some(plural) = plural {
+                    bad["plural"] = json!(plural);
+                }
+                let error = fixtures::signal("resource", &bad).err().unwrap();
+                assert!(matches!(error, SignalError::Unusable { key: "kind", .. }), "{api} {kind}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a31_only_states_and_the_words_of_conditions_are_told() {
+        let object = |data: Value| json!({"metadata": {"generation": 2}, "data": data});
+        let mut spec = spec();
+        spec["version"] = json!("$.data.version");
+        spec["generation"] = json!("$.data.pin");
+        spec["state"] = json!({"path": "$.data.state", "healthy": ["good enough"]});
+        let told = |state: Value, pin: Value| {
+            let data = json!({"state": state, "pin": pin, "version": "hunter2-v", "reason": "hunter2-r", "message": "hunter2-m"});
+            judge(&spec, &object(data)).evidence
+        };
+        for state in ["good enough", "Pending", "running", "true"] {
+            assert!(told(json!(state), json!(2)).contains(&format!("$.data.state={state}")), "{state}");
+        }
+        for state in [json!("hunter2"), json!(8_642_013), json!("ready hunter2"), json!({"a": "hunter2"})] {
+            for pin in [json!(8_642_013), json!("8642013"), json!(2)] {
+                let said = told(state.clone(), pin);
+                assert!(!said.contains("hunter2") && !said.contains("8642013"), "{state}: {said}");
+            }
+        }
+        assert_eq!(told(json!("hunter2"), json!(2)), "$.data.state holds no state that is known (7 characters)");
+    }
+
     #[test]
     fn bad_paths_and_names_are_refused_with_their_key() {
         let error = |key: &str, value: &str| {
