@@ -319,7 +319,7 @@ async fn a04_ten_thousand_replays_write_nothing() {
         })
     }))
     .await;
-    assert_eq!(taken.into_iter().map(Result::unwrap).sum::<usize>(), 10_000);
+    assert_eq!(taken.into_iter().map(Result::unwrap).sum::<usize>(), 10_000, "{}", stage.logged());
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!((seen(), writes()), before, "{}", stage.logged());
 }
