@@ -18,6 +18,7 @@ pub mod jsonpath;
 pub mod ledger;
 pub mod observe;
 pub mod policy;
+pub mod process;
 pub mod rehearse;
 pub mod rooms;
 pub mod seal;

@@ -6,6 +6,7 @@ use clap::Parser as _;
 use coldframe::cli::{Cli, Command, demo, edit, init, rehearse, run, serve::Server, signal};
 
 fn main() -> ExitCode {
+    coldframe::process::settle();
     let cli = Cli::parse();
     log();
     match runtime().and_then(|runtime| runtime.block_on(command(cli.command))) {
@@ -22,7 +23,8 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(arguments) => demo::demo(&arguments).await,
         Command::Serve(arguments) => {
             let senders = arguments.wake.senders()?;
-            let server = Server::bind(arguments.settings, arguments.listen, &arguments.webhook_secret).await?;
+            let (listen, dashboard) = (arguments.listen, arguments.dashboard);
+            let server = Server::bind(arguments.settings, listen, dashboard, &arguments.webhook_secret).await?;
             server.rung_by(senders).run(stopped()).await?;
             Ok(ExitCode::SUCCESS)
         }

@@ -1,6 +1,7 @@
 //! `coldframe demo`: starts the sandbox and points the very same `serve` at it, over HTTP only.
 
 use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -23,9 +24,10 @@ pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
         return only_the_world(&world).await;
     }
     let settings = settings(&world, &folder.path().join("bot"))?;
-    let server = Server::bind(settings, arguments.listen, &world.settings().webhook_secret).await?;
-    let dashboard = format!("http://{}", server.address()?);
-    world.set_webhook(&format!("{dashboard}/webhook"))?;
+    let port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = Server::bind(settings, port, arguments.listen, &world.settings().webhook_secret).await?;
+    let dashboard = format!("http://{}", server.dashboard()?);
+    world.set_webhook(&format!("http://{}/webhook", server.address()?))?;
     let story = async {
         let outcome = board::show(&world, &dashboard, arguments.hands_on).await?;
         if !arguments.once {

@@ -72,7 +72,7 @@ pub struct Demo {
     /// Only the world, without the bot; prints the settings with which anything can be pointed at it
     #[arg(long, conflicts_with_all = ["once", "hands_on"])]
     pub world: bool,
-    /// Where the bot's dashboard and webhook endpoint listen
+    /// Where the bot's dashboard listens
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
     /// Keeps the world's files here instead of in a temporary folder
@@ -86,9 +86,12 @@ pub struct Serve {
     /// Shared settings.
     #[command(flatten)]
     pub settings: Settings,
-    /// Where to listen
+    /// Where GitHub and senders in clusters ring: /webhook, /wake/… and /healthz
     #[arg(long, env = "COLDFRAME_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub listen: std::net::SocketAddr,
+    /// Where the dashboard, /metrics and /readyz are; they have no login: keep the address from strangers
+    #[arg(long, env = "COLDFRAME_DASHBOARD", value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
+    pub dashboard: std::net::SocketAddr,
     /// Secrets of the App's webhook, newest first, separated by commas while one is being replaced
     #[arg(long, env = "COLDFRAME_WEBHOOK_SECRET", hide_env_values = true, value_name = "SECRET")]
     pub webhook_secret: String,

@@ -1,8 +1,7 @@
 //! `coldframe serve`: one loop per repository, woken by the bell and by alarms; beside them the
-//! webhook endpoint, the dashboard, health and metrics.
+//! webhook endpoint, and at an address of their own the dashboard and the metrics.
 
 use std::collections::BTreeMap;
-use std::future::IntoFuture as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +15,16 @@ use super::run::{hub, reach};
 use super::settings::Settings;
 use super::tenants::{Tenants, Wanted};
 use crate::act::Receipt;
-use crate::clock;
 use crate::hub::{Hub, Repository};
 use crate::observe::watch::Standing;
 use crate::policy::{Mode, Setting};
 use crate::rooms::{Reach, Rooms};
 use crate::secret::Secret;
-use crate::tick;
-use crate::wake::face::{Face, router};
+use crate::wake::face::{self, Face};
+use crate::wake::port::{self, Bounds};
 use crate::wake::senders::Senders;
-use crate::wake::{Bell, Rung};
+use crate::wake::{Bell, Rung, doors};
+use crate::{clock, process, tick};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
 const MOST_IN_A_ROW: u32 = 20;
@@ -37,18 +36,34 @@ const FLOCK: Duration = Duration::from_millis(200);
 
 /// A server that is bound and not yet running.
 pub struct Server {
-    listener: TcpListener,
+    /// For whoever rings.
+    port: TcpListener,
+    /// For the operators: the dashboard and what goes with it.
+    dashboard: TcpListener,
     settings: Settings,
     secrets: Vec<Secret>,
     senders: Senders,
 }
 
 impl Server {
-    /// Binds the address, so that it is known before anything runs.
-    pub async fn bind(settings: Settings, listen: SocketAddr, webhook_secret: &str) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
+    /// Binds both addresses, so that they are known before anything runs.
+    ///
+    /// # Errors
+    /// Where one of them is taken.
+    pub async fn bind(
+        settings: Settings,
+        listen: SocketAddr,
+        dashboard: SocketAddr,
+        webhook_secret: &str,
+    ) -> anyhow::Result<Self> {
+        let bind = |flag: &'static str, address: SocketAddr| async move {
+            TcpListener::bind(address)
+                .await
+                .with_context(|| format!("cannot listen on {address}; give another by {flag}"))
+        };
+        let (port, dashboard) = (bind("--listen", listen).await?, bind("--dashboard", dashboard).await?);
         let secrets = webhook_secret.split(',').filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect();
-        Ok(Self { listener, settings, secrets, senders: Senders::default() })
+        Ok(Self { port, dashboard, settings, secrets, senders: Senders::default() })
     }
 
     /// Lets these senders ring, too.
@@ -57,18 +72,37 @@ impl Server {
         Self { senders, ..self }
     }
 
-    /// Where it listens.
+    /// Where it listens to those who ring.
+    ///
+    /// # Errors
+    /// Where the system does not say.
     pub fn address(&self) -> anyhow::Result<SocketAddr> {
-        Ok(self.listener.local_addr()?)
+        Ok(self.port.local_addr()?)
+    }
+
+    /// Where the dashboard is.
+    ///
+    /// # Errors
+    /// Where the system does not say.
+    pub fn dashboard(&self) -> anyhow::Result<SocketAddr> {
+        Ok(self.dashboard.local_addr()?)
     }
 
     /// Runs until `stop` is done.
+    ///
+    /// # Errors
+    /// Where a setting is wrong.
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+        let (address, dashboard) = (self.address()?, self.dashboard()?);
         let shop = Arc::new(Shop::open(self.settings)?);
-        let app = router(shop.face.clone(), shop.bell.clone(), &self.secrets, &self.senders);
-        tracing::info!(address = %self.listener.local_addr()?, "listening");
+        let doors = doors::router(shop.bell.clone(), &self.secrets, &self.senders, shop.face.metrics());
+        let pages = face::pages(shop.face.clone(), shop.settings.public_host()?);
+        let descriptors = process::descriptors();
+        let (outside, inside) = (Bounds::within(descriptors), Bounds::within(descriptors / 2));
+        tracing::info!(%address, %dashboard, "listening");
         tokio::select! {
-            served = axum::serve(self.listener, app).into_future() => served.context("the web server"),
+            never = port::serve(self.port, doors, outside) => match never {},
+            never = port::serve(self.dashboard, pages, inside) => match never {},
             kept = keep_list(Arc::clone(&shop)) => kept,
             () = stop => Ok(()),
         }

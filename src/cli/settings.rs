@@ -74,7 +74,7 @@ pub struct Settings {
     /// Time between two writes to the hub; GitHub asks for a second
     #[arg(long, env = "COLDFRAME_WRITE_PACE", value_name = "DURATION", default_value = "1s", value_parser = duration)]
     pub write_pace: Duration,
-    /// Where the dashboard is to be found from outside, for links on pull requests
+    /// Where the dashboard is to be found from outside: for links on pull requests, and answered there by that name
     #[arg(long, env = "COLDFRAME_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
 }
@@ -183,6 +183,13 @@ impl Settings {
     /// What every policy file is read under.
     pub fn setting(&self, mode: Mode) -> anyhow::Result<Setting> {
         Ok(Setting { limits: limits(self.limits.as_deref())?, mode })
+    }
+
+    /// The host of the address at which people find the dashboard.
+    pub fn public_host(&self) -> anyhow::Result<Option<String>> {
+        let Some(text) = self.public_url.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
+        let url = url::Url::parse(text).with_context(|| format!("`{text}` of --public-url is no address"))?;
+        Ok(url.host_str().map(str::to_string))
     }
 
     /// Where the clones are kept.

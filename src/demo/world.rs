@@ -70,6 +70,8 @@ pub struct Settings {
     pub allow_hosts: Vec<String>,
     /// A free address for the bot; webhooks go there until [`World::set_webhook`] says otherwise.
     pub listen: String,
+    /// A free address for the bot's dashboard.
+    pub dashboard: String,
     /// A person's token for git, gh and curl.
     pub user_token: String,
 }
@@ -123,6 +125,7 @@ impl World {
             clusters: dir.join("clusters"),
             allow_hosts: plain_hosts(&charts, &clusters),
             listen: free_address()?,
+            dashboard: free_address()?,
             user_token: github.add_token(VISITOR),
         };
         let world = Self {
@@ -187,6 +190,7 @@ impl World {
             ("CLUSTERS", path(&settings.clusters)),
             ("ALLOW_HOSTS", settings.allow_hosts.join(",")),
             ("LISTEN", settings.listen.clone()),
+            ("DASHBOARD", settings.dashboard.clone()),
             ("SWEEP", "2s".to_owned()),
             ("POLL", "500ms".to_owned()),
             ("WRITE_PACE", "0s".to_owned()),

@@ -8,7 +8,7 @@ pub(crate) mod file;
 pub(crate) mod forms;
 mod limits;
 pub(crate) mod nearest;
-mod objects;
+pub(crate) mod objects;
 mod path;
 mod preset;
 mod problem;

@@ -35,6 +35,13 @@ pub(super) fn api_version(text: &str) -> Result<String, Refusal> {
         .help("write it like `v1` or `example.com/v1alpha1`"))
 }
 
+/// Whether a kind, its list or a plural is that of Secrets, of whatever API and however it is written: an API server
+/// goes by the plural alone.
+pub(crate) fn is_secret(word: &str) -> bool {
+    let word = word.split(['/', '.']).next().unwrap_or_default().to_ascii_lowercase();
+    matches!(word.strip_suffix("list").unwrap_or(&word), "secret" | "secrets")
+}
+
 /// The name part of a label: letters, digits, `-_.`, with letters or digits at both ends.
 fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -59,4 +66,19 @@ pub(super) fn label_value(text: &str) -> Result<String, Refusal> {
     }
     let why = format!("{} is not the value of a label", quoted(text));
     Err(Refusal::new(why).help("at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret;
+
+    #[test]
+    fn a31_a_secret_is_known_in_every_spelling() {
+        for word in ["Secret", "SECRET", "SeCrEt", "secrets", "Secrets", "SecretList", "SECRETLIST", "secrets/status"] {
+            assert!(is_secret(word), "{word}");
+        }
+        for word in ["ExternalSecret", "externalsecrets", "SecretStore", "secretstores", "HelmRelease", "List", ""] {
+            assert!(!is_secret(word), "{word}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ pub struct Metrics {
     actions: Arc<Tally>,
     waves: Arc<Tally>,
     hub_calls: Arc<Tally>,
+    deliveries: Arc<Tally>,
     last_look: Arc<Tally>,
 }
 
@@ -65,6 +66,12 @@ impl Metrics {
         let actions = tally(Kind::Counter, "actions", "Effects on the hub", &["kind", "outcome"]);
         let waves = tally(Kind::Gauge, "waves", "Present waves by state", &["repository", "state"]);
         let hub_calls = tally(Kind::Counter, "hub_calls", "Requests to the hub", &["api", "status"]);
+        let deliveries = tally(
+            Kind::Counter,
+            "deliveries",
+            "Rings from outside by the secret that verified them, 1 is the newest; none fitted those of `none`",
+            &["sender", "secret"],
+        );
         let last_look = tally(
             Kind::Gauge,
             "last_look_timestamp_seconds",
@@ -73,7 +80,7 @@ impl Metrics {
         );
         let tick_seconds = Histogram::new([0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]);
         registry.register("tick_duration_seconds", "How long a pass over a repository takes", tick_seconds.clone());
-        Self { registry: Arc::new(registry), ticks, tick_seconds, actions, waves, hub_calls, last_look }
+        Self { registry: Arc::new(registry), ticks, tick_seconds, actions, waves, hub_calls, deliveries, last_look }
     }
 
     /// Counts a pass over a repository that ended at `at`.
@@ -122,6 +129,12 @@ impl Metrics {
             _ => "5xx",
         };
         self.hub_calls.add(&[api, class]);
+    }
+
+    /// Counts a ring from outside by the place of the secret that verified it, from 1.
+    pub fn delivery(&self, sender: &str, secret: Option<usize>) {
+        let secret = secret.map_or_else(|| "none".to_string(), |place| place.to_string());
+        self.deliveries.add(&[sender, &secret]);
     }
 
     /// All numbers in the OpenMetrics text format, in the same order each time.

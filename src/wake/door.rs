@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, Limited};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::secret::Secret;
+use crate::tell::Metrics;
 
 /// GitHub gives up after ten seconds, the senders of clusters after ten to fifteen.
 const LONGEST: Duration = Duration::from_secs(9);
@@ -20,58 +21,64 @@ pub(super) type Answer = (StatusCode, &'static str);
 
 /// Bounds of one endpoint.
 pub(super) struct Door {
+    /// Who rings there.
+    sender: &'static str,
+    metrics: Metrics,
     /// The biggest body, in bytes.
     most: usize,
     /// What is said of a bigger one.
     too_big: &'static str,
-    /// Room for bodies that are held at once, in KiB: many senders cannot fill the memory.
-    pub held: Semaphore,
     /// The longest that one body may take.
     pub longest: Duration,
 }
 
 impl Door {
-    /// A door that takes bodies of `most` bytes, and holds `held` KiB at once.
-    pub fn new(most: usize, too_big: &'static str, held: usize) -> Self {
-        Self { most, too_big, held: Semaphore::new(held), longest: LONGEST }
+    /// A door that takes bodies of `most` bytes.
+    pub fn new(sender: &'static str, most: usize, too_big: &'static str, metrics: Metrics) -> Self {
+        Self { sender, metrics, most, too_big, longest: LONGEST }
     }
 
-    /// The body within the bound of one, and of all that are held at once.
-    pub async fn read(
-        &self,
-        headers: &HeaderMap,
-        body: &mut Body,
-    ) -> Result<(Vec<u8>, Vec<SemaphorePermit<'_>>), Answer> {
-        self.announced(headers)?;
-        let reading = tokio::time::timeout(self.longest, self.held(body)).await;
-        reading.map_err(|_| (StatusCode::REQUEST_TIMEOUT, "the delivery took too long"))?
+    /// Counts a delivery with the secret that it was verified by, so that an operator sees when nobody uses an old one.
+    pub fn verified(&self, secret: usize) {
+        self.metrics.delivery(self.sender, Some(secret + 1));
     }
 
-    /// Takes a body off the line within its bound and keeps none of it.
-    pub async fn skip(&self, headers: &HeaderMap, body: &mut Body) -> Result<(), Answer> {
+    /// The numbers that it counts into.
+    #[cfg(test)]
+    pub fn metrics(&self) -> Metrics {
+        self.metrics.clone()
+    }
+
+    /// Takes a body off the line within its bounds, and shows each piece of it. Nothing is kept here: until a
+    /// signature is known, who sends is a stranger.
+    pub async fn take(&self, headers: &HeaderMap, body: &mut Body, mut piece: impl FnMut(&[u8])) -> Result<(), Answer> {
         self.announced(headers)?;
-        let skipping = async {
+        let taking = async {
             let mut size = 0;
             while let Some(frame) = body.frame().await {
-                let frame = frame.map_err(|_| BROKEN_OFF)?;
-                size += frame.data_ref().map_or(0, bytes::Bytes::len);
+                let Ok(data) = frame.map_err(|_| BROKEN_OFF)?.into_data() else { continue };
+                size += data.len();
                 if size > self.most {
                     return Err((StatusCode::PAYLOAD_TOO_LARGE, self.too_big));
                 }
+                piece(&data);
             }
             Ok(())
         };
-        let skipped = tokio::time::timeout(self.longest, skipping).await;
-        skipped.map_err(|_| (StatusCode::REQUEST_TIMEOUT, "the delivery took too long"))?
+        let taken = tokio::time::timeout(self.longest, taking).await;
+        taken.map_err(|_| (StatusCode::REQUEST_TIMEOUT, "the delivery took too long"))?
     }
 
     /// The answer to a sender. What is left of a refused delivery is taken off the line.
-    pub async fn answer(&self, sender: &str, said: Result<&'static str, Answer>, body: Body) -> Response {
+    pub async fn answer(&self, said: Result<&'static str, Answer>, body: Body) -> Response {
         let refusal = match said {
             Ok(said) => return (StatusCode::ACCEPTED, said).into_response(),
             Err(refusal) => refusal,
         };
-        tracing::info!(sender, status = refusal.0.as_u16(), why = refusal.1, "delivery refused");
+        tracing::info!(sender = self.sender, status = refusal.0.as_u16(), why = refusal.1, "delivery refused");
+        if refusal.0 == StatusCode::UNAUTHORIZED {
+            self.metrics.delivery(self.sender, None);
+        }
         if self.let_go(refusal.0, body).await {
             refusal.into_response()
         } else {
@@ -85,27 +92,6 @@ impl Door {
             return Err((StatusCode::PAYLOAD_TOO_LARGE, self.too_big));
         }
         Ok(())
-    }
-
-    async fn held(&self, body: &mut Body) -> Result<(Vec<u8>, Vec<SemaphorePermit<'_>>), Answer> {
-        let mut bytes = Vec::new();
-        let mut room = Vec::new();
-        let mut kept = 0;
-        while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| BROKEN_OFF)?.into_data() else { continue };
-            if bytes.len() + data.len() > self.most {
-                return Err((StatusCode::PAYLOAD_TOO_LARGE, self.too_big));
-            }
-            let needed = (bytes.len() + data.len()).div_ceil(1024);
-            if needed > kept {
-                let more = u32::try_from(needed - kept).unwrap_or(u32::MAX);
-                let busy = (StatusCode::SERVICE_UNAVAILABLE, "too many deliveries at once");
-                room.push(self.held.acquire_many(more).await.map_err(|_| busy)?);
-                kept = needed;
-            }
-            bytes.extend_from_slice(&data);
-        }
-        Ok((bytes, room))
     }
 
     /// Takes what is left of a refused delivery off the line and keeps none of it: whoever is still
@@ -130,8 +116,11 @@ impl Door {
 
 const BROKEN_OFF: Answer = (StatusCode::BAD_REQUEST, "the delivery broke off");
 
-/// Secrets that sign: a list, so that one can be replaced by another without a gap.
+/// Secrets that sign, newest first: a list, so that one can be replaced by another without a gap.
 pub(super) struct Keys(Vec<hmac::Key>);
+
+/// Signatures of a body under each secret, made while it comes.
+pub(super) struct Signing(Vec<hmac::Context>);
 
 impl Keys {
     /// Empty secrets are none.
@@ -140,9 +129,23 @@ impl Keys {
         Self(secrets.map(|secret| hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes())).collect())
     }
 
-    /// Against every secret, each in constant time.
-    pub fn signed(&self, body: &[u8], tag: &[u8; 32]) -> bool {
-        self.0.iter().filter(|key| hmac::verify(key, body, tag).is_ok()).count() > 0
+    /// Begins with a body.
+    pub fn signing(&self) -> Signing {
+        Signing(self.0.iter().map(hmac::Context::with_key).collect())
+    }
+}
+
+impl Signing {
+    /// Goes on with a piece of it.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.iter_mut().for_each(|context| context.update(piece));
+    }
+
+    /// Which secret made this tag, from 0. Every one is compared, each in constant time.
+    pub fn signed(self, tag: &[u8; 32]) -> Option<usize> {
+        let fits = |context: hmac::Context| verify_slices_are_equal(context.sign().as_ref(), tag).is_ok();
+        let fitting: Vec<bool> = self.0.into_iter().map(fits).collect();
+        fitting.iter().position(|fits| *fits)
     }
 }
 

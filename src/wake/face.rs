@@ -1,12 +1,15 @@
-//! The pages that `serve` shows: dashboard, waves, health, metrics; and the doors of those who ring.
-//! What stands on them is written in `tell`.
+//! The pages that `serve` shows to its operators: dashboard, waves, readiness, metrics. They have no login, and so an
+//! address of their own. What stands on them is written in `tell`; those who ring come in through `doors`.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
-use axum::extract::{Query, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::extract::{Query, Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use decide::{PluginName, TierName};
@@ -15,11 +18,8 @@ use serde::Deserialize;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::senders::{self, Senders};
-use super::{Bell, webhook};
 use crate::act::Receipt;
 use crate::clock;
-use crate::secret::Secret;
 use crate::tell::{self, DashboardState, Metrics, Outcome, View};
 use crate::tick::Ticked;
 
@@ -37,6 +37,11 @@ struct Shown {
 }
 
 impl Face {
+    /// The numbers, for whoever counts beside passes.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// The list of repositories was read: the server is ready.
     pub fn listed(&self) {
         self.shown().listed = true;
@@ -85,26 +90,53 @@ impl Face {
     }
 }
 
-/// Every route; anything else is 404.
-pub fn router(face: Face, bell: Bell, secrets: &[Secret], senders: &Senders) -> Router {
-    let fixed = |name: &'static str, value: &'static str| {
-        SetResponseHeaderLayer::if_not_present(HeaderName::from_static(name), HeaderValue::from_static(value))
+/// The pages, at an address that strangers do not reach; `known` is the host of the address that people use, where it
+/// is not the one that this listens on.
+pub fn pages(face: Face, known: Option<String>) -> Router {
+    let known = Arc::new(known);
+    let asked = move |request: Request, next: Next| {
+        let known = Arc::clone(&known);
+        async move { if is_known(request.headers(), known.as_deref()) { next.run(request).await } else { misled() } }
     };
-    Router::new()
+    let router = Router::new()
         .route("/", get(dashboard))
         .route("/wave", get(wave))
         .route("/style.css", get(|| async { text("text/css; charset=utf-8", tell::STYLE) }))
         .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
-        .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(face)
-        .merge(senders::router(&bell, senders))
-        .merge(webhook::router(bell, secrets))
+        .layer(middleware::from_fn(asked));
+    guarded(router)
+}
+
+/// What every answer has, and no panic ends.
+pub(super) fn guarded(router: Router) -> Router {
+    let fixed = |name: &'static str, value: &'static str| {
+        SetResponseHeaderLayer::if_not_present(HeaderName::from_static(name), HeaderValue::from_static(value))
+    };
+    router
         .layer(fixed("content-security-policy", tell::CSP))
         .layer(fixed("x-content-type-options", "nosniff"))
         .layer(fixed("referrer-policy", "no-referrer"))
         .layer(CatchPanicLayer::new())
+}
+
+/// Whether a request names this host as its users do: by an address, as `localhost`, or as the operator says. A page
+/// of a stranger whose name was made to lead here would else read what stands there.
+fn is_known(headers: &HeaderMap, known: Option<&str>) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let Some(host) = host else { return false };
+    let host = host.host();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    address.parse::<IpAddr>().is_ok()
+        || host.eq_ignore_ascii_case("localhost")
+        || known.is_some_and(|known| known.eq_ignore_ascii_case(host))
+}
+
+fn misled() -> Response {
+    (StatusCode::MISDIRECTED_REQUEST, "this host is not known by that name here; give it by --public-url\n")
+        .into_response()
 }
 
 async fn dashboard(State(face): State<Face>) -> Response {

@@ -2,7 +2,9 @@
 //! it carries no facts, many in a row are one, and with all of them lost the alarm finds the same.
 
 mod door;
+pub mod doors;
 pub mod face;
+pub mod port;
 mod quota;
 pub mod senders;
 pub mod webhook;

@@ -16,11 +16,10 @@ use axum::routing::post;
 use super::Bell;
 use super::door::{Answer, Door, Keys, signature};
 use crate::secret::Secret;
+use crate::tell::Metrics;
 
 /// The biggest delivery, in bytes: an alert group of some thousand alerts; events are far smaller.
 const MOST_BYTES: usize = 4 << 20;
-/// Bodies that are held at once, in KiB; those of bearers are not held at all.
-const MOST_HELD: usize = 16 << 10;
 /// Of Flux's provider `generic-hmac` (notification-controller, `docs/spec/v1beta3/providers.md`).
 const SIGNATURE: &str = "x-signature";
 
@@ -57,11 +56,11 @@ pub struct Senders {
 }
 
 /// The endpoints of all senders.
-pub fn router(bell: &Bell, senders: &Senders) -> Router {
+pub fn router(bell: &Bell, senders: &Senders, metrics: &Metrics) -> Router {
     Sender::ALL.into_iter().fold(Router::new(), |router, sender| {
         let own = senders.secrets.iter().filter(|(known, _)| *known == sender).flat_map(|(_, secrets)| secrets);
         let own: Vec<Secret> = own.filter(|secret| !secret.reveal().is_empty()).cloned().collect();
-        router.merge(Endpoint::new(sender, bell.clone(), &own).router())
+        router.merge(Endpoint::new(sender, bell.clone(), &own, metrics.clone()).router())
     })
 }
 
@@ -87,14 +86,17 @@ enum Proof {
 async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let (parts, mut body) = request.into_parts();
     let said = match endpoint.verify(&parts.headers, &mut body).await {
-        Ok(()) => endpoint.ring(&parts.uri),
+        Ok(secret) => {
+            endpoint.door.verified(secret);
+            endpoint.ring(&parts.uri)
+        }
         Err(refusal) => Err(refusal),
     };
-    endpoint.door.answer(endpoint.sender.name(), said, body).await
+    endpoint.door.answer(said, body).await
 }
 
 impl Endpoint {
-    fn new(sender: Sender, bell: Bell, secrets: &[Secret]) -> Self {
+    fn new(sender: Sender, bell: Bell, secrets: &[Secret], metrics: Metrics) -> Self {
         let proof = match sender {
             Sender::Flux | Sender::ArgoCd | Sender::Alertmanager if secrets.is_empty() => Proof::None,
             Sender::Flux => Proof::Signature(Keys::new(secrets)),
@@ -102,7 +104,7 @@ impl Endpoint {
                 Proof::Bearer(secrets.iter().map(|secret| hashed(secret.reveal().as_bytes())).collect())
             }
         };
-        let door = Door::new(MOST_BYTES, "a delivery has at most 4 MB", MOST_HELD);
+        let door = Door::new(sender.name(), MOST_BYTES, "a delivery has at most 4 MB", metrics);
         Self { sender, bell, proof, door, told: AtomicBool::new(false) }
     }
 
@@ -110,8 +112,8 @@ impl Endpoint {
         Router::new().route(&format!("/wake/{}", self.sender.name()), post(receive)).with_state(Arc::new(self))
     }
 
-    /// The whole body has come, and whoever sent it knows a secret.
-    async fn verify(&self, headers: &HeaderMap, body: &mut Body) -> Result<(), Answer> {
+    /// The whole body has come, and whoever sent it knows a secret: which one.
+    async fn verify(&self, headers: &HeaderMap, body: &mut Body) -> Result<usize, Answer> {
         match &self.proof {
             Proof::None => {
                 if !self.told.swap(true, Ordering::Relaxed) {
@@ -127,17 +129,18 @@ impl Endpoint {
             Proof::Signature(keys) => {
                 let refused = (StatusCode::UNAUTHORIZED, "X-Signature is missing or malformed");
                 let tag = signature(headers, SIGNATURE, refused)?;
-                let (body, _room) = self.door.read(headers, body).await?;
-                let fits = keys.signed(&body, &tag);
-                if fits { Ok(()) } else { Err((StatusCode::UNAUTHORIZED, "the signature does not fit")) }
+                let mut signing = keys.signing();
+                self.door.take(headers, body, |piece| signing.update(piece)).await?;
+                signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))
             }
             Proof::Bearer(tokens) => {
                 let given = hashed(bearer(headers)?);
-                let fitting = tokens.iter().filter(|token| verify_slices_are_equal(*token, &given).is_ok());
-                if fitting.count() == 0 {
-                    return Err((StatusCode::UNAUTHORIZED, "the token is not the one of this sender"));
-                }
-                self.door.skip(headers, body).await
+                let fits = |token: &[u8; 32]| verify_slices_are_equal(token, &given).is_ok();
+                let fitting: Vec<bool> = tokens.iter().map(fits).collect();
+                let refused = (StatusCode::UNAUTHORIZED, "the token is not the one of this sender");
+                let secret = fitting.iter().position(|fits| *fits).ok_or(refused)?;
+                self.door.take(headers, body, |_| {}).await?;
+                Ok(secret)
             }
         }
     }

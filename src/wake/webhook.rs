@@ -2,7 +2,7 @@
 //! signature is verified over the raw bytes, and afterwards only which repository it is about;
 //! what it says is never believed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body;
@@ -10,16 +10,23 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::post;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::Bell;
 use super::door::{Answer, Door, Keys, signature};
+use crate::clock;
 use crate::secret::Secret;
+use crate::tell::Metrics;
 
 /// GitHub's own bound; it does not send bigger ones.
 const MOST_BYTES: usize = 25 << 20;
-/// Bodies that are held at once, in KiB.
-const MOST_HELD: usize = 48 << 10;
+/// Of a bigger one nothing is kept while it comes, and so it rings nothing: with every place of the port taken by
+/// strangers, what they send fits into 48 MiB. Only pushes with thousands of files are bigger, and what they change
+/// rings in other ways, or is found by the next sweep.
+const MOST_HELD: usize = 192 << 10;
+/// For how long an older secret counts after a newer one was used: what was under way then has come.
+const REPLACED: SignedDuration = SignedDuration::from_hours(1);
 const SIGNATURE: &str = "x-hub-signature-256";
 
 /// Events that can change what is decided. Others are acknowledged and ring nothing.
@@ -50,16 +57,20 @@ const RINGING: [&str; 22] = [
 /// Events that change which repositories there are.
 const LISTING: [&str; 3] = ["installation", "installation_repositories", "installation_target"];
 
-/// The endpoint. `secrets` is a list so that one can be replaced by another without a gap; with
+/// The endpoint. `secrets` is a list, newest first, so that one can be replaced by another without a gap; with
 /// none, nothing is accepted.
-pub fn router(bell: Bell, secrets: &[Secret]) -> Router {
-    Endpoint::new(bell, secrets).router()
+pub fn router(bell: Bell, secrets: &[Secret], metrics: Metrics) -> Router {
+    Endpoint::new(bell, secrets, metrics).router()
 }
 
 struct Endpoint {
     bell: Bell,
     keys: Keys,
     door: Door,
+    /// When the newest secret was used first.
+    renewed: OnceLock<Timestamp>,
+    /// For how long older ones count after that.
+    replaced: SignedDuration,
 }
 
 /// A delivery, as far as it is read.
@@ -89,13 +100,13 @@ pub struct Numbered {
 async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let (parts, mut body) = request.into_parts();
     let said = endpoint.accept(&parts.headers, &mut body).await;
-    endpoint.door.answer("github", said, body).await
+    endpoint.door.answer(said, body).await
 }
 
 impl Endpoint {
-    fn new(bell: Bell, secrets: &[Secret]) -> Self {
-        let door = Door::new(MOST_BYTES, "a delivery has at most 25 MB", MOST_HELD);
-        Self { bell, keys: Keys::new(secrets), door }
+    fn new(bell: Bell, secrets: &[Secret], metrics: Metrics) -> Self {
+        let door = Door::new("github", MOST_BYTES, "a delivery has at most 25 MB", metrics);
+        Self { bell, keys: Keys::new(secrets), door, renewed: OnceLock::new(), replaced: REPLACED }
     }
 
     fn router(self) -> Router {
@@ -105,13 +116,35 @@ impl Endpoint {
     async fn accept(&self, headers: &HeaderMap, body: &mut Body) -> Result<&'static str, Answer> {
         let refused = (StatusCode::UNAUTHORIZED, "X-Hub-Signature-256 is missing or malformed");
         let tag = signature(headers, SIGNATURE, refused)?;
-        let (body, _room) = self.door.read(headers, body).await?;
-        if !self.keys.signed(&body, &tag) {
-            return Err((StatusCode::UNAUTHORIZED, "the signature does not fit"));
-        }
+        let mut signing = self.keys.signing();
+        let mut held = Some(Vec::new());
+        let piece = |piece: &[u8]| {
+            signing.update(piece);
+            held = held.take().filter(|held: &Vec<u8>| held.len() + piece.len() <= MOST_HELD);
+            if let Some(held) = &mut held {
+                held.reserve_exact(piece.len());
+                held.extend_from_slice(piece);
+            }
+        };
+        self.door.take(headers, body, piece).await?;
+        let secret = signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))?;
+        self.is_current(secret)?;
+        self.door.verified(secret);
+        let Some(body) = held else { return Ok("too big to be looked into: the next sweep finds it") };
         let event = headers.get("x-github-event").and_then(|event| event.to_str().ok());
         let event = event.ok_or((StatusCode::BAD_REQUEST, "X-GitHub-Event is missing"))?;
         self.ring(event, &body)
+    }
+
+    /// An older secret is refused once the newest one has been in use for a while.
+    fn is_current(&self, secret: usize) -> Result<(), Answer> {
+        let now = clock::now();
+        if secret == 0 {
+            self.renewed.get_or_init(|| now);
+        } else if self.renewed.get().is_some_and(|since| now.duration_since(*since) >= self.replaced) {
+            return Err((StatusCode::UNAUTHORIZED, "signed with a secret that a newer one has replaced"));
+        }
+        Ok(())
     }
 
     fn ring(&self, event: &str, body: &[u8]) -> Result<&'static str, Answer> {

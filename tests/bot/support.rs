@@ -112,7 +112,8 @@ impl Stage {
     /// A `serve` of the caller's making.
     pub fn start(&self, mut command: Command) -> Bot {
         let given = self.world.settings();
-        command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
+        command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_DASHBOARD", &given.dashboard);
+        command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         Bot(command.spawn().unwrap())

@@ -122,7 +122,7 @@ async fn the_dashboard_shows_what_stands_where() {
     let mut plugins: Vec<&str> = PLUGINS.iter().map(|plugin| plugin.name).collect();
     plugins.sort_unstable();
     let given = json!({
-        "dashboard": format!("http://{}/", stage.world.settings().listen), "tiers": tiers(), "plugins": plugins,
+        "dashboard": format!("http://{}/", stage.world.settings().dashboard), "tiers": tiers(), "plugins": plugins,
         "held": held, "where": "silver", "ill": TROUBLED, "clusters": 4, "waits": "bronze",
     });
     browse(&stage, "dashboard.mjs", &given).await;

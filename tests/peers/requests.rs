@@ -69,7 +69,8 @@ async fn what_an_app_sends_is_what_github_takes() {
     let (address, record) = record(&given.hub).await;
     let mut command = stage.command(&["serve"]);
     command.env("COLDFRAME_HUB", &address);
-    command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
+    command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_DASHBOARD", &given.dashboard);
+    command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
     let log = std::fs::File::create(stage.folder.path().join("bot.log")).unwrap();
     let bot = Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
     let all = stage.until("each kind of request", |_| {

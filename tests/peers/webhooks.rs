@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_lc_rs::hmac;
 use coldframe::secret::Secret;
+use coldframe::tell::Metrics;
 use coldframe::wake::Bell;
 use coldframe::wake::webhook::router;
 use serde_json::Value;
@@ -16,7 +17,7 @@ const SECRET: &str = "It's a Secret to Everybody";
 async fn every_published_example_is_taken_when_signed_and_only_then() {
     let file = package("@octokit/webhooks-examples/api.github.com/index.json");
     let events: Vec<Value> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    let host = serve(router(Bell::default(), &[Secret::new(SECRET)])).await;
+    let host = serve(router(Bell::default(), &[Secret::new(SECRET)], Metrics::new())).await;
     let client = reqwest::Client::new();
     let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes());
     let (mut names, mut sent, mut wrong) = (BTreeSet::new(), 0, Vec::new());

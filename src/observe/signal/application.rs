@@ -9,7 +9,7 @@ use decide::{Sha, Version};
 use serde_json::Value;
 
 use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
-use super::object::{Object, Verdict, digest, later};
+use super::object::{Object, Verdict, digest, later, told};
 use super::{Kind, Make, Proves, Signal, SignalError, Target};
 use crate::policy::read::{Form, Key, Shape};
 
@@ -242,7 +242,7 @@ fn operation(object: Object<'_>, source: &Source<'_>) -> Option<Verdict> {
 fn settled(object: Object<'_>, source: &Source<'_>) -> Verdict {
     let sync = object.text("/status/sync/status").unwrap_or("Unknown");
     let health = object.text("/status/health/status").unwrap_or_default();
-    let revision = object.at("/status/sync").and_then(|sync| source.revision(sync)).unwrap_or("?");
+    let revision = object.at("/status/sync").and_then(|sync| source.revision(sync)).map_or("?".into(), told);
     let mut evidence = format!("status.sync is {revision}, {sync}; status.health={health}");
     if let Some(message) = object.text("/status/health/message") {
         evidence.push_str(&format!(": {message}"));

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::application::{self, SOURCE, Source};
 use super::kind::{Api, NAME, NAMESPACE, anything, required};
-use super::object::{Object, Verdict, later};
+use super::object::{Object, Verdict, later, told};
 use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::{Form, Shape};
 
@@ -97,7 +97,7 @@ impl ApplicationSet {
         let aimed = source.among(step.list("/targetRevisions"));
         let synced = application.at("/status/sync").and_then(|sync| source.revision(sync));
         if aimed.is_none() || aimed != synced {
-            let (aimed, synced) = (aimed.unwrap_or("nothing"), synced.unwrap_or("nothing"));
+            let (aimed, synced) = (aimed.map_or("nothing".into(), told), synced.map_or("nothing".into(), told));
             return Err(Verdict::progressing(format!(
                 "{evidence}, for {aimed}; the Application is compared with {synced}"
             )));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::flux::{self, Own};
 use super::kind::{Api, NAME, NAMESPACE, anything};
-use super::object::{Condition, Object, Verdict, digest, later};
+use super::object::{Condition, Object, Verdict, digest, later, told};
 use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
@@ -70,7 +70,7 @@ fn ready_state(object: Object<'_>, ready: Condition<'_>) -> Verdict {
     let Some(newest) = object.at("/status/history/0").map(Object) else {
         return Verdict::new(Health::Progressing, "status.history is empty");
     };
-    let version = newest.text("/chartVersion").unwrap_or("?");
+    let version = newest.text("/chartVersion").map_or("?".into(), told);
     let deployed = newest.text("/status").unwrap_or("?");
     let evidence = format!("status.history[0] is {version}, {deployed}; {}", ready.words());
     if deployed != "deployed" {
@@ -85,7 +85,7 @@ fn ready_state(object: Object<'_>, ready: Condition<'_>) -> Verdict {
 
 /// The version that a failure is about, which is not the one that runs.
 fn tried(object: Object<'_>) -> String {
-    object.text("/status/lastAttemptedRevision").map(|version| format!("; tried {version}")).unwrap_or_default()
+    object.text("/status/lastAttemptedRevision").map(|version| format!("; tried {}", told(version))).unwrap_or_default()
 }
 
 /// Whether more attempts at this spec failed than anybody asked to retry.

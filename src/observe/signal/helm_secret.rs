@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::kind::{Api, NAMESPACE, anything, required};
-use super::object::{Object, Verdict};
+use super::object::{Object, Verdict, told};
 use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::{Form, Shape};
 
@@ -116,7 +116,7 @@ impl HelmSecret {
         let version = &release.chart.metadata.version;
         let parsed: Option<Version> = version.parse().ok();
         let at: Option<Timestamp> = info.last_deployed.parse().ok();
-        let mut evidence = format!("revision {revision} is {version}, {}", info.status);
+        let mut evidence = format!("revision {revision} is {}, {}", told(version), state(&info.status));
         if info.rollback_revision > 0 {
             evidence.push_str(&format!(", rolled back to revision {}", info.rollback_revision));
         }
@@ -161,6 +161,22 @@ impl HelmSecret {
         };
         Object(list).list("/items").iter().filter_map(of).max()
     }
+}
+
+/// A state of Helm's; what else stands there is not told.
+fn state(text: &str) -> &str {
+    let known = [
+        "deployed",
+        "pending-install",
+        "pending-upgrade",
+        "pending-rollback",
+        "uninstalling",
+        "failed",
+        "uninstalled",
+        "superseded",
+        "unknown",
+    ];
+    known.into_iter().find(|known| *known == text).unwrap_or("in no state that is known")
 }
 
 /// The record in a Secret: base64 of Kubernetes, base64 of Helm, gzip, JSON. No error repeats a byte of it.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::endpoint::{self, Endpoint, SECRET, URL};
 use super::kind::{Settings, optional, required};
 use super::proof::{one, version_in};
-use super::state::{self, STATE, States, words};
+use super::state::{self, STATE, States};
 use super::{Kind, Make, Proves, SignalError, Verdict};
 use crate::jsonpath::Path;
 use crate::policy::read::{Form, Shape};
@@ -121,8 +121,8 @@ impl Page {
         let mut verdict = match one(&self.state.path, page)? {
             None => Verdict::progressing(format!("{} is not there yet", self.state.path.as_str())),
             Some(state) => {
-                let text = words(state);
-                Verdict::new(self.state.health(&text), format!("{}={text}", self.state.path.as_str()))
+                let (health, told) = self.state.judge(state);
+                Verdict::new(health, told)
             }
         };
         if verdict.health == Health::Healthy && running.is_none() {

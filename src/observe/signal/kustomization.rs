@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::application::commit;
 use super::flux::{self, Own, hash};
 use super::kind::{Api, NAME, NAMESPACE, anything};
-use super::object::{Condition, Object, Verdict};
+use super::object::{Condition, Object, Verdict, told};
 use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
@@ -48,7 +48,7 @@ impl Signal for Kustomization {
 
     fn judge(&self, object: &Value, _: &[Option<Value>]) -> Verdict {
         let object = Object(object);
-        let tried = object.text("/status/lastAttemptedRevision").map(|text| format!("; tried {text}"));
+        let tried = object.text("/status/lastAttemptedRevision").map(|text| format!("; tried {}", told(text)));
         let own = Own { waiting: &WAITING, lasting: &LASTING, tried: tried.unwrap_or_default(), gives_up: false };
         let mut verdict = match flux::ready(object, &own) {
             Ok(ready) => ready_state(object, ready),
@@ -69,11 +69,11 @@ fn ready_state(object: Object<'_>, ready: Condition<'_>) -> Verdict {
     if attempted.is_some() && attempted != applied {
         return Verdict::progressing(format!(
             "status.lastAppliedRevision={}, status.lastAttemptedRevision={}",
-            applied.unwrap_or("none"),
-            attempted.unwrap_or("none")
+            applied.map_or("none".into(), told),
+            attempted.map_or("none".into(), told)
         ));
     }
-    let evidence = format!("status.lastAppliedRevision={}; {}", applied.unwrap_or("none"), ready.words());
+    let evidence = format!("status.lastAppliedRevision={}; {}", applied.map_or("none".into(), told), ready.words());
     let waits = object.flag("/spec/wait") || !object.list("/spec/healthChecks").is_empty();
     if !waits {
         // Ready means no more than that the API server took the objects.

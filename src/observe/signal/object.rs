@@ -1,6 +1,8 @@
 //! Reading an untyped object: places, conditions, times. Text from a cluster is data: cut to one
 //! short line before it goes anywhere.
 
+use std::borrow::Cow;
+
 use decide::snapshot::{Health, Reading};
 use decide::{Digest, Sha, Version};
 use jiff::Timestamp;
@@ -186,6 +188,21 @@ pub(crate) fn digest(text: &str) -> Option<Digest> {
     valid.then(|| Digest::new(text.to_ascii_lowercase()))
 }
 
+/// What stands where a version should, for people: a version, a commit or a digest as it is, perhaps with its branch;
+/// of anything else how long it is, since nobody meant to show it.
+pub(super) fn told(text: &str) -> Cow<'_, str> {
+    let hex = |text: &str| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hash = |text: &str| text.strip_prefix("sha1:").or_else(|| text.strip_prefix("sha256:")).is_some_and(hex);
+    let version = |text: &str| text.len() <= 128 && text.parse::<Version>().is_ok();
+    let sign = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '+');
+    let name = |text: &str| text.len() <= 128 && text.chars().all(sign);
+    let dated = text.rsplit_once('@').is_some_and(|(of, end)| name(of) && hash(end));
+    if version(text) || hex(text) || hash(text) || dated {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("a text of {} characters that is no version", text.chars().count()))
+}
+
 /// The later of two times, when both are known: only then is it proven since when.
 pub(super) fn later(one: Option<Timestamp>, two: Option<Timestamp>) -> Option<Timestamp> {
     Some(one?.max(two?))
@@ -220,4 +237,21 @@ pub(crate) fn one_line(text: &str) -> String {
 /// Zero-width signs and those that turn the direction of writing.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn a31_only_versions_commits_and_digests_are_told() {
+        let hash = "0a".repeat(20);
+        let digest = format!("sha256:{}", "0a".repeat(32));
+        for text in ["1.2.0", "v1.2.0-rc.1", &hash, &digest, &format!("main@sha1:{hash}"), &format!("1.2.0@{digest}")] {
+            assert_eq!(told(text), text);
+        }
+        for text in ["hunter2", "ghp_0a0a0a", "main", "main@hunter2", "hunter2 @sha1:0a", "", "latest"] {
+            assert_eq!(told(text), format!("a text of {} characters that is no version", text.len()));
+        }
+    }
 }

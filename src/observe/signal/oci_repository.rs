@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::flux::{self, Own, hash, reference};
 use super::kind::{Api, NAME, NAMESPACE, anything};
-use super::object::{Object, Verdict, digest, later};
+use super::object::{Object, Verdict, digest, later, told};
 use super::{Kind, Make, Proves, Signal, Target};
 use crate::policy::read::Shape;
 
@@ -43,7 +43,8 @@ impl Signal for OciRepository {
         let revision = object.text("/status/artifact/revision");
         let mut verdict = match flux::ready(object, &own) {
             Ok(ready) => {
-                let evidence = format!("status.artifact.revision={}; {}", revision.unwrap_or("none"), ready.words());
+                let evidence =
+                    format!("status.artifact.revision={}; {}", revision.map_or("none".into(), told), ready.words());
                 let stored = object.time("/status/artifact/lastUpdateTime");
                 Verdict::new(Health::Healthy, evidence).since(later(ready.since(), stored))
             }

@@ -7,7 +7,7 @@ use decide::snapshot::Health;
 use serde_json::Value;
 
 use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
-use super::object::{Condition, Object, Verdict, later};
+use super::object::{Condition, Object, Verdict, later, told};
 use super::{Kind, Make, Proves, Signal, SignalError, Target, helm_release};
 use crate::policy::read::{Form, Key, Shape};
 
@@ -188,12 +188,12 @@ impl Plugin {
         let (says, wanted) = (plugin.text("/status/version"), definition.text("/spec/version"));
         let evidence = format!(
             "status.version={}, helmReleaseStatus={}; {}",
-            says.unwrap_or("none"),
+            says.map_or("none".into(), told),
             helm.unwrap_or("none"),
             ready.words()
         );
         if says.is_none() || says != wanted {
-            return Verdict::progressing(format!("{evidence}; the definition is {}", wanted.unwrap_or("?")));
+            return Verdict::progressing(format!("{evidence}; the definition is {}", wanted.map_or("?".into(), told)));
         }
         if !ready.is_true() {
             return Verdict::progressing(evidence).since(ready.since());

@@ -11,9 +11,10 @@ use super::kind::{NAME, Settings, optional, required};
 use super::object::{Object, Verdict, whole};
 use super::proof::{one, version_in};
 use super::settled::unsettled;
-use super::state::{self, STATE, States, words};
+use super::state::{self, STATE, States};
 use super::{Kind, Make, Proves, Signal, SignalError, Target, Which, name, target};
 use crate::jsonpath::{Path, node_at, place_of};
+use crate::policy::objects::is_secret;
 use crate::policy::read::{Form, Shape};
 use crate::policy::settings::{Given, Refused, Values};
 
@@ -72,11 +73,13 @@ struct Resource {
 }
 
 /// What stands in a Secret would stand in pull requests.
+const NO_SECRET: &str = "a Secret is not read: its values would stand in pull requests";
+
 fn refuse(values: &Values) -> Result<(), Refused> {
-    let is = |key: &str, text: &str| matches!(values.get(key), Some(Given::Text(given)) if given == text);
-    if is("apiVersion", "v1") && (is("kind", "Secret") || is("plural", "secrets")) {
-        let why = "a Secret is not read: its values would stand in pull requests".to_string();
-        return Err(Refused { at: "kind", why, help: "for Helm's own record ask `helmSecret`".to_string() });
+    let names = |key: &str| matches!(values.get(key), Some(Given::Text(text)) if is_secret(text));
+    if let Some(at) = ["kind", "plural"].into_iter().find(|key| names(key)) {
+        let help = "for Helm's own record ask `helmSecret`".to_string();
+        return Err(Refused { at, why: NO_SECRET.to_string(), help });
     }
     state::refuse(values)
 }
@@ -93,6 +96,9 @@ impl Resource {
         }
         name("API version", version.to_string())?;
         let plural = name("plural", plural)?;
+        if is_secret(kind) || is_secret(&plural) {
+            return Err(SignalError::Unusable { key: "kind", why: NO_SECRET.to_string() });
+        }
         let which = Which::Named(settings.required("name")?);
         Ok(Self {
             target: target(
@@ -127,14 +133,12 @@ impl Resource {
             Some(path) => one(path, object)?.and_then(Value::as_str).and_then(|text| text.parse().ok()),
             None => holder.and_then(|holder| holder.time("/lastTransitionTime")),
         };
-        let text = words(state);
-        let mut evidence = format!("{}={text}", self.state.path.as_str());
+        let (health, mut evidence) = self.state.judge(state);
         for pointer in ["/reason", "/message"] {
-            if let Some(more) = holder.and_then(|holder| holder.text(pointer)) {
+            if let Some(more) = holder.filter(is_condition).and_then(|holder| holder.text(pointer)) {
                 evidence.push_str(&format!(" {more}"));
             }
         }
-        let health = self.state.health(&text);
         if let Some(why) = self.stale(object, holder)? {
             return Ok(Verdict::new(Health::Progressing, format!("{why}; {evidence}")));
         }
@@ -160,11 +164,11 @@ impl Resource {
             Some(path) => one(path, object)?.and_then(whole),
             None => own.or_else(|| metadata.number("/status/observedGeneration")),
         };
-        let behind = |found: i64| format!("the status is of generation {found}, the object of {generation}");
+        let behind = || format!("the status is of another generation than the object, which is of {generation}");
         Ok(match (said, own) {
             (None, _) => Some("nothing says of which generation the state is; name it under `generation:`".to_string()),
-            (Some(said), _) if said != generation => Some(behind(said)),
-            (Some(_), Some(own)) if own != generation => Some(behind(own)),
+            (Some(said), _) if said != generation => Some(behind()),
+            (Some(_), Some(own)) if own != generation => Some(behind()),
             (Some(_), _) => None,
         })
     }
@@ -188,6 +192,11 @@ impl Signal for Resource {
     fn judge(&self, object: &Value, _: &[Option<Value>]) -> Verdict {
         self.verdict(object).unwrap_or_else(Verdict::unknown)
     }
+}
+
+/// Whether this is a condition, whose words are for people: what else stands beside a state may be for nobody.
+fn is_condition(holder: &Object<'_>) -> bool {
+    holder.text("/type").is_some() && holder.text("/status").is_some()
 }
 
 /// What the node is a member of; of a condition's `status`, the condition.
@@ -341,6 +350,47 @@ mod tests {
         object["status"] = json!({"observedGeneration": 5, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
             "readyReplicas": 2, "conditions": [{"type": "Available", "status": "True"}]});
         assert_eq!(judge(&spec, &object).health, Health::Healthy);
+    }
+
+    /// The policy's reader refuses them, too; whoever asks does not rely on it.
+    #[test]
+    fn a31_a_secret_is_not_asked_for() {
+        for (kind, plural) in
+            [("SECRET", None), ("Secret", Some("things")), ("Widget", Some("secrets")), ("SecretList", None)]
+        {
+            for api in ["v1", "example.com/v1"] {
+                let mut bad = spec();
+                (bad["apiVersion"], bad["kind"]) = (json!(api), json!(kind));
+                if let Some(plural) = plural {
+                    bad["plural"] = json!(plural);
+                }
+                let error = fixtures::signal("resource", &bad).err().unwrap();
+                assert!(matches!(error, SignalError::Unusable { key: "kind", .. }), "{api} {kind}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a31_only_states_and_the_words_of_conditions_are_told() {
+        let object = |data: Value| json!({"metadata": {"generation": 2}, "data": data});
+        let mut spec = spec();
+        spec["version"] = json!("$.data.version");
+        spec["generation"] = json!("$.data.pin");
+        spec["state"] = json!({"path": "$.data.state", "healthy": ["good enough"]});
+        let told = |state: Value, pin: Value| {
+            let data = json!({"state": state, "pin": pin, "version": "hunter2-v", "reason": "hunter2-r", "message": "hunter2-m"});
+            judge(&spec, &object(data)).evidence
+        };
+        for state in ["good enough", "Pending", "running", "true"] {
+            assert!(told(json!(state), json!(2)).contains(&format!("$.data.state={state}")), "{state}");
+        }
+        for state in [json!("hunter2"), json!(8_642_013), json!("ready hunter2"), json!({"a": "hunter2"})] {
+            for pin in [json!(8_642_013), json!("8642013"), json!(2)] {
+                let said = told(state.clone(), pin);
+                assert!(!said.contains("hunter2") && !said.contains("8642013"), "{state}: {said}");
+            }
+        }
+        assert_eq!(told(json!("hunter2"), json!(2)), "$.data.state holds no state that is known (7 characters)");
     }
 
     #[test]

@@ -21,6 +21,57 @@ pub(super) static STATE: Shape = Shape {
     about: &["Where a state stands, and what its values mean. A value in no list is progressing."],
 };
 
+/// What controllers call states: these are told though no list has them.
+const KNOWN: [&str; 47] = [
+    "Aborted",
+    "Accepted",
+    "Active",
+    "Available",
+    "Bound",
+    "Complete",
+    "Completed",
+    "Creating",
+    "Degraded",
+    "Deleting",
+    "Deployed",
+    "Down",
+    "Error",
+    "Failed",
+    "Failing",
+    "False",
+    "Healthy",
+    "Initializing",
+    "Installed",
+    "Installing",
+    "Missing",
+    "NotReady",
+    "null",
+    "Offline",
+    "OK",
+    "Online",
+    "OutOfSync",
+    "Paused",
+    "Pending",
+    "Progressing",
+    "Provisioned",
+    "Provisioning",
+    "Ready",
+    "Reconciling",
+    "Running",
+    "Starting",
+    "Stopped",
+    "Succeeded",
+    "Suspended",
+    "Synced",
+    "Terminating",
+    "True",
+    "Unhealthy",
+    "Unknown",
+    "Up",
+    "Updating",
+    "Upgrading",
+];
+
 /// The place, and the values.
 #[derive(Clone, Debug)]
 pub(super) struct States {
@@ -41,8 +92,21 @@ impl States {
         })
     }
 
-    /// What a value means.
-    pub fn health(&self, text: &str) -> Health {
+    /// What a value means, and what is told of it. A value is repeated where it is a state: what else stands at a path
+    /// that somebody wrote into a policy may be a secret.
+    pub fn judge(&self, value: &Value) -> (Health, String) {
+        let text = value.as_str().map_or_else(|| value.to_string(), ToString::to_string);
+        let listed = [&self.healthy, &self.degraded, &self.suspended].into_iter().any(|list| list.contains(&text));
+        let path = self.path.as_str();
+        let told = if listed || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(&text)) {
+            format!("{path}={text}")
+        } else {
+            format!("{path} holds no state that is known ({} characters)", text.chars().count())
+        };
+        (self.health(&text), told)
+    }
+
+    fn health(&self, text: &str) -> Health {
         let is_in = |values: &[String]| values.iter().any(|value| value == text);
         if is_in(&self.healthy) {
             Health::Healthy
@@ -75,9 +139,4 @@ pub(super) fn refuse(values: &Values) -> Result<(), Refused> {
         }
     }
     Ok(())
-}
-
-/// A value as the file writes it.
-pub(super) fn words(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToString::to_string)
 }

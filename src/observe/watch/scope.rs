@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::observe::signal::{Target, Which};
+use crate::policy::objects;
 
 /// Objects of one kind in more namespaces than these are watched in the whole cluster, where that is allowed.
 pub(super) const FEW: usize = 4;
@@ -33,7 +34,7 @@ pub(super) fn is_metadata(scope: &Target) -> bool {
 }
 
 fn is_secret(target: &Target) -> bool {
-    target.group.is_empty() && target.kind == "Secret"
+    objects::is_secret(&target.kind) || objects::is_secret(&target.plural)
 }
 
 /// `namespace/name` of one object; none for a list.

@@ -331,6 +331,31 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "signals",
+        "[{resource: {apiVersion: v1, kind: SECRET, namespace: a, name: b, version: $.data.v, state: {path: $.data.s, healthy: [x]}}}]",
+        "`resource` of `signals` of plugin `loki`: a Secret is not read",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: example.com/v1, kind: SECRET, namespace: a, name: b, version: $.data.v, state: {path: $.data.s, healthy: [x]}}}]",
+        "`resource` of `signals` of plugin `loki`: a Secret is not read",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: v1, kind: SecretList, namespace: a, name: b, version: $.data.v, state: {path: $.data.s, healthy: [x]}}}]",
+        "`resource` of `signals` of plugin `loki`: a Secret is not read",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: v1, kind: Widget, plural: secrets, namespace: a, name: b, version: $.data.v, state: {path: $.data.s, healthy: [x]}}}]",
+        "`resource` of `signals` of plugin `loki`: a Secret is not read",
+    ),
+    (
+        "signals",
+        "[{resource: {apiVersion: v1, kind: Secrets, namespace: a, name: b, version: $.data.v, state: {path: $.data.s, healthy: [x]}}}]",
+        "`resource` of `signals` of plugin `loki`: a Secret is not read",
+    ),
+    (
+        "signals",
         "[{workload: {kind: CustomResourceDefinition, namespace: a, name: b}}]",
         "`workload` of `signals` of plugin `loki`: a CustomResourceDefinition has no namespace",
     ),

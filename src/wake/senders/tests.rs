@@ -33,7 +33,7 @@ impl Stage {
         }
         let secrets = |own: &[&str]| own.iter().map(|secret| Secret::new(secret)).collect();
         let senders = Senders { secrets: senders.iter().map(|(sender, own)| (*sender, secrets(own))).collect() };
-        let app = router(&bell, &senders);
+        let app = router(&bell, &senders, &Metrics::new());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/wake", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await });
@@ -102,7 +102,7 @@ fn all() -> Vec<(Sender, &'static [&'static str])> {
 }
 
 #[tokio::test]
-async fn flux_rings_with_its_signature() {
+async fn a39_flux_rings_with_its_signature() {
     let stage = Stage::set(&all()).await;
     let send = |body: Vec<u8>, signature: Option<String>| {
         let request = stage.post("flux", body).header("Gotk-Component", "helm-controller");
@@ -133,7 +133,7 @@ async fn flux_rings_with_its_signature() {
 
 /// A recorded delivery may be sent again: it rings, and that is all that it ever could.
 #[tokio::test]
-async fn a_replay_rings_and_many_rings_are_one() {
+async fn a04_a_replay_rings_and_many_rings_are_one() {
     let stage = Stage::set(&all()).await;
     for _ in 0..5 {
         assert_eq!(status(stage.post("flux", event()).header("X-Signature", signed(FLUX, &event()))).await, 202);
@@ -143,7 +143,7 @@ async fn a_replay_rings_and_many_rings_are_one() {
 }
 
 #[tokio::test]
-async fn argo_cd_and_alertmanager_ring_with_their_tokens() {
+async fn a39_argo_cd_and_alertmanager_ring_with_their_tokens() {
     let stage = Stage::set(&all()).await;
     for (path, token, body) in [
         ("argocd", TOKEN, br#"{"app":"loki-eu-1","phase":"Succeeded"}"#.to_vec()),
@@ -216,7 +216,7 @@ async fn without_a_secret_nobody_is_listened_to() {
 }
 
 #[tokio::test]
-async fn secrets_are_a_list_so_that_one_can_be_replaced() {
+async fn a03_secrets_are_a_list_so_that_one_can_be_replaced() {
     let stage = Stage::set(&[(Sender::Flux, &["new", "old"]), (Sender::ArgoCd, &["new", "old"])]).await;
     for (secret, expected) in [("new", 202), ("old", 202), ("older", 401)] {
         let flux = stage.post("flux", event()).header("X-Signature", signed(secret, &event()));
@@ -243,7 +243,7 @@ async fn refused(address: &str, head: &str, chunk: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn too_big_a_delivery_rings_nothing() {
+async fn a02_too_big_a_delivery_rings_nothing() {
     let stage = Stage::set(&all()).await;
     let address = stage.url.trim_start_matches("http://").trim_end_matches("/wake");
     let chunk = [format!("{:x}\r\n", 1 << 20).as_bytes(), &vec![b'x'; 1 << 20], b"\r\n"].concat();
@@ -275,7 +275,7 @@ async fn refused_deliveries_are_answered_on_a_line_that_goes_on() {
 #[tokio::test]
 async fn a_slow_delivery_ends() {
     for sender in [Sender::Flux, Sender::ArgoCd] {
-        let mut endpoint = Endpoint::new(sender, Bell::default(), &[Secret::new(TOKEN)]);
+        let mut endpoint = Endpoint::new(sender, Bell::default(), &[Secret::new(TOKEN)], Metrics::new());
         endpoint.door.longest = Duration::from_millis(200);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

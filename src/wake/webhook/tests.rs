@@ -9,7 +9,6 @@ use aws_lc_rs::{digest, hmac};
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 
 use super::super::{Bell, Rung};
 use super::*;
@@ -28,7 +27,7 @@ async fn serve(endpoint: Endpoint) -> SocketAddr {
 fn endpoint(secrets: &[&str]) -> (Endpoint, Bell) {
     let bell = Bell::default();
     let secrets: Vec<Secret> = secrets.iter().map(|secret| Secret::new(secret)).collect();
-    (Endpoint::new(bell.clone(), &secrets), bell)
+    (Endpoint::new(bell.clone(), &secrets, Metrics::new()), bell)
 }
 
 fn hex(secret: &str, body: &[u8]) -> String {
@@ -71,7 +70,7 @@ fn event(name: &str) -> (&'static str, String) {
 }
 
 #[tokio::test]
-async fn one_form_of_signature_and_no_other() {
+async fn a01_one_form_of_signature_and_no_other() {
     let (endpoint, bell) = endpoint(&["s3cret"]);
     let address = serve(endpoint).await;
     let good = hex("s3cret", BODY);
@@ -114,7 +113,7 @@ async fn one_form_of_signature_and_no_other() {
 }
 
 #[tokio::test]
-async fn secrets_are_a_list() {
+async fn a03_secrets_are_a_list() {
     for (secrets, signed, expected) in [
         (&["old", "new"][..], "old", 202),
         (&["old", "new"], "new", 202),
@@ -168,7 +167,7 @@ async fn what_rings() {
 }
 
 #[tokio::test]
-async fn too_big_is_refused_before_it_is_read_and_while_it_is() {
+async fn a02_too_big_is_refused_before_it_is_read_and_while_it_is() {
     let (endpoint, bell) = endpoint(&["s"]);
     let address = serve(endpoint).await;
     let signature = format!("x-hub-signature-256: sha256={}\r\n", "0".repeat(64));
@@ -218,7 +217,7 @@ async fn refused_before_it_is_read_is_answered_on_a_line_that_goes_on() {
 }
 
 #[tokio::test]
-async fn a_slow_delivery_ends() {
+async fn a02_a_slow_delivery_ends() {
     let (mut endpoint, _) = endpoint(&["s"]);
     endpoint.door.longest = Duration::from_millis(200);
     let address = serve(endpoint).await;
@@ -234,18 +233,78 @@ async fn a_slow_delivery_ends() {
     assert_eq!(status(&mut stream).await, 401, "and the line ends, too");
 }
 
+/// What is signed is verified as it comes; only what may have to be read is kept.
 #[tokio::test]
-async fn what_is_held_at_once_is_bounded_and_given_back() {
-    let (mut endpoint, bell) = endpoint(&["s"]);
-    endpoint.door.longest = Duration::from_millis(300);
-    endpoint.door.held = Semaphore::new(1);
+async fn a02_big_deliveries_are_verified_and_not_kept() {
+    let (endpoint, bell) = endpoint(&["s"]);
     let address = serve(endpoint).await;
-    let headers = |body: &[u8]| [("X-Hub-Signature-256", format!("sha256={}", hex("s", body))), event("push")];
-    let big = [br#"{"repository":{"id":7},"x":""#.as_slice(), &[b'x'; 2048], b"\"}"].concat();
-    assert_eq!(post(address, &headers(&big), &big).await, 408, "more than there is room for");
-    for _ in 0..3 {
-        assert_eq!(post(address, &headers(BODY), BODY).await, 202);
+    let delivery = |size: usize| [br#"{"repository":{"id":7},"x":""#.as_slice(), &vec![b'x'; size], b"\"}"].concat();
+    for (size, rings) in [(0, true), (MOST_HELD - 100, true), (MOST_HELD, false), (20 << 20, false)] {
+        let body = delivery(size);
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("s", &body))), event("push")];
+        assert_eq!(post(address, &headers, &body).await, 202, "{size}");
+        assert_eq!(rang(&bell, 7).await, rings, "{size}");
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("other", &body))), event("push")];
+        assert_eq!(post(address, &headers, &body).await, 401, "{size}");
+    }
+}
+
+/// An unsigned body may be as long and as slow as it likes: one that is signed does not wait for it.
+#[tokio::test]
+async fn a02_what_is_unsigned_delays_nothing_that_is_signed() {
+    let (endpoint, bell) = endpoint(&["s"]);
+    let address = serve(endpoint).await;
+    let wrong = format!("x-hub-signature-256: sha256={}\r\n", "0".repeat(64));
+    let mut strangers = Vec::new();
+    for proof in ["", wrong.as_str()].repeat(8) {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("POST /webhook HTTP/1.1\r\nhost: x\r\n{proof}content-length: {}\r\n\r\n", 25 << 20);
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b'x'; 8 << 20]).await.unwrap();
+        strangers.push(stream);
+    }
+    let begun = std::time::Instant::now();
+    for _ in 0..5 {
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("s", BODY))), event("push")];
+        assert_eq!(post(address, &headers, BODY).await, 202);
         assert!(rang(&bell, 7).await);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+/// Compressed deliveries are not GitHub's: what is signed is what comes, and it is not unpacked.
+#[tokio::test]
+async fn a02_nothing_is_unpacked() {
+    let (endpoint, bell) = endpoint(&["s"]);
+    let address = serve(endpoint).await;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut packed, BODY).unwrap();
+    let body = packed.finish().unwrap();
+    let signature = format!("sha256={}", hex("s", &body));
+    let headers = [("X-Hub-Signature-256", signature), event("push"), ("Content-Encoding", "gzip".to_owned())];
+    assert_eq!(post(address, &headers, &body).await, 400);
+    assert!(!rang(&bell, 7).await);
+}
+
+#[tokio::test]
+async fn a03_an_old_secret_expires_once_the_new_one_is_used() {
+    let (mut endpoint, _) = endpoint(&["new", "old"]);
+    endpoint.replaced = SignedDuration::from_millis(100);
+    let numbers = endpoint.door.metrics();
+    let address = serve(endpoint).await;
+    let send = async |secret: &str| {
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex(secret, BODY))), event("push")];
+        post(address, &headers, BODY).await
+    };
+    for (secret, expected) in [("old", 202), ("new", 202), ("other", 401)] {
+        assert_eq!(send(secret).await, expected, "{secret}");
+    }
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    assert_eq!((send("old").await, send("new").await), (401, 202));
+    let text = numbers.render().unwrap();
+    for (secret, count) in [("1", 2), ("2", 1), ("none", 2)] {
+        let line = format!("coldframe_deliveries_total{{sender=\"github\",secret=\"{secret}\"}} {count}\n");
+        assert!(text.contains(&line), "{line}{text}");
     }
 }
 
