@@ -113,8 +113,17 @@ async fn a05_a_repository_without_a_folder_of_its_own_gets_no_connection() {
 fn a05_a_private_host_is_for_a_repository_that_is_named() {
     let serve = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coldframe"));
-        let command =
-            command.args(["serve", "--webhook-secret", "s", "--listen", "127.0.0.1:0", "--hub", "http://127.0.0.1:9"]);
+        let command = command.args([
+            "serve",
+            "--webhook-secret",
+            "s",
+            "--listen",
+            "127.0.0.1:0",
+            "--dashboard",
+            "127.0.0.1:0",
+            "--hub",
+            "http://127.0.0.1:9",
+        ]);
         let output = command.args(more).env_clear().output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
