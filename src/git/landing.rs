@@ -135,7 +135,12 @@ impl Store {
         }
         let side = |file: git2::DiffFile<'_>| match file.mode() {
             FileMode::Unreadable => None,
-            mode => Some((u32::from(mode), file.id())),
+            mode @ (FileMode::Tree
+            | FileMode::Blob
+            | FileMode::BlobGroupWritable
+            | FileMode::BlobExecutable
+            | FileMode::Link
+            | FileMode::Commit) => Some((u32::from(mode), file.id())),
         };
         let path = |delta: &git2::DiffDelta<'_>| {
             delta.new_file().path_bytes().or(delta.old_file().path_bytes()).unwrap_or_default().to_vec()

@@ -110,9 +110,15 @@ impl Stage {
     }
 
     /// A `serve` of the caller's making.
-    pub fn start(&self, mut command: Command) -> Bot {
+    pub fn start(&self, command: Command) -> Bot {
         let given = self.world.settings();
-        command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_DASHBOARD", &given.dashboard);
+        self.start_at(command, &given.listen, &given.dashboard)
+    }
+
+    /// The same at other addresses: nobody rings there.
+    pub fn start_at(&self, mut command: Command, listen: &str, dashboard: &str) -> Bot {
+        let given = self.world.settings();
+        command.env("COLDFRAME_LISTEN", listen).env("COLDFRAME_DASHBOARD", dashboard);
         command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
         command.stdout(Stdio::null()).stderr(log);

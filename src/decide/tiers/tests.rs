@@ -191,3 +191,18 @@ fn what_soaks_keeps_its_tier_though_it_is_listed_no_more() {
     remember(&mut world, Change::Finished(ago(1)));
     assert_eq!(doings(&world), ["open 1.2.0 on bronze"]);
 }
+
+/// What runs is 1.1.0 on both tiers; the source has forgotten it, and offers what came before as if it were new.
+#[test]
+fn a38_a_source_that_offers_what_is_older_takes_nobody_back() {
+    for offered in [&["1.0.0"][..], &["1.0.0", "1.0.9"], &[]] {
+        let mut world = landed(vec![healthy("1.1.0")]);
+        facts(&mut world).pulls = Read::Known(vec![]);
+        facts(&mut world).releases = Read::Known(offered.iter().map(|text| release(text)).collect());
+        let plan = crate::plan(&world, noon());
+        assert!(plan.actions.is_empty(), "{offered:?}: {:?}", plan.actions);
+        facts(&mut world).releases = Read::Known(vec![release("1.1.0"), release("1.2.0")]);
+        let opens = |action: &Action| matches!(action, Action::Open(proposal) if proposal.to == version("1.2.0"));
+        assert!(crate::plan(&world, noon()).actions.iter().any(opens), "a newer one climbs");
+    }
+}

@@ -16,9 +16,13 @@ clusters: gold-1 gold-2  tier=gold
 plugins: app 1.0.0
 owners: maria
 people: kim
-admins: pat
 strangers: eve
 ";
+
+/// The same with somebody who administers the repository.
+fn with_admin() -> String {
+    HEAD.replace("people: kim", "people: kim\nadmins: pat")
+}
 
 fn told(lines: &str) -> Told {
     tell(Path::new("my.story"), &format!("{HEAD}{lines}\n"))
@@ -95,7 +99,7 @@ fn mistakes_of_the_head() {
             "limits:\n  longestSoak: 30m\npeople: kim",
             "5:63: `soak` of tier `gold`: 1 h is beyond the 30 min",
         ),
-        ("admins: pat", "admins: pat qa", "`qa` is the name of two things"),
+        ("people: kim", "admins: pat\npeople: pat qa", "`qa` is the name of two things"),
     ] {
         let text = format!("{}2026-11-23 09:00 release app 1.0.1\n", HEAD.replace(change, to));
         let told = tell(Path::new("my.story"), &text);
@@ -203,7 +207,7 @@ fn every_event_makes_a_difference() {
             "expect app on gold says frozen: moved",
         ),
     ] {
-        let story = told(&format!("{climb}{event}\n{after}"));
+        let story = tell(Path::new("my.story"), &format!("{}{climb}{event}\n{after}\n", with_admin()));
         assert!(story.kept, "{event}\n{}", story.text);
     }
 }
@@ -234,7 +238,7 @@ fn a_story_can_take_away_what_force_needs() {
     assert!(tell("end", "expect gold forced app 1.0.1").kept);
     for (event, says) in [
         ("clock runs 45s ahead", "our clock and the hub's differ by 45 s"),
-        ("ledger is open", "others than the bots can push the ledger branch"),
+        ("ledger is open", "others can write the ledger branch unnoticed"),
         ("policy breaks: unknown key", "the newest policy file has errors (unknown key)"),
     ] {
         let told = tell(event, &format!("expect app on gold says {says}"));
@@ -257,7 +261,7 @@ fn people_have_the_rights_that_the_policy_gives_them() {
         ("{hold: admin}", "maria", false),
         ("{hold: admin}", "pat", true),
     ] {
-        let head = HEAD.replace("policy:\n", &format!("policy:\n  people: {rights}\n"));
+        let head = with_admin().replace("policy:\n", &format!("policy:\n  people: {rights}\n"));
         let lines = format!(
             "2026-11-23 09:00 release app 1.0.1\n10:00 {who} holds app on gold\n10:01 maria approves app on gold\n10:02 end"
         );
