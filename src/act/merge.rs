@@ -24,7 +24,10 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
     };
     let wave = Wave { plugin, tier, version };
     let merging = Merging { head: head.clone(), at: now, base: Some(before.clone()), forced: forced.clone() };
-    if let Some(receipt) = intend(rooms, wave.entry(Change::Merging(merging)), now).await? {
+    // What came to nothing before the call is the same intent still: it is not written once more.
+    if !is_intended(seen, &wave, &merging)
+        && let Some(receipt) = intend(rooms, wave.entry(Change::Merging(merging)), now).await?
+    {
         return Ok(receipt);
     }
     let turn = rooms.hub.turn_to_merge(*via).await?;
@@ -71,6 +74,15 @@ impl Wave<'_> {
         let (plugin, tier, version) = (self.plugin.clone(), self.tier.clone(), self.version.clone());
         Entry::Wave { plugin, tier, version, change }
     }
+}
+
+/// Whether the ledger has this intent, and no answer of the hub to it.
+fn is_intended(seen: &Seen, wave: &Wave<'_>, merging: &Merging) -> bool {
+    let page = seen.snapshot.ledger.plugins.get(wave.plugin);
+    let Some(known) = page.and_then(|page| page.wave(wave.tier, wave.version)) else { return false };
+    let Some(before) = &known.merging else { return false };
+    let answered = known.refused.as_ref().is_some_and(|refused| refused.at >= before.at);
+    !answered && Merging { at: before.at, ..merging.clone() } == *before
 }
 
 /// Remembers that the hub, or the proof of the head, said no: it is left alone for a while, and the others go on.

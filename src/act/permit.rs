@@ -56,10 +56,15 @@ impl Permit {
             Err(Flaw::NotAsPlanned(why)) => return Ok(Err(No::Flawed(why))),
             Err(Flaw::Unknown(why)) => return Ok(Err(No::Moved(why))),
         }
-        // All of that takes its time, in a large fleet more than a permit is good for.
-        let begun = clock::now();
+        // All of that takes its time, in a large fleet more than a permit is good for: so does the page of all pull
+        // requests. What is about to be merged is read once more by itself.
         if let Err(why) = is_still(rooms, &seen).await? {
             return Ok(Err(No::Moved(why)));
+        }
+        let begun = clock::now();
+        let last = rooms.hub.pull(terms.pull).await?;
+        if seen.pull(terms.pull).is_none_or(|then| !is_same(then, &last)) {
+            return Ok(Err(No::Moved(format!("something changed on {} meanwhile", terms.pull))));
         }
         let (pull, head, via) = (terms.pull, terms.planned.head.clone(), terms.via);
         Ok(Ok(Self { pull, head, via, good_until: begun + GOOD_FOR }))

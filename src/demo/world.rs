@@ -233,7 +233,6 @@ fn furnish(github: &GitHub, charts: &Charts) -> anyhow::Result<(AppSettings, App
         APP,
         &[
             ("actions", Write),
-            ("administration", Read),
             ("checks", Write),
             ("contents", Write),
             ("deployments", Read),

@@ -185,6 +185,11 @@ pub fn is_open(pull: &PullView) -> bool {
     pull.standing == PullStanding::Open
 }
 
+/// Whether somebody's yes lies on what it holds now.
+pub fn is_approved(pull: &PullView) -> bool {
+    pull.reviews.iter().any(|review| review.approves())
+}
+
 pub fn is_merged(pull: &PullView) -> bool {
     matches!(pull.standing, PullStanding::Merged { .. })
 }
