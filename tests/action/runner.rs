@@ -121,6 +121,7 @@ impl Runner {
     pub async fn run(&self, event: &str) -> Run {
         let mut command = Command::new(act());
         command.args([event, "-P", "ubuntu-latest=-self-hosted", "--no-cache-server", "--pull=false"]);
+        command.args(["--defaultbranch", "main"]);
         command.args(["--var", &format!("COLDFRAME_APP_ID={}", self.app_id)]);
         // The sandbox does not mind how fast it is written to.
         command.args(["--env", "COLDFRAME_WRITE_PACE=0s"]);

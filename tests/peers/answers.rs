@@ -85,6 +85,7 @@ async fn apps_and_people(town: &mut Town) {
     }
     town.reads("bot", "/orgs/acme/teams/platform").await;
     town.reads("bot", "/orgs/acme/teams/platform/members").await;
+    town.reads("bot", "/orgs/acme/teams/platform/repos/acme/config").await;
     town.reads("bot", "/orgs/acme/members/alice").await;
     town.reads("bot", "~/collaborators/bob/permission").await;
     town.reads("bot", "~/collaborators/bob").await;

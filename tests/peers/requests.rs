@@ -26,7 +26,9 @@ async fn assert_as_described(record: Record) {
     assert_eq!(record.trouble, Vec::<String>::new());
     let found: BTreeSet<Difference> = tokio::task::spawn_blocking(move || {
         assert_eq!(refused(&record.operations), Vec::<String>::new());
-        differences(Half::Requests, &record.exchanges).into_iter().flatten().collect()
+        let found = differences(Half::Requests, &record.exchanges).into_iter().flatten();
+        // A repository by its number: GitHub answers it, and its description does not say so.
+        found.filter(|one| !one.operation.starts_with("GET /repositories/")).collect()
     })
     .await
     .unwrap();
