@@ -187,7 +187,7 @@ pub fn is_open(pull: &PullView) -> bool {
 
 /// Whether somebody's yes lies on what it holds now.
 pub fn is_approved(pull: &PullView) -> bool {
-    pull.reviews.iter().any(|review| review.approves())
+    pull.reviews.iter().any(|review| review.approves() && review.commit == pull.head_sha)
 }
 
 pub fn is_merged(pull: &PullView) -> bool {

@@ -25,6 +25,8 @@ pub struct Branch {
     ids: u64,
     /// Pushes that a commit of the bot names.
     cited: BTreeSet<u64>,
+    /// What somebody else put on top, with its name.
+    foreign: Option<(u64, Ledger)>,
     gone: BTreeSet<u64>,
 }
 
@@ -38,7 +40,23 @@ impl Branch {
     }
 
     pub fn tip_id(&self) -> Option<u64> {
-        self.tip().map(|push| push.id)
+        self.foreign.as_ref().map(|(id, _)| *id).or(self.tip().map(|push| push.id))
+    }
+
+    /// Somebody else pushes a ledger of his own.
+    pub fn forge(&mut self, ledger: Ledger) {
+        self.ids += 1;
+        self.foreign = Some((self.ids, ledger));
+    }
+
+    /// Somebody puts the branch back to the bot's last push.
+    pub fn mend(&mut self) {
+        self.foreign = None;
+    }
+
+    /// What somebody else wrote, where that lies on top.
+    pub fn foreign(&self) -> Option<&Ledger> {
+        self.foreign.as_ref().map(|(_, ledger)| ledger)
     }
 
     pub fn push(&mut self, onto: Option<u64>, ledger: Ledger, kept: Kept) -> Result<u64, Fenced> {
@@ -54,11 +72,12 @@ impl Branch {
     }
 
     pub fn cite_tip(&mut self) {
-        self.cited.extend(self.tip_id());
+        self.cited.extend(self.tip().map(|push| push.id));
     }
 
     /// Takes the newest pushes away, or the whole branch when there are no more.
     pub fn lose(&mut self, pushes: usize) {
+        self.foreign = None;
         let from = self.pushes.len().saturating_sub(pushes);
         self.gone.extend(self.pushes.drain(from..).map(|push| push.id));
     }
@@ -72,7 +91,7 @@ impl Branch {
     }
 
     pub fn tip_sha(&self) -> Option<Sha> {
-        self.tip_id().map(sha)
+        self.tip().map(|push| sha(push.id))
     }
 }
 

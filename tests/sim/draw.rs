@@ -26,18 +26,27 @@ const ZONES: [&str; 4] = ["Europe/Berlin", "UTC", "America/New_York", "Asia/Kolk
 /// seldom loses its ledger (where it is lost, much cannot be demanded any more): what only shows where the rest
 /// is quiet is found as well, and a story of it can be read.
 pub fn draw(seed: u64, days: u64) -> Scenario {
-    let mut scenario = keeps_its_ledger(seed, days);
-    crate::swarm::thin(&mut scenario);
+    let mut scenario = thinned(seed, days);
+    crate::merges::draw(&mut scenario);
     scenario
 }
 
 /// Everything may happen in one world: some forty acts of people and as many faults.
 pub fn crowded(seed: u64, days: u64) -> Scenario {
-    keeps_its_ledger(seed, days)
+    let mut scenario = keeps_its_ledger(seed, days);
+    crate::merges::draw(&mut scenario);
+    scenario
 }
 
-/// None loses its ledger more than twice, most never.
-fn keeps_its_ledger(seed: u64, days: u64) -> Scenario {
+/// The world of a seed in which merges do what they should.
+pub fn thinned(seed: u64, days: u64) -> Scenario {
+    let mut scenario = keeps_its_ledger(seed, days);
+    crate::swarm::thin(&mut scenario);
+    scenario
+}
+
+/// A crowded world in which merges do what they should. None loses its ledger more than twice, most never.
+pub fn keeps_its_ledger(seed: u64, days: u64) -> Scenario {
     let mut scenario = any(seed, days);
     let mut left = *Rng::fate(seed, &["ledgers lost"]).pick(&[0, 0, 0, 1, 1, 2]);
     scenario.happenings.retain(|(_, happening)| match happening {

@@ -3,19 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use decide::ledger::{Change, Entry, Head, Ledger, Merging, Outage, Part};
-use decide::plan::{Action, Identity, Plan, Proposal, Urgency};
+use decide::ledger::{Change, Entry, Head, Ledger, Outage, Part};
+use decide::plan::{Action, Plan, Proposal, Urgency};
 use decide::snapshot::{SentNotice, Snapshot};
 use decide::{ClusterName, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::branch::Fenced;
 use crate::check::{Kept, Watch};
+use crate::merges::Asking;
 use crate::pulls::{BOT, Refusal};
 use crate::releases::plain;
 use crate::scenario::Cut;
 use crate::world::{Spot, World};
-use crate::{Planner, people, trace};
+use crate::{Planner, trace};
 
 /// Progress may wait this long for the next push.
 const COALESCE: SignedDuration = SignedDuration::from_mins(15);
@@ -46,7 +47,7 @@ pub struct Commit {
 }
 
 /// Why a tick ends early.
-enum Cutoff {
+pub enum Cutoff {
     /// The process ends here; what was not pushed is forgotten.
     Crashed,
     /// Somebody else moved the ledger: the plan is void.
@@ -97,9 +98,9 @@ impl Process {
             world.advance(looked + SignedDuration::from_mins(minutes as i64));
         }
         let mut busy = false;
-        if !down {
+        if !down && world.branch.foreign().is_none() {
             let mut steps = Steps { left: if let Some(Cut::Crash { after }) = cut { after } else { u32::MAX } };
-            match self.carry_out(world, watch, (&snapshot, looked, now), &plan, cut, &mut steps) {
+            match self.carry_out(world, watch, (&snapshot, looked, now), &plan, (planner, cut), &mut steps) {
                 Ok(done) => busy = done,
                 Err(Cutoff::Crashed) => {
                     busy = true;
@@ -129,6 +130,11 @@ impl Process {
             watch.hub_missed(world.now);
             return;
         }
+        if world.branch.foreign().is_some() {
+            // What somebody else wrote is shown, and nothing is written on top of it.
+            self.read(world);
+            return;
+        }
         watch.hub_answered(world.now);
         if world.branch.tip_id() != self.tip {
             self.read(world);
@@ -142,6 +148,11 @@ impl Process {
     }
 
     fn read(&mut self, world: &World) {
+        if let Some(forged) = world.branch.foreign() {
+            (self.tip, self.memory, self.kept) = (None, forged.clone(), Kept::default());
+            self.unpushed_since = None;
+            return;
+        }
         let tip = world.branch.tip().cloned();
         self.tip = tip.as_ref().map(|push| push.id);
         (self.memory, self.kept) = tip.map(|push| (push.ledger, push.kept)).unwrap_or_default();
@@ -154,7 +165,7 @@ impl Process {
         watch: &mut Watch,
         (snapshot, looked, ours): (&Snapshot, Timestamp, Timestamp),
         plan: &Plan,
-        cut: Option<Cut>,
+        (planner, cut): (Planner, Option<Cut>),
         steps: &mut Steps,
     ) -> Result<bool, Cutoff> {
         steps.one()?;
@@ -175,14 +186,18 @@ impl Process {
             if world.branch.tip_id() != self.tip {
                 return Err(Cutoff::Fenced);
             }
-            let done = self.act(world, watch, snapshot, action, cut, steps)?;
+            let done = self.act(world, watch, snapshot, action, (planner, cut), steps)?;
             watch.after_effect(world);
             steps.one()?;
             done_any |= done.is_ok() && anew(action);
+            if done == Err(Refusal::Refused) {
+                world.note("not merged: the others go on");
+                continue;
+            }
             if done.is_err() || matches!(cut, Some(Cut::LostAnswer)) {
                 world.note(format!("refused or unanswered: {done:?}"));
-                // What is refused is tried again at the alarm.
-                busy = done_any || done.is_ok();
+                // What is refused is tried again at the alarm; where the world moved, one looks again.
+                busy = done_any || done.is_ok() || done == Err(Refusal::Moved);
                 break;
             }
         }
@@ -196,7 +211,7 @@ impl Process {
         watch: &mut Watch,
         snapshot: &Snapshot,
         action: &Action,
-        cut: Option<Cut>,
+        (planner, cut): (Planner, Option<Cut>),
         steps: &mut Steps,
     ) -> Result<Result<(), Refusal>, Cutoff> {
         match action {
@@ -213,28 +228,9 @@ impl Process {
                 world.push_branch(pull.0, commit);
                 Ok(Ok(()))
             }
-            Action::Merge { plugin, tier, version, pull, head, via, forced } => {
-                let spot = (plugin.clone(), tier.clone());
-                if matches!(cut, Some(Cut::PushBeforeMerge))
-                    && world.pull_mut(pull.0).is_some_and(|pull| pull.is_open())
-                {
-                    people::push_to_branch(world, pull.0);
-                }
-                let merging = Merging { head: head.clone(), at: world.ours(), base: None, forced: forced.clone() };
-                self.change(world, &spot, version, Change::Merging(merging))?;
-                steps.one()?;
-                watch.merges(world, &self.kept, snapshot, action);
-                let bypass = *via == Identity::Bypass && world.scenario.bypass;
-                let Some(pull) = world.pulls.iter().find(|known| known.number == pull.0) else {
-                    return Ok(Err(Refusal::Forbidden));
-                };
-                if let Err(refusal) = pull.may_merge(world, head.as_str(), bypass) {
-                    return Ok(Err(refusal));
-                }
-                let number = pull.number;
-                watch.merged(world, &self.kept, &spot, &plain(version), number);
-                world.merge(number, BOT);
-                Ok(Ok(()))
+            Action::Merge { .. } => {
+                let asking = Asking { planner, cut, steps };
+                self.merge(world, watch, action, asking)
             }
             Action::Close { pull, head, .. } => {
                 let present = world.pulls.iter().find(|known| known.number == pull.0);
@@ -320,7 +316,12 @@ impl Process {
         Ok(commit)
     }
 
-    fn change(
+    /// What the checkers could know of what it rests on.
+    pub fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    pub fn change(
         &mut self,
         world: &mut World,
         spot: &Spot,
@@ -364,12 +365,12 @@ fn again(ledger: &Ledger) {
 }
 
 /// Counts down to the point at which the process dies.
-struct Steps {
+pub struct Steps {
     left: u32,
 }
 
 impl Steps {
-    fn one(&mut self) -> Result<(), Cutoff> {
+    pub fn one(&mut self) -> Result<(), Cutoff> {
         if self.left == 0 {
             return Err(Cutoff::Crashed);
         }

@@ -40,6 +40,9 @@ impl World {
             ledger,
             ledger_state: match (down, self.branch.lost()) {
                 (true, _) => LedgerState::Unread(unread("the hub")),
+                (false, _) if self.branch.foreign().is_some() => {
+                    LedgerState::Unread("the newest commit of the ledger branch is not the bot's".to_string())
+                }
                 (false, cited) if cited.is_empty() => LedgerState::Intact { guarded },
                 (false, cited) => LedgerState::Lost { cited, tip: self.branch.tip_sha() },
             },

@@ -13,6 +13,7 @@ mod fleet;
 mod hand;
 mod keys;
 mod look;
+mod merges;
 mod people;
 mod places;
 mod planted;
@@ -235,8 +236,8 @@ mod tests {
     #[test]
     fn what_was_broken_once_stays_mended() {
         ONCE_BROKEN.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::any)));
-        BROKEN_SINCE.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::crowded)));
-        BROKEN_THIN.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::draw)));
+        BROKEN_SINCE.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::keeps_its_ledger)));
+        BROKEN_THIN.into_iter().for_each(|seed| drop(keep_the_invariants(seed..seed + 1, draw::thinned)));
     }
 
     #[test]

@@ -124,6 +124,11 @@ pub fn befall(world: &mut World, happening: Happening) {
         | Happening::MergeAndRevert { .. }
         | Happening::Retarget { .. }
         | Happening::NoDigests { .. }) => crate::rarely::befall(world, rare),
+        wrong @ (Happening::RefuseMerges { .. }
+        | Happening::FalseYes { .. }
+        | Happening::ForgeLedger { .. }
+        | Happening::Doctor { .. }
+        | Happening::ChangeRules { .. }) => crate::merges::befall(world, wrong),
     }
 }
 

@@ -46,6 +46,10 @@ pub struct PullRequest {
     pub commands: Vec<Command>,
     /// It goes to another branch than the tier's.
     pub misplaced: bool,
+    /// Something else is in its head than what the bot would write.
+    pub doctored: bool,
+    /// What git says of its merge where the hub's yes was false.
+    pub landing: Option<Landing>,
     /// It has the label that keeps its release from the tiers above.
     pub labelled: bool,
     /// As our comment shows them: each with its last edit.
@@ -73,6 +77,10 @@ pub enum Refusal {
     HeadMoved,
     /// 405: not open, a conflict, or branch rules.
     Forbidden,
+    /// The world moved between the look and the call: nothing was sent, or nothing is proved.
+    Moved,
+    /// It was not merged, and the ledger knows: the others go on.
+    Refused,
 }
 
 impl PullRequest {
@@ -143,6 +151,9 @@ impl PullRequest {
         let reviewed = matches!(self.decision(rules), ReviewDecision::NotRequired | ReviewDecision::Approved);
         let green = !rules.check || self.check == Some(true);
         let ruled = bypass || (reviewed && green);
+        let refuses = world.merges.refusing.get(&self.spot).is_some_and(|until| world.now < *until);
+        let unmet = self.unmet(world).known().is_none_or(|unmet| !unmet.is_empty());
+        let ruled = ruled && !refuses && (bypass || !unmet);
         if self.is_open() && !self.draft && !self.misplaced && !self.conflicts(world) && ruled {
             Ok(())
         } else {
@@ -150,9 +161,13 @@ impl PullRequest {
         }
     }
 
-    /// What git says of a merge of it.
-    fn landing(&self) -> Read<Landing> {
-        Read::Known(match &self.closed {
+    /// What git says of a merge of it; the base branch is never shown late.
+    fn landing(&self, world: &World) -> Read<Landing> {
+        let now = world.pulls.iter().find(|pull| pull.number == self.number).unwrap_or(self);
+        if let Some(landing) = &now.landing {
+            return Read::Known(landing.clone());
+        }
+        Read::Known(match &now.closed {
             Some(Closed { merged: Some(commit), .. }) => Landing::Proven { commit: Sha::new(commit.as_str()) },
             Some(Closed { merged: None, .. }) | None => Landing::Absent,
         })
@@ -215,7 +230,7 @@ impl PullRequest {
                 Read::Known(if world.scenario.rules.check { vec![check()] } else { Vec::new() })
             },
             commands: self.shown_commands(world),
-            landing: self.landing(),
+            landing: self.landing(world),
             notices: self.notices.clone(),
             labelled: Read::Known(self.labelled),
         }
@@ -226,6 +241,10 @@ impl PullRequest {
         let mut luck = world.luck(&["unmet", &self.number.to_string()]);
         let lacks = luck.chance(15);
         let until = self.opened_at + SignedDuration::from_hours(luck.range(1, 72) as i64);
+        if world.lasts(world.merges.ruled) {
+            let (rule, why) = ("merge_queue".to_string(), "it asks for a queue".to_string());
+            return Read::Known(vec![UnmetRule { rule, why }]);
+        }
         if world.is_calm() || !lacks || world.now >= until {
             return Read::Known(Vec::new());
         }
@@ -295,6 +314,8 @@ impl World {
             reviews: Vec::new(),
             commands: Vec::new(),
             misplaced: false,
+            doctored: false,
+            landing: None,
             labelled: false,
             notices: Vec::new(),
             told: Vec::new(),
@@ -340,7 +361,7 @@ impl World {
         pull.remember(now);
         pull.head.clone_from(&commit);
         pull.head_at = now;
-        pull.ours = true;
+        (pull.ours, pull.doctored) = (true, false);
         pull.bot_heads.push(commit.clone());
         pull.bot_version = version.clone();
         pull.bot_wrote_at = now;

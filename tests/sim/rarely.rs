@@ -22,6 +22,12 @@ pub enum Later {
     Revert { spot: Spot, versions: Vec<Version> },
     /// A pull request goes to the base branch again.
     Return { pull: u64 },
+    /// Somebody says of merges that did not land as planned that things may go on.
+    Clear { allowed: bool },
+    /// The ledger branch is the bot's again.
+    MendLedger,
+    /// Who held in the last moment lets it go.
+    Resume { pull: u64 },
     /// A release of a storm in the calm, and after the pace the next one.
     Storm { pace: SignedDuration, until: Timestamp },
 }
@@ -78,6 +84,12 @@ pub fn later(world: &mut World, later: Later) {
         Later::Unfollow { plugin } => unfollow(world, &plugin),
         Later::Storm { pace, until } => world.storm_on(pace, until),
         Later::Return { pull } => retarget(world, pull, false),
+        Later::Clear { allowed } => crate::merges::clear(world, allowed),
+        Later::MendLedger => world.branch.mend(),
+        Later::Resume { pull } => {
+            let now = world.now;
+            world.pull_mut(pull).into_iter().for_each(|pull| pull.command(now, WRITER, CommandKind::Resume));
+        }
         Later::Revert { spot, versions } => {
             if world.base[&spot].len() == versions.len() {
                 world.note(format!("{WRITER} takes the merge on {} of {} off again", spot.1, spot.0));
@@ -93,6 +105,7 @@ pub fn settle(world: &mut World) {
     world.undigested = None;
     (0..world.pulls.len() as u64).for_each(|index| retarget(world, index + 1, false));
     crate::runs::settle(world);
+    crate::merges::settle(world);
     let now = world.now;
     for pull in &mut world.pulls {
         if pull.commands.iter().any(|command| matches!(command.what, CommandKind::Freeze { .. })) {

@@ -245,6 +245,34 @@ pub enum Happening {
         tier: TierName,
         hours: u64,
     },
+    // of `merges`
+    /// The hub refuses to merge there, for a while.
+    RefuseMerges {
+        plugin: PluginName,
+        tier: TierName,
+        hours: u64,
+    },
+    /// The hub's next yes there is false; somebody clears what follows from it after a while.
+    FalseYes {
+        plugin: PluginName,
+        tier: TierName,
+        /// More came than was asked for; else nothing.
+        more: bool,
+        hours: u64,
+    },
+    /// Somebody pushes a ledger of his own; it is put right after a while.
+    ForgeLedger {
+        hours: u64,
+    },
+    /// In the head of the open pull request is something else than what the bot would write.
+    Doctor {
+        plugin: PluginName,
+        tier: TierName,
+    },
+    /// The branch asks for one thing more than reviews and checks, for a while.
+    ChangeRules {
+        hours: u64,
+    },
     // clusters
     Flap {
         cluster: ClusterName,
@@ -391,6 +419,12 @@ pub enum Cut {
     LostAnswer,
     /// Somebody pushes to the branch that is about to be merged.
     PushBeforeMerge,
+    /// Somebody holds what is about to be merged.
+    HoldBeforeMerge,
+    /// The rules change when something is about to be merged.
+    RulesBeforeMerge,
+    /// The process freezes between its permit and the call.
+    FreezeBeforeMerge { seconds: u64 },
     /// So many minutes pass between looking and acting.
     Stall { minutes: u64 },
     /// The other process looks and acts between our look and our deeds.

@@ -60,6 +60,7 @@ pub struct World {
     pub no_registry: Option<Timestamp>,
     pub no_inventory: Option<Timestamp>,
     pub undigested: Option<Undigested>,
+    pub merges: crate::merges::Merges,
     /// The first release of a storm in the calm, by plugin; when it ends; and who got nothing of it.
     pub storm: BTreeMap<PluginName, Version>,
     pub storm_ends: Option<Timestamp>,
@@ -162,6 +163,7 @@ impl World {
             no_registry: None,
             no_inventory: None,
             undigested: None,
+            merges: crate::merges::Merges::default(),
             storm: BTreeMap::new(),
             storm_ends: None,
             starved: Vec::new(),
@@ -315,7 +317,8 @@ impl World {
 
     pub fn new_commit(&mut self) -> String {
         self.commits += 1;
-        format!("{:040x}", u128::from(self.commits) << 100 | u128::from(self.commits))
+        // People name it by its first seven digits.
+        format!("{:07x}{:033x}", self.commits, self.commits)
     }
 
     /// A release appears at the source, unless it is there.

@@ -24,8 +24,10 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timest
     if !standing.current {
         return Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() });
     }
-    if let Some(refused) = wave.refused.as_ref().filter(|refused| refused.head == pull.head && now < refused.until()) {
-        let verdict = Verdict::Wait { until: Some(refused.until()) };
+    // What was refused because of its content is not asked for again, however long ago that was: it is written anew.
+    let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
+    if let Some(refused) = refused.filter(|refused| refused.anew || now < refused.until()) {
+        let verdict = Verdict::Wait { until: Some(refused.until()).filter(|until| now < *until) };
         return Finding::new(Gate::Head, verdict, Reason::MergeRefused { why: refused.why.clone() });
     }
     match pull.mergeable {
@@ -56,6 +58,7 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timest
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
+    use crate::ledger::Change;
     use crate::snapshot::RequiredCheck;
     use crate::testing::*;
     use alloc::vec;
@@ -144,6 +147,41 @@ mod tests {
                 ),
             ],
         );
+    }
+
+    /// A refusal of the hub is tried again after its pause; a head that git does not prove is never merged, and the first
+    /// time written anew at once.
+    #[test]
+    fn f32_a15_a_refused_head_waits_or_is_written_anew() {
+        let plan = |times: u32, anew: bool, seconds: i64| {
+            let mut world = ready();
+            let at = noon() - jiff::SignedDuration::from_secs(seconds);
+            for _ in 0..times {
+                let refused = Change::Refused { head: pull().head, at, why: "405".into(), anew };
+                remember(&mut world, refused);
+            }
+            let actions = crate::plan(&world, noon()).actions;
+            let is = |what: fn(&crate::Action) -> bool| actions.iter().any(what);
+            (
+                is(|action| matches!(action, crate::Action::Merge { .. })),
+                is(|action| matches!(action, crate::Action::Update { .. })),
+            )
+        };
+        for (times, anew, seconds, merges, updates) in [
+            (1, false, 9, false, false),
+            (1, false, 10, true, false),
+            (2, false, 39, false, false),
+            (2, false, 40, true, false),
+            (12, false, 6 * 3600 - 1, false, false),
+            (12, false, 6 * 3600, true, false),
+            (1, true, 0, false, true),
+            (1, true, 3600, false, true),
+            (2, true, 39, false, false),
+            (2, true, 40, false, true),
+            (12, true, 6 * 3600, false, true),
+        ] {
+            assert_eq!(plan(times, anew, seconds), (merges, updates), "{times} times, anew {anew}, {seconds} s ago");
+        }
     }
 
     #[test]

@@ -18,6 +18,9 @@ use crate::world::{Spot, World};
 /// For so long everything that a merge needs may be there before it is asked for.
 const SOON: SignedDuration = SignedDuration::from_mins(5);
 
+/// The longest that a refused merge is left alone (design: failure F32).
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_hours(6);
+
 /// What keeps a merge back and ends by the clock alone: windows, announcements, the hourly cap.
 const BY_THE_CLOCK: [&str; 3] = ["S9 merges", "P3 merges", "S18 "];
 
@@ -52,6 +55,11 @@ impl Watch {
         for (number, spot, head) in open {
             // Room in the hour is kept for what waits for longer.
             if self.is_not_its_turn(world, (kept, shown), number) {
+                continue;
+            }
+            // What the hub has refused is left alone for a while.
+            let refused = world.merges.refused.get(&spot);
+            if refused.is_some_and(|last| world.now < *last + LONGEST_PAUSE + SOON) {
                 continue;
             }
             if world.rule_of(number) == Merge::Manual || world.purpose(number).is_some() {

@@ -10,6 +10,7 @@ mod expiry;
 mod force;
 mod freeze;
 mod keys;
+mod landing;
 mod live;
 mod merge;
 mod open;
@@ -61,6 +62,7 @@ pub struct Watch {
     /// Something waits for people, at the end.
     pub waiting: bool,
     lately: live::Lately,
+    tries: landing::Tries,
 }
 
 /// What the bot may rest on, as long as its ledger holds it: kept with every push, and gone with it.
@@ -147,6 +149,7 @@ impl Watch {
                 );
             }
         }
+        self.stops_after_a_lie(world, snapshot, plan);
         self.says_why(world, plan);
         std::mem::take(&mut world.starved).into_iter().for_each(|what| self.fails(world, format!("L7 {what}")));
         if matches!(snapshot.ledger_state, LedgerState::Intact { .. }) {
@@ -206,6 +209,7 @@ impl Watch {
         if seen.misplaced.is_some() {
             self.fails(world, format!("S6 merges {pull}, which goes to another branch"));
         }
+        self.is_true_at_the_call(world, pull.0);
         self.writes_once_more(world, &spot, &version);
         self.is_in_the_books(world, &spot, &version, &seen, head);
         let (part, members) = match world.written.get(head.as_str()) {
