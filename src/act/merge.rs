@@ -80,9 +80,7 @@ impl Wave<'_> {
 fn is_intended(seen: &Seen, wave: &Wave<'_>, merging: &Merging) -> bool {
     let page = seen.snapshot.ledger.plugins.get(wave.plugin);
     let Some(known) = page.and_then(|page| page.wave(wave.tier, wave.version)) else { return false };
-    let Some(before) = &known.merging else { return false };
-    let answered = known.refused.as_ref().is_some_and(|refused| refused.at >= before.at);
-    !answered && Merging { at: before.at, ..merging.clone() } == *before
+    known.asked().is_some_and(|before| Merging { at: before.at, ..merging.clone() } == *before)
 }
 
 /// Remembers that the hub, or the proof of the head, said no: it is left alone for a while, and the others go on.

@@ -12,7 +12,7 @@ use crate::snapshot::{Landing, LedgerState, Pull, PullState, Read, Snapshot};
 use crate::{PullNumber, Reason};
 
 /// A hub shows what it has merged on every replica within seconds; after this it has not.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
+pub(crate) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 
 /// What merges of the bot are not proved.
 #[derive(Clone, Debug, Default, PartialEq)]

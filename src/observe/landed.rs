@@ -38,10 +38,9 @@ fn asked(rooms: &Rooms, plugin: &PluginName, pull: &Pull) -> Option<Asked> {
         PullState::Closed { .. } => return None,
     };
     let wave = open_wave(rooms, plugin, &pull.tier, pull)?;
-    let merging = wave.merging.as_ref()?;
     // The hub said no, and it is still open: nothing has come of it.
-    let refused = wave.refused.as_ref().is_some_and(|refused| refused.head == pull.head && refused.at >= merging.at);
-    let before = merging.base.clone().filter(|_| !(open && refused))?;
+    let merging = if open { wave.asked() } else { wave.merging.as_ref() };
+    let before = merging?.base.clone()?;
     Some(Asked { head: pull.head.clone(), before, named })
 }
 

@@ -2,6 +2,7 @@
 //! moment, and what has landed is proved.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use coldframe::demo::github::{MergeFault, PullView, Role};
 
@@ -146,6 +147,8 @@ async fn a09_f36_a_hold_in_the_queue_is_heard() {
     };
     let _bot = stage.serve_with(&[("COLDFRAME_WRITE_PACE", "20s")]);
     stage.until("it queues for its turn to write", about).await;
+    // Whoever looked before the queue has looked by now.
+    tokio::time::sleep(Duration::from_secs(4)).await;
     stage.world.github().comment(REPOSITORY, pull.number, OWNER, "/coldframe hold wait").unwrap();
     let merged = |stage: &Stage| stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull));
     stage.never(45, "it was merged over a hold", merged).await;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::gate::after::Pages;
+use crate::gate::limits::asked_at;
 use crate::ledger::{Frozen, PluginLedger};
 use crate::model::PluginPolicy;
 use crate::proof::Proofs;
@@ -112,13 +113,15 @@ impl Shared {
         let changed = snapshot
             .ledger
             .plugins
-            .values()
-            .flat_map(|page| page.tiers.values().flatten())
-            .filter_map(|wave| {
+            .iter()
+            .flat_map(|(plugin, page)| page.tiers.values().flatten().map(move |wave| (plugin, wave)))
+            .filter_map(|(plugin, wave)| {
                 let landed = wave.landed.as_ref();
+                let pulls = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known());
+                let asked = asked_at(wave, pulls.map_or(&[], Vec::as_slice));
                 // A ledger that was lost has forgotten that we asked for it; the hub knows who did.
-                let by_us = wave.merging.is_some() || landed.and_then(|landed| landed.by.as_ref()).is_some_and(is_app);
-                let at = landed.map(|landed| landed.at).or(wave.merging.as_ref().map(|merging| merging.at));
+                let by_us = asked.is_some() || landed.and_then(|landed| landed.by.as_ref()).is_some_and(is_app);
+                let at = landed.map(|landed| landed.at).or(asked);
                 let at = at.filter(|_| by_us)? + snapshot.hub.skew.abs();
                 (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })
@@ -269,7 +272,7 @@ mod tests {
     use super::*;
     use crate::PluginPolicy;
     use crate::ledger::{Change, Landed, Merging};
-    use crate::snapshot::Read;
+    use crate::snapshot::{Landing, Read};
     use crate::testing::*;
     use alloc::vec;
 
@@ -327,6 +330,45 @@ mod tests {
         };
         assert_eq!([counts(59, 0), counts(60, 0)], [1, 0]);
         assert_eq!([counts(60, 1), counts(60, -1), counts(61, 1)], [1, 1, 0]);
+    }
+
+    #[test]
+    fn f32_what_the_hub_refused_to_merge_has_changed_no_cluster() {
+        let counts = |refused: &[i64]| {
+            let mut world = ready();
+            edit(&mut world, |pull| pull.landing = Read::Unread("nobody asked".into()));
+            let merging = Merging { head: pull().head, at: ago(5), base: None, forced: None };
+            remember(&mut world, Change::Merging(merging));
+            for minutes in refused {
+                let refused = Change::Refused { head: pull().head, at: ago(*minutes), why: "405".into(), anew: false };
+                remember(&mut world, refused);
+            }
+            Shared::count(&world, noon()).changed.len()
+        };
+        assert_eq!([counts(&[]), counts(&[6]), counts(&[5]), counts(&[4])], [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn what_was_planned_and_never_sent_keeps_nobody_waiting() {
+        let counts = |minutes: i64, landing: Read<Landing>, state: PullState| {
+            let mut world = ready();
+            let merging = Merging { head: pull().head, at: ago(minutes), base: Some("00".into()), forced: None };
+            remember(&mut world, Change::Merging(merging));
+            edit(&mut world, |pull| (pull.landing, pull.state) = (landing, state));
+            let now = noon();
+            Shared::count(&world, now).changed.iter().filter(|(at, _)| *at + CAP_SPAN > now).count()
+        };
+        let absent = || Read::Known(Landing::Absent);
+        let merged = || PullState::Merged { at: ago(1), by: BOT.into(), commit: "dd".into() };
+        for (name, minutes, landing, state, counted) in [
+            ("just now", 1, absent(), PullState::Open, 1),
+            ("nothing has come", 2, absent(), PullState::Open, 0),
+            ("nobody knows", 2, Read::Unread("503".into()), PullState::Open, 1),
+            ("it came, and the list lags", 2, Read::Known(Landing::Proven { commit: "dd".into() }), PullState::Open, 1),
+            ("the hub says that it merged", 2, absent(), merged(), 1),
+        ] {
+            assert_eq!(counts(minutes, landing, state), counted, "{name}");
+        }
     }
 
     /// A ledger that was lost knows of no intent; what an App merged counts all the same, what a person did does not.

@@ -1,10 +1,13 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
+use jiff::Timestamp;
+
 use crate::desk::{CAP_SPAN, Desk, InLine, Ready};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::snapshot::Pull;
+use crate::proof::PATIENCE;
+use crate::snapshot::{Landing, Pull, PullState, Read};
 use crate::{Reason, Version, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
@@ -100,7 +103,18 @@ fn clusters(wave: &Wave) -> u32 {
 
 /// A merge that was asked for and not seen yet is counted already.
 fn is_counted(desk: &Desk<'_>, wave: &Wave) -> bool {
-    wave.merging.as_ref().is_some_and(|merging| merging.at + CAP_SPAN > desk.now)
+    let pulls = desk.facts.and_then(|facts| facts.pulls.known()).map_or(&[][..], |pulls| pulls.as_slice());
+    asked_at(wave, pulls).is_some_and(|at| at + CAP_SPAN > desk.now)
+}
+
+/// From when a merge that the bot asked for counts for an hour. Where its pull request is still open and git says
+/// that nothing has come of it, it counts for as long as something may still come: what was planned and never sent
+/// keeps nobody else waiting.
+pub(crate) fn asked_at(wave: &Wave, pulls: &[Pull]) -> Option<Timestamp> {
+    let asked = wave.asked()?;
+    let nothing = |pull: &Pull| pull.state == PullState::Open && pull.landing == Read::Known(Landing::Absent);
+    let in_vain = pulls.iter().any(|pull| pull.head == asked.head && nothing(pull));
+    Some(if in_vain { asked.at + PATIENCE - CAP_SPAN } else { asked.at })
 }
 
 #[cfg(test)]
@@ -109,7 +123,7 @@ mod tests {
     use super::*;
     use crate::Entry;
     use crate::ledger::{Change, Landed, Merging};
-    use crate::snapshot::{Read, Snapshot};
+    use crate::snapshot::Snapshot;
     use crate::testing::*;
     use alloc::vec;
     use jiff::SignedDuration;

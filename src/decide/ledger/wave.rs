@@ -120,6 +120,14 @@ impl Wave {
         }
     }
 
+    /// The merge that the bot asked for, unless the hub has said no to it since: nothing has come of that one.
+    pub fn asked(&self) -> Option<&Merging> {
+        let refused = |merging: &Merging| {
+            self.refused.as_ref().is_some_and(|refused| refused.head == merging.head && refused.at >= merging.at)
+        };
+        self.merging.as_ref().filter(|merging| self.landed.is_some() || !refused(merging))
+    }
+
     /// Whether nothing more can come of it: finished, failed, rejected, superseded or withdrawn.
     pub fn is_over(&self) -> bool {
         self.finished.is_some()

@@ -24,7 +24,7 @@ pub(super) fn pulls(snapshot: &mut Snapshot) -> impl Iterator<Item = &mut Pull> 
     facts.filter_map(|facts| if let Read::Known(pulls) = &mut facts.pulls { Some(pulls) } else { None }).flatten()
 }
 
-fn waves(snapshot: &mut Snapshot) -> impl Iterator<Item = &mut Wave> {
+pub(super) fn waves(snapshot: &mut Snapshot) -> impl Iterator<Item = &mut Wave> {
     snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut()).flatten()
 }
 

@@ -2,6 +2,7 @@
 //! notice. A checker that notices none of its bugs checks nothing.
 
 mod facts;
+mod merges;
 mod rare;
 mod rules;
 
@@ -42,7 +43,7 @@ impl fmt::Display for Row {
 #[allow(clippy::disallowed_methods)] // how long it took; nothing in a world asks it
 pub fn matrix(days: u64, worlds: u64, jobs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (bug, planner, invariants) in facts::BUGS.iter().chain(rules::BUGS).chain(rare::BUGS) {
+    for (bug, planner, invariants) in facts::BUGS.iter().chain(rules::BUGS).chain(rare::BUGS).chain(merges::BUGS) {
         let begun = std::time::Instant::now();
         let found = first_of(1..worlds + 1, jobs, |seed| {
             let broken = run(draw::crowded(seed, days), *planner).broken;

@@ -1,0 +1,100 @@
+//! Bugs around merges: ledgers and heads of somebody else, words of the last moment, a false yes, refusals, rules.
+
+use decide::plan::{Action, Plan};
+use decide::snapshot::{CommandKind, Landing, LedgerGuard, LedgerState, Pull, Read, Snapshot};
+use jiff::Timestamp;
+
+use super::Bug;
+use super::facts::{lied_to, pulls, waves};
+
+/// What somebody else wrote on the ledger branch counts.
+fn foreign_ledger_believed(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        if matches!(&snapshot.ledger_state, LedgerState::Unread(why) if why.contains("not the bot's")) {
+            snapshot.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Sealed };
+        }
+    })
+}
+
+/// A head that git did not prove is asked for again, and never written anew.
+fn unproved_is_asked_again(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        waves(snapshot).filter_map(|wave| wave.refused.as_mut()).for_each(|refused| refused.anew = false);
+    })
+}
+
+/// On the pull requests that are about to be merged nothing is heard any more.
+fn about_to_be_merged(snapshot: &Snapshot, now: Timestamp, deafen: fn(&mut Pull)) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let asked: Vec<_> = waves(snapshot).filter_map(|wave| wave.asked().map(|asked| asked.head.clone())).collect();
+        pulls(snapshot).filter(|pull| asked.contains(&pull.head)).for_each(deafen);
+    })
+}
+
+fn last_hold_overheard(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    about_to_be_merged(snapshot, now, |pull| {
+        pull.commands.retain(|command| !matches!(command.what, CommandKind::Hold { .. }));
+    })
+}
+
+fn rules_of_the_first_look(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    about_to_be_merged(snapshot, now, |pull| pull.unmet = Read::Known(Vec::new()))
+}
+
+/// Whatever the hub calls merged has landed.
+fn a_yes_is_a_proof(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        pulls(snapshot).for_each(|pull| pull.landing = Read::Known(Landing::Proven { commit: pull.head.clone() }));
+        snapshot.ledger.stops.clear();
+    })
+}
+
+/// It is seen once that something else came, and forgotten.
+fn stops_are_forgotten(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let heads: Vec<_> = snapshot.ledger.stops.iter().map(|stop| stop.head.clone()).collect();
+        pulls(snapshot)
+            .filter(|pull| heads.contains(&pull.head))
+            .for_each(|pull| pull.landing = Read::Known(Landing::Proven { commit: pull.head.clone() }));
+        snapshot.ledger.stops.clear();
+    })
+}
+
+/// What the hub refused is asked for at every look.
+fn refusals_are_forgotten(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| waves(snapshot).for_each(|wave| wave.refused = None))
+}
+
+/// While one is refused the others wait.
+fn one_refusal_stops_all(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let mut plan = decide::plan(snapshot, now);
+    let all = snapshot.ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
+    if all.filter_map(|wave| wave.refused.as_ref()).any(|refused| now < refused.until()) {
+        plan.actions.retain(|action| !matches!(action, Action::Merge { .. }));
+    }
+    plan
+}
+
+/// What was refused counts under the cap of clusters as if it had changed them.
+fn refused_counts_as_changed(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        for wave in waves(snapshot).filter(|wave| wave.landed.is_none()) {
+            let (refused, merging) = (wave.refused.as_mut(), wave.merging.as_mut());
+            if let (Some(refused), Some(merging)) = (refused, merging) {
+                merging.at = merging.at.max(refused.at + jiff::SignedDuration::from_secs(1));
+            }
+        }
+    })
+}
+
+pub const BUGS: &[Bug] = &[
+    ("a foreign ledger is believed", foreign_ledger_believed, &["S16"]),
+    ("an unproved head is asked for again", unproved_is_asked_again, &["L1", "L3", "L5"]),
+    ("a hold of the last moment is overheard", last_hold_overheard, &["S9"]),
+    ("rules are those of the first look", rules_of_the_first_look, &["S8"]),
+    ("a yes of the hub is a proof", a_yes_is_a_proof, &["S14"]),
+    ("what did not land is forgotten", stops_are_forgotten, &["S14"]),
+    ("what is refused is asked for at once", refusals_are_forgotten, &["L5"]),
+    ("one refusal stops all", one_refusal_stops_all, &["L3"]),
+    ("a refused merge has changed clusters", refused_counts_as_changed, &["L3"]),
+];
