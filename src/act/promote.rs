@@ -10,9 +10,10 @@ use decide::{ClusterName, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
-use super::{Receipt, branch, edited, install, intend};
+use super::{Receipt, branch, edited, fenced, install, intend};
 use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::hub::HubError;
+use crate::ledger;
 use crate::observe::{Seen, Spot};
 use crate::rooms::{Opened, Rooms};
 use crate::seal::Kind;
@@ -108,11 +109,15 @@ async fn push_anew(
     there: Option<&Sha>,
     now: Timestamp,
 ) -> anyhow::Result<Result<Sha, Receipt>> {
-    if let Some(tip) = there
-        && !seen.wrote(&proposal.plugin, &proposal.tier, tip)
+    if let Some(held) = there
+        && !seen.wrote(&proposal.plugin, &proposal.tier, held)
     {
+        // Another process may have written both since: its intent is on the ledger branch before its commit is anywhere.
+        if tip(rooms, ledger::BRANCH).await?.as_ref() != rooms.ledger.as_ref().and_then(ledger::Branch::tip) {
+            return Ok(Err(fenced()));
+        }
         let name = branch(&proposal.plugin, &proposal.tier);
-        let why = format!("the branch {name} holds {}, which the bot did not write; delete or rename it", tip.short());
+        let why = format!("the branch {name} holds {}, which the bot did not write; delete or rename it", held.short());
         return Ok(Err(Receipt::Refused(why)));
     }
     let ledger = rooms.ledger.as_ref().and_then(|branch| branch.tip().cloned());

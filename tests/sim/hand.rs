@@ -149,7 +149,8 @@ impl Process {
 
     fn read(&mut self, world: &World) {
         if let Some(forged) = world.branch.foreign() {
-            (self.tip, self.memory, self.kept) = (None, forged.clone(), Kept::default());
+            // No push has this number: whatever lies on top next is read.
+            (self.tip, self.memory, self.kept) = (Some(u64::MAX), forged.clone(), Kept::default());
             self.unpushed_since = None;
             return;
         }

@@ -19,6 +19,13 @@ impl World {
         }
     }
 
+    /// Whether a pull request moves clusters ahead of their tier's turn.
+    pub fn is_early(&self, number: u64) -> bool {
+        let pull = self.pulls.iter().find(|pull| pull.number == number);
+        let head = pull.and_then(|pull| self.written.get(pull.bot_heads.last()?));
+        head.is_some_and(|commit| commit.part.purpose == Purpose::Early)
+    }
+
     /// Whether the file pins a cluster for a plugin at this moment.
     pub fn is_pinned(&self, plugin: &PluginName, cluster: &ClusterName) -> bool {
         let policy = self.policy.plugins.iter().find(|known| known.name == *plugin).unwrap();

@@ -185,6 +185,8 @@ impl Watch {
                 && pull.bot_version == *running
                 && merged
                 && world.purpose(pull.number).is_none()
+                // Who was ahead of its tier, and is not any more, is on what was no climb of the tier.
+                && !world.is_early(pull.number)
                 && moved()
         });
         // What a person brought back is nobody's climb.

@@ -163,6 +163,9 @@ impl Watch {
         if self.losses != world.losses {
             self.losses = world.losses;
             self.deadlines.clear();
+            // So did the outages that stood nowhere else.
+            let known = world.branch.tip().map_or(&[][..], |tip| tip.ledger.outages.as_slice());
+            self.outages.retain(|(from, to)| known.iter().any(|outage| outage.from <= *to && outage.to >= *from));
         }
     }
 
