@@ -6,6 +6,7 @@ pub mod doors;
 pub mod face;
 pub mod port;
 mod quota;
+mod replays;
 pub mod senders;
 pub mod webhook;
 

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::Bell;
 use super::door::{Answer, Door, Keys, signature};
+use super::replays::Replays;
 use crate::clock;
 use crate::secret::Secret;
 use crate::tell::Metrics;
@@ -67,6 +68,7 @@ struct Endpoint {
     bell: Bell,
     keys: Keys,
     door: Door,
+    replays: Replays,
     /// When the newest secret was used first.
     renewed: OnceLock<Timestamp>,
     /// For how long older ones count after that.
@@ -106,7 +108,8 @@ async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Res
 impl Endpoint {
     fn new(bell: Bell, secrets: &[Secret], metrics: Metrics) -> Self {
         let door = Door::new("github", MOST_BYTES, "a delivery has at most 25 MB", metrics);
-        Self { bell, keys: Keys::new(secrets), door, renewed: OnceLock::new(), replaced: REPLACED }
+        let replays = Replays::default();
+        Self { bell, keys: Keys::new(secrets), door, replays, renewed: OnceLock::new(), replaced: REPLACED }
     }
 
     fn router(self) -> Router {
@@ -130,10 +133,17 @@ impl Endpoint {
         let secret = signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))?;
         self.is_current(secret)?;
         self.door.verified(secret);
+        if self.replays.has(&tag) {
+            return Ok("it was here before");
+        }
         let Some(body) = held else { return Ok("too big to be looked into: the next sweep finds it") };
         let event = headers.get("x-github-event").and_then(|event| event.to_str().ok());
         let event = event.ok_or((StatusCode::BAD_REQUEST, "X-GitHub-Event is missing"))?;
-        self.ring(event, &body)
+        if !self.ring(event, &body)? {
+            return Ok("nothing to do");
+        }
+        self.replays.remember(tag, clock::now());
+        Ok("rung")
     }
 
     /// An older secret is refused once the newest one has been in use for a while.
@@ -147,11 +157,12 @@ impl Endpoint {
         Ok(())
     }
 
-    fn ring(&self, event: &str, body: &[u8]) -> Result<&'static str, Answer> {
+    /// Whether it is of a kind that rings.
+    fn ring(&self, event: &str, body: &[u8]) -> Result<bool, Answer> {
         let rings = RINGING.contains(&event);
         let lists = LISTING.contains(&event);
         if !rings && !lists {
-            return Ok("nothing to do");
+            return Ok(false);
         }
         let delivery: Delivery = serde_json::from_slice(body).map_err(|_| {
             (StatusCode::BAD_REQUEST, "the delivery is not JSON; choose the content type `application/json`")
@@ -175,7 +186,7 @@ impl Endpoint {
             // About an organization or a team: nobody can say which repositories.
             None => self.bell.ring_installation(installation, sender),
         }
-        Ok("rung")
+        Ok(true)
     }
 }
 

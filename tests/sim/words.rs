@@ -90,6 +90,9 @@ fn say_force(world: &mut World, spot: &Spot, allowed: bool) {
         let (now, by) = (world.now, *luck.pick(&[OWNERS[1], OWNERS[1], OWNERS[1], OWNERS[0], STRANGER]));
         if let Some(pull) = world.pulls.iter_mut().rfind(|pull| pull.spot == *spot) {
             pull.command(now, by, force());
+            // And sometimes what they said it of is not what it should be: it is written anew, and they said nothing
+            // of that.
+            pull.doctored |= pull.ours && luck.chance(20);
         }
     }
 }

@@ -132,7 +132,7 @@ async fn what_rings() {
     let (endpoint, bell) = endpoint(&["s"]);
     let address = serve(endpoint).await;
     // Event, body; status, whether 7 rings, whether 8 does, whether the list does.
-    let cases: [(&str, &[u8], u16, [bool; 3]); 13] = [
+    let cases: [(&str, &[u8], u16, [bool; 3]); 14] = [
         ("pull_request", BODY, 202, [true, false, false]),
         ("check_run", br#"{"action":"a_new_one","repository":{"id":8}}"#, 202, [false, true, false]),
         ("status", br#"{"repository":{"id":7}}"#, 202, [true, false, false]),
@@ -148,7 +148,8 @@ async fn what_rings() {
         ("star", BODY, 202, [false; 3]),
         ("never_heard_of", b"not json", 202, [false; 3]),
         ("installation_repositories", br#"{"installation":{"id":10}}"#, 202, [true; 3]),
-        ("installation", BODY, 202, [true; 3]),
+        ("installation", br#"{"action":"created","installation":{"id":10}}"#, 202, [true; 3]),
+        ("installation_repositories", br#"{"installation":{"id":10}}"#, 202, [false; 3]),
         ("membership", br#"{"organization":{"id":1}}"#, 202, [true, true, false]),
         ("push", b"payload=%7B%7D", 400, [false; 3]),
         ("push", br#"{"repository":{"id":-7}}"#, 400, [false; 3]),
