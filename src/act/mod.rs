@@ -1,5 +1,5 @@
-//! Carries out what was planned, in order, until the world moves or something but a merge is refused. What to do is decided in
-//! `decide`; what people read about it is written in `tell`.
+//! Carries out what was planned, in order, until the world moves; what is refused keeps nothing else back. What to do
+//! is decided in `decide`; what people read about it is written in `tell`.
 
 mod changes;
 pub mod edit;
@@ -81,9 +81,9 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
         let receipt = one(rooms, seen, plan, action, now).await?;
         tracing::info!(repository = %rooms.full_name(), %receipt, "acted");
         let goes_on = match &receipt {
-            Receipt::Done(_) => true,
-            // What the hub does not merge is that pull request's matter alone.
-            Receipt::Refused(_) => matches!(action, Action::Merge { .. }),
+            // What is refused is that pull request's matter alone: else a branch that somebody calls as we would call ours
+            // stopped all others for good.
+            Receipt::Done(_) | Receipt::Refused(_) => true,
             Receipt::Noted(_) | Receipt::Moved(_) => false,
         };
         receipts.push(receipt);

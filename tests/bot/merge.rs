@@ -241,40 +241,21 @@ async fn f32_a_refusal_for_ever_is_one_pull_requests_matter() {
     stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
 
-/// Two processes that stay and one that runs now and then look after one repository, as an App and an Action would.
+/// Whoever may write can call a branch as the bot would; that keeps back what would be on it, and nothing else.
 #[tokio::test(flavor = "multi_thread")]
-async fn f38_of_several_bots_on_one_repository_each_thing_is_done_once() {
+async fn a10_a_branch_of_somebody_else_keeps_back_its_own_alone() {
     let stage = open_stage().await;
+    let github = stage.world.github();
+    let branch = "coldframe/cert-manager/qa";
+    github.push_file(REPOSITORY, branch, WRITER, "mine.txt", "mine\n", "Mine").unwrap();
     let _bot = stage.serve();
-    let mut command = stage.command(&["serve"]);
-    command.env("COLDFRAME_DATA", stage.folder.path().join("second"));
-    let _second = stage.start_at(command, "127.0.0.1:0", "127.0.0.1:0");
-    let mut runs = 0;
-    let climbed = |stage: &Stage| {
-        for pull in stage
-            .pulls()
-            .into_iter()
-            .filter(|pull| is_open(pull) && !is_approved(pull) && pull.head.ends_with("/bronze"))
-        {
-            stage.world.github().approve(REPOSITORY, pull.number, OWNER).ok();
-        }
-        runs += 1;
-        if runs % 20 == 1 {
-            let mut once = stage.command(&["once"]);
-            once.env("COLDFRAME_DATA", stage.folder.path().join("third"));
-            once.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status().unwrap();
-        }
-        PLUGINS.iter().all(|plugin| stage.pull(plugin, "silver").is_some()).then_some(())
-    };
-    stage.until("all of them open on silver", climbed).await;
-    let mut titles: Vec<String> = stage.pulls().into_iter().map(|pull| pull.title).collect();
-    let count = titles.len();
-    titles.sort();
-    titles.dedup();
-    assert_eq!(titles.len(), count, "something was proposed twice: {titles:?}");
-    let merged = stage.pulls().iter().filter(|pull| is_merged(pull)).count() as u64;
-    let log = stage.world.github().log(REPOSITORY, "main").unwrap();
-    let landed = log.iter().filter(|commit| commit.message.contains('→')).count() as u64;
-    // Each merge commit brings the commit that it merges.
-    assert!(landed == merged || landed == 2 * merged, "{landed} landed of {merged}");
+    for plugin in &PLUGINS[1..] {
+        stage.until("the others open", |stage| stage.pull(plugin, "qa")).await;
+    }
+    assert!(stage.pull(PLUGIN, "qa").is_none(), "{:?}", stage.pulls());
+    stage
+        .until("the log says what to do", |stage| stage.whole_log().contains("delete or rename it").then_some(()))
+        .await;
+    github.force_branch(REPOSITORY, branch, WRITER, None).unwrap();
+    stage.until("it opens, too", |stage| stage.pull(PLUGIN, "qa")).await;
 }
