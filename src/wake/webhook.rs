@@ -133,12 +133,12 @@ impl Endpoint {
         let secret = signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))?;
         self.is_current(secret)?;
         self.door.verified(secret);
-        if self.replays.has(&tag) {
-            return Ok("it was here before");
-        }
         let Some(body) = held else { return Ok("too big to be looked into: the next sweep finds it") };
         let event = headers.get("x-github-event").and_then(|event| event.to_str().ok());
         let event = event.ok_or((StatusCode::BAD_REQUEST, "X-GitHub-Event is missing"))?;
+        if self.replays.has(&tag) {
+            return Ok("it was here before");
+        }
         if !self.ring(event, &body)? {
             return Ok("nothing to do");
         }

@@ -207,11 +207,12 @@ async fn refused_before_it_is_read_is_answered_on_a_line_that_goes_on() {
     let url = format!("http://{}/webhook", serve(endpoint).await);
     let client = reqwest::Client::new();
     let big = vec![b'x'; 8 << 20];
-    for _ in 0..5 {
+    for number in 0..5 {
+        let body = format!(r#"{{"repository":{{"id":7}},"after":"{number}"}}"#);
         let unsigned = client.post(&url).header("X-GitHub-Event", "push").body(big.clone()).send().await.unwrap();
         assert_eq!(unsigned.status(), 401);
         let signed = client.post(&url).header("X-GitHub-Event", "push");
-        let signed = signed.header("X-Hub-Signature-256", format!("sha256={}", hex("s", BODY))).body(BODY);
+        let signed = signed.header("X-Hub-Signature-256", format!("sha256={}", hex("s", body.as_bytes()))).body(body);
         assert_eq!(signed.send().await.unwrap().status(), 202);
         assert!(rang(&bell, 7).await);
     }
@@ -265,12 +266,26 @@ async fn a02_what_is_unsigned_delays_nothing_that_is_signed() {
         strangers.push(stream);
     }
     let begun = std::time::Instant::now();
-    for _ in 0..5 {
-        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("s", BODY))), event("push")];
-        assert_eq!(post(address, &headers, BODY).await, 202);
+    for number in 0..5 {
+        let body = format!(r#"{{"repository":{{"id":7}},"after":"{number}"}}"#);
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("s", body.as_bytes()))), event("push")];
+        assert_eq!(post(address, &headers, body.as_bytes()).await, 202);
         assert!(rang(&bell, 7).await);
     }
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+/// What was good once is good for nothing again, under whatever id and event; neither is signed.
+#[tokio::test]
+async fn a04_what_has_rung_rings_no_more() {
+    let (endpoint, bell) = endpoint(&["s"]);
+    let address = serve(endpoint).await;
+    for (name, rings) in [("star", false), ("push", true), ("push", false), ("status", false), ("installation", false)]
+    {
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("s", BODY))), event(name)];
+        assert_eq!(post(address, &headers, BODY).await, 202, "{name}");
+        assert_eq!((rang(&bell, 7).await, listed(&bell).await), (rings, false), "{name}");
+    }
 }
 
 /// Compressed deliveries are not GitHub's: what is signed is what comes, and it is not unpacked.

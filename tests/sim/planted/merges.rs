@@ -2,7 +2,7 @@
 
 use decide::plan::{Action, Plan};
 use decide::snapshot::{CommandKind, Landing, LedgerGuard, LedgerState, Pull, Read, Snapshot};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Bug;
 use super::facts::{lied_to, pulls, waves};
@@ -78,12 +78,16 @@ fn one_refusal_stops_all(snapshot: &Snapshot, now: Timestamp) -> Plan {
 /// What was refused counts under the cap of clusters as if it had changed them.
 fn refused_counts_as_changed(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
+        let mut heads = Vec::new();
         for wave in waves(snapshot).filter(|wave| wave.landed.is_none()) {
             let (refused, merging) = (wave.refused.as_mut(), wave.merging.as_mut());
             if let (Some(refused), Some(merging)) = (refused, merging) {
-                merging.at = merging.at.max(refused.at + jiff::SignedDuration::from_secs(1));
+                merging.at = merging.at.max(refused.at + SignedDuration::from_secs(1));
+                heads.push(merging.head.clone());
             }
         }
+        let known = pulls(snapshot).filter(|pull| heads.contains(&pull.head));
+        known.for_each(|pull| pull.landing = Read::Unread("nobody asked".to_string()));
     })
 }
 
