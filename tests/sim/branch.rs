@@ -95,6 +95,7 @@ impl Branch {
     }
 }
 
+/// Commits of the ledger are no commits of the repository: a word about one of them must not name the other, too.
 fn sha(id: u64) -> Sha {
-    Sha::new(format!("{id:07x}{:033x}", 0x1ed6e5))
+    Sha::new(format!("{:07x}{:033x}", 0x1ed_0000 + id, 0x1ed6e5))
 }
