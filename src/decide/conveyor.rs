@@ -16,14 +16,18 @@ use crate::{Reason, Version, hotfix, release};
 /// What a tier would take next, if newer than what it runs, than what failed here and than what a
 /// person said no to here; `next` says which of those that are ready.
 pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
-    let ready = at_hand(desk, rung);
-    let hotfix = hotfix::newest(desk, &ready);
+    let newer = newer(desk, rung);
+    let hotfix = newer.iter().filter(|version| hotfix::entry(desk, version).is_some()).cloned().collect();
+    let hotfix = newest_at_hand(desk, rung, hotfix);
     let usual = match desk.policy.next {
-        Next::NewestFinished => ready.into_iter().max(),
-        Next::Every => next_of(desk, rung, ready),
+        Next::NewestFinished => newest_at_hand(desk, rung, newer),
+        Next::Every => next_of(desk, rung, newer),
         Next::Restart => {
             let target = target(desk);
-            ready.into_iter().find(|version| Some(version) == target.as_ref())
+            newer
+                .into_iter()
+                .find(|version| Some(version) == target.as_ref())
+                .filter(|version| free(desk, rung, version))
         }
     };
     match hotfix {
@@ -34,10 +38,15 @@ pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
     }
 }
 
-/// Releases that a tier may take now: on the first tier the accepted ones, above it those that have
-/// finished the tier below.
-fn at_hand(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
-    newer(desk, rung).into_iter().filter(|version| stopped(desk, rung, version).is_none()).collect()
+/// Whether nothing stops a version on a tier.
+fn free(desk: &Desk<'_>, rung: usize, version: &Version) -> bool {
+    stopped(desk, rung, version).is_none()
+}
+
+/// The newest of these that a tier may take now; what is older is not even asked about.
+fn newest_at_hand(desk: &Desk<'_>, rung: usize, mut versions: Vec<Version>) -> Option<Version> {
+    versions.sort();
+    versions.into_iter().rev().find(|version| free(desk, rung, version))
 }
 
 /// The newest release that this tier passes over though the constraints accept it, for people.
@@ -90,9 +99,13 @@ fn refused_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
 
 /// `every`: the one that follows what runs. Where nothing runs there is nothing to follow, and a
 /// first install takes the newest.
-fn next_of(desk: &Desk<'_>, rung: usize, ready: Vec<Version>) -> Option<Version> {
+fn next_of(desk: &Desk<'_>, rung: usize, mut newer: Vec<Version>) -> Option<Version> {
     let installed = desk.base(&desk.policy.tiers.get(rung)?.name).highest().is_some();
-    if installed { ready.into_iter().min() } else { ready.into_iter().max() }
+    if !installed {
+        return newest_at_hand(desk, rung, newer);
+    }
+    newer.sort();
+    newer.into_iter().find(|version| free(desk, rung, version))
 }
 
 /// `restart`: the one release that climbs, the newest that is on the first tier or may enter it. One
@@ -105,7 +118,7 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
     let mut begun: Vec<&Version> = begun.collect();
     begun.sort();
     let begun = begun.into_iter().rev().find(|version| stopped(desk, 0, version).is_none());
-    begun.cloned().into_iter().chain(at_hand(desk, 0)).max()
+    begun.cloned().max(newest_at_hand(desk, 0, newer(desk, 0)))
 }
 
 /// The newer release for which a wave is abandoned under `restart`.

@@ -1,6 +1,8 @@
 //! The cooldown: releases that follow each other closely are taken together at the first tier (policy,
 //! section 3).
 
+use alloc::vec::Vec;
+
 use jiff::Timestamp;
 
 use crate::conveyor::{candidate, newer};
@@ -19,8 +21,9 @@ pub(crate) fn cooling(desk: &Desk<'_>, rung: usize, version: &Version) -> Option
         return None;
     }
     let together = newer(desk, 0).into_iter().filter(|other| begun.as_ref().is_none_or(|begun| other > begun));
-    let accepted = together.filter(|other| stopped(desk, 0, other).is_none());
-    let seen = accepted.filter_map(|other| desk.page.seen(&other).map(|seen| seen.first_seen)).min()?;
+    let mut seen: Vec<_> = together.filter_map(|other| Some((desk.page.seen(&other)?.first_seen, other))).collect();
+    seen.sort_by_key(|(at, _)| *at);
+    let (seen, _) = seen.into_iter().find(|(_, other)| stopped(desk, 0, other).is_none())?;
     let until = seen + desk.policy.cooldown;
     (until > desk.now).then_some(until)
 }

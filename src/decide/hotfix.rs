@@ -145,10 +145,5 @@ pub(crate) fn restarts_clock(desk: &Desk<'_>, tier: &TierName, wave: &Wave) -> b
     moved && is_one(desk, wave)
 }
 
-/// The newest of these versions that is a hotfix.
-pub(crate) fn newest(desk: &Desk<'_>, versions: &[Version]) -> Option<Version> {
-    versions.iter().filter(|version| entry(desk, version).is_some()).max().cloned()
-}
-
 #[cfg(test)]
 mod tests;

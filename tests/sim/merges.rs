@@ -2,7 +2,7 @@
 //! wrong on it: a hub that refuses for hours or says a false yes, heads with something else in them, words and rules of
 //! the last moment, a ledger that somebody else wrote.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use decide::Sha;
 use decide::ledger::{Change, Head, Ledger, Merging};
@@ -34,6 +34,8 @@ pub struct Merges {
     pub ruled: Option<Timestamp>,
     /// When the hub refused a merge there last.
     pub refused: BTreeMap<Spot, Timestamp>,
+    /// Releases of which a head was found doctored before.
+    pub flawed: BTreeSet<(Spot, String)>,
     /// Merges that did not land as planned.
     pub lies: Vec<Lie>,
 }
@@ -202,6 +204,10 @@ impl Process {
         };
         if world.pulls.iter().any(|pull| pull.number == number && pull.doctored) {
             watch.is_refused(world, head.as_str());
+            // The first time it is written anew at once, and after that as late as what the hub refuses.
+            if !world.merges.flawed.insert((spot.clone(), version.to_string())) {
+                world.merges.refused.insert(spot.clone(), world.now);
+            }
             self.change(world, &spot, version, refused("it changes something else", true, world.ours()))?;
             return Ok(Err(Refusal::Refused));
         }

@@ -153,10 +153,10 @@ mod tests {
     /// time written anew at once.
     #[test]
     fn f32_a15_a_refused_head_waits_or_is_written_anew() {
-        let plan = |times: u32, anew: bool, seconds: i64| {
+        let plan = |times: u32, before: bool, anew: bool, seconds: i64| {
             let mut world = ready();
             let at = noon() - jiff::SignedDuration::from_secs(seconds);
-            for _ in 0..times {
+            for anew in (1..times).map(|_| before).chain([anew]) {
                 let refused = Change::Refused { head: pull().head, at, why: "405".into(), anew };
                 remember(&mut world, refused);
             }
@@ -167,20 +167,25 @@ mod tests {
                 is(|action| matches!(action, crate::Action::Update { .. })),
             )
         };
-        for (times, anew, seconds, merges, updates) in [
-            (1, false, 9, false, false),
-            (1, false, 10, true, false),
-            (2, false, 39, false, false),
-            (2, false, 40, true, false),
-            (12, false, 6 * 3600 - 1, false, false),
-            (12, false, 6 * 3600, true, false),
-            (1, true, 0, false, true),
-            (1, true, 3600, false, true),
-            (2, true, 39, false, false),
-            (2, true, 40, false, true),
-            (12, true, 6 * 3600, false, true),
+        for (times, before, anew, seconds, merges, updates) in [
+            (1, false, false, 9, false, false),
+            (1, false, false, 10, true, false),
+            (2, false, false, 39, false, false),
+            (2, false, false, 40, true, false),
+            (12, false, false, 6 * 3600 - 1, false, false),
+            (12, false, false, 6 * 3600, true, false),
+            (1, true, true, 0, false, true),
+            (1, true, true, 3600, false, true),
+            (2, true, true, 39, false, false),
+            (2, true, true, 40, false, true),
+            (12, true, true, 6 * 3600, false, true),
+            (12, false, true, 0, false, true),
         ] {
-            assert_eq!(plan(times, anew, seconds), (merges, updates), "{times} times, anew {anew}, {seconds} s ago");
+            assert_eq!(
+                plan(times, before, anew, seconds),
+                (merges, updates),
+                "{times} times, anew {anew}, {seconds} s ago"
+            );
         }
     }
 

@@ -82,9 +82,8 @@ impl Standing {
         // Trailers prove nothing here: who amends our commit keeps them.
         let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
         let stale = ours && !current;
-        // What was refused because of its content is written anew, and after that no sooner than it may be tried again.
-        let anew = wave.refused.as_ref().filter(|refused| refused.anew && refused.head == pull.head);
-        let anew = anew.is_some_and(|refused| refused.times == 1 || desk.now >= refused.until());
+        let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
+        let anew = refused.is_some_and(|refused| refused.rewrites(desk.now));
         let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
         Self {
             current,

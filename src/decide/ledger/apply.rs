@@ -149,9 +149,11 @@ impl Wave {
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
             Change::Refused { head, at, why, anew } => {
-                let times = self.refused.as_ref().map_or(1, |before| before.times.saturating_add(1));
+                let before = self.refused.as_ref();
+                let times = before.map_or(1, |before| before.times.saturating_add(1));
+                let again = before.is_some_and(|before| before.anew || before.again);
                 let (head, at, why, anew) = (head.clone(), *at, why.clone(), *anew);
-                self.refused = Some(Refused { head, at, why, times, anew });
+                self.refused = Some(Refused { head, at, why, times, anew, again });
             }
             Change::Left { clusters } => {
                 let mut known = Finder::new(&self.left);

@@ -72,9 +72,18 @@ pub struct Refused {
     /// Whether the head has to be written anew before it is tried again.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub anew: bool,
+    /// Whether a head before this one had to be written anew, too: then writing it anew waits like any other try.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub again: bool,
 }
 
 impl Refused {
+    /// Whether the head is to be written anew now: the first time at once, whatever the hub refused before, and after that
+    /// no sooner than it may be tried again.
+    pub fn rewrites(&self, now: Timestamp) -> bool {
+        self.anew && (!self.again || now >= self.until())
+    }
+
     /// When it may be tried again: ten seconds after the first time, then four times as long after each, and never
     /// more than six hours (design: failure F32).
     pub fn until(&self) -> Timestamp {
