@@ -39,7 +39,9 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
     let (number, head, via, good_until) = permit.terms();
     let title = format!("{plugin} {version} → {tier} ({number})");
     let message = message(action);
-    let request = MergeRequest { number, head, via, title: &title, message: &message, good_until };
+    // As they were just read for the permit.
+    let demands = &rooms.memory.hub.known_demands(base);
+    let request = MergeRequest { number, head, via, title: &title, message: &message, good_until, demands };
     let named = match rooms.hub.merge(turn, &request).await {
         Ok(MergeAnswer::Merged { commit }) => Some(commit),
         Ok(MergeAnswer::Indeterminate { why }) => {

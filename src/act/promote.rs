@@ -146,12 +146,13 @@ async fn push_anew(
         Ok(commit) => commit,
         Err(error) => return Ok(Err(Receipt::Refused(error.to_string()))),
     };
+    let repeats = repeats(rooms, seen, proposal, there, &commit).await?;
     let change = Change::Intent {
         from: proposal.from.clone(),
         digest: proposal.digest.clone(),
         part: proposal.part.clone(),
         members: proposal.members.clone(),
-        head: Head { commit: commit.clone(), at: now },
+        head: Head { commit: commit.clone(), at: now, repeats },
     };
     let (plugin, tier, version) = (proposal.plugin.clone(), proposal.tier.clone(), proposal.to.clone());
     let name = branch(&plugin, &tier);
@@ -165,6 +166,23 @@ async fn push_anew(
         Pushed::Moved { .. } => Err(Receipt::Moved("somebody moved the branch".to_string())),
         Pushed::Refused { why } => Err(Receipt::Refused(format!("the hub refused the branch: {why}"))),
     })
+}
+
+/// Whether a commit changes what the newest one of its wave, at the tip of its branch, changes: then it is the same on a
+/// newer commit of the base branch.
+async fn repeats(
+    rooms: &Rooms,
+    seen: &Seen,
+    proposal: &Proposal,
+    there: Option<&Sha>,
+    commit: &Sha,
+) -> anyhow::Result<bool> {
+    let page = seen.snapshot.ledger.plugins.get(&proposal.plugin);
+    let wave = page.and_then(|page| page.wave(&proposal.tier, &proposal.to));
+    let last = wave.and_then(|wave| wave.head()).map(|head| head.commit.clone());
+    let Some(last) = last.filter(|last| there == Some(last) && last != commit) else { return Ok(false) };
+    let commit = commit.clone();
+    rooms.git(move |store, access| store.repeats(access, &last, &commit)).await
 }
 
 /// The edited files of the proposal's clusters, among the spots of its plugin and tier at a commit. The inner error is

@@ -382,7 +382,7 @@ mod tests {
             let begun = Wave::begun(version("1.0.0"), waves[0].members.clone(), ago(7));
             waves.push(Wave {
                 pull: announced(8),
-                heads: vec![Head { commit: "88".into(), at: ago(7) }],
+                heads: vec![Head { commit: "88".into(), at: ago(7), repeats: false }],
                 part: Part { purpose: Purpose::RollBack { of: version("1.1.0") }, ..Part::default() },
                 landed: Some(Landed { at: ago(6), commit: None, by: None }),
                 ..begun

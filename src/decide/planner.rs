@@ -60,6 +60,7 @@ struct Seen {
     kept: Vec<InLine>,
     freezes: Vec<Frozen>,
     proofs: Proofs,
+    bringing: bool,
 }
 
 impl Seen {
@@ -72,6 +73,7 @@ impl Seen {
             changed: limits.clusters_per_hour.map(|_| shared.changed.clone()),
             freezes: shared.freezes.clone(),
             proofs: shared.proofs.clone(),
+            bringing: shared.bringing,
         }
     }
 }

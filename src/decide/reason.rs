@@ -70,6 +70,7 @@ pub enum Reason {
     MergeRefused { why: String },
     OtherBase { base: String },
     Conflict,
+    Behind { voids: bool },
     MergeabilityUnknown,
     ChecksGreen,
     ChecksPending { names: Vec<String> },
@@ -239,6 +240,15 @@ impl fmt::Display for Reason {
             Self::MergeRefused { why } => format!("the hub did not merge it: {why}"),
             Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
+            Self::Behind { voids: false } => {
+                "branch rules want it to contain its base branch; it is brought up to date when its turn comes"
+                    .to_string()
+            }
+            Self::Behind { voids: true } => {
+                "branch rules want it to contain its base branch; it is brought up to date \
+                                             when its turn comes, and by these rules that voids its approvals"
+                    .to_string()
+            }
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
             Self::ChecksGreen => "every required check is green".to_string(),
             Self::ChecksPending { names } => format!("required checks are missing or running: {}", list(names)),

@@ -204,6 +204,12 @@ pub struct Pull {
     pub draft: bool,
     /// Whether the hub can merge it.
     pub mergeable: Mergeable,
+    /// Whether branch rules want the head to contain the base branch, and it does not.
+    #[serde(default = "without", skip_serializing_if = "is_without")]
+    pub behind: Read<bool>,
+    /// Whether branch rules void approvals when something is pushed, as far as they are shown.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub dismisses: bool,
     /// The hub's own word on reviews.
     #[serde(default)]
     pub review_decision: ReviewDecision,

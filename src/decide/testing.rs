@@ -68,6 +68,8 @@ pub(crate) fn healthy(running: &str) -> Reading {
 /// The pull request of 1.1.0 for bronze, approved by an owner.
 pub(crate) fn pull() -> Pull {
     Pull {
+        behind: Read::Known(false),
+        dismisses: false,
         unmet: Read::Known(Vec::new()),
         number: PullNumber(7),
         tier: "bronze".into(),
@@ -159,7 +161,7 @@ fn intent(member: &str, head: &str, minutes: i64) -> Change {
         digest: Some("sha256:11".into()),
         part: crate::ledger::Part::default(),
         members: vec![member.into()],
-        head: Head { commit: Sha::from(head), at: ago(minutes) },
+        head: Head { commit: Sha::from(head), at: ago(minutes), repeats: false },
     }
 }
 

@@ -9,7 +9,7 @@ use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
-use crate::snapshot::{Mergeable, Pull, PullState};
+use crate::snapshot::{Pull, PullState};
 use crate::{Reason, Version, conveyor, cooldown, dates, hotfix, leftover, release, report, rollback, settle};
 
 /// Decides every tier of one plugin.
@@ -192,13 +192,13 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     }
     desk_alarms(desk, &findings);
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
-    if let Some(ready) = gate::limits::in_turn(desk, wave, pull, &findings) {
-        desk.shared.is_ready(ready);
-    }
+    let comes_up = !desk.shared.bringing && gate::head::lacks_only_its_base(&findings);
+    gate::limits::in_turn(desk, wave, pull, &findings).into_iter().for_each(|ready| desk.shared.is_ready(ready));
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
-    } else if standing.rewrite && pull.state == PullState::Open && !apart {
+    } else if (standing.rewrite || comes_up) && pull.state == PullState::Open && !apart {
+        desk.shared.bringing |= comes_up;
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
         let proposal = again(desk, rung, wave, standing.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
@@ -247,8 +247,9 @@ fn merge(
 ) {
     let members = u32::try_from(wave.members.len()).unwrap_or(u32::MAX);
     desk.shared.changed.push((desk.now, members));
-    let bypass = forced.is_some() && gate::approvals::review_missing(pull);
-    let via = if bypass { Identity::Bypass } else { standing.identity };
+    desk.shared.bringing = true;
+    let past = forced.is_some() && gate::approvals::review_missing(pull);
+    let via = if past { Identity::Bypass } else { standing.identity };
     let action = Action::Merge {
         plugin: desk.plugin().clone(),
         tier: desk.policy.tiers[rung].name.clone(),
@@ -439,11 +440,6 @@ fn desk_alarms(desk: &mut Desk<'_>, findings: &[Finding]) {
             Verdict::Wait { until: None } | Verdict::Pass | Verdict::Fail | Verdict::Waived { .. } => {}
         }
     }
-}
-
-/// Whether the hub would have to write this pull request anew before it can merge.
-pub(crate) fn conflicts(pull: &Pull) -> bool {
-    pull.state == PullState::Open && pull.mergeable == Mergeable::Conflict
 }
 
 #[cfg(test)]

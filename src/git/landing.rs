@@ -53,6 +53,21 @@ impl Store {
         Ok(self.tree_with(Some(base), files)? == self.tree(commit)?.id())
     }
 
+    /// Whether a commit changes what an earlier one changes, both with one parent, though other lines of the same files
+    /// may have changed between them. What the hub does not give any more repeats nothing.
+    ///
+    /// # Errors
+    /// As `fetch_commit`.
+    pub fn repeats(&self, access: &Access, earlier: &Sha, commit: &Sha) -> Result<bool, GitError> {
+        if !self.fetch_commit(access, earlier)? {
+            return Ok(false);
+        }
+        let parents = (self.only_parent(access, earlier)?, self.only_parent(access, commit)?);
+        let (Some(before), Some(parent)) = parents else { return Ok(false) };
+        let (planned, now) = (self.changed(&before, earlier)?, self.changed(&parent, commit)?);
+        self.is_same(&planned, &now)
+    }
+
     /// What came to a branch that is at `tip` now. Commits that are not here are fetched.
     ///
     /// # Errors

@@ -240,7 +240,9 @@ impl RepoHub {
         for demand in demands {
             let why = match demand {
                 Demand::Never { rule, why } => Some((rule.as_str(), (*why).to_owned())),
-                Demand::Methods { rule, allowed } => self.method_refused(allowed).map(|why| (rule.as_str(), why)),
+                Demand::Methods { rule, allowed } => {
+                    self.method_refused(demands, allowed).map(|why| (rule.as_str(), why))
+                }
                 Demand::UpToDate => behind(standing)?,
                 Demand::Conversations => self.conversations(standing).await?,
                 Demand::Signatures => self.unsigned(standing).await?,
@@ -251,14 +253,11 @@ impl RepoHub {
         Ok(unmet)
     }
 
-    /// Why the method by which this repository is merged to is none of those.
-    fn method_refused(&self, methods: &[String]) -> Option<String> {
-        let repository = self.repository();
-        let squash = repository.merge_commits == Some(false) && repository.squash_merges != Some(false);
-        let ours = if squash { "squash" } else { "merge" };
+    /// Why no method of merging is left that this rule takes, too.
+    fn method_refused(&self, demands: &[Demand], methods: &[String]) -> Option<String> {
         let list = harmless(&methods.join(" or "));
-        let allowed = methods.iter().any(|method| method == ours);
-        (!allowed).then(|| format!("it takes {list}, and the bot would {ours}"))
+        let why = || format!("it takes {list}, which the repository or another rule does not allow");
+        self.methods(demands).is_empty().then(why)
     }
 
     async fn conversations(&self, standing: &Standing<'_>) -> Result<Option<(&'static str, String)>, HubError> {

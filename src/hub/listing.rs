@@ -20,6 +20,7 @@ struct WireRepository {
     archived: bool,
     allow_merge_commit: Option<bool>,
     allow_squash_merge: Option<bool>,
+    allow_rebase_merge: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +48,7 @@ impl WireRepository {
             archived: self.archived,
             merge_commits: self.allow_merge_commit,
             squash_merges: self.allow_squash_merge,
+            rebase_merges: self.allow_rebase_merge,
         }
     }
 }

@@ -10,7 +10,20 @@ use serde_json::json;
 
 use super::budget::Turn;
 use super::client::Client;
+use super::demands::Demand;
 use super::{HubError, RepoHub};
+
+/// Why nothing was tried.
+const NO_METHOD: &str = "the repository and the rules of its base branch allow no common way to merge; allow merge \
+                         commits, squash merges or rebase merges in both";
+
+/// Whether the hub refuses a way of merging, and not the merge.
+fn is_about_method(why: &str) -> bool {
+    let why = why.to_lowercase();
+    ["merge commits", "squash merges are not", "rebase merges are not", "linear history"]
+        .iter()
+        .any(|text| why.contains(text))
+}
 
 /// What the hub answered to a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +60,8 @@ pub struct MergeRequest<'a> {
     pub title: &'a str,
     /// The rest of its message.
     pub message: &'a str,
+    /// What the rules of its base branch ask.
+    pub demands: &'a [Demand],
     /// Until when it may be sent.
     pub good_until: Timestamp,
 }
@@ -67,28 +82,43 @@ impl RepoHub {
         Ok(MergeTurn { _turn: self.identity(via)?.turn().await })
     }
 
-    /// Asks the hub to merge this head and no other, by a merge commit, or squashed where the
-    /// repository allows no merge commits. The turn ends with the answer.
+    /// Asks the hub to merge this head and no other: by a merge commit, else squashed, else rebased, as the repository
+    /// and the rules of the branch allow. The turn ends with the answer.
     ///
     /// # Errors
     /// It was not asked (limit, no such identity, too late): nothing happened.
     pub async fn merge(&self, turn: MergeTurn, wanted: &MergeRequest<'_>) -> Result<MergeAnswer, HubError> {
-        let squash = self.repository().merge_commits == Some(false) && self.repository().squash_merges != Some(false);
-        let method = if squash { "squash" } else { "merge" };
-        let answer = self.merge_by(method, wanted).await?;
-        let answer = match &answer {
-            // The settings changed since they were read, or were not shown to us. A 405 is a no
-            // before anything was done, and the other method has the same compare-and-set.
-            MergeAnswer::Refused { why } if !squash && why.to_lowercase().contains("merge commits are not allowed") => {
-                self.merge_by("squash", wanted).await?
+        let mut answer = MergeAnswer::Refused { why: NO_METHOD.to_owned() };
+        for method in self.methods(wanted.demands) {
+            answer = self.merge_by(method, wanted).await?;
+            // The settings changed since they were read, or were not shown to us. A 405 is a no before anything was
+            // done, and the other methods have the same compare-and-set.
+            if !matches!(&answer, MergeAnswer::Refused { why } if is_about_method(why)) {
+                break;
             }
-            MergeAnswer::Merged { .. }
-            | MergeAnswer::HeadMoved
-            | MergeAnswer::Refused { .. }
-            | MergeAnswer::Indeterminate { .. } => answer,
-        };
+        }
         drop(turn);
         Ok(answer)
+    }
+
+    /// The methods by which a merge may be tried, by the hub's names: those that the repository allows, as far as it
+    /// says so, and that every rule takes.
+    pub(super) fn methods(&self, demands: &[Demand]) -> Vec<&'static str> {
+        let settings = self.repository();
+        let taken = |method: &str| {
+            demands.iter().all(|demand| match demand {
+                Demand::Methods { allowed, .. } => allowed.iter().any(|name| name == method),
+                Demand::Conversations
+                | Demand::UpToDate
+                | Demand::Signatures
+                | Demand::Deployments(_)
+                | Demand::Never { .. } => true,
+            })
+        };
+        let all =
+            [("merge", settings.merge_commits), ("squash", settings.squash_merges), ("rebase", settings.rebase_merges)];
+        let possible = all.into_iter().filter(|(method, allowed)| *allowed != Some(false) && taken(method));
+        possible.map(|(method, _)| method).collect()
     }
 
     fn identity(&self, via: Identity) -> Result<&Client, HubError> {
@@ -108,7 +138,7 @@ impl RepoHub {
             merged: bool,
             sha: Option<String>,
         }
-        let &MergeRequest { number, head, via, title, message, good_until } = wanted;
+        let &MergeRequest { number, head, via, title, message, good_until, demands: _ } = wanted;
         let client = self.identity(via)?;
         let path = self.path(&format!("/pulls/{}/merge", number.0));
         let sent = json!({

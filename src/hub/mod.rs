@@ -87,6 +87,8 @@ pub struct Repository {
     pub merge_commits: Option<bool>,
     /// Whether squash merges are allowed; none = the hub does not say.
     pub squash_merges: Option<bool>,
+    /// Whether commits may be rebased onto the base; none = the hub does not say.
+    pub rebase_merges: Option<bool>,
 }
 
 impl Repository {

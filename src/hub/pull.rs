@@ -23,6 +23,8 @@ pub struct HubPull {
     pub draft: bool,
     /// Whether the hub can merge it.
     pub mergeable: Mergeable,
+    /// Nothing but that its head does not contain the base branch stands against it, says the hub.
+    pub behind: bool,
     /// The hub's own word on reviews.
     pub review_decision: ReviewDecision,
     /// Who opened it; none for a deleted account.
@@ -197,6 +199,7 @@ pub(crate) mod tests {
             state: HubState::Open,
             draft: false,
             mergeable: Mergeable::Yes,
+            behind: false,
             review_decision: ReviewDecision::Required,
             author: Some(Author { login: Person::from("coldframe[bot]"), human: false }),
             foreign: false,

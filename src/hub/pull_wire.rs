@@ -75,6 +75,8 @@ pub(super) struct WirePull {
     is_draft: bool,
     #[serde(default)]
     mergeable: String,
+    #[serde(default)]
+    merge_state_status: String,
     review_decision: Option<String>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -234,6 +236,7 @@ impl WirePull {
                 "CONFLICTING" => Mergeable::Conflict,
                 _ => Mergeable::Unknown,
             },
+            behind: self.merge_state_status == "BEHIND",
             review_decision: match self.review_decision.as_deref() {
                 None => ReviewDecision::NotRequired,
                 Some("APPROVED") => ReviewDecision::Approved,

@@ -26,6 +26,10 @@ pub struct BranchRules {
     /// The checks, each with the App that a rule pins it to: any writer can set a status of any name
     /// (design: attack A06). See [`super::HubPull::check_state`].
     pub contexts: BTreeSet<RequiredContext>,
+    /// A ruleset wants heads to contain the branch.
+    pub strict: bool,
+    /// A ruleset voids approvals when something is pushed.
+    pub dismisses: bool,
     /// Everything else; known where somebody is there who could pass it.
     pub demands: Read<Vec<Demand>>,
 }
@@ -64,6 +68,12 @@ impl RepoHub {
         let (mut contexts, mut demands) = (BTreeSet::new(), Ok(BTreeSet::new()));
         let rules = self.rules(branch).await?;
         self.bound_by(branch, &rules).await?;
+        let says = |kind: &str, key: &str| {
+            let of_kind = rules.iter().filter(|rule| rule.kind == kind);
+            of_kind.filter_map(|rule| rule.parameters.get(key)).any(|value| value.as_bool() == Some(true))
+        };
+        let strict = says("required_status_checks", "strict_required_status_checks_policy");
+        let dismisses = says("pull_request", "dismiss_stale_reviews_on_push");
         for rule in rules {
             let asked = demands::of_rule(&rule.kind, &rule.parameters);
             demands = demands.and_then(|mut all: BTreeSet<Demand>| asked.map(|asked| all.extend(asked)).map(|()| all));
@@ -87,7 +97,7 @@ impl RepoHub {
             Ok(demands) => Read::Known(demands.into_iter().collect()),
             Err(error) => Read::Unread(error.to_string()),
         };
-        Ok(BranchRules { contexts, demands })
+        Ok(BranchRules { contexts, strict, dismisses, demands })
     }
 
     /// Whether the rules about merges bind our ordinary identity.

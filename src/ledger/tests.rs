@@ -399,8 +399,8 @@ fn a_full_ledger_comes_back_as_it_was() {
     let mut full = Wave::begun(version("v1.15.0+k8s.1"), vec!["eu-1".into(), "acme/no".into()].into(), at(1));
     full.from = Some(version("1.14.7-rc.1"));
     full.digest = Some(Digest::new("sha256:0123456789"));
-    full.heads = vec![Head { commit: commit("1"), at: at(1) }];
-    full.shown = Some(Head { commit: commit("1"), at: at(2) });
+    full.heads = vec![Head { commit: commit("1"), at: at(1), repeats: false }];
+    full.shown = Some(Head { commit: commit("1"), at: at(2), repeats: false });
     full.pull = Some(Announced { number: PullNumber(7), at: at(2) });
     full.grace = Some(Grace { since: at(2), deadline: at(9), notices: vec![notice] });
     full.merging = Some(Merging { head: commit("1"), at: at(9), base: None, forced: Some(forced) });

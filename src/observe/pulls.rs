@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::difference::Difference;
 use super::owners::Owners;
 use super::{command, recall::Recall};
-use crate::hub::demands::Standing;
+use crate::hub::demands::{Demand, Standing};
 use crate::hub::{
     Author, BRANCH_PREFIX, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role,
 };
@@ -116,6 +116,8 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
         opened_at: page.opened_at,
         draft: page.draft,
         mergeable: page.mergeable,
+        behind: if open { behind(page, around) } else { Read::Known(false) },
+        dismisses: around.rules.known().is_some_and(|rules| rules.dismisses),
         review_decision: page.review_decision,
         reviews,
         owned,
@@ -253,6 +255,20 @@ fn checks(page: &HubPull, around: &Around<'_>) -> Read<Vec<RequiredCheck>> {
     Read::Known(checks)
 }
 
+/// Whether its head has to contain the base branch and does not. What a ruleset asks is shown, classic protection only
+/// by what the hub says of the pull request, when nothing else stands against it.
+fn behind(page: &HubPull, around: &Around<'_>) -> Read<bool> {
+    let strict = match around.rules {
+        Read::Known(rules) => rules.strict,
+        Read::Unread(why) => return Read::Unread(why.clone()),
+    };
+    match around.up_to_date {
+        Read::Known(up_to_date) => Read::Known(page.behind || (strict && !up_to_date)),
+        Read::Unread(why) if strict => Read::Unread(why.clone()),
+        Read::Unread(_) => Read::Known(page.behind),
+    }
+}
+
 /// What a merge past the reviews that branch rules ask for would skip beside them. Nobody asks where none is
 /// missing, or nobody could merge so.
 async fn unmet(page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
@@ -271,6 +287,9 @@ async fn unmet(page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
         Read::Known(demands) => demands,
         Read::Unread(why) => return Read::Unread(why.clone()),
     };
+    // Whoever is behind is brought up to date.
+    let demands: Vec<Demand> = demands.iter().filter(|demand| **demand != Demand::UpToDate).cloned().collect();
+    let demands = demands.as_slice();
     let standing = Standing { number: page.number, head: &page.head, up_to_date: around.up_to_date };
     match around.hub.unmet(demands, &standing).await {
         Ok(unmet) => Read::Known(unmet),

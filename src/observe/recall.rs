@@ -7,6 +7,7 @@ use decide::{Person, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::hub::code_owners::Problem;
+use crate::hub::demands::Demand;
 use crate::hub::{BranchRules, HubError, RepoHub, Role};
 
 /// How long an answer holds. Rights change rarely, and a merge asks anew.
@@ -68,6 +69,12 @@ impl Recall {
             }
             Err(error) => Read::Unread(error.to_string()),
         }
+    }
+
+    /// The same as it was answered last, without asking.
+    pub fn known_demands(&self, branch: &str) -> Vec<Demand> {
+        let known = self.rules.get(branch).and_then(|(_, rules)| rules.demands.known());
+        known.cloned().unwrap_or_default()
     }
 
     /// What is asked of a merge to a branch.

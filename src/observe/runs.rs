@@ -94,7 +94,7 @@ mod tests {
             pauses: vec![vec![], vec![Wait::Verify(verify)]],
             ..Part::default()
         };
-        let head = Head { commit: "abc".into(), at: at(1) };
+        let head = Head { commit: "abc".into(), at: at(1), repeats: false };
         let intent = Change::Intent { from: None, digest: None, part, members: vec!["c1".into()], head };
         for change in std::iter::once(&intent).chain(changes) {
             let (plugin, tier, version): (_, TierName, Version) =

@@ -102,7 +102,7 @@ fn write(world: &mut World, spot: &Spot, proposal: &Proposal) -> Sha {
         digest: proposal.digest.clone(),
         part: proposal.part.clone(),
         members: proposal.members.clone(),
-        head: Head { commit: commit.clone(), at: world.now },
+        head: Head { commit: commit.clone(), at: world.now, repeats: false },
     };
     remember(world, spot, &proposal.to, intent);
     commit

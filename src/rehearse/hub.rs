@@ -126,6 +126,8 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
     let number = world.hub.pulls.len() as u64 + 1;
     let owned = owned(world, spot, &written.members);
     let shown = Pull {
+        behind: Read::Known(false),
+        dismisses: false,
         unmet: Read::Known(Vec::new()),
         number: PullNumber(number),
         tier: spot.1.clone(),

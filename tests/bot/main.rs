@@ -23,6 +23,7 @@ mod many;
 mod merge;
 mod metrics;
 mod notify;
+mod ordinary;
 mod owners;
 mod port;
 mod proxy;

@@ -310,7 +310,7 @@ impl Process {
             digest: proposal.digest.clone(),
             part: proposal.part.clone(),
             members: proposal.members.clone(),
-            head: Head { commit: Sha::new(commit.as_str()), at: world.ours() },
+            head: Head { commit: Sha::new(commit.as_str()), at: world.ours(), repeats: false },
         };
         self.change(world, &spot, &proposal.to, intent)?;
         world.branch.cite_tip();

@@ -158,7 +158,11 @@ fn forged(world: &World) -> Ledger {
             wave.finished = wave.landed.is_some().then_some(world.now);
             wave.grace.iter_mut().for_each(|grace| grace.deadline = Timestamp::UNIX_EPOCH);
             let foreign = world.open_pull(&spot).filter(|pull| !pull.ours);
-            let head = |pull: &crate::pulls::PullRequest| Head { commit: Sha::new(pull.head.as_str()), at: world.now };
+            let head = |pull: &crate::pulls::PullRequest| Head {
+                commit: Sha::new(pull.head.as_str()),
+                at: world.now,
+                repeats: false,
+            };
             wave.heads.extend(foreign.map(head));
         }
     }

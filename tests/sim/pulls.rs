@@ -197,6 +197,8 @@ impl PullRequest {
             },
         };
         Pull {
+            behind: Read::Known(false),
+            dismisses: false,
             unmet: self.unmet(world),
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),

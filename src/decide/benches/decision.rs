@@ -149,7 +149,7 @@ fn wave(tier: &str, clusters: &[Cluster]) -> Vec<Change> {
             digest: Some(digest()),
             part: Part::default(),
             members: members.collect(),
-            head: Head { commit: "aaaaaaaaaa".into(), at },
+            head: Head { commit: "aaaaaaaaaa".into(), at, repeats: false },
         },
         Change::Landed(Landed { at, commit: None, by: None }),
         Change::Converged(at),

@@ -59,7 +59,7 @@ fn next_says_which_release_a_tier_takes() {
             |w| {
                 publish(w, &["1.0.0", "1.1.0", "1.2.0", "1.3.0"]);
                 let no = crate::ledger::Rejected { at: ago(1), by: None, pull: crate::PullNumber(9) };
-                let head = crate::ledger::Head { commit: "cc".into(), at: ago(20) };
+                let head = crate::ledger::Head { commit: "cc".into(), at: ago(20), repeats: false };
                 let (part, members) = (crate::ledger::Part::default(), Vec::new());
                 on_qa(w, "1.3.0", Change::Intent { from: None, digest: None, part, members, head });
                 on_qa(w, "1.3.0", Change::Rejected(no));

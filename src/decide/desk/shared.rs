@@ -9,7 +9,7 @@ use crate::gate::limits::asked_at;
 use crate::ledger::{Frozen, PluginLedger};
 use crate::model::PluginPolicy;
 use crate::proof::Proofs;
-use crate::snapshot::{Pull, PullState, Snapshot};
+use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read, RequiredCheck, ReviewDecision, Snapshot};
 use crate::{Person, PluginName, PullNumber, Sha, TierName};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
@@ -37,6 +37,9 @@ pub(crate) struct Shared {
     pub freezes: Vec<Frozen>,
     /// Merges of the bot that are not proved.
     pub proofs: Proofs,
+    /// Somebody's turn to be brought up to date has come: the next one's is after its merge, which would put all others
+    /// behind again.
+    pub bringing: bool,
 }
 
 /// A wave that may merge as soon as the cap of changed clusters has room for it.
@@ -139,6 +142,7 @@ impl Shared {
             pages: Pages::new(),
             freezes: Vec::new(),
             proofs: Proofs::default(),
+            bringing: snapshot.plugins.keys().any(|plugin| has_just_come_up(snapshot, plugin, now)),
         }
     }
 
@@ -146,7 +150,7 @@ impl Shared {
     pub(crate) fn mark(&self) -> Mark {
         let (changed, ready, line, opening) =
             (self.changed.len(), self.ready.len(), self.line.len(), self.opening.len());
-        Mark { openings: self.openings, changed, ready, line, opening }
+        Mark { openings: self.openings, changed, ready, line, opening, bringing: self.bringing }
     }
 
     /// What a plugin took since then.
@@ -159,6 +163,7 @@ impl Shared {
             line: self.line.get(mark.line..).unwrap_or_default().to_vec(),
             opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
             page: self.pages.get(plugin).cloned(),
+            brings: self.bringing && !mark.bringing,
         }
     }
 
@@ -170,6 +175,7 @@ impl Shared {
         taken.ready.iter().for_each(|ready| self.is_ready(ready.clone()));
         taken.line.iter().for_each(|place| self.stands_in_line(place.clone()));
         self.opening.extend_from_slice(&taken.opening);
+        self.bringing |= taken.brings;
         self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
     }
 
@@ -244,6 +250,30 @@ fn unfinished(snapshot: &Snapshot) -> usize {
     policies.flat_map(|policy| policy.tiers.iter().filter_map(move |tier| cut_off(policy, &tier.name))).count()
 }
 
+/// How long a head that is up to date may wait for machines alone before the next one is brought up to date.
+const MACHINES: SignedDuration = SignedDuration::from_hours(1);
+
+/// Whether a pull request of a plugin holds a commit that is up to date and waits for nothing but machines: its checks,
+/// or the hub's word on conflicts.
+fn has_just_come_up(snapshot: &Snapshot, plugin: &PluginName, now: Timestamp) -> bool {
+    let pulls = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known()).into_iter().flatten();
+    let page = snapshot.ledger.plugins.get(plugin);
+    let fresh = |pull: &Pull| {
+        let head = page.and_then(|page| page.climbing(&pull.tier)).and_then(|wave| wave.head());
+        head.is_some_and(|head| head.commit == pull.head && head.at + MACHINES > now)
+    };
+    let waits = |pull: &Pull| {
+        let pending = |check: &RequiredCheck| check.state == CheckState::Pending;
+        pull.mergeable == Mergeable::Unknown || pull.checks.known().is_some_and(|checks| checks.iter().any(pending))
+    };
+    let reviewed = |pull: &Pull| match pull.review_decision {
+        ReviewDecision::NotRequired | ReviewDecision::Approved => true,
+        ReviewDecision::Required | ReviewDecision::ChangesRequested => false,
+    };
+    let up = |pull: &Pull| pull.behind == Read::Known(false) && !pull.draft && reviewed(pull);
+    pulls.filter(|pull| pull.state == PullState::Open).any(|pull| up(pull) && waits(pull) && fresh(pull))
+}
+
 /// How far what all share was used up at one moment.
 pub(crate) struct Mark {
     openings: Openings,
@@ -251,6 +281,7 @@ pub(crate) struct Mark {
     ready: usize,
     line: usize,
     opening: usize,
+    bringing: bool,
 }
 
 /// What one plugin took of what all share.
@@ -264,6 +295,7 @@ pub(crate) struct Taken {
     opening: Vec<(PluginName, TierName)>,
     /// Its page, where another plugin waits for it.
     page: Option<PluginLedger>,
+    brings: bool,
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{carried, covers};
+use super::{about, carried, covers};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
@@ -166,17 +166,19 @@ fn everybody(pull: &Pull) -> Vec<String> {
 
 /// People whose approval counts for the head as it is.
 pub(crate) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
-    let Some(head) = wave.head() else { return Vec::new() };
     let slack = desk.snapshot.hub.skew.abs().as_secs();
+    // The hub's times have whole seconds.
+    let about_it = |review: &&Review| {
+        about::same(desk, wave, pull)
+            .any(|head| head.commit == review.commit && review.at.as_second() + slack >= head.at.as_second())
+    };
     latest(pull)
         .into_values()
         .filter(|review| {
             review.verdict == ReviewVerdict::Approved && review.human && review.by != desk.snapshot.hub.bot
         })
         .filter(|review| review.may_write == Read::Known(true))
-        .filter(|review| review.commit == pull.head && head.commit == pull.head)
-        // The hub's times have whole seconds.
-        .filter(|review| review.at.as_second() + slack >= head.at.as_second())
+        .filter(about_it)
         .map(|review| review.by.clone())
         .collect()
 }

@@ -44,8 +44,15 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timest
     };
     let (failed, pending) = (named(CheckState::Failure), named(CheckState::Pending));
     if !failed.is_empty() {
-        Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed })
-    } else if !pending.is_empty() {
+        return Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed });
+    }
+    // Checks of a head that is about to be written anew would be for nothing.
+    match &pull.behind {
+        Read::Known(false) => {}
+        Read::Known(true) => return Finding::wait(Gate::Head, Reason::Behind { voids: pull.dismisses }),
+        Read::Unread(why) => return Finding::unread(Gate::Head, "whether the branch is up to date", why),
+    }
+    if !pending.is_empty() {
         Finding::wait(Gate::Head, Reason::ChecksPending { names: pending })
     } else if checks.is_empty() {
         Finding::pass(Gate::Head, Reason::HeadOurs)
@@ -54,19 +61,29 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timest
     }
 }
 
+/// Whether the hub would have to write this pull request anew before it can merge.
+pub(super) fn conflicts(pull: &Pull) -> bool {
+    pull.state == PullState::Open && pull.mergeable == Mergeable::Conflict
+}
+
+/// Whether a pull request lacks nothing but to contain its base branch.
+pub(crate) fn lacks_only_its_base(findings: &[Finding]) -> bool {
+    let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through()).peekable();
+    lacks.peek().is_some() && lacks.all(|finding| matches!(finding.because, Reason::Behind { .. }))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
+    use crate::conveyor::tests::doings;
     use crate::ledger::Change;
-    use crate::snapshot::RequiredCheck;
+    use crate::snapshot::{LedgerGuard, LedgerState, RequiredCheck, Snapshot};
     use crate::testing::*;
     use alloc::vec;
 
     #[test]
     fn f08_f09_f18_only_our_own_green_head_merges() {
-        let check = |state| Read::Known(vec![RequiredCheck { name: "e2e".into(), state }]);
-        let _ = check;
         table(
             Gate::Head,
             ready,
@@ -83,7 +100,10 @@ mod tests {
                     |w| {
                         let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
                         let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
-                        wave.heads.insert(0, crate::ledger::Head { commit: "9999999999".into(), at: ago(31) });
+                        wave.heads.insert(
+                            0,
+                            crate::ledger::Head { commit: "9999999999".into(), at: ago(31), repeats: false },
+                        );
                         edit(w, |pull| pull.head = "9999999999".into());
                     },
                     WAIT,
@@ -187,6 +207,60 @@ mod tests {
                 "{times} times, anew {anew}, {seconds} s ago"
             );
         }
+    }
+
+    /// A ready pull request that is behind is brought up to date and not merged; one at a time, as long as the one before
+    /// it waits for machines alone.
+    #[test]
+    fn who_is_behind_is_brought_up_to_date_in_turn() {
+        let mut world = ready();
+        edit(&mut world, |pull| pull.behind = Read::Known(true));
+        assert_eq!(doings(&world), ["move bronze to 1.1.0"]);
+        edit(&mut world, |pull| pull.reviews.clear());
+        assert!(doings(&world).is_empty(), "nobody has approved it");
+        let mut world = ready();
+        edit(&mut world, |pull| pull.behind = Read::Unread("503".into()));
+        assert!(doings(&world).is_empty(), "nobody knows");
+        let running = |world: &mut Snapshot| {
+            let other = ready();
+            world.policy.plugins.push(other.policy.plugins[0].clone());
+            world.policy.plugins[1].name = "other".into();
+            world.ledger.plugins.insert("other".into(), other.ledger.plugins[&"app".into()].clone());
+            let mut facts = other.plugins[&"app".into()].clone();
+            let Read::Known(pulls) = &mut facts.pulls else { unreachable!() };
+            pulls[0].number = crate::PullNumber(99);
+            pulls[0].checks = Read::Known(vec![RequiredCheck { name: "e2e".into(), state: CheckState::Pending }]);
+            world.plugins.insert("other".into(), facts);
+        };
+        let mut world = ready();
+        running(&mut world);
+        edit(&mut world, |pull| pull.behind = Read::Known(true));
+        assert!(doings(&world).is_empty(), "the other one is on its way");
+        let page = world.ledger.plugins.get_mut(&"other".into()).unwrap();
+        let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
+        wave.heads.last_mut().unwrap().at = ago(61);
+        assert_eq!(doings(&world), ["move bronze to 1.1.0"], "for an hour and no longer");
+    }
+
+    /// Who was brought up to date keeps what was said of the same change; on a ledger that others can write nobody does.
+    #[test]
+    fn what_was_said_of_the_same_change_is_said_of_it_still() {
+        let brought = |repeats: bool| {
+            let mut world = ready();
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
+            wave.heads.push(crate::ledger::Head { commit: "bbbbbbbbbb".into(), at: ago(1), repeats });
+            edit(&mut world, |pull| pull.head = "bbbbbbbbbb".into());
+            world
+        };
+        let merges = |world: &Snapshot| {
+            crate::plan(world, noon()).actions.iter().any(|action| matches!(action, crate::Action::Merge { .. }))
+        };
+        assert!(merges(&brought(true)));
+        assert!(!merges(&brought(false)), "another change");
+        let mut open = brought(true);
+        open.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no key".into()) };
+        assert!(!merges(&open));
     }
 
     #[test]

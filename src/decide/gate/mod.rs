@@ -1,6 +1,7 @@
 //! Gates: each is one reason that a wave may have to wait, one file per gate with its cases. Which
 //! release a tier takes is in `release`; what follows from the verdicts is in `tiers`.
 
+pub(crate) mod about;
 pub(crate) mod after;
 pub(crate) mod announce;
 pub(crate) mod approvals;
@@ -30,7 +31,6 @@ use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{Pull, Read, ReviewVerdict};
-use crate::tiers::conflicts;
 use crate::{ClusterName, Reason, TierName, Version, expiry, hotfix, rollback, slice};
 
 impl Finding {
@@ -88,13 +88,13 @@ impl Standing {
         Self {
             current,
             stale,
-            approved_by_anybody: pull
-                .reviews
-                .iter()
-                .any(|review| review.human && review.verdict == ReviewVerdict::Approved && review.commit == pull.head),
+            approved_by_anybody: pull.reviews.iter().any(|review| {
+                let is_about = || about::same(desk, wave, pull).any(|head| head.commit == review.commit);
+                review.human && review.verdict == ReviewVerdict::Approved && (review.commit == pull.head || is_about())
+            }),
             held: hold::finding(pull).verdict != Verdict::Pass,
             outgrown,
-            rewrite: stale || outgrown || anew || (current && conflicts(pull)),
+            rewrite: stale || outgrown || anew || (current && head::conflicts(pull)),
             identity: approvals::identity(desk, tier, wave, pull),
         }
     }

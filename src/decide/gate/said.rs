@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::grace;
+use super::{about, grace};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Head, Purpose, Said, Wave};
 use crate::model::{Merge, Tier};
@@ -86,14 +86,19 @@ fn holds_since(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option
     if opened_with(desk, tier, wave, pull) {
         return Some(pull.opened_at);
     }
-    let shown = wave.shown.as_ref().filter(|shown| shown.commit == pull.head && is_current(wave, pull))?;
+    let is_about = |shown: &&Head| about::same(desk, wave, pull).any(|head| head.commit == shown.commit);
+    let shown = wave.shown.as_ref().filter(is_about)?;
     // In the second in which we saw it first it may have been said before.
     Some(shown.at + jiff::SignedDuration::from_secs(1))
 }
 
-/// Whether the pull request was opened with the commit that it holds, and never held another one of ours.
+/// Whether the pull request was opened with the commit that it holds, and never held one of ours that changes something
+/// else.
 fn opened_with(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> bool {
-    let [head] = wave.heads.as_slice() else { return false };
+    let [head, later @ ..] = wave.heads.as_slice() else { return false };
+    if about::same(desk, wave, pull).count() != later.len() + 1 {
+        return false;
+    }
     let slack = desk.snapshot.hub.skew.abs().as_secs();
     let mut others = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| *other != wave);
     let had = |other: &Wave| other.pull.as_ref().is_some_and(|announced| announced.number == pull.number);
@@ -106,9 +111,10 @@ fn is_current(wave: &Wave, pull: &Pull) -> bool {
 
 /// The commit of a wave when an older pull request is first seen to hold it.
 pub(crate) fn shown_late(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Head> {
-    let known = wave.shown.as_ref().is_some_and(|shown| shown.commit == pull.head);
+    let is_about = |shown: &Head| about::same(desk, wave, pull).any(|head| head.commit == shown.commit);
+    let known = wave.shown.as_ref().is_some_and(is_about);
     let late = pull.state == PullState::Open && is_current(wave, pull) && !opened_with(desk, tier, wave, pull);
-    (late && !known).then(|| Head { commit: pull.head.clone(), at: desk.hub_now() })
+    (late && !known).then(|| Head { commit: pull.head.clone(), at: desk.hub_now(), repeats: false })
 }
 
 /// What nobody's word forces: what the policy leaves to a person, a way back, and clusters that need not
@@ -265,7 +271,9 @@ mod tests {
                 }
             }),
             ("clusters ahead of their tier", |w| wave(w).part.purpose = Purpose::Early),
-            ("said of another commit", |w| wave(w).heads.insert(0, Head { commit: "99".into(), at: ago(31) })),
+            ("said of another commit", |w| {
+                wave(w).heads.insert(0, Head { commit: "99".into(), at: ago(31), repeats: false })
+            }),
         ];
         for (name, change) in cases {
             let mut world = asked();
@@ -336,7 +344,8 @@ mod tests {
             older.superseded = Some(crate::ledger::Superseded { at: ago(8), by: version("1.1.0") });
             older.pull = Some(Announced { number: crate::PullNumber(7), at: ago(30) });
             waves.insert(1, older);
-            wave(&mut world).shown = shown.map(|minutes| Head { commit: "aaaaaaaaaa".into(), at: ago(minutes) });
+            wave(&mut world).shown =
+                shown.map(|minutes| Head { commit: "aaaaaaaaaa".into(), at: ago(minutes), repeats: false });
             world
         };
         let seen_now = |world: &Snapshot| {
@@ -361,11 +370,11 @@ mod tests {
         edit(&mut pushed, |pull| pull.head = "eeeeeeeeee".into());
         assert!(!crate::plan(&pushed, noon()).entries.iter().any(|record| record.entry.to_string().contains("holds")));
         let mut other = moved(Some(6));
-        wave(&mut other).shown = Some(Head { commit: "bbbbbbbbbb".into(), at: ago(6) });
+        wave(&mut other).shown = Some(Head { commit: "bbbbbbbbbb".into(), at: ago(6), repeats: false });
         assert_eq!((seen_now(&other), said(&other)), (true, (false, true)));
         let mut back = moved(Some(6));
-        wave(&mut back).heads.insert(0, Head { commit: "9999999999".into(), at: ago(31) });
-        wave(&mut back).shown = Some(Head { commit: "9999999999".into(), at: ago(6) });
+        wave(&mut back).heads.insert(0, Head { commit: "9999999999".into(), at: ago(31), repeats: false });
+        wave(&mut back).shown = Some(Head { commit: "9999999999".into(), at: ago(6), repeats: false });
         edit(&mut back, |pull| pull.head = "9999999999".into());
         assert_eq!(said(&back), (false, true), "it holds an older commit of ours again");
         // It is said right behind the approvals that it is about.

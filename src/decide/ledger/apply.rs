@@ -209,7 +209,7 @@ mod tests {
                 digest: None,
                 part: Part::default(),
                 members: vec![members.into()],
-                head: Head { commit: "aa".into(), at: ago(1) },
+                head: Head { commit: "aa".into(), at: ago(1), repeats: false },
             };
             let mut ledger = Ledger::default();
             let changes = [
@@ -251,7 +251,7 @@ mod tests {
     }
 
     fn intent(part: Part, commit: &str, minutes: i64) -> Change {
-        let head = Head { commit: commit.into(), at: ago(minutes) };
+        let head = Head { commit: commit.into(), at: ago(minutes), repeats: false };
         Change::Intent { from: None, digest: None, part, members: vec!["a".into()], head }
     }
 

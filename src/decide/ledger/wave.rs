@@ -128,6 +128,12 @@ impl Wave {
         self.merging.as_ref().filter(|merging| self.landed.is_some() || !refused(merging))
     }
 
+    /// The commits of the bot that change what the newest one changes, which is the first.
+    pub fn alike(&self) -> impl Iterator<Item = &Head> {
+        let mut goes_on = true;
+        self.heads.iter().rev().take_while(move |head| core::mem::replace(&mut goes_on, head.repeats))
+    }
+
     /// Whether nothing more can come of it: finished, failed, rejected, superseded or withdrawn.
     pub fn is_over(&self) -> bool {
         self.finished.is_some()
@@ -319,6 +325,10 @@ pub struct Head {
     pub commit: Sha,
     /// When it was written; approvals count only after it.
     pub at: Timestamp,
+    /// Whether it changes the same as the one before it, on a newer commit of the base branch: what people said of
+    /// that one is said of this one.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub repeats: bool,
 }
 
 /// The pull request as the hub showed it.

@@ -46,6 +46,10 @@ impl Reason {
             }
             Self::OtherBase { .. } => "the bot, by closing it; whoever pushed to it, by closing it".to_string(),
             Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
+            Self::Behind { voids: false } => "the bot, when everything else has passed; one at a time".to_string(),
+            Self::Behind { voids: true } => {
+                "the bot, when everything else has passed; then who approved it approves it again".to_string()
+            }
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
             Self::NotLanded => "the merge of its pull request".to_string(),

@@ -168,7 +168,7 @@ fn open(merge: Merge) -> Snapshot {
         let (plugin, tier) = ("app".into(), "bronze".into());
         world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.0.0"), change });
     };
-    let head = Head { commit: "rollback00".into(), at: ago(6) };
+    let head = Head { commit: "rollback00".into(), at: ago(6), repeats: false };
     let Proposal { from, digest, part, members, .. } = proposal;
     remember(Change::Intent { from, digest, part, members, head });
     remember(Change::Announced(Announced { number: PullNumber(8), at: ago(5) }));

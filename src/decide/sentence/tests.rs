@@ -53,7 +53,7 @@ fn every_entry_has_a_sentence() {
         digest: digest.clone(),
         part: crate::ledger::Part::default(),
         members: members.clone(),
-        head: Head { commit: commit(), at },
+        head: Head { commit: commit(), at, repeats: false },
     };
     let wave_cases = [
         (
@@ -72,7 +72,7 @@ fn every_entry_has_a_sentence() {
                 digest: None,
                 part: Part { purpose: Purpose::RollBack { of: version("1.15.1") }, ..Part::default() },
                 members: members.clone(),
-                head: Head { commit: commit(), at },
+                head: Head { commit: commit(), at, repeats: false },
             },
             "about to be proposed as the rollback of 1.15.1",
             "; 2 clusters, commit abcdef0 written at 2026-11-21T09:12:00Z",
@@ -98,7 +98,11 @@ fn every_entry_has_a_sentence() {
             "merges without the missing approvals after 2026-11-21T09:12:00Z, unless somebody says no",
             "; counted from 2026-11-21T09:12:00Z, no notice sent yet",
         ),
-        (Change::Shown(Head { commit: commit(), at }), "its pull request holds abcdef0", " since 2026-11-21T09:12:00Z"),
+        (
+            Change::Shown(Head { commit: commit(), at, repeats: false }),
+            "its pull request holds abcdef0",
+            " since 2026-11-21T09:12:00Z",
+        ),
         (Change::GraceEnded, "no grace period any more", "; the policy has none for it"),
         (merging(None), "about to be merged", " at 2026-11-21T09:12:00Z, head abcdef0"),
         (

@@ -189,7 +189,7 @@ fn only_what_is_there_is_judged() {
 fn nobody_leaves_what_was_superseded() {
     let mut world = ready();
     let mut older = Wave::begun(version("1.0.5"), vec!["gone-1".into()].into(), ago(50));
-    older.heads = vec![Head { commit: Sha::from("99"), at: ago(50) }];
+    older.heads = vec![Head { commit: Sha::from("99"), at: ago(50), repeats: false }];
     older.superseded = Some(Superseded { at: ago(31), by: version("1.1.0") });
     waves(&mut world).insert(1, older);
     let cluster = |name: &str, world: &Snapshot| Cluster {

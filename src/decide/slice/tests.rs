@@ -104,7 +104,7 @@ fn propose(world: &mut Snapshot, proposal: &Proposal, number: u64, minutes: i64)
             digest: proposal.digest.clone(),
             part: proposal.part.clone(),
             members: proposal.members.clone(),
-            head: Head { commit: head.clone(), at: ago(minutes) },
+            head: Head { commit: head.clone(), at: ago(minutes), repeats: false },
         },
     );
     remember(world, Change::Announced(Announced { number: PullNumber(number), at: ago(minutes) }));

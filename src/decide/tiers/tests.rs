@@ -3,6 +3,7 @@
 use super::*;
 use crate::conveyor::tests::{doings, finished_above, publish};
 use crate::model::{Empty, MaxUpdate, Strategy};
+use crate::snapshot::Mergeable;
 use crate::snapshot::{Read, ReviewDecision, Snapshot};
 use crate::testing::*;
 use crate::{Entry, PullNumber};

@@ -17,9 +17,15 @@ impl World {
     }
 }
 
+/// Whether a ruleset wants heads to contain this branch.
+pub fn strict(repo: &Repository, branch: &str) -> bool {
+    let sets = repo.rulesets.iter().filter(|set| covers(set, branch));
+    sets.flat_map(|set| &set.rules).any(|rule| matches!(rule, Rule::Checks { strict: true, .. }))
+}
+
 fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_>, rule: &Rule) -> Option<String> {
     match rule {
-        Rule::Creation | Rule::Deletion | Rule::NonFastForward => None,
+        Rule::Creation | Rule::Deletion | Rule::NonFastForward | Rule::Stale => None,
         Rule::Update => Some("Cannot update this protected ref.".to_owned()),
         Rule::Conversations => pull.conversations.contains(&false).then(|| CONVERSATION.to_owned()),
         Rule::Checks { name, strict, .. } => {

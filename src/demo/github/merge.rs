@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::faults::MergeFault;
 use super::git::Signature;
 use super::rules::bypasses;
-use super::state::{Actor, Merged, Pull, Role, World};
+use super::state::{Actor, Merged, Method, Pull, Role, World};
 
 /// A merge that is asked for.
 pub struct MergeRequest<'a> {
@@ -53,8 +53,17 @@ impl World {
         let title = wanted.title.map_or(title, str::to_owned);
         let message = wanted.message.map_or(message, str::to_owned);
         let text = if message.is_empty() { title } else { format!("{title}\n\n{message}") };
-        let parents: &[&str] = if wanted.method == "squash" { &[&base] } else { &[&base, &pull.head_sha] };
-        let sha = repo.git.commit_tree(&tree, parents, &self.signature(&login), &hub_signature(), now, &text)?;
+        let parents: &[&str] = if wanted.method == "merge" { &[&base, &pull.head_sha] } else { &[&base] };
+        // A rebased commit keeps its author and its message; the hub commits it.
+        let (author, text) = match wanted.method {
+            "rebase" => {
+                let head = repo.git.commit(&pull.head_sha)?;
+                let (name, email, _) = head.author;
+                (Signature { name, email }, head.message)
+            }
+            _ => (self.signature(&login), text),
+        };
+        let sha = repo.git.commit_tree(&tree, parents, &author, &hub_signature(), now, &text)?;
         // Compared with the tip that was judged: git refuses when it moved meanwhile.
         let moved = repo.git.update_ref(&format!("refs/heads/{}", pull.base), &sha, &base);
         if moved.is_err() {
@@ -89,8 +98,11 @@ impl World {
         if wanted.sha.is_some_and(|sha| sha != pull.head_sha) {
             return Err(Answer::error(409, "Head branch was modified. Review and try the merge again."));
         }
-        if !matches!(wanted.method, "merge" | "squash") {
-            return Err(Answer::error(405, "Rebase merges are not allowed on this repository."));
+        let Some(method) = Method::of(wanted.method) else {
+            return Err(Answer::error(422, "Validation Failed"));
+        };
+        if !self.repo(id)?.merge_methods.contains(&method) {
+            return Err(Answer::error(405, &format!("{} are not allowed on this repository.", method.plural())));
         }
         let base = self.tip(id, pull)?;
         let changes = self.compare(id, &base, &pull.head_sha)?.changes;

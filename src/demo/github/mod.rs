@@ -40,7 +40,7 @@ pub use self::git::Commit;
 pub use self::look::{CheckView, CommentView, PullStanding, PullView, ReviewView};
 pub use self::runs::RunView;
 pub use self::setup::AppSettings;
-pub use self::state::{Access, Protection, Role, Rule};
+pub use self::state::{Access, Method, Protection, Role, Rule};
 pub use self::webhooks::Delivered;
 use crate::demo::clock::Clock;
 

@@ -3,7 +3,8 @@
 
 use super::answer::Answer;
 use super::git::ZERO;
-use super::state::{Actor, Merged, Pull, ReviewState, Turn, Turned, World};
+use super::rules::covers;
+use super::state::{Actor, Merged, Pull, ReviewState, Rule, Turn, Turned, World};
 use super::webhooks;
 
 impl World {
@@ -86,7 +87,10 @@ impl World {
         };
         let now = self.now();
         let repo = self.repo_mut(id)?;
-        let dismiss = repo.protections.get(&pull.base).is_some_and(|protection| protection.dismiss_stale) && !same;
+        let classic = repo.protections.get(&pull.base).is_some_and(|protection| protection.dismiss_stale);
+        let sets = repo.rulesets.iter().filter(|set| covers(set, &pull.base));
+        let ruled = sets.flat_map(|set| &set.rules).any(|rule| *rule == Rule::Stale);
+        let dismiss = (classic || ruled) && !same;
         repo.git.run(&["update-ref", &format!("refs/pull/{}/head", pull.number), new])?;
         let mut dismissed = Vec::new();
         if let Some(pull) = repo.pulls.get_mut(&pull.number) {

@@ -91,6 +91,7 @@ impl World {
                     Rule::NonFastForward => limits.force = refusal("Cannot force-push to this branch"),
                     Rule::Checks { .. } => limits.update = refusal("Required status checks are expected."),
                     Rule::Conversations
+                    | Rule::Stale
                     | Rule::MergeQueue
                     | Rule::Workflows
                     | Rule::CodeScanning

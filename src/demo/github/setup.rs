@@ -14,7 +14,8 @@ use super::auth::random_text;
 use super::git::{Git, ZERO};
 use super::rules::HOOK;
 use super::state::{
-    Access, Account, Actor, App, Hook, Installation, Kind, Protection, Repository, Role, Rule, Ruleset, Token, World,
+    Access, Account, Actor, App, Hook, Installation, Kind, Method, Protection, Repository, Role, Rule, Ruleset, Token,
+    World,
 };
 use super::webhooks;
 
@@ -77,6 +78,7 @@ impl World {
             created_at: now,
             pushed_at: now,
             delete_branch_on_merge: false,
+            merge_methods: vec![Method::Merge, Method::Squash],
             refs: BTreeMap::from([("refs/heads/main".to_owned(), sha)]),
             git,
             roles: BTreeMap::new(),
@@ -169,6 +171,11 @@ impl GitHub {
     /// Whether merging deletes the head branch.
     pub fn set_delete_branch_on_merge(&self, repository: &str, delete: bool) -> anyhow::Result<()> {
         self.edit(repository, |_, repo| repo.delete_branch_on_merge = delete)
+    }
+
+    /// How pull requests may be merged: merge commits and squashes, where nobody says otherwise.
+    pub fn set_merge_methods(&self, repository: &str, methods: &[Method]) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.merge_methods = methods.to_vec())
     }
 
     fn edit(&self, repository: &str, change: impl FnOnce(u64, &mut Repository)) -> anyhow::Result<()> {

@@ -92,7 +92,8 @@ impl World {
         let clean = self.merged_tree(id, &tip, &pull.head_sha)?.is_some();
         let blockers = self.blockers(id, &pull, &compared.changes)?.texts();
         let repo = self.repo(id)?;
-        let strict = repo.protections.get(&pull.base).is_some_and(|protection| protection.strict);
+        let strict = repo.protections.get(&pull.base).is_some_and(|protection| protection.strict)
+            || super::demands::strict(repo, &pull.base);
         let state = if !clean {
             "DIRTY"
         } else if pull.draft {

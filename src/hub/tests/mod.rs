@@ -204,5 +204,6 @@ pub(super) fn repository() -> Repository {
         archived: false,
         merge_commits: None,
         squash_merges: None,
+        rebase_merges: None,
     }
 }

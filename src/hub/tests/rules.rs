@@ -92,7 +92,8 @@ async fn rules_that_can_be_asked_are_asked_about_this_very_head() {
         { "environment": "staging", "latestStatus": { "state": "SUCCESS" } },
     ]);
     type Case = (&'static str, Value, Value, bool, Option<&'static str>);
-    let cases: [Case; 13] = [
+    let nothing = json!({ "allowed_merge_methods": ["fast-forward"] });
+    let cases: [Case; 14] = [
         ("pull_request", threads.clone(), pull(), false, None),
         (
             "pull_request",
@@ -101,10 +102,11 @@ async fn rules_that_can_be_asked_are_asked_about_this_very_head() {
             true,
             Some("not resolved"),
         ),
-        ("pull_request", squash, pull(), true, Some("it takes squash, and the bot would merge")),
+        ("pull_request", squash, pull(), true, None),
+        ("pull_request", nothing, pull(), true, Some("it takes fast-forward, which the repository or another rule")),
         ("required_status_checks", strict.clone(), pull(), true, None),
         ("required_status_checks", strict, pull(), false, Some("not up to date")),
-        ("required_linear_history", Value::Null, pull(), true, Some("it takes squash or rebase")),
+        ("required_linear_history", Value::Null, pull(), true, None),
         ("required_signatures", Value::Null, pull(), true, None),
         (
             "required_signatures",

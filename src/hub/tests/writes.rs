@@ -6,6 +6,7 @@ use decide::plan::Identity;
 use decide::{PullNumber, Sha};
 use serde_json::{Value, json};
 
+use super::super::demands::Demand;
 use super::super::{CheckConclusion, CheckDraft, HubError, MergeAnswer, MergeRequest, Opened, RepoHub, Repository};
 use super::{Server, app, reply, repository};
 
@@ -93,7 +94,8 @@ async fn merge(repo: &RepoHub, via: Identity, seconds: i64) -> Result<MergeAnswe
     let turn = repo.turn_to_merge(via).await?;
     let good_until = crate::clock::now() + jiff::SignedDuration::from_secs(seconds);
     let head = Sha::from("2");
-    let request = MergeRequest { number: PullNumber(7), head: &head, via, title: "title", message: "text", good_until };
+    let (number, title, message) = (PullNumber(7), "title", "text");
+    let request = MergeRequest { number, head: &head, via, title, message, good_until, demands: &[] };
     repo.merge(turn, &request).await
 }
 
@@ -130,6 +132,26 @@ async fn a_repository_without_merge_commits_is_squashed() {
     let methods: Vec<&Value> = sent.iter().map(|body| &body["merge_method"]).collect();
     assert_eq!(methods, ["merge", "squash", "squash"]);
     assert!(sent.iter().all(|body| body["sha"] == "2"));
+}
+
+/// By whatever the settings of the repository and the rules of the branch leave.
+#[tokio::test]
+async fn the_method_is_one_that_settings_and_rules_allow() {
+    let linear =
+        Demand::Methods { rule: "required_linear_history".into(), allowed: vec!["squash".into(), "rebase".into()] };
+    let rebase = Repository { merge_commits: Some(false), squash_merges: Some(false), ..repository() };
+    let merges = Repository { squash_merges: Some(false), rebase_merges: Some(false), ..repository() };
+    let server = Server::start(|_| None).await;
+    for (repository, demands, expected) in [
+        (repository(), &[][..], &["merge", "squash", "rebase"][..]),
+        (repository(), std::slice::from_ref(&linear), &["squash", "rebase"]),
+        (rebase.clone(), &[], &["rebase"]),
+        (rebase, std::slice::from_ref(&linear), &["rebase"]),
+        (merges, std::slice::from_ref(&linear), &[]),
+    ] {
+        let repo = server.hub(app(1), None).open(&repository).await.unwrap();
+        assert_eq!(repo.methods(demands), expected);
+    }
 }
 
 #[tokio::test]

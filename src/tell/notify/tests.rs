@@ -22,7 +22,7 @@ fn policy() -> Policy {
 fn wave(change: impl FnOnce(&mut Wave)) -> Wave {
     let cluster: Clusters = ["qa-1".into()].into_iter().collect();
     let mut wave = Wave::begun(fixture::version("1.1.0"), cluster, fixture::at("2026-11-20T08:00:00Z"));
-    wave.heads.push(Head { commit: Sha::new("a".repeat(40)), at: fixture::at("2026-11-20T08:00:00Z") });
+    wave.heads.push(Head { commit: Sha::new("a".repeat(40)), at: fixture::at("2026-11-20T08:00:00Z"), repeats: false });
     wave.pull = Some(Announced { number: PullNumber(7), at: fixture::at("2026-11-20T08:00:01Z") });
     change(&mut wave);
     wave

@@ -176,6 +176,8 @@ fn missing_is_closed(snapshot: &Snapshot, now: Timestamp) -> Plan {
 fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide::Sha, now: Timestamp) -> Pull {
     Pull {
         unmet: Read::Known(Vec::new()),
+        behind: Read::Known(false),
+        dismisses: false,
         number,
         tier,
         version: Some(wave.version.clone()),

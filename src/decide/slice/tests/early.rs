@@ -48,7 +48,7 @@ fn write(world: &mut Snapshot, text: &str, change: Change) {
 fn ahead_landed() -> Snapshot {
     let mut world = ahead();
     let early = opened(&crate::plan(&world, noon())).unwrap();
-    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20), repeats: false };
     let Proposal { from, digest, part, members, .. } = early;
     write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head });
     write(&mut world, "1.2.0", Change::Landed(Landed { at: ago(20), commit: None, by: None }));
@@ -186,7 +186,7 @@ fn only_what_landed_and_is_not_over_is_shown_of_who_is_ahead() {
     };
     let mut world = ahead();
     let Proposal { from, digest, part, members, .. } = opened(&crate::plan(&world, noon())).unwrap();
-    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20), repeats: false };
     write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head });
     assert!(!shown(&world), "still open");
     let mut world = ahead_landed();
@@ -257,7 +257,7 @@ fn past_its_end_what_is_open_is_taken_back() {
     let closes = |until: Option<Timestamp>, finished: bool| {
         let mut world = ahead();
         let early = opened(&crate::plan(&world, noon())).unwrap();
-        let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+        let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20), repeats: false };
         let Proposal { from, digest, part, members, .. } = early;
         write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
         let shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
@@ -300,7 +300,7 @@ fn what_the_tier_in_between_has_gone_on_without_stays_open_for_who_is_ahead() {
     facts(&mut world).readings.insert("staging-1".into(), vec![healthy("1.3.0")]);
     let early = opened(&crate::plan(&world, noon())).expect("a wave for the one that is ahead");
     assert_eq!((names(&early), early.to.to_string()), (vec!["bronze-2".to_string()], "1.2.0".to_string()));
-    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20), repeats: false };
     let Proposal { from, digest, part, members, .. } = early;
     write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
     let shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
@@ -319,7 +319,7 @@ fn the_gates_hold_for_who_is_ahead() {
     assert_eq!(opened(&plan), None);
     let mut world = ahead();
     let early = opened(&crate::plan(&world, noon())).unwrap();
-    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20) };
+    let head = Head { commit: Sha::new("9".repeat(40)), at: ago(20), repeats: false };
     let Proposal { from, digest, part, members, .. } = early;
     write(&mut world, "1.2.0", Change::Intent { from, digest, part, members, head: head.clone() });
     let mut shown = Pull { number: PullNumber(31), tier: "bronze".into(), head: head.commit, ..pull() };
@@ -390,7 +390,7 @@ fn it_comes_to_rest_when_the_tier_has_finished() {
     assert!(crate::plan(&world, noon()).alarm.is_some(), "it soaks");
     finish_staging(&mut world);
     let turn = opened(&crate::plan(&world, noon())).unwrap();
-    let head = Head { commit: Sha::new("8".repeat(40)), at: ago(15) };
+    let head = Head { commit: Sha::new("8".repeat(40)), at: ago(15), repeats: false };
     let Proposal { from, digest, part, members, .. } = turn;
     for name in &members {
         holds(&mut world, name.as_str(), "1.2.0");

@@ -72,7 +72,7 @@ fn who_is_ahead_of_those_with_nothing_lands() {
         digest: None,
         part: Part { purpose: Purpose::Early, ..Part::default() },
         members: vec!["bronze-1".into()],
-        head: crate::ledger::Head { commit: "cc".into(), at: ago(60) },
+        head: crate::ledger::Head { commit: "cc".into(), at: ago(60), repeats: false },
     };
     remember(&mut world, intent);
     holds(&mut world, "bronze-1", "1.1.0");

@@ -7,7 +7,7 @@ use super::objects::{actor, blob, organization, tree};
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::demo::github::owners::PLACES;
 use crate::demo::github::rest::render;
-use crate::demo::github::state::{Access, Actor, Role, stamp};
+use crate::demo::github::state::{Access, Actor, Method, Role, stamp};
 
 impl Executor<'_> {
     /// A field of a repository.
@@ -40,7 +40,10 @@ impl Executor<'_> {
             "isPrivate" => repo.private.into(),
             "createdAt" => stamp(repo.created_at).into(),
             "updatedAt" | "pushedAt" => stamp(repo.pushed_at).into(),
-            "mergeCommitAllowed" | "squashMergeAllowed" | "hasIssuesEnabled" => true.into(),
+            "hasIssuesEnabled" => true.into(),
+            "mergeCommitAllowed" => repo.merge_methods.contains(&Method::Merge).into(),
+            "squashMergeAllowed" => repo.merge_methods.contains(&Method::Squash).into(),
+            "rebaseMergeAllowed" => repo.merge_methods.contains(&Method::Rebase).into(),
             "deleteBranchOnMerge" => repo.delete_branch_on_merge.into(),
             "viewerDefaultMergeMethod" => "MERGE".into(),
             "viewerPermission" => match self.actor {

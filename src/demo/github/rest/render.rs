@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::demo::github::state::{
-    App, CheckRun, Comment, Installation, Kind, Pull, Repository, Review, ReviewState, Status, World, stamp,
+    App, CheckRun, Comment, Installation, Kind, Method, Pull, Repository, Review, ReviewState, Status, World, stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -128,9 +128,9 @@ pub fn repository_full(world: &World, one: &Repository) -> Value {
     let mut value = repository(world, one);
     if let Value::Object(map) = &mut value {
         for (key, allowed) in [
-            ("allow_merge_commit", true),
-            ("allow_squash_merge", true),
-            ("allow_rebase_merge", false),
+            ("allow_merge_commit", one.merge_methods.contains(&Method::Merge)),
+            ("allow_squash_merge", one.merge_methods.contains(&Method::Squash)),
+            ("allow_rebase_merge", one.merge_methods.contains(&Method::Rebase)),
             ("allow_auto_merge", false),
             ("allow_update_branch", false),
             ("delete_branch_on_merge", one.delete_branch_on_merge),

@@ -41,10 +41,12 @@ fn branch_rules(world: &mut World, call: &Call<'_>) -> Outcome {
 fn parameters(rule: &Rule) -> Option<Value> {
     Some(match rule {
         Rule::Update => json!({"update_allows_fetch_and_merge": false}),
-        Rule::Conversations => json!({
-            "allowed_merge_methods": ["merge", "squash"], "dismiss_stale_reviews_on_push": false,
+        Rule::Conversations | Rule::Stale => json!({
+            "allowed_merge_methods": ["merge", "squash", "rebase"],
+            "dismiss_stale_reviews_on_push": *rule == Rule::Stale,
             "require_code_owner_review": false, "require_last_push_approval": false,
-            "required_approving_review_count": 0, "required_review_thread_resolution": true,
+            "required_approving_review_count": 0,
+            "required_review_thread_resolution": *rule == Rule::Conversations,
         }),
         Rule::Checks { name, app, strict } => {
             let mut check = json!({"context": name});

@@ -28,6 +28,8 @@ pub struct Repository {
     pub pushed_at: Timestamp,
     /// Whether merging deletes the head branch.
     pub delete_branch_on_merge: bool,
+    /// How pull requests may be merged.
+    pub merge_methods: Vec<Method>,
     /// Its objects.
     pub git: Git,
     /// Refs as last seen; git itself is the truth, this finds what a push changed.
@@ -91,6 +93,38 @@ pub struct Protection {
     pub conversations: bool,
 }
 
+/// A way to merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// A merge commit.
+    Merge,
+    /// One commit of everything.
+    Squash,
+    /// The commits again, on the base.
+    Rebase,
+}
+
+impl Method {
+    /// By the hub's name.
+    pub fn of(name: &str) -> Option<Self> {
+        match name {
+            "merge" => Some(Self::Merge),
+            "squash" => Some(Self::Squash),
+            "rebase" => Some(Self::Rebase),
+            _ => None,
+        }
+    }
+
+    /// How the hub calls several in a refusal.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Merge => "Merge commits",
+            Self::Squash => "Squash merges",
+            Self::Rebase => "Rebase merges",
+        }
+    }
+}
+
 impl Protection {
     /// Whether changes must come by pull request.
     pub fn reviews(&self) -> bool {
@@ -111,6 +145,8 @@ pub enum Rule {
     NonFastForward,
     /// Every conversation is resolved.
     Conversations,
+    /// Approvals are dismissed when the head moves.
+    Stale,
     /// These checks are green, and the head contains the base where that is asked.
     Checks {
         /// The check.
@@ -144,7 +180,7 @@ impl Rule {
             Self::Update => "update",
             Self::Deletion => "deletion",
             Self::NonFastForward => "non_fast_forward",
-            Self::Conversations => "pull_request",
+            Self::Conversations | Self::Stale => "pull_request",
             Self::Checks { .. } => "required_status_checks",
             Self::LinearHistory => "required_linear_history",
             Self::Signatures => "required_signatures",

@@ -1,0 +1,106 @@
+//! Ordinary organisations: branches that must be up to date, reviews that a push voids, one way of merging only.
+
+use std::collections::BTreeSet;
+
+use coldframe::demo::github::{Method, Protection, Rule};
+use coldframe::demo::story::fleet;
+
+use crate::support::{REPOSITORY, Stage, is_approved, is_merged, is_open};
+
+const OWNER: &str = "maria";
+const PLUGIN: &str = "cert-manager";
+const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];
+
+/// The protection of the sandbox's base branch, with one thing more.
+fn protect(stage: &Stage, change: impl FnOnce(&mut Protection)) {
+    let mut rules = Protection {
+        require_code_owner_reviews: true,
+        enforce_admins: true,
+        bypass_apps: vec![stage.world.settings().bypass_app_id],
+        ..Protection::default()
+    };
+    change(&mut rules);
+    stage.world.github().protect(REPOSITORY, "main", rules).unwrap();
+}
+
+/// A look of the owner: yes to whatever asks for one.
+fn approve(stage: &Stage) {
+    let asks = |pull: &coldframe::demo::github::PullView| is_open(pull) && !is_approved(pull);
+    for pull in stage.pulls().into_iter().filter(asks).filter(|pull| pull.head.starts_with("coldframe/")) {
+        stage.world.github().approve(REPOSITORY, pull.number, OWNER).ok();
+    }
+}
+
+/// "Branches must be up to date": each merge puts all others behind. One after the other comes up, keeps its
+/// approval, and merges; what the hub never merges keeps nobody else back.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_merge_puts_the_others_behind_and_all_arrive() {
+    let stage = Stage::whole().await;
+    let others: Vec<&str> = fleet::PLUGINS.iter().map(|plugin| plugin.name).filter(|name| *name != PLUGIN).collect();
+    protect(&stage, |rules| rules.strict = true);
+    stage.world.github().faults(|faults| {
+        let why = "A conversation must be resolved before this pull request can be merged.";
+        faults.never_merges.insert(format!("coldframe/{PLUGIN}/bronze"), why.to_owned());
+    });
+    let _bot = stage.serve();
+    let mut approved: BTreeSet<u64> = BTreeSet::new();
+    stage
+        .until("all others have reached gold", |stage| {
+            // Each pull request is approved once: being brought up to date takes nothing away.
+            for pull in stage.pulls().into_iter().filter(is_open).filter(|pull| pull.head.starts_with("coldframe/")) {
+                if approved.insert(pull.number) {
+                    stage.world.github().approve(REPOSITORY, pull.number, OWNER).ok();
+                }
+            }
+            others.iter().all(|plugin| stage.pull(plugin, "gold").is_some_and(|pull| is_merged(&pull))).then_some(())
+        })
+        .await;
+    assert!(!is_merged(&stage.pull(PLUGIN, "bronze").unwrap()));
+    for plugin in &others {
+        for tier in TIERS {
+            let pull = stage.pull(plugin, tier).unwrap();
+            assert!(is_merged(&pull), "{plugin} on {tier}: {pull:?}");
+        }
+    }
+}
+
+/// Where rules void approvals with each push, the pull request says so before, and what was voided is asked for anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_brought_up_to_date_says_before_that_it_loses_its_approvals() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    protect(&stage, |rules| rules.dismiss_stale = true);
+    let strict = Rule::Checks { name: "coldframe", app: Some(stage.world.settings().app_id), strict: true };
+    github.add_ruleset(REPOSITORY, "main", &[strict, Rule::Stale], &[]).unwrap();
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let head = github.push_file(REPOSITORY, "more", "vera", "README.md", "Another commit\n", "Meanwhile").unwrap();
+    github.force_branch(REPOSITORY, "main", "vera", Some(&head)).unwrap();
+    stage
+        .until("its check says so", |stage| {
+            let check = stage.pull(PLUGIN, "bronze")?.checks.into_iter().next_back()?;
+            check.summary.filter(|summary| summary.contains("that voids its approvals"))
+        })
+        .await;
+    stage
+        .until("it merges in the end", |stage| {
+            approve(stage);
+            stage.pull(PLUGIN, "bronze").filter(is_merged).filter(|now| now.number == pull.number)
+        })
+        .await;
+}
+
+/// A repository that allows rebase merges only.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_of_rebase_merges_is_merged_to() {
+    let stage = Stage::set().await;
+    stage.world.github().set_merge_methods(REPOSITORY, &[Method::Rebase]).unwrap();
+    let _bot = stage.serve();
+    for tier in ["bronze", "silver"] {
+        let pull = stage.until("it opens", |stage| stage.pull(PLUGIN, tier).filter(is_open)).await;
+        stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
+        stage.until("it merges", |stage| stage.pull(PLUGIN, tier).filter(is_merged)).await;
+    }
+    let log = stage.world.github().log(REPOSITORY, "main").unwrap();
+    assert!(log.iter().all(|commit| commit.parents.len() < 2), "a merge commit: {log:?}");
+}
