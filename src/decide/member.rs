@@ -17,7 +17,7 @@ use crate::plan::{MemberState, Members, Since};
 use crate::readings::{Fact, Readings, Row, Stamp};
 use crate::reason::MemberTrouble;
 use crate::snapshot::Health;
-use crate::{ClusterName, Clusters, Digest, Reason, Version, slice};
+use crate::{ClusterName, Clusters, Digest, Reason, Version, release, slice};
 
 /// The members of a wave at one instant.
 pub(crate) struct Assessment {
@@ -64,9 +64,11 @@ impl PartialEq for Order {
 }
 
 impl Order {
-    fn of(wave: &Wave) -> Self {
+    fn of(desk: &Desk<'_>, wave: &Wave) -> Self {
         let since = wave.landed.as_ref().map_or(wave.begun, |landed| landed.at);
-        let (clusters, version, digest) = (wave.members.clone(), wave.version.clone(), wave.digest.clone());
+        // What others put there before its source could be read had no digest then, and may have one by now.
+        let digest = wave.digest.clone().or_else(|| release::pinned(desk, &wave.version));
+        let (clusters, version) = (wave.members.clone(), wave.version.clone());
         Self { clusters, version, digest, since }
     }
 }
@@ -80,9 +82,9 @@ pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment
         (None, 0) => desk.still(tier, &wave.own()),
         (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
     };
-    let mut orders: Vec<Order> = slices.iter().map(|slice| Order::of(slice)).collect();
+    let mut orders: Vec<Order> = slices.iter().map(|slice| Order::of(desk, slice)).collect();
     if orders.is_empty() {
-        orders.push(Order::of(newest));
+        orders.push(Order::of(desk, newest));
     }
     let HealthRule { max_age, degraded_for, progress_deadline, .. } = tier.health;
     let landed = newest.landed.as_ref().map(|landed| landed.at);

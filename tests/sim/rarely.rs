@@ -58,10 +58,12 @@ pub fn befall(world: &mut World, happening: Happening) {
             });
         }
         Happening::Constrain { plugin, tier, hours } => {
+            *world.turns.entry(plugin.clone()).or_default() += 1;
             constrain(world, &plugin, tier.as_ref());
             world.schedule(until(hours), world::Due::Rare(Later::Widen { plugin }));
         }
         Happening::Follow { plugin, hours } => {
+            *world.turns.entry(plugin.clone()).or_default() += 1;
             edit(world, &plugin, |policy| policy.tiers[0].follows = true);
             world.schedule(until(hours), world::Due::Rare(Later::Unfollow { plugin }));
         }

@@ -37,6 +37,8 @@ pub struct World {
     pub branch: Branch,
     /// How often the branch was rolled back.
     pub losses: u32,
+    /// How often people turned a plugin's releases away by the file and took them again.
+    pub turns: BTreeMap<PluginName, u32>,
     pub written: Written,
     pub releases: BTreeMap<PluginName, BTreeMap<Version, Published>>,
     pub base: BTreeMap<Spot, Vec<Place>>,
@@ -145,6 +147,7 @@ impl World {
             inventory: scenario.clusters.clone(),
             branch: Branch::default(),
             losses: 0,
+            turns: BTreeMap::new(),
             written: Written::new(),
             releases: BTreeMap::new(),
             base: BTreeMap::new(),
@@ -279,7 +282,8 @@ impl World {
     pub fn end_what_is_under_way(&mut self) {
         for (at, due) in std::mem::take(&mut self.queue) {
             match due {
-                Due::Check { .. } => self.befall(due),
+                // Who held in the last moment lets go before it: nobody rings in the calm.
+                Due::Check { .. } | Due::Rare(Later::Resume { .. }) => self.befall(due),
                 Due::Happening(_) | Due::Noise { .. } | Due::Rare(Later::Revert { .. }) => {}
                 due => drop(self.queue.insert(at, due)),
             }

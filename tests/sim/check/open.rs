@@ -174,6 +174,8 @@ impl Watch {
             };
             // What failed elsewhere a lost ledger forgets, and it comes until it fails there once more.
             let again = again + world.losses;
+            // What the file turns away is taken back, and comes when the file takes it again.
+            let again = again + world.turns.get(&spot.0).copied().unwrap_or(0);
             let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
             *opened += 1;
             if *opened > MOST_OPENINGS + slices + again {

@@ -79,6 +79,17 @@ fn f10_f12_version_proof_then_freshness_then_state() {
     }
 }
 
+/// Somebody put it there by hand while its source was silent: what was pinned at the first sight holds for it, too.
+#[test]
+fn what_was_found_before_its_first_sight_is_held_to_its_digest() {
+    let mut world = reading(|r| r.digest = Some("sha256:22".into()));
+    let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+    page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().digest = None;
+    let finding = says(&world, Gate::Health);
+    assert_eq!(finding.verdict, WAIT, "{finding:?}");
+    assert!(finding.because.to_string().contains("other content"), "{}", finding.because);
+}
+
 #[test]
 fn every_signal_has_to_agree() {
     let old = Reading { running: Some(version("1.0.0")), ..healthy("1.1.0") };
