@@ -10,9 +10,10 @@ use decide::snapshot::{
 use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
+use super::command;
 use super::difference::Difference;
 use super::owners::Owners;
-use super::{command, recall::Recall};
+use super::recall::{Matter, Recall};
 use crate::hub::demands::Standing;
 use crate::hub::{
     Author, BRANCH_PREFIX, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role,
@@ -165,7 +166,7 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
     let mut reviews = Vec::new();
     for review in page.reviews.known().into_iter().flatten() {
         let (by, human, may_write) = match &review.by {
-            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, around, recall).await),
+            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, review.at, around, recall).await),
             // An App has no role. What it approves counts for nothing, what it objects to stands.
             Some(by) => (by.login.clone(), false, Read::Unread("it is an App's".to_string())),
             // Several are one to us: only an objection is kept, which no other's review takes back.
@@ -179,8 +180,8 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
     reviews
 }
 
-async fn may_write(person: &Person, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
-    match recall.role(around.hub, person, around.now).await {
+async fn may_write(person: &Person, said: Timestamp, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+    match recall.role(around.hub, person, (Matter::Review, said), around.now).await {
         Read::Known(role) => Read::Known(role >= Role::Write),
         Read::Unread(why) => Read::Unread(why),
     }
@@ -205,26 +206,23 @@ async fn commands(
         let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
         let Some(what) = said else { continue };
         let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
-        let allowed = allowed(&by.login, command::right(&what, around.people), files, around, recall).await;
-        commands.push(Command { by: by.login.clone(), at: comment.at, what, allowed });
+        let mut command = Command { by: by.login.clone(), at: comment.at, what, allowed: Read::Known(false) };
+        command.allowed = allowed(&command, files, around, recall).await;
+        commands.push(command);
     }
     let older = page.more_comments.then(|| "it has more than fifty comments, the older ones were not read".to_string());
     (commands, older)
 }
 
-async fn allowed(
-    person: &Person,
-    right: Right,
-    files: &Read<Vec<String>>,
-    around: &Around<'_>,
-    recall: &mut Recall,
-) -> Read<bool> {
-    // However many people say something, what merges rest on is left enough of the hub's budget.
-    let role = match recall.role(&around.hub.leisurely(), person, around.now).await {
+/// Whether its author may give a command.
+async fn allowed(command: &Command, files: &Read<Vec<String>>, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+    let person = &command.by;
+    let matter = if command::stops_or_resumes(&command.what) { Matter::Stop } else { Matter::Leave };
+    let role = match recall.role(around.hub, person, (matter, command.at), around.now).await {
         Read::Known(role) => role,
         Read::Unread(why) => return Read::Unread(why),
     };
-    match right {
+    match command::right(&command.what, around.people) {
         Right::Write => Read::Known(role >= Role::Write),
         Right::Admin => Read::Known(role == Role::Admin),
         Right::CodeOwners => match files {

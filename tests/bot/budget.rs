@@ -24,6 +24,9 @@ async fn a40_a_flood_of_comments_leaves_the_reserve_to_merges() {
     }
     let _bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    for word in ["hold for the audit", "resume"] {
+        github.comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe {word}")).unwrap();
+    }
     // A fifth of the hour's budget is left.
     github.leave_requests(1_000);
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -35,6 +38,10 @@ async fn a40_a_flood_of_comments_leaves_the_reserve_to_merges() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     let asked_for = asked(&stage, &["GET", "/collaborators/", "/permission"]) - rights;
     assert!(asked_for < 20, "each of those who wrote was looked up: {asked_for}");
+    // What would stop is asked about all the same: a stranger's word stops nothing, and who resumed has resumed.
+    for word in ["hold", "fail it broke", "freeze everything x"] {
+        github.comment(REPOSITORY, pull.number, "m0", &format!("/coldframe {word}")).unwrap();
+    }
     github.approve(REPOSITORY, pull.number, OWNER).unwrap();
     stage.until("it is merged all the same", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
     assert_eq!(asked(&stage, &["PATCH", "/pulls/"]), texts, "texts can wait for the next hour");
