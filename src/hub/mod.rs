@@ -22,6 +22,7 @@ mod pull_wire;
 mod pulls;
 mod rules;
 pub mod statements;
+mod talk;
 mod wire;
 mod workflows;
 mod write;

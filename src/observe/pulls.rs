@@ -2,6 +2,7 @@
 //! and commands count. What follows from them is decided in `decide`.
 
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 use decide::snapshot::{
     Command, CommandKind, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision, ReviewVerdict, SentNotice,
@@ -23,6 +24,9 @@ use crate::tell;
 
 /// The label that keeps a release from the tiers above.
 const BLOCK: &str = "coldframe/block";
+
+/// So many commands of a kind are looked at of each person on one pull request: the newest.
+const NEWEST: usize = 20;
 
 /// Who reviewed under an account that is deleted. No login has spaces.
 const GONE: &str = "a deleted account";
@@ -92,7 +96,11 @@ impl Paths {
 pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Around<'_>, recall: &mut Recall) -> Pull {
     let open = page.state == HubState::Open;
     let (reviews, unread_reviews) = match &page.reviews {
-        Read::Known(_) => (reviews(page, around, recall).await, None),
+        Read::Known(_) => {
+            let older = page.older_reviews.is_some();
+            let why = || "some of its older reviews were not read".to_string();
+            (reviews(page, around, recall).await, older.then(why))
+        }
         Read::Unread(why) => (Vec::new(), Some(format!("its reviews could not be read: {why}"))),
     };
     let (commands, unread_comments) = commands(page, paths, around, recall).await;
@@ -199,19 +207,35 @@ async fn commands(
         Read::Unread(why) => return (Vec::new(), Some(format!("its comments could not be read: {why}"))),
     };
     let mut commands = Vec::new();
-    for comment in comments {
+    for (by, at, what) in newest(comments) {
+        let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
+        let mut command = Command { by: by.clone(), at, what, allowed: Read::Known(false) };
+        command.allowed = allowed(&command, files, around, recall).await;
+        commands.push(command);
+    }
+    let older = page.older_comments.as_ref().map(|_| "some of its older comments were not read".to_string());
+    (commands, older)
+}
+
+/// The commands in comments, as they were given: of each person the newest ones of each kind. However much somebody
+/// says, it costs a bounded amount of work, and takes no word of anybody else's.
+fn newest(comments: &[HubComment]) -> Vec<(&Person, Timestamp, CommandKind)> {
+    let mut commands: Vec<(&Person, Timestamp, CommandKind)> = Vec::new();
+    for comment in comments.iter().rev() {
         // Apps give no commands. A comment that was edited may still stop, but lets nothing through.
         let Some(by) = comment.by.as_ref().filter(|by| by.human) else { continue };
         let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. });
         let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
         let Some(what) = said else { continue };
-        let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
-        let mut command = Command { by: by.login.clone(), at: comment.at, what, allowed: Read::Known(false) };
-        command.allowed = allowed(&command, files, around, recall).await;
-        commands.push(command);
+        let is_of = |(person, _, other): &&(&Person, Timestamp, CommandKind)| {
+            **person == by.login && discriminant(other) == discriminant(&what)
+        };
+        if commands.iter().filter(is_of).count() < NEWEST {
+            commands.push((&by.login, comment.at, what));
+        }
     }
-    let older = page.more_comments.then(|| "it has more than fifty comments, the older ones were not read".to_string());
-    (commands, older)
+    commands.reverse();
+    commands
 }
 
 /// Whether its author may give a command.

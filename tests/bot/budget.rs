@@ -47,6 +47,37 @@ async fn a40_a_flood_of_comments_leaves_the_reserve_to_merges() {
     assert_eq!(asked(&stage, &["PATCH", "/pulls/"]), texts, "texts can wait for the next hour");
 }
 
+/// One person's flood hides no word of anybody else's, and keeps nothing from going on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a40_three_hundred_comments_hide_no_hold_and_keep_nothing_from_merging() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "eve", Role::Read).unwrap();
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let say = |who: &str, what: &str| github.comment(REPOSITORY, pull.number, who, what).unwrap();
+    let flood = |count: usize| {
+        for number in 0..count {
+            say("eve", ["/coldframe hold", "/coldframe resume", "me too"][number % 3]);
+        }
+    };
+    say(OWNER, "/coldframe hold for the audit");
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    flood(60);
+    let is_told = |stage: &Stage| {
+        let body = stage.pull(PLUGIN, "bronze").map(|pull| pull.body)?;
+        body.contains("for the audit").then_some(())
+    };
+    stage.until("the page says who holds it", is_told).await;
+    flood(240);
+    for _ in 0..101 {
+        github.request_changes(REPOSITORY, pull.number, "eve", "no").unwrap();
+    }
+    stage.never(6, "a hold was lost", |stage| stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull))).await;
+    say(OWNER, "/coldframe resume");
+    stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn f37_nothing_is_asked_before_a_limit_ends_and_then_it_goes_on() {
     const MANY: u32 = 1_000_000;
