@@ -40,6 +40,7 @@ pub use budget::Allowance;
 pub use check::{CHECK, CheckConclusion, CheckDraft};
 pub use code_owners::CodeOwners;
 pub use error::HubError;
+pub use listing::{Listed, Owner};
 pub use merge::{MergeAnswer, MergeRequest, MergeTurn};
 pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
