@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -111,7 +113,7 @@ impl Server {
 
 /// What all repositories share.
 struct Shop {
-    hub: Hub,
+    hub: Arc<Hub>,
     reach: Reach,
     settings: Settings,
     setting: Arc<Setting>,
@@ -122,7 +124,7 @@ struct Shop {
 
 impl Shop {
     fn open(settings: Settings) -> anyhow::Result<Self> {
-        let hub = hub(&settings)?;
+        let hub = Arc::new(hub(&settings)?);
         let wanted = settings.wanted()?;
         let reach = reach(&settings, Mode::Serve, wanted.is_one())?;
         let setting = Arc::new(settings.setting(Mode::Serve)?);
@@ -149,7 +151,9 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
     loop {
         let list = tenants.look(&shop.hub).await?;
         running.retain(|id, (repository, handle)| {
-            let stays = list.keeps(repository) && !handle.is_finished();
+            // Where its account has another name now, it begins anew under that.
+            let renamed = list.here.get(id).is_some_and(|now| now.owner != repository.owner);
+            let stays = list.keeps(repository) && !renamed && !handle.is_finished();
             if !stays {
                 handle.abort();
                 shop.bell.take_down(*id);
@@ -167,6 +171,7 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
                 (repository, handle)
             });
         }
+        tenants.say_who_is_left_out(&shop.hub).await;
         let wait = if list.unread.is_empty() {
             retry = RETRY.0;
             shop.settings.sweep
@@ -186,7 +191,11 @@ async fn keep(shop: Arc<Shop>, mut repository: Repository) {
     let mut retry = RETRY.0;
     called(&shop, &repository);
     loop {
-        let done = pass(&shop, &mut repository, &mut rooms).await;
+        let done = caught(pass(&shop, &mut repository, &mut rooms)).await.unwrap_or_else(|| {
+            // What it left behind may be half done.
+            rooms = None;
+            Err(anyhow!("the pass panicked; what it met is told before this line"))
+        });
         let until = match done {
             Ok(alarm) => {
                 retry = RETRY.0;
@@ -206,6 +215,11 @@ async fn keep(shop: Arc<Shop>, mut repository: Repository) {
             tokio::time::sleep(FLOCK).await;
         }
     }
+}
+
+/// What work comes to; none where it panics.
+async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 /// Where it is rung for.
@@ -281,4 +295,20 @@ async fn pass(
 
 fn later(wait: Duration) -> Timestamp {
     clock::now() + SignedDuration::try_from(wait).unwrap_or(SignedDuration::from_mins(5))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic)]
+    use super::caught;
+
+    #[tokio::test]
+    async fn f46_a_pass_that_panics_ends_no_loop() {
+        assert_eq!(caught(async { 1 }).await, Some(1));
+        let poisoned = async {
+            tokio::task::yield_now().await;
+            panic!("an object like no other")
+        };
+        assert_eq!(caught::<u8>(poisoned).await, None);
+    }
 }

@@ -2,10 +2,17 @@
 //! App. Who installs a public App is not looked after for that. What is done for each is in `serve`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::bail;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
-use crate::hub::{Hub, Repository};
+use crate::hub::{Hub, HubError, Listed, Owner, Repository};
+
+/// So long one look waits for answers. Who is slower is heard at one of the next looks, and keeps nobody waiting.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Strangers who are named in the log; of more it is said that there are more.
 const MOST_TOLD: usize = 20;
@@ -35,7 +42,36 @@ pub struct Tenants {
     wanted: Wanted,
     /// What a name stood for when it was seen first: whoever takes it over later is somebody else.
     known: BTreeMap<String, Repository>,
+    /// The same for accounts, by their names in small letters.
+    accounts: BTreeMap<String, u64>,
+    /// The account that owns the App, under its name of today.
+    registrar: Option<Owner>,
+    /// Questions under way.
+    asked: BTreeMap<Ask, JoinHandle<Result<Listed, HubError>>>,
     told: BTreeSet<String>,
+}
+
+/// What the hub is asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ask {
+    Name(String),
+    Account(String),
+}
+
+impl Ask {
+    async fn answer(self, hub: Arc<Hub>) -> Result<Listed, HubError> {
+        match self {
+            Self::Name(name) => Ok(Listed { owner: None, repositories: vec![hub.repository(&name).await?] }),
+            Self::Account(account) => hub.repositories(&account).await,
+        }
+    }
+
+    fn account(&self) -> &str {
+        match self {
+            Self::Name(name) => name.split('/').next().unwrap_or_default(),
+            Self::Account(account) => account,
+        }
+    }
 }
 
 impl Wanted {
@@ -80,69 +116,123 @@ impl List {
 impl Tenants {
     /// Nothing is known yet.
     pub fn new(wanted: Wanted) -> Self {
-        Self { wanted, known: BTreeMap::new(), told: BTreeSet::new() }
+        Self {
+            wanted,
+            known: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            registrar: None,
+            asked: BTreeMap::new(),
+            told: BTreeSet::new(),
+        }
     }
 
-    /// The list as it is now. What cannot be read of one account says nothing about the others.
+    /// The list as it is now. What cannot be read of one account, or not in time, says nothing about the others.
     ///
     /// # Errors
     /// Nobody is named, and the App has no owner that could be meant.
-    pub async fn look(&mut self, hub: &Hub) -> anyhow::Result<List> {
+    pub async fn look(&mut self, hub: &Arc<Hub>) -> anyhow::Result<List> {
         let mut list = List::default();
         if self.wanted.names.is_empty() && self.wanted.accounts.is_empty() {
-            match hub.registrar().await {
-                Ok(Some(owner)) => self.wanted.accounts.push(owner),
-                Ok(None) => {
-                    bail!("the hub names no account that owns the App; give --repository OWNER/NAME or 'OWNER/*'")
-                }
-                Err(error) => {
-                    self.unread(&mut list, "", &error);
-                    return Ok(list);
+            self.ask_for_the_registrar(hub, &mut list).await?;
+        }
+        let accounts = self.wanted.accounts.iter().cloned();
+        let accounts = accounts.chain(self.registrar.iter().map(|owner| owner.login.clone())).map(Ask::Account);
+        let mut asks: Vec<Ask> = accounts.collect();
+        for name in &self.wanted.names {
+            match self.known.get(name) {
+                Some(known) => list.add(known.clone()),
+                None => asks.push(Ask::Name(name.clone())),
+            }
+        }
+        for ask in &asks {
+            let begin = || tokio::spawn(ask.clone().answer(Arc::clone(hub)));
+            self.asked.entry(ask.clone()).or_insert_with(begin);
+        }
+        let until = Instant::now() + PATIENCE;
+        for ask in asks {
+            let Some(mut asked) = self.asked.remove(&ask) else { continue };
+            match timeout_at(until, &mut asked).await {
+                Ok(Ok(Ok(listed))) => self.listed(&mut list, &ask, listed),
+                Ok(Ok(Err(error))) => self.unread(&mut list, ask.account(), &error),
+                Ok(Err(error)) => self.unread(&mut list, ask.account(), &error),
+                Err(_) => {
+                    list.unread.insert(ask.account().to_lowercase());
+                    self.asked.insert(ask, asked);
                 }
             }
         }
-        for name in self.wanted.names.clone() {
-            if let Some(known) = self.known.get(&name) {
-                list.add(known.clone());
-                continue;
-            }
-            match hub.repository(&name).await {
-                Ok(found) => {
-                    self.known.insert(name, found.clone());
-                    list.add(found);
-                }
-                Err(error) => self.unread(&mut list, name.split('/').next().unwrap_or_default(), &error),
-            }
-        }
-        let asked = self.wanted.accounts.iter().map(|account| hub.repositories(account));
-        let answers = futures_util::future::join_all(asked).await;
-        for (account, answer) in self.wanted.accounts.clone().iter().zip(answers) {
-            match answer {
-                Ok(found) => {
-                    if found.is_empty() && self.told.insert(account.clone()) {
-                        tracing::warn!(account, "the App reaches nothing there: install it, or lift its suspension");
-                    }
-                    found.into_iter().filter(|one| !one.archived).for_each(|one| list.add(one));
-                }
-                Err(error) => self.unread(&mut list, account, &error),
-            }
-        }
-        self.say_who_is_left_out(hub).await;
         Ok(list)
     }
 
-    fn unread(&mut self, list: &mut List, account: &str, error: &crate::hub::HubError) {
+    /// The account that owns the App, by its number: it may take another name, and whoever has its old one then is a
+    /// stranger.
+    async fn ask_for_the_registrar(&mut self, hub: &Hub, list: &mut List) -> anyhow::Result<()> {
+        match (hub.registrar().await, &mut self.registrar) {
+            (Ok(Some(owner)), known @ None) => *known = Some(owner),
+            (Ok(Some(owner)), Some(known)) if owner.id == known.id => known.login = owner.login,
+            (Ok(Some(owner)), Some(_)) => {
+                if self.told.insert(format!("the App is {}'s", owner.id)) {
+                    let account = owner.login;
+                    tracing::warn!(
+                        account,
+                        "the App has another owner now; start the bot anew to look after what is theirs"
+                    );
+                }
+            }
+            (Ok(None), None) => {
+                bail!("the hub names no account that owns the App; give --repository OWNER/NAME or 'OWNER/*'")
+            }
+            (Ok(None), Some(_)) => {}
+            (Err(error), known) => {
+                let account = known.as_ref().map(|owner| owner.login.clone()).unwrap_or_default();
+                self.unread(list, &account, &error);
+            }
+        }
+        if let Some(owner) = &self.registrar {
+            self.accounts.insert(owner.login.to_lowercase(), owner.id);
+        }
+        Ok(())
+    }
+
+    /// Takes an answer in, if it is about whom it was about at first.
+    fn listed(&mut self, list: &mut List, ask: &Ask, listed: Listed) {
+        match ask {
+            Ask::Name(name) => {
+                for found in listed.repositories {
+                    self.known.insert(name.clone(), found.clone());
+                    list.add(found);
+                }
+            }
+            Ask::Account(account) => {
+                let Some(id) = listed.owner else {
+                    if self.told.insert(account.clone()) {
+                        tracing::warn!(account, "the App reaches nothing there: install it, or lift its suspension");
+                    }
+                    return;
+                };
+                let first = *self.accounts.entry(account.to_lowercase()).or_insert(id);
+                if first == id {
+                    listed.repositories.into_iter().filter(|one| !one.archived).for_each(|one| list.add(one));
+                } else if self.told.insert(format!("{account} is {id}")) {
+                    let why = format!("another account has this name now: number {id}, not {first}; name it anew");
+                    tracing::warn!(account, why, "is left out");
+                }
+            }
+        }
+    }
+
+    fn unread(&mut self, list: &mut List, account: &str, error: &dyn std::fmt::Display) {
         tracing::warn!(account, %error, "repositories not listed; those that are looked after there go on");
         list.unread.insert(account.to_lowercase());
     }
 
     /// Says once of each account that has the App why nothing is done there.
-    async fn say_who_is_left_out(&mut self, hub: &Hub) {
-        let Ok(accounts) = hub.accounts().await else { return };
+    pub async fn say_who_is_left_out(&mut self, hub: &Hub) {
+        let Ok(installed) = hub.accounts().await else { return };
+        let accounts = self.wanted.accounts.iter().chain(self.registrar.iter().map(|owner| &owner.login));
         let owners = self.wanted.names.iter().filter_map(|name| name.split('/').next());
-        let ours: BTreeSet<String> =
-            owners.chain(self.wanted.accounts.iter().map(String::as_str)).map(str::to_lowercase).collect();
-        for account in accounts.into_iter().filter(|account| !ours.contains(&account.to_lowercase())) {
+        let ours: BTreeSet<String> = owners.chain(accounts.map(String::as_str)).map(str::to_lowercase).collect();
+        for account in installed.into_iter().filter(|account| !ours.contains(&account.to_lowercase())) {
             if self.told.len() > MOST_TOLD || !self.told.insert(account.clone()) {
                 continue;
             }

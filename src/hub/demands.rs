@@ -221,10 +221,11 @@ impl RepoHub {
     /// It was not read.
     pub(super) async fn classic_demands(&self, branch: &str) -> Result<Vec<Demand>, HubError> {
         let what = "GraphQL Protection";
-        let branch = format!("refs/heads/{branch}");
-        let answer = self.demand("Protection", json!({ "branch": branch }), what).await?;
-        let rule = answer.branch.and_then(|branch| branch.ref_update_rule);
-        let Some(rule) = rule else { return Ok(Vec::new()) };
+        let name = format!("refs/heads/{branch}");
+        let answer = self.demand("Protection", json!({ "branch": name }), what).await?;
+        // Where the branch itself is not shown, nobody knows what protects it.
+        let branch = answer.branch.ok_or_else(|| not_there(what, &[]))?;
+        let Some(rule) = branch.ref_update_rule else { return Ok(Vec::new()) };
         let conversations = rule.requires_conversation_resolution.then_some(Demand::Conversations);
         let signatures = rule.requires_signatures.then_some(Demand::Signatures);
         let linear = rule.requires_linear_history.then(linear);

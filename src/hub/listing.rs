@@ -25,7 +25,26 @@ struct WireRepository {
 
 #[derive(Deserialize)]
 struct WireAccount {
+    id: Option<u64>,
     login: String,
+}
+
+/// An account at the hub. Its number stays when it takes another name, and whoever takes its old one has another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Its number.
+    pub id: u64,
+    /// Its name.
+    pub login: String,
+}
+
+/// What an account lets us work on.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Whose number goes by that name now; none where the App reaches nothing there.
+    pub owner: Option<u64>,
+    /// Its repositories.
+    pub repositories: Vec<Repository>,
 }
 
 #[derive(Deserialize)]
@@ -58,13 +77,13 @@ impl Hub {
     ///
     /// # Errors
     /// The hub did not say.
-    pub async fn registrar(&self) -> Result<Option<String>, HubError> {
+    pub async fn registrar(&self) -> Result<Option<Owner>, HubError> {
         #[derive(Deserialize)]
         struct App {
             owner: Option<serde_json::Value>,
         }
         let Some(signed) = self.main.signed() else { return Ok(None) };
-        Ok(signed.get::<App>("/app").await?.owner.as_ref().and_then(login))
+        Ok(signed.get::<App>("/app").await?.owner.as_ref().and_then(owner))
     }
 
     /// Some of the accounts that have the App installed, a hundred at most: enough to say who is left out, and no
@@ -75,18 +94,20 @@ impl Hub {
     pub async fn accounts(&self) -> Result<Vec<String>, HubError> {
         let Some(signed) = self.main.signed() else { return Ok(Vec::new()) };
         let some: Vec<WireInstallation> = signed.get("/app/installations?per_page=100").await?;
-        Ok(some.iter().filter_map(|one| login(one.account.as_ref()?)).collect())
+        Ok(some.iter().filter_map(|one| Some(owner(one.account.as_ref()?)?.login)).collect())
     }
 
     /// Every repository of an account that we may work on; none where the App is not installed or suspended.
     ///
     /// # Errors
     /// The list could not be read whole.
-    pub async fn repositories(&self, account: &str) -> Result<Vec<Repository>, HubError> {
+    pub async fn repositories(&self, account: &str) -> Result<Listed, HubError> {
         let Some(signed) = self.main.signed() else {
             let all = self.main.listing(0, None)?.pages::<WireRepository>("/user/repos?per_page=100", None).await?;
             let of_account = |one: &WireRepository| one.owner.login.eq_ignore_ascii_case(account);
-            return Ok(all.into_iter().filter(of_account).map(|one| one.of(None)).collect());
+            let all: Vec<WireRepository> = all.into_iter().filter(of_account).collect();
+            let owner = all.first().and_then(|one| one.owner.id);
+            return Ok(Listed { owner, repositories: all.into_iter().map(|one| one.of(None)).collect() });
         };
         let name = segment(account);
         let here = match signed.get::<WireInstallation>(&format!("/orgs/{name}/installation")).await {
@@ -96,13 +117,18 @@ impl Hub {
         let here = match here {
             Ok(here) if here.suspended_at.is_none() => here,
             // To stop is safe, even on a wrong answer: the next look finds it again.
-            Ok(_) | Err(HubError::NotFound { .. }) => return Ok(Vec::new()),
+            Ok(_) | Err(HubError::NotFound { .. }) => return Ok(Listed::default()),
             Err(error) => return Err(error),
         };
         let client = self.main.listing(here.id, None)?;
         let all: Vec<WireRepository> =
             client.pages("/installation/repositories?per_page=100", Some("repositories")).await?;
-        Ok(all.into_iter().map(|one| one.of(Some(here.id))).collect())
+        let owner = here.account.as_ref().and_then(owner).ok_or_else(|| HubError::Malformed {
+            what: format!("the installation on {account}"),
+            why: "it does not say on whose account it is".to_owned(),
+        })?;
+        let repositories = all.into_iter().map(|one| one.of(Some(here.id))).collect();
+        Ok(Listed { owner: Some(owner.id), repositories })
     }
 
     /// One repository by `owner/name`.
@@ -146,7 +172,7 @@ impl Hub {
     }
 }
 
-/// The login of an account; an enterprise has none.
-fn login(account: &serde_json::Value) -> Option<String> {
-    Some(account.get("login")?.as_str()?.to_owned())
+/// An account; an enterprise has no login.
+fn owner(account: &serde_json::Value) -> Option<Owner> {
+    Some(Owner { id: account.get("id")?.as_u64()?, login: account.get("login")?.as_str()?.to_owned() })
 }

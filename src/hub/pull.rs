@@ -48,12 +48,15 @@ pub struct HubPull {
     pub updated_at: Timestamp,
     /// Names of its labels; unread when there are more than a hundred.
     pub labels: Read<Vec<String>>,
-    /// Reviews, oldest first; unread when there are more than a hundred.
+    /// Reviews, oldest first. See `older_reviews`.
     pub reviews: Read<Vec<HubReview>>,
-    /// Comments, oldest first; the last fifty. See `more_comments`.
+    /// Where reviews begin that are older than those and were not read: there are more than a thousand, or the hub did
+    /// not show them. Nobody asks for those of one that is not open.
+    pub older_reviews: Option<String>,
+    /// Comments, oldest first. See `older_comments`.
     pub comments: Read<Vec<HubComment>>,
-    /// There are older comments than those.
-    pub more_comments: bool,
+    /// The same for comments.
+    pub older_comments: Option<String>,
     /// Check runs and statuses on the head; unread when there are more than a hundred.
     pub checks: Read<Vec<HubCheck>>,
 }
@@ -213,7 +216,8 @@ pub(crate) mod tests {
             labels: Read::Known(Vec::new()),
             reviews: Read::Known(Vec::new()),
             comments: Read::Known(Vec::new()),
-            more_comments: false,
+            older_reviews: None,
+            older_comments: None,
             checks: Read::Known(Vec::new()),
         }
     }

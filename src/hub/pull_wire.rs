@@ -1,7 +1,7 @@
 //! Pull requests as GraphQL writes them, and their translation. Fields and words that we do not
 //! know are passed over; a missing part is unread, never empty.
 
-use decide::snapshot::{Mergeable, Read, ReviewDecision, ReviewVerdict};
+use decide::snapshot::{Mergeable, Read, ReviewDecision};
 use decide::{Person, PullNumber, Sha};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -9,8 +9,9 @@ use serde::Deserialize;
 use super::HubError;
 use super::check_wire::{WireRollup, checks};
 use super::graphql::Fault;
-use super::pull::{Author, HubComment, HubPull, HubReview, HubState};
+use super::pull::{Author, HubPull, HubState};
 use super::pulls::{malformed, partial};
+use super::talk::{WireComment, WireReview, comments, reviews};
 
 /// A list of GraphQL, with as much of its page as was asked for.
 #[derive(Deserialize)]
@@ -29,6 +30,8 @@ struct PageInfo {
     has_previous_page: bool,
     #[serde(default)]
     end_cursor: Option<String>,
+    #[serde(default)]
+    start_cursor: Option<String>,
 }
 
 impl<T> WireConnection<T> {
@@ -57,8 +60,15 @@ impl<T> WireConnection<T> {
         }
     }
 
-    fn has_previous(&self) -> bool {
-        self.page_info.as_ref().is_some_and(|info| info.has_previous_page)
+    /// The cursor of the page before, where there is one; empty where the hub does not say it.
+    pub(super) fn previous(&self) -> Option<String> {
+        let info = self.page_info.as_ref().filter(|info| info.has_previous_page)?;
+        Some(info.start_cursor.clone().unwrap_or_default())
+    }
+
+    /// The entries as they came.
+    pub(super) fn into_nodes(self) -> Option<Vec<Option<T>>> {
+        self.nodes
     }
 }
 
@@ -114,8 +124,8 @@ impl WireActor {
 }
 
 #[derive(Deserialize)]
-struct WireOid {
-    oid: String,
+pub(super) struct WireOid {
+    pub(super) oid: String,
 }
 
 #[derive(Deserialize)]
@@ -127,27 +137,6 @@ struct WireLabel {
 #[serde(rename_all = "camelCase")]
 struct WireClosed {
     actor: Option<WireActor>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireReview {
-    state: String,
-    submitted_at: Option<Timestamp>,
-    author: Option<WireActor>,
-    commit: Option<WireOid>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireComment {
-    database_id: Option<u64>,
-    created_at: Timestamp,
-    last_edited_at: Option<Timestamp>,
-    editor: Option<WireActor>,
-    #[serde(default)]
-    body: String,
-    author: Option<WireActor>,
 }
 
 #[derive(Deserialize)]
@@ -224,7 +213,8 @@ impl WirePull {
             "CLOSED" => HubState::Closed { at: at(self.closed_at)?, by: closed_by },
             other => return Err(malformed(what, &format!("a pull request that is `{other}`"))),
         };
-        let more_comments = self.comments.as_ref().is_some_and(WireConnection::has_previous);
+        let older_comments = self.comments.as_ref().and_then(WireConnection::previous);
+        let older_reviews = self.reviews.as_ref().and_then(WireConnection::previous);
         Ok(HubPull {
             number: PullNumber(self.number),
             title: self.title,
@@ -255,59 +245,10 @@ impl WirePull {
             labels: labels(self.labels),
             reviews: reviews(self.reviews, fault("reviews")),
             comments: comments(self.comments, fault("comments")),
-            more_comments,
+            older_reviews,
+            older_comments,
             checks,
             message,
         })
-    }
-}
-
-fn reviews(list: Option<WireConnection<WireReview>>, fault: Option<String>) -> Read<Vec<HubReview>> {
-    let list = match (fault, list) {
-        (Some(why), _) => return Read::Unread(why),
-        (None, None) => return Read::Unread("the hub left the reviews out".to_owned()),
-        (None, Some(list)) => list,
-    };
-    let known = match list.part("100 reviews") {
-        Read::Known(known) => known,
-        Read::Unread(why) => return Read::Unread(why),
-    };
-    let read = |review: WireReview| {
-        // One that is still being written is shown to its author only, and has no time.
-        let at = review.submitted_at.filter(|_| review.state != "PENDING")?;
-        let verdict = match review.state.as_str() {
-            "APPROVED" => ReviewVerdict::Approved,
-            "CHANGES_REQUESTED" => ReviewVerdict::ChangesRequested,
-            "DISMISSED" => ReviewVerdict::Dismissed,
-            _ => ReviewVerdict::Commented,
-        };
-        let commit = review.commit.map(|commit| Sha::new(commit.oid));
-        Some(HubReview { by: review.author.map(WireActor::read), verdict, at, commit })
-    };
-    let mut reviews: Vec<HubReview> = known.into_iter().filter_map(read).collect();
-    reviews.sort_by_key(|review| review.at);
-    Read::Known(reviews)
-}
-
-fn comments(list: Option<WireConnection<WireComment>>, fault: Option<String>) -> Read<Vec<HubComment>> {
-    let nodes = match (fault, list.and_then(|list| list.nodes)) {
-        (Some(why), _) => return Read::Unread(why),
-        (None, None) => return Read::Unread("the hub left the comments out".to_owned()),
-        (None, Some(nodes)) => nodes,
-    };
-    let read = |comment: Option<WireComment>| {
-        let comment = comment?;
-        Some(HubComment {
-            id: comment.database_id?,
-            by: comment.author.map(WireActor::read),
-            at: comment.created_at,
-            edited_at: comment.last_edited_at,
-            editor: comment.editor.map(WireActor::read),
-            body: comment.body,
-        })
-    };
-    match nodes.into_iter().map(read).collect::<Option<Vec<HubComment>>>() {
-        Some(comments) => Read::Known(comments),
-        None => Read::Unread("the hub left some comments out".to_owned()),
     }
 }

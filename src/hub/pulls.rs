@@ -100,7 +100,7 @@ impl RepoHub {
                 for (index, pull) in list.entries(what)?.into_iter().enumerate() {
                     let faults = faults_of(what, &faults, &["repository", part, "nodes"], index)?;
                     if pull.is_on(base) && pull.branch().starts_with(BRANCH_PREFIX) {
-                        let pull = pull.read(what, &faults)?;
+                        let pull = self.with_older(pull.read(what, &faults)?).await;
                         found.insert(pull.number, pull);
                     }
                 }
@@ -130,7 +130,7 @@ impl RepoHub {
         let below: Option<Vec<Fault>> =
             faults.iter().map(|fault| relative(fault, &["repository", "pullRequest"])).collect();
         let Some(below) = below else { return Err(partial(what, &faults)) };
-        pull.read(what, &below)
+        Ok(self.with_older(pull.read(what, &below)?).await)
     }
 
     /// Every pull request of one of our branches, open or not, as REST lists it: the second look

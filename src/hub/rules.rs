@@ -114,8 +114,13 @@ impl RepoHub {
             let path = self.path(&format!("/rulesets/{id}?includes_parents=true"));
             let set: Ruleset = self.main().get(&path).await?;
             match set.current_user_can_bypass.as_deref() {
-                // Not every server says it.
-                Some("never") | None => {}
+                Some("never") => {}
+                None => {
+                    return Err(HubError::Malformed {
+                        what: format!("rules of {branch}"),
+                        why: format!("the hub does not say whether the bot may pass the ruleset {id}"),
+                    });
+                }
                 Some(_) => {
                     let name = super::error::harmless(&set.name);
                     return Err(HubError::Setup(format!(

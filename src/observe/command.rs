@@ -104,6 +104,21 @@ pub fn right(command: &CommandKind, people: &People) -> Right {
     }
 }
 
+/// Whether it stops something as long as nobody knows whether its author may give it, or takes such a stop back.
+pub fn stops_or_resumes(command: &CommandKind) -> bool {
+    match command {
+        CommandKind::Hold { .. }
+        | CommandKind::Resume
+        | CommandKind::Fail { .. }
+        | CommandKind::Freeze { .. }
+        | CommandKind::Unfreeze => true,
+        CommandKind::Hotfix(_)
+        | CommandKind::Force { .. }
+        | CommandKind::Acknowledge { .. }
+        | CommandKind::Rebuild { .. } => false,
+    }
+}
+
 /// Whether it says something about every tier of the plugin, so that it asks for the owners of all of its
 /// paths, not for those of the pull request alone.
 pub fn is_for_every_tier(command: &CommandKind) -> bool {

@@ -2,6 +2,7 @@
 //! and commands count. What follows from them is decided in `decide`.
 
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 use decide::snapshot::{
     Command, CommandKind, Pull, PullState, Read, RequiredCheck, Review, ReviewDecision, ReviewVerdict, SentNotice,
@@ -10,9 +11,10 @@ use decide::snapshot::{
 use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
+use super::command;
 use super::difference::Difference;
 use super::owners::Owners;
-use super::{command, recall::Recall};
+use super::recall::{Matter, Recall};
 use crate::hub::demands::{Demand, Standing};
 use crate::hub::{
     Author, BRANCH_PREFIX, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role,
@@ -22,6 +24,9 @@ use crate::tell;
 
 /// The label that keeps a release from the tiers above.
 const BLOCK: &str = "coldframe/block";
+
+/// So many commands of a kind are looked at of each person on one pull request: the newest.
+const NEWEST: usize = 20;
 
 /// Who reviewed under an account that is deleted. No login has spaces.
 const GONE: &str = "a deleted account";
@@ -91,7 +96,11 @@ impl Paths {
 pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Around<'_>, recall: &mut Recall) -> Pull {
     let open = page.state == HubState::Open;
     let (reviews, unread_reviews) = match &page.reviews {
-        Read::Known(_) => (reviews(page, around, recall).await, None),
+        Read::Known(_) => {
+            let older = page.older_reviews.is_some();
+            let why = || "some of its older reviews were not read".to_string();
+            (reviews(page, around, recall).await, older.then(why))
+        }
         Read::Unread(why) => (Vec::new(), Some(format!("its reviews could not be read: {why}"))),
     };
     let (commands, unread_comments) = commands(page, paths, around, recall).await;
@@ -167,7 +176,7 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
     let mut reviews = Vec::new();
     for review in page.reviews.known().into_iter().flatten() {
         let (by, human, may_write) = match &review.by {
-            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, around, recall).await),
+            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, review.at, around, recall).await),
             // An App has no role. What it approves counts for nothing, what it objects to stands.
             Some(by) => (by.login.clone(), false, Read::Unread("it is an App's".to_string())),
             // Several are one to us: only an objection is kept, which no other's review takes back.
@@ -181,8 +190,8 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
     reviews
 }
 
-async fn may_write(person: &Person, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
-    match recall.role(around.hub, person, around.now).await {
+async fn may_write(person: &Person, said: Timestamp, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+    match recall.role(around.hub, person, (Matter::Review, said), around.now).await {
         Read::Known(role) => Read::Known(role >= Role::Write),
         Read::Unread(why) => Read::Unread(why),
     }
@@ -200,33 +209,46 @@ async fn commands(
         Read::Unread(why) => return (Vec::new(), Some(format!("its comments could not be read: {why}"))),
     };
     let mut commands = Vec::new();
-    for comment in comments {
+    for (by, at, what) in newest(comments) {
+        let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
+        let mut command = Command { by: by.clone(), at, what, allowed: Read::Known(false) };
+        command.allowed = allowed(&command, files, around, recall).await;
+        commands.push(command);
+    }
+    let older = page.older_comments.as_ref().map(|_| "some of its older comments were not read".to_string());
+    (commands, older)
+}
+
+/// The commands in comments, as they were given: of each person the newest ones of each kind. However much somebody
+/// says, it costs a bounded amount of work, and takes no word of anybody else's.
+fn newest(comments: &[HubComment]) -> Vec<(&Person, Timestamp, CommandKind)> {
+    let mut commands: Vec<(&Person, Timestamp, CommandKind)> = Vec::new();
+    for comment in comments.iter().rev() {
         // Apps give no commands. A comment that was edited may still stop, but lets nothing through.
         let Some(by) = comment.by.as_ref().filter(|by| by.human) else { continue };
         let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. });
         let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
         let Some(what) = said else { continue };
-        let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
-        let allowed = allowed(&by.login, command::right(&what, around.people), files, around, recall).await;
-        commands.push(Command { by: by.login.clone(), at: comment.at, what, allowed });
+        let is_of = |(person, _, other): &&(&Person, Timestamp, CommandKind)| {
+            **person == by.login && discriminant(other) == discriminant(&what)
+        };
+        if commands.iter().filter(is_of).count() < NEWEST {
+            commands.push((&by.login, comment.at, what));
+        }
     }
-    let older = page.more_comments.then(|| "it has more than fifty comments, the older ones were not read".to_string());
-    (commands, older)
+    commands.reverse();
+    commands
 }
 
-async fn allowed(
-    person: &Person,
-    right: Right,
-    files: &Read<Vec<String>>,
-    around: &Around<'_>,
-    recall: &mut Recall,
-) -> Read<bool> {
-    // However many people say something, what merges rest on is left enough of the hub's budget.
-    let role = match recall.role(&around.hub.leisurely(), person, around.now).await {
+/// Whether its author may give a command.
+async fn allowed(command: &Command, files: &Read<Vec<String>>, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+    let person = &command.by;
+    let matter = if command::stops_or_resumes(&command.what) { Matter::Stop } else { Matter::Leave };
+    let role = match recall.role(around.hub, person, (matter, command.at), around.now).await {
         Read::Known(role) => role,
         Read::Unread(why) => return Read::Unread(why),
     };
-    match right {
+    match command::right(&command.what, around.people) {
         Right::Write => Read::Known(role >= Role::Write),
         Right::Admin => Read::Known(role == Role::Admin),
         Right::CodeOwners => match files {
@@ -303,4 +325,60 @@ fn notices(page: &HubPull, bot: &Person) -> Vec<SentNotice> {
     let Some(comment) = page.own_comment(bot) else { return Vec::new() };
     let at = comment.edited_at.unwrap_or(comment.at);
     tell::read_notices(&comment.body).into_iter().map(|before| SentNotice { before, at }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comment(id: u64, by: Option<(&str, bool)>, body: &str) -> HubComment {
+        HubComment {
+            id,
+            by: by.map(|(login, human)| Author { login: Person::from(login), human }),
+            at: Timestamp::UNIX_EPOCH,
+            edited_at: None,
+            editor: None,
+            body: body.to_owned(),
+        }
+    }
+
+    fn said(comments: &[HubComment]) -> Vec<(String, CommandKind)> {
+        newest(comments).into_iter().map(|(by, _, what)| (by.as_str().to_owned(), what)).collect()
+    }
+
+    #[test]
+    fn a08_edited_comments_only_stop_and_neither_apps_nor_deleted_accounts_command() {
+        for (word, when_edited) in [
+            ("hold it", true),
+            ("freeze tier an incident", true),
+            ("fail it broke", false),
+            ("resume", false),
+            ("unfreeze", false),
+            ("force an outage", false),
+            ("hotfix 1.2.3 a hole", false),
+            ("acknowledge 2.0.0", false),
+            ("rebuild 0123abc", false),
+        ] {
+            let body = format!("/coldframe {word}");
+            assert_eq!(said(&[comment(1, Some(("maria", true)), &body)]).len(), 1, "{word}");
+            let edited =
+                HubComment { edited_at: Some(Timestamp::UNIX_EPOCH), ..comment(1, Some(("maria", true)), &body) };
+            assert_eq!(said(&[edited]).len(), usize::from(when_edited), "{word}, edited");
+            for nobody in [Some(("helper[bot]", false)), None] {
+                assert_eq!(said(&[comment(1, nobody, &body)]), [], "{word} by {nobody:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a40_of_each_person_the_newest_commands_of_a_kind_are_looked_at() {
+        let (maria, eve) = (Some(("maria", true)), Some(("eve", true)));
+        let mut comments = vec![comment(0, maria, "/coldframe hold one"), comment(1, eve, "/coldframe hold first")];
+        comments.extend((0..500).map(|number| comment(2 + number, eve, &format!("/coldframe resume {number}"))));
+        comments.extend((0..500).map(|number| comment(600 + number, maria, "/coldframe force now")));
+        let said = said(&comments);
+        let hold = |why: &str| CommandKind::Hold { why: why.to_owned() };
+        assert_eq!(said[..2], [("maria".to_owned(), hold("one")), ("eve".to_owned(), hold("first"))]);
+        assert_eq!(said.len(), 2 + 2 * NEWEST);
+    }
 }

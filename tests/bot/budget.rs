@@ -24,6 +24,9 @@ async fn a40_a_flood_of_comments_leaves_the_reserve_to_merges() {
     }
     let _bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    for word in ["hold for the audit", "resume"] {
+        github.comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe {word}")).unwrap();
+    }
     // A fifth of the hour's budget is left.
     github.leave_requests(1_000);
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -35,9 +38,44 @@ async fn a40_a_flood_of_comments_leaves_the_reserve_to_merges() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     let asked_for = asked(&stage, &["GET", "/collaborators/", "/permission"]) - rights;
     assert!(asked_for < 20, "each of those who wrote was looked up: {asked_for}");
+    // What would stop is asked about all the same: a stranger's word stops nothing, and who resumed has resumed.
+    for word in ["hold", "fail it broke", "freeze everything x"] {
+        github.comment(REPOSITORY, pull.number, "m0", &format!("/coldframe {word}")).unwrap();
+    }
     github.approve(REPOSITORY, pull.number, OWNER).unwrap();
     stage.until("it is merged all the same", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
     assert_eq!(asked(&stage, &["PATCH", "/pulls/"]), texts, "texts can wait for the next hour");
+}
+
+/// One person's flood hides no word of anybody else's, and keeps nothing from going on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a40_three_hundred_comments_hide_no_hold_and_keep_nothing_from_merging() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "eve", Role::Read).unwrap();
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let say = |who: &str, what: &str| github.comment(REPOSITORY, pull.number, who, what).unwrap();
+    let flood = |count: usize| {
+        for number in 0..count {
+            say("eve", ["/coldframe hold", "/coldframe resume", "me too"][number % 3]);
+        }
+    };
+    say(OWNER, "/coldframe hold for the audit");
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    flood(60);
+    let is_told = |stage: &Stage| {
+        let body = stage.pull(PLUGIN, "bronze").map(|pull| pull.body)?;
+        body.contains("for the audit").then_some(())
+    };
+    stage.until("the page says who holds it", is_told).await;
+    flood(240);
+    for _ in 0..101 {
+        github.request_changes(REPOSITORY, pull.number, "eve", "no").unwrap();
+    }
+    stage.never(6, "a hold was lost", |stage| stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull))).await;
+    say(OWNER, "/coldframe resume");
+    stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

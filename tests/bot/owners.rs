@@ -47,7 +47,23 @@ async fn a14_a_broken_line_leaves_its_paths_to_nobody_until_it_is_mended() {
     let told = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(line));
     stage.until("its page says which line and what to write", told).await;
     stage.never(6, "writers forced what a typo left without an owner", merged).await;
-    owners(&stage, "/clusters/bronze/  acme/platform\n", BRONZE);
+    // Only the hub knows whom these words stand for: a team that is not there, and one that may not write.
+    stage.world.github().add_team("acme", "readers", &["wim", "wes"]);
+    let mut before = "/clusters/bronze/  acme/platform\n";
+    for line in ["/clusters/bronze/  @acme/nobody\n", "/clusters/bronze/  @acme/readers\n"] {
+        owners(&stage, before, line);
+        before = line;
+        let told = |stage: &Stage| {
+            let body = stage.pull(PLUGIN, "bronze")?.body;
+            (body.contains("CODEOWNERS, line 5: the hub says `Unknown owner`")).then_some(())
+        };
+        stage.until("its page says what the hub says", told).await;
+        for who in ["wim", "wes"] {
+            force(&stage, who);
+        }
+        stage.never(4, "writers forced what no team owns", merged).await;
+    }
+    owners(&stage, before, BRONZE);
     force(&stage, "maria");
     stage.never(4, "an owner and two writers are not two owners", merged).await;
     force(&stage, "vera");

@@ -14,6 +14,7 @@ use reqwest::{Client, Method};
 use serde_json::json;
 
 use crate::support::{REPOSITORY, Stage, is_merged};
+use crate::wake::{at_rest, looks};
 
 /// What GitHub writes under a delivery.
 pub fn signed(stage: &Stage, body: &[u8]) -> String {
@@ -271,7 +272,7 @@ async fn a02_big_bodies_of_strangers_take_no_room() {
 
 /// Whoever recorded what GitHub sends may send it again as often as they like.
 #[tokio::test(flavor = "multi_thread")]
-async fn a04_ten_thousand_replays_write_nothing() {
+async fn a04_ten_thousand_replays_wake_nobody_and_write_nothing() {
     let stage = Stage::set().await;
     let captured: Arc<Mutex<Vec<(HeaderMap, bytes::Bytes)>>> = Arc::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -284,7 +285,7 @@ async fn a04_ten_thousand_replays_write_nothing() {
     let router = axum::Router::new().route("/webhook", axum::routing::post(record));
     tokio::spawn(async move { axum::serve(listener, router).await });
     quiet(&stage);
-    let _bot = stage.serve();
+    let _bot = stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "1h")]);
     let client = Client::new();
     is_up(&stage, &client).await;
     let github = stage.world.github();
@@ -309,6 +310,20 @@ async fn a04_ten_thousand_replays_write_nothing() {
     let captured = captured.lock().unwrap().clone();
     assert!(captured.len() >= 3, "{}", captured.len());
     let url = format!("http://{}/webhook", stage.world.settings().listen);
+    let send = |client: &Client, (headers, body): &(HeaderMap, bytes::Bytes)| {
+        let mut request = client.post(&url).body(body.clone());
+        for name in ["x-hub-signature-256", "x-github-event", "x-github-delivery", "content-type"] {
+            request = request.header(name, &headers[name]);
+        }
+        request.send()
+    };
+    // Nobody has shown these to the bot yet: each rings once.
+    for delivery in &captured {
+        assert!(send(&client, delivery).await.unwrap().status().is_success());
+    }
+    let shown = &stage.world.settings().dashboard;
+    let rested = at_rest(&stage, shown, 4).await;
+    before = (seen(), writes());
     let taken = futures_util::future::join_all((0..8).map(|worker| {
         let (client, url, captured) = (client.clone(), url.clone(), captured.clone());
         tokio::spawn(async move {
@@ -326,5 +341,39 @@ async fn a04_ten_thousand_replays_write_nothing() {
     .await;
     assert_eq!(taken.into_iter().map(Result::unwrap).sum::<usize>(), 10_000, "{}", stage.logged());
     tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(looks(shown).await, rested, "a replay rang\n{}", stage.logged());
     assert_eq!((seen(), writes()), before, "{}", stage.logged());
+}
+
+/// Whoever makes the hub ring all the time uses up their own quota, and nobody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a40_a_flood_of_rings_by_one_account_delays_no_other() {
+    let stage = Stage::set().await;
+    quiet(&stage);
+    stage.world.set_webhook("http://127.0.0.1:9/webhook").unwrap();
+    let _bot = stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "1h")]);
+    let client = Client::new();
+    is_up(&stage, &client).await;
+    let shown = &stage.world.settings().dashboard;
+    let rested = at_rest(&stage, shown, 7).await;
+    let id = stage.world.github().repository_id(REPOSITORY).unwrap();
+    let url = format!("http://{}/webhook", stage.world.settings().listen);
+    let ring = async |sender: u64, number: u64| {
+        let body = json!({"repository": {"id": id}, "sender": {"id": sender}, "number": number}).to_string();
+        let request = client.post(&url).header("X-Hub-Signature-256", signed(&stage, body.as_bytes()));
+        request.header("X-GitHub-Event", "push").body(body).send().await.unwrap().status().as_u16()
+    };
+    // A look takes less than this, so that each could be one of its own.
+    for number in 0..60 {
+        assert_eq!(ring(666, number).await, 202);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    let flooded = at_rest(&stage, shown, 3).await;
+    assert!((5..=25).contains(&(flooded - rested)), "{rested}, then {flooded}");
+    assert_eq!(ring(7, 0).await, 202);
+    let begun = Instant::now();
+    while looks(shown).await <= flooded {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it did not look\n{}", stage.logged());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }

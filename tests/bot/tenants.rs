@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
 use coldframe::demo::github::{PullView, Role};
@@ -14,9 +15,13 @@ const OWNER: &str = "maria";
 
 /// Copies the config repository with everything in it; the number of the new one.
 fn copy(stage: &Stage, owner: &str, name: &str) -> u64 {
+    copy_of(stage, REPOSITORY, owner, name)
+}
+
+fn copy_of(stage: &Stage, of: &str, owner: &str, name: &str) -> u64 {
     let github = stage.world.github();
     let bare = stage.folder.path().join("world/github/repositories");
-    let bare = bare.join(format!("{}.git", github.repository_id(REPOSITORY).unwrap()));
+    let bare = bare.join(format!("{}.git", github.repository_id(of).unwrap()));
     let git = |words: &[&str]| {
         let said = Command::new("git").arg("-C").arg(&bare).args(words).output().unwrap();
         String::from_utf8(said.stdout).unwrap()
@@ -47,7 +52,7 @@ fn hosts(stage: &Stage) -> String {
     all.collect::<Vec<_>>().join(",")
 }
 
-fn pull(stage: &Stage, repository: &str, tier: &str) -> Option<PullView> {
+fn pull_of(stage: &Stage, repository: &str, tier: &str) -> Option<PullView> {
     let branch = format!("coldframe/{PLUGIN}/{tier}");
     let pulls = stage.world.github().pulls(repository).unwrap();
     pulls.into_iter().filter(|pull| pull.head == branch).max_by_key(|pull| pull.number)
@@ -84,6 +89,51 @@ async fn a05_a_stranger_who_installs_the_app_is_left_out() {
     assert!(!log.contains("\"mallory/evil\""), "{log}");
 }
 
+/// How often a repository was taken in.
+fn begun(stage: &Stage, repository: &str) -> usize {
+    let begun = |line: &&str| line.contains("looked after") && !line.contains("any more") && line.contains(repository);
+    stage.whole_log().lines().filter(begun).count()
+}
+
+/// The account whose repositories are served takes another name, and mallory its old one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a05_whoever_takes_the_name_of_an_account_is_a_stranger() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    github.set_app_owner(given.app_id, "acme").unwrap();
+    let (connections, hosts) = (connections(&stage, &["shared"]), hosts(&stage));
+    let bot = |list: &'static str| {
+        let settings = [
+            ("COLDFRAME_REPOSITORY", list),
+            ("COLDFRAME_CLUSTERS", connections.as_str()),
+            ("COLDFRAME_ALLOW_HOSTS", hosts.as_str()),
+        ];
+        stage.serve_with(&settings)
+    };
+    // That of the App's owner, whoever that is called; and that of a name.
+    for (list, name) in [("", "acme"), ("acme-inc/*", "acme-inc")] {
+        let before = begun(&stage, &format!("{name}/fleet"));
+        let running = bot(list);
+        let looks = |stage: &Stage| (begun(stage, &format!("{name}/fleet")) > before).then_some(());
+        stage.until("it is looked after", looks).await;
+        let to = format!("{name}-inc");
+        github.rename_account(name, &to).unwrap();
+        let evil = format!("{name}/evil");
+        copy_of(&stage, &format!("{to}/fleet"), name, "evil");
+        github.install_app(given.app_id, &evil).unwrap();
+        if list.is_empty() {
+            let goes_on = |stage: &Stage| (begun(stage, "acme-inc/fleet") > 0).then_some(());
+            stage.until("it goes on under its new name", goes_on).await;
+        } else {
+            let told = |stage: &Stage| stage.whole_log().contains("another account has this name now").then_some(());
+            stage.until("it is told", told).await;
+        }
+        let served = |_: &Stage| github.head(&evil, "coldframe-ledger").unwrap().is_some();
+        stage.never(6, "the stranger was served", served).await;
+        drop(running);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a05_a_repository_without_a_folder_of_its_own_gets_no_connection() {
     let stage = Stage::set().await;
@@ -98,15 +148,16 @@ async fn a05_a_repository_without_a_folder_of_its_own_gets_no_connection() {
         ("COLDFRAME_CLUSTERS", &connections),
         ("COLDFRAME_ALLOW_HOSTS", &hosts),
     ]);
-    stage.until("the one with a folder reaches bronze", |stage| pull(stage, REPOSITORY, "bronze")).await;
-    let qa = stage.until("the other one lands on qa", |stage| pull(stage, "acme/other", "qa").filter(is_merged)).await;
+    stage.until("the one with a folder reaches bronze", |stage| pull_of(stage, REPOSITORY, "bronze")).await;
+    let qa =
+        stage.until("the other one lands on qa", |stage| pull_of(stage, "acme/other", "qa").filter(is_merged)).await;
     let why = format!("no folder `{other}` for this repository, and no folder `shared`");
     let told = |stage: &Stage| {
         let pull = stage.world.github().pull("acme/other", qa.number).unwrap();
         pull.body.contains(&why).then_some(())
     };
     stage.until("its page says why nothing is known", told).await;
-    assert!(pull(&stage, "acme/other", "bronze").is_none());
+    assert!(pull_of(&stage, "acme/other", "bronze").is_none());
 }
 
 #[test]
@@ -153,7 +204,7 @@ async fn f44_trouble_of_one_account_stops_no_other() {
     assert!(stage.whole_log().contains("repositories not listed"), "{}", stage.logged());
     assert!(github.pulls("beta/fleet").unwrap().is_empty());
     github.faults(|faults| faults.broken_installation = None);
-    stage.until("it is looked after when it is well", |stage| pull(stage, "beta/fleet", "qa")).await;
+    stage.until("it is looked after when it is well", |stage| pull_of(stage, "beta/fleet", "qa")).await;
 
     // Its account holds the App back: nothing is done there, and no error is repeated.
     github.suspend_app(given.app_id, "beta", true).unwrap();
@@ -167,10 +218,55 @@ async fn f44_trouble_of_one_account_stops_no_other() {
     let ledger = github.head("beta/fleet", "coldframe-ledger").unwrap();
     assert!(ledger.is_some(), "what is remembered stays");
     github.suspend_app(given.app_id, "beta", false).unwrap();
-    let begun =
-        |line: &&str| line.contains("looked after") && !line.contains("any more") && line.contains("beta/fleet");
-    let again = |stage: &Stage| (stage.whole_log().lines().filter(begun).count() == 2).then_some(());
+    let again = |stage: &Stage| (begun(stage, "beta/fleet") == 2).then_some(());
     stage.until("it is looked after again", again).await;
+}
+
+/// The hub limits what has to do with one installation, or answers it late; another account's repository can make a
+/// look fail every time. Nothing of it delays the others.
+#[tokio::test(flavor = "multi_thread")]
+async fn f46_limits_silence_and_poison_of_one_account_delay_no_other() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    for account in ["slow", "limited", "poisoned"] {
+        copy(&stage, account, "fleet");
+        github.install_app(given.app_id, &format!("{account}/fleet")).unwrap();
+    }
+    let here = |account: &str| github.installation(given.app_id, &format!("{account}/fleet")).unwrap();
+    let (slow, limited) = (here("slow"), here("limited"));
+    // A policy without end, and one that is no text.
+    let bomb = format!("a: &a [x]\n{}", "b: [*a, *a, *a, *a, *a, *a, *a, *a]\n".repeat(60_000));
+    github.push_file("poisoned/fleet", "main", "poisoned", "coldframe.yaml", &bomb, "A bomb").unwrap();
+    github.faults(|faults| {
+        faults.slow_installation = Some((slow, Duration::from_secs(90)));
+        (faults.limited_installation, faults.secondary_limit) = (Some(limited), Some((1_000_000, 30)));
+    });
+    let (connections, hosts) = (connections(&stage, &["shared"]), hosts(&stage));
+    let start = Instant::now();
+    let _bot = stage.serve_with(&[
+        ("COLDFRAME_REPOSITORY", "slow/*,limited/*,poisoned/*,acme/fleet"),
+        ("COLDFRAME_CLUSTERS", &connections),
+        ("COLDFRAME_ALLOW_HOSTS", &hosts),
+    ]);
+    // A request that hangs is given up after forty seconds.
+    let looks = |stage: &Stage| (begun(stage, REPOSITORY) > 0).then_some(());
+    stage.until("the other account's is looked after", looks).await;
+    assert!(start.elapsed() < Duration::from_secs(25), "{:?}\n{}", start.elapsed(), stage.logged());
+    stage.until("it is merged on qa", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
+    for account in ["slow", "limited", "poisoned"] {
+        assert!(github.pulls(&format!("{account}/fleet")).unwrap().is_empty(), "{account}");
+    }
+    let poisoned = |line: &&str| line.contains("poisoned/fleet") && line.contains("failed");
+    let failed = |stage: &Stage| stage.whole_log().lines().filter(poisoned).count();
+    stage.never(8, "it is tried without a pause", |stage| failed(stage) > 8).await;
+    github.faults(|faults| {
+        faults.slow_installation = None;
+        (faults.limited_installation, faults.secondary_limit) = (None, None);
+    });
+    for account in ["slow", "limited"] {
+        let open = |stage: &Stage| pull_of(stage, &format!("{account}/fleet"), "qa");
+        stage.until("it is looked after when it is well", open).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -203,11 +299,19 @@ async fn f43_a_renamed_repository_goes_on_and_whoever_takes_its_name_is_somebody
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f43_another_default_branch_has_the_policy_from_then_on() {
+async fn f43_an_archived_repository_rests_and_another_default_branch_has_the_policy() {
     let stage = Stage::set().await;
     let github = stage.world.github();
     let _bot = stage.serve();
-    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let bronze = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    github.set_archived(REPOSITORY, true).unwrap();
+    let told = |stage: &Stage| stage.whole_log().contains("it is archived").then_some(());
+    stage.until("it says that it is archived", told).await;
+    github.approve(REPOSITORY, bronze.number, OWNER).unwrap();
+    let merged = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(is_merged);
+    stage.never(6, "it was merged in the archive", |stage| merged(stage).is_some()).await;
+    github.set_archived(REPOSITORY, false).unwrap();
+    stage.until("it goes on", merged).await;
     let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
     let text = text.replacen("plugins:\n", "freeze: [{why: the branch was renamed}]\nplugins:\n", 1);
     github.push_file(REPOSITORY, "trunk", "vera", "coldframe.yaml", &text, "Frozen").unwrap();

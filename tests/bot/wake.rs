@@ -8,7 +8,7 @@ use aws_lc_rs::hmac;
 use crate::support::Stage;
 
 /// How often the bot has looked at the repository.
-async fn looks(address: &str) -> u64 {
+pub async fn looks(address: &str) -> u64 {
     let Ok(answer) = reqwest::get(format!("http://{address}/metrics")).await else { return 0 };
     let text = answer.text().await.unwrap_or_default();
     let ticks = text.lines().filter(|line| line.starts_with("coldframe_ticks_total{"));
@@ -16,7 +16,7 @@ async fn looks(address: &str) -> u64 {
 }
 
 /// The number of looks once the bot has come to rest for some seconds.
-async fn at_rest(stage: &Stage, address: &str, seconds: u64) -> u64 {
+pub async fn at_rest(stage: &Stage, address: &str, seconds: u64) -> u64 {
     let mut before = 0;
     for _ in 0..60 {
         tokio::time::sleep(Duration::from_secs(seconds)).await;

@@ -28,6 +28,10 @@ pub struct Faults {
     pub resets_in: Option<Duration>,
     /// The next so many requests meet the secondary limit: 403 with `retry-after` of so many seconds.
     pub secondary_limit: Option<(u32, u32)>,
+    /// Limits hold for the tokens of this installation alone; none = for everybody.
+    pub limited_installation: Option<u64>,
+    /// Whatever has to do with this installation is answered so much later.
+    pub slow_installation: Option<(u64, Duration)>,
     /// Requests that a limit refused so far.
     pub refused: u64,
     /// Whatever has to do with this installation is answered with 500.

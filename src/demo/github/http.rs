@@ -69,6 +69,16 @@ pub async fn serve(State(shared): State<Shared>, request: HttpRequest<HttpBody>)
     if git {
         return git_http::serve(shared, incoming).await;
     }
+    let late = {
+        let world = lock(&shared);
+        let actor = world.faults.slow_installation.and_then(|_| world.actor(incoming.header("authorization")).ok());
+        let slow = world
+            .faults
+            .slow_installation
+            .filter(|(id, _)| actor.is_some_and(|actor| is_about(&incoming, &actor, *id)));
+        slow.map_or(std::time::Duration::ZERO, |(_, late)| late)
+    };
+    tokio::time::sleep(late).await;
     // git's children and the lock are waited for on a thread that may block.
     let answered = tokio::task::spawn_blocking(move || {
         let mut world = lock(&shared);
@@ -96,24 +106,23 @@ fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
         Err(refused) => (refused, "anonymous".to_owned()),
         Ok(actor) => {
             let key = budget_key(world, &actor);
-            let broken = world.faults.broken_installation;
-            let about = match &actor {
-                Actor::Installation { installation, .. } => Some(*installation) == broken,
-                Actor::App(_) => broken.is_some_and(|id| incoming.path.contains(&format!("/installations/{id}"))),
-                Actor::Anonymous | Actor::User(_) => false,
-            };
-            if about {
+            if world.faults.broken_installation.is_some_and(|id| is_about(incoming, &actor, id)) {
                 return finish(world, incoming, Answer::broken(), &key, is_graphql);
             }
+            // Limits count per identity: the App's own is not that of its installations.
+            let limited = world
+                .faults
+                .limited_installation
+                .is_none_or(|id| matches!(&actor, Actor::Installation { installation, .. } if *installation == id));
             let answer = match (is_graphql, rest_path) {
-                (true, _) => metered(world, &key, true, |world| graphql::serve(world, &actor, incoming)),
+                (true, _) => metered(world, &key, (true, limited), |world| graphql::serve(world, &actor, incoming)),
                 (false, Some(path)) => {
                     let free = path == "/rate_limit";
                     let asked = rest_request(incoming, path, actor);
                     match asked {
                         Err(refused) => refused,
                         Ok(_) if free => Answer::ok(rate_limit(world, &key)),
-                        Ok(request) => metered(world, &key, false, |world| rest::serve(world, &request)),
+                        Ok(request) => metered(world, &key, (false, limited), |world| rest::serve(world, &request)),
                     }
                 }
                 (false, None) => Answer::not_found(),
@@ -180,9 +189,24 @@ fn budget_key(world: &World, actor: &Actor) -> String {
     }
 }
 
-/// Lets a request through unless a limit stands against it, and counts it.
-fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut World) -> Answer) -> Answer {
-    if let Some((left, wait)) = world.faults.secondary_limit {
+/// Whether a request has to do with an installation: it comes with its token, or its App asks about it.
+fn is_about(incoming: &Incoming, actor: &Actor, id: u64) -> bool {
+    match actor {
+        Actor::Installation { installation, .. } => *installation == id,
+        Actor::App(_) => incoming.path.contains(&format!("/installations/{id}")),
+        Actor::Anonymous | Actor::User(_) => false,
+    }
+}
+
+/// Lets a request through unless a limit stands against it, and counts it. Not everybody meets the limits that are
+/// faults.
+fn metered(
+    world: &mut World,
+    key: &str,
+    (graphql, limited): (bool, bool),
+    answer: impl FnOnce(&mut World) -> Answer,
+) -> Answer {
+    if let Some((left, wait)) = world.faults.secondary_limit.filter(|_| limited) {
         world.faults.secondary_limit = (left > 1).then_some((left - 1, wait));
         world.faults.refused += 1;
         let mut refused = Answer::error(
@@ -193,7 +217,7 @@ fn metered(world: &mut World, key: &str, graphql: bool, answer: impl FnOnce(&mut
         return refused;
     }
     let (used, limit) = (limit_of(world, key).used, hourly(world, key));
-    if world.faults.rate_limit_exhausted || used >= limit {
+    if world.faults.rate_limit_exhausted && limited || used >= limit {
         world.faults.refused += 1;
         if graphql {
             let message = format!("API rate limit already exceeded for {key}.");

@@ -74,6 +74,7 @@ impl World {
             owner: owner.to_owned(),
             name: name.to_owned(),
             private: false,
+            archived: false,
             default_branch: "main".to_owned(),
             created_at: now,
             pushed_at: now,
@@ -158,6 +159,27 @@ impl GitHub {
         Ok(())
     }
 
+    /// Gives an account another name, with all that it owns and where it has installed Apps. Whoever wants may take its
+    /// old one.
+    pub fn rename_account(&self, login: &str, to: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let account = world.accounts.remove(login).with_context(|| format!("no account {login}"))?;
+        world.accounts.insert(to.to_owned(), Account { login: to.to_owned(), ..account });
+        let world = &mut *world;
+        for repository in world.repositories.values_mut().filter(|one| one.owner == login) {
+            world.moved.insert(repository.full_name().to_lowercase(), repository.id);
+            repository.owner = to.to_owned();
+        }
+        for app in world.apps.values_mut() {
+            let here = app.installations.values_mut().filter(|one| one.account == login);
+            here.for_each(|one| one.account = to.to_owned());
+            if app.owner == login {
+                app.owner = to.to_owned();
+            }
+        }
+        Ok(())
+    }
+
     /// Makes another branch the default one.
     pub fn set_default_branch(&self, repository: &str, branch: &str) -> anyhow::Result<()> {
         self.edit(repository, |_, repo| repo.default_branch = branch.to_owned())
@@ -166,6 +188,11 @@ impl GitHub {
     /// Hides a repository from everybody without a role, or shows it.
     pub fn set_private(&self, repository: &str, private: bool) -> anyhow::Result<()> {
         self.edit(repository, |_, repo| repo.private = private)
+    }
+
+    /// Archives a repository, or takes it out of the archive.
+    pub fn set_archived(&self, repository: &str, archived: bool) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.archived = archived)
     }
 
     /// Whether merging deletes the head branch.

@@ -6,7 +6,7 @@ use decide::Person;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::super::{Credentials, HubError};
+use super::super::{Credentials, HubError, Owner};
 use super::{Server, app, reply, repository};
 use crate::secret::Secret;
 
@@ -128,15 +128,17 @@ fn described(id: u64, owner: &str, name: &str) -> serde_json::Value {
 #[tokio::test]
 async fn a05_repositories_of_one_account_and_nobody_elses() {
     let server = Server::start(|seen| match seen.call().as_str() {
-        "GET /app" => Some(reply(200, &json!({ "id": 1, "slug": "coldframe1", "owner": { "login": "acme" } }))),
+        "GET /app" => Some(reply(200, &json!({ "id": 1, "slug": "coldframe1", "owner": { "id": 70, "login": "acme" } }))),
         "GET /app/installations?per_page=100" => Some(reply(
             200,
             &json!([
-                { "id": 10, "account": { "login": "acme" } }, { "id": 11, "account": { "login": "stranger" } },
+                { "id": 10, "account": { "id": 70, "login": "acme" } }, { "id": 11, "account": { "id": 71, "login": "stranger" } },
                 { "id": 13, "account": { "slug": "an-enterprise" } }, { "id": 14, "account": null },
             ]),
         )),
-        "GET /orgs/acme/installation" => Some(reply(200, &json!({ "id": 10, "suspended_at": null }))),
+        "GET /orgs/acme/installation" => {
+            Some(reply(200, &json!({ "id": 10, "account": { "id": 70, "login": "acme" }, "suspended_at": null })))
+        }
         "GET /users/alice/installation" => {
             Some(reply(200, &json!({ "id": 11, "suspended_at": "2026-01-01T00:00:00Z" })))
         }
@@ -148,13 +150,14 @@ async fn a05_repositories_of_one_account_and_nobody_elses() {
     })
     .await;
     let hub = server.hub(app(1), None);
-    assert_eq!(hub.registrar().await.unwrap().as_deref(), Some("acme"));
+    assert_eq!(hub.registrar().await.unwrap(), Some(Owner { id: 70, login: "acme".to_owned() }));
     assert_eq!(hub.accounts().await.unwrap(), ["acme", "stranger"]);
-    let all = hub.repositories("acme").await.unwrap();
-    assert_eq!(all.len(), 1);
+    let listed = hub.repositories("acme").await.unwrap();
+    let all = listed.repositories;
+    assert_eq!((all.len(), listed.owner), (1, Some(70)));
     assert_eq!((all[0].full_name().as_str(), all[0].installation), ("acme/config", Some(10)));
-    assert!(hub.repositories("alice").await.unwrap().is_empty(), "suspended");
-    assert!(hub.repositories("nobody").await.unwrap().is_empty(), "not installed");
+    assert!(hub.repositories("alice").await.unwrap().repositories.is_empty(), "suspended");
+    assert!(hub.repositories("nobody").await.unwrap().repositories.is_empty(), "not installed");
     assert_eq!(hub.repository("acme/config").await.unwrap(), all[0]);
     let narrowed = server.seen().into_iter().rfind(|seen| seen.call() == MINT).unwrap();
     assert_eq!(narrowed.body, json!({ "repositories": ["config"], "permissions": { "metadata": "read" } }));

@@ -82,7 +82,8 @@ async fn one_query_reads_everything() {
     ];
     assert_eq!(said, expected);
     let comments = pull.comments.known().unwrap();
-    assert_eq!((comments[0].id, comments[0].edited_at.is_some(), pull.more_comments), (4_294_967_299, true, true));
+    assert_eq!((comments[0].id, comments[0].edited_at.is_some()), (4_294_967_299, true));
+    assert_eq!((pull.older_comments.as_deref(), &pull.older_reviews), (Some(""), &None));
     let checks: Vec<_> = pull.checks.known().unwrap().iter().map(|check| (check.name.as_str(), check.state)).collect();
     let expected = [
         ("coldframe", CheckState::Failure),
@@ -148,12 +149,45 @@ async fn a_partial_answer_is_unread_in_that_part_and_an_error_where_everything_r
     }
 }
 
+/// Pages before the one that came with it are read up to a bound; where that does not reach the first, it says so.
+#[tokio::test]
+async fn a40_older_talk_is_read_page_by_page_up_to_a_bound() {
+    for (pages, fails, left) in [(1, false, None), (10, false, None), (11, false, Some("c10")), (3, true, Some("c1"))] {
+        let server = Server::start(graphql(move |seen| {
+            let comment = |id: usize| {
+                json!({ "databaseId": id, "createdAt": "2026-11-20T09:00:00Z", "body": "x", "author": null })
+            };
+            let before = seen.body["variables"]["before"].as_str().map(|before| before[1..].parse::<usize>().unwrap());
+            let at = before.map_or(0, |before| before + 1);
+            let info = json!({ "hasPreviousPage": at < pages, "startCursor": format!("c{at}") });
+            if before.is_some() {
+                let comments = json!({ "nodes": [comment(1_000 - at)], "pageInfo": info });
+                let hole = json!({ "nodes": [null], "pageInfo": info });
+                let comments = if fails && at == 2 { hole } else { comments };
+                return json!({ "data": { "repository": { "pullRequest": { "comments": comments } } } });
+            }
+            let talk = json!({ "nodes": [comment(1_000)], "pageInfo": info });
+            json!({ "data": page(&[with(&[("/comments", talk)])], &[]) })
+        }))
+        .await;
+        let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+        assert_eq!(pull.older_comments.as_deref(), left, "{pages} pages");
+        let ids: Vec<u64> = pull.comments.known().unwrap().iter().map(|comment| comment.id).collect();
+        assert!(ids.is_sorted() && ids.last() == Some(&1_000), "{ids:?}");
+        assert_eq!(ids.len(), if fails { 2 } else { pages.min(10) + 1 });
+    }
+    let talk = json!({ "hasPreviousPage": true });
+    let data = page(&[with(&[("/reviews/pageInfo", talk)])], &[]);
+    let server = Server::start(graphql(move |_| json!({ "data": data }))).await;
+    let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+    assert_eq!(pull.older_reviews.as_deref(), Some(""));
+}
+
 #[tokio::test]
 async fn what_is_missing_without_an_error_is_not_empty() {
     let more = json!({ "hasNextPage": true });
-    let cases: [(&str, Value, [bool; 3]); 5] = [
+    let cases: [(&str, Value, [bool; 3]); 4] = [
         ("/reviews", Value::Null, [false, true, true]),
-        ("/reviews/pageInfo", json!({ "hasPreviousPage": true }), [false, true, true]),
         ("/reviews/nodes/0", Value::Null, [false, true, true]),
         ("/comments/nodes/0/databaseId", Value::Null, [true, false, true]),
         ("/commits/nodes/0/commit/statusCheckRollup/contexts/pageInfo", more, [true, true, false]),

@@ -8,14 +8,26 @@ use crate::hub::demands::Standing;
 
 /// All rules of one kind each, and what the hub shows of pull request 7.
 async fn unmet(rules: Value, pull: Value, up_to_date: bool) -> Result<Vec<(String, String)>, String> {
+    let bound = json!({ "name": "main", "enforcement": "active", "current_user_can_bypass": "never" });
+    let branch = json!({ "refUpdateRule": null });
+    unmet_at(bound, branch, rules, pull, up_to_date).await
+}
+
+/// The same with a ruleset and the branch as GraphQL shows it.
+async fn unmet_at(
+    ruleset: Value,
+    branch: Value,
+    rules: Value,
+    pull: Value,
+    up_to_date: bool,
+) -> Result<Vec<(String, String)>, String> {
     let server = Server::start(move |seen| {
-        let ruleset = json!({ "name": "main", "enforcement": "active", "current_user_can_bypass": "never" });
         let operation = seen.body["operationName"].as_str().unwrap_or_default().to_owned();
         match (seen.call().as_str(), operation.as_str()) {
             ("GET /repos/acme/config/rules/branches/main?per_page=100", _) => Some(reply(200, &rules)),
             ("GET /repos/acme/config/rulesets/1?includes_parents=true", _) => Some(reply(200, &ruleset)),
             ("GET /repos/acme/config/branches/main", _) => Some(reply(200, &json!({ "name": "main" }))),
-            (_, "Protection") => Some(reply(200, &json!({ "data": { "repository": { "ref": null } } }))),
+            (_, "Protection") => Some(reply(200, &json!({ "data": { "repository": { "ref": branch } } }))),
             (_, "Conversations" | "Signature" | "Deployments") => {
                 Some(reply(200, &json!({ "data": { "repository": { "pullRequest": pull } } })))
             }
@@ -24,7 +36,7 @@ async fn unmet(rules: Value, pull: Value, up_to_date: bool) -> Result<Vec<(Strin
     })
     .await;
     let repo = server.hub(app(1), Some(app(2))).open(&repository()).await.unwrap();
-    let demands = match repo.branch_rules("main").await.unwrap().demands {
+    let demands = match repo.branch_rules("main").await.map_err(|error| error.to_string())?.demands {
         Read::Known(demands) => demands,
         Read::Unread(why) => return Err(why),
     };
@@ -72,6 +84,26 @@ async fn f27_rules_that_cannot_be_asked_are_never_passed_and_unknown_ones_neithe
         ["creation", "deletion", "non_fast_forward", "branch_name_pattern", "tag_name_pattern", "copilot_code_review"]
     {
         assert_eq!(unmet(rule(kind, Value::Null), pull(), false).await, Ok(Vec::new()), "{kind}");
+    }
+}
+
+/// A branch that GraphQL does not show may be protected by anything, and a ruleset that does not say whom it binds may
+/// not bind the bot.
+#[tokio::test]
+async fn f27_what_the_hub_leaves_out_of_its_rules_is_unknown() {
+    let bound = json!({ "name": "main", "current_user_can_bypass": "never" });
+    let shown = json!({ "refUpdateRule": null });
+    for (ruleset, branch, expected) in [
+        (bound.clone(), shown.clone(), None),
+        (bound, Value::Null, Some("does not find it")),
+        (json!({ "name": "main" }), shown, Some("does not say whether the bot may pass")),
+    ] {
+        let found = unmet_at(ruleset, branch, rule("pull_request", json!({})), pull(), true).await;
+        match (&found, expected) {
+            (Ok(unmet), None) => assert!(unmet.is_empty(), "{unmet:?}"),
+            (Err(why), Some(expected)) => assert!(why.contains(expected), "{why}"),
+            _ => panic!("{found:?}, not {expected:?}"),
+        }
     }
 }
 

@@ -91,7 +91,7 @@ record! {
         optional force_by "forceBy": Count<1>,
         /// `hotfix`: a release may pass a climbing one. Default `codeOwners`, of every path that the plugin's tiers write: a hotfix hurries on each of them and may pass windows, so the word is theirs who answer for all of these paths.
         optional hotfix "hotfix": Word<Right>,
-        /// `rebuild`. Default `write`: a lost ledger stops everything until somebody confirms.
+        /// `rebuild`. Default `admin`: it gives up what the ledger remembers, or says that the base is as it should be.
         optional rebuild "rebuild": Word<Right>,
     }
     later []

@@ -106,7 +106,7 @@ pub fn repository(world: &World, repository: &Repository) -> Value {
         "homepage": null, "size": 1,
         "stargazers_count": 0, "watchers_count": 0, "watchers": 0, "language": null, "has_issues": true,
         "has_projects": false, "has_downloads": true, "has_wiki": false, "has_pages": false, "has_discussions": false,
-        "forks_count": 0, "forks": 0, "mirror_url": null, "archived": false, "disabled": false, "license": null,
+        "forks_count": 0, "forks": 0, "mirror_url": null, "archived": repository.archived, "disabled": false, "license": null,
         "open_issues_count": open, "open_issues": open, "allow_forking": true, "is_template": false,
         "web_commit_signoff_required": false, "topics": [], "default_branch": repository.default_branch,
     });

@@ -20,6 +20,8 @@ pub struct Repository {
     pub name: String,
     /// Only seen by those who have a role in it.
     pub private: bool,
+    /// Nobody can change anything in it.
+    pub archived: bool,
     /// `main`.
     pub default_branch: String,
     /// When it was made.

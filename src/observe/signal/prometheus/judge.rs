@@ -1,6 +1,7 @@
 //! What an answer says of a cluster: of which version it is, whether all of its data is, and whether it is as
 //! expected. Pure.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::Version;
@@ -8,6 +9,7 @@ use decide::snapshot::{Health, Reading};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::super::object::told;
 use super::super::proof::version_in;
 use super::super::{Verdict, one_line};
 use super::answer::{Series, read};
@@ -126,11 +128,7 @@ impl Metrics {
         for (index, _) in values {
             let text = series[*index].labels.get(label).map(String::as_str).unwrap_or_default();
             let version = version_in(text).ok_or_else(|| {
-                let text = crate::policy::quoted(text);
-                Verdict::unknown(format!(
-                    "the label {label} of {} is {text}, which is no version",
-                    words(&series[*index])
-                ))
+                Verdict::unknown(format!("the label {label} of {} is {}", words(&series[*index]), told(text)))
             })?;
             // Versions that differ in their build alone are two.
             if found.iter().any(|known| known.as_str() != version.as_str()) {
@@ -240,9 +238,12 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
-/// `{pod="a"}`.
+/// `{pod, revision=1.2.0}`: the value of a label may be anything, a secret too, so that only versions are told.
 fn words(series: &Series) -> String {
-    let labels: Vec<String> =
-        series.labels.iter().take(4).map(|(key, value)| format!("{key}={}", crate::policy::quoted(value))).collect();
+    let label = |(key, value): (&String, &String)| match told(value) {
+        Cow::Borrowed(version) => format!("{key}={version}"),
+        Cow::Owned(_) => key.clone(),
+    };
+    let labels: Vec<String> = series.labels.iter().take(4).map(label).collect();
     if labels.is_empty() { "the answer".to_string() } else { format!("{{{}}}", labels.join(", ")) }
 }
