@@ -1,4 +1,4 @@
-//! Answers of the hub that hold for a minute: rights, teams, rules. A merge forgets them first.
+//! Answers of the hub that hold for a while: rights, teams, rules. A merge forgets them first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::hub::code_owners::Problem;
 use crate::hub::{BranchRules, HubError, RepoHub, Role};
+use crate::ledger;
 
 /// How long an answer holds. Rights change rarely, and a merge asks anew.
 const HOLDS: SignedDuration = SignedDuration::from_secs(60);
@@ -19,12 +20,33 @@ pub struct Recall {
     people: BTreeMap<String, (Timestamp, BTreeSet<Person>)>,
     owners: BTreeMap<Sha, (Timestamp, Vec<Problem>)>,
     rules: BTreeMap<String, (Timestamp, BranchRules)>,
+    moves: Option<Vec<Sha>>,
 }
 
 impl Recall {
     /// Drops everything, so that the next answers are fresh.
     pub fn forget(&mut self) {
         *self = Self::default();
+    }
+
+    /// Where we have moved the ledger branch, newest first. It holds until a merge asks anew: what this process has
+    /// seen on the branch since, the branch itself remembers.
+    pub async fn ledger_moves(&mut self, hub: &RepoHub) -> Read<Vec<Sha>> {
+        if let Some(moves) = &self.moves {
+            return Read::Known(moves.clone());
+        }
+        match hub.own_moves(ledger::BRANCH).await {
+            Ok(moves) => {
+                self.moves = Some(moves.clone());
+                Read::Known(moves)
+            }
+            Err(error) => Read::Unread(error.to_string()),
+        }
+    }
+
+    /// Asks anew next time: where something is lost, another process may have written since that it was given up.
+    pub fn forget_moves(&mut self) {
+        self.moves = None;
     }
 
     /// What somebody may do in the repository.
