@@ -130,7 +130,7 @@ fn lost(stage: &Stage) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a15_a_stop_is_not_rolled_back() {
+async fn f40_a_stop_is_not_rolled_back() {
     let stage = open_stage().await;
     let github = stage.world.github();
     let bot = stage.serve();
@@ -156,7 +156,7 @@ async fn a15_a_stop_is_not_rolled_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a15_a_verdict_that_nothing_cites_is_not_rolled_back() {
+async fn f40_a_verdict_that_nothing_cites_is_not_rolled_back() {
     let stage = open_stage().await;
     let github = stage.world.github();
     stage.world.clusters().break_version("qa-1", PLUGIN, "1.15.0").unwrap();
@@ -184,7 +184,7 @@ async fn a15_a_verdict_that_nothing_cites_is_not_rolled_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a15_nobody_is_told_to_roll_it_back() {
+async fn f40_nobody_is_told_to_roll_it_back() {
     let stage = open_stage().await;
     let bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;

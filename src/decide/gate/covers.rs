@@ -165,7 +165,12 @@ mod tests {
                 ),
                 ("no owner here", |w| below(w).reviews[0].by = "eve".into(), WAIT, "waits for an approval by @acme"),
                 ("two are asked for", |w| bronze(w).approvals.at_least = 2, WAIT, "waits for an approval"),
-                ("others can write the ledger", open, WAIT, "others can write the ledger branch unnoticed"),
+                (
+                    "others can write the ledger",
+                    open,
+                    WAIT,
+                    "nothing is forced, no branch rule is passed and no approval carried",
+                ),
                 (
                     "others can write it, and somebody approves here",
                     |w| {
