@@ -118,6 +118,10 @@ async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: 
 
 /// Writes entries to the ledger branch.
 async fn remember(rooms: &mut Rooms, records: Vec<Record>, now: Timestamp) -> anyhow::Result<Appended> {
+    if records.is_empty() && rooms.ledger.is_none() {
+        // It could not be read; people are told so all the same.
+        return Ok(Appended::Nothing);
+    }
     rooms.with_ledger(move |branch, store, access| branch.append(store, access, &records, now)).await
 }
 

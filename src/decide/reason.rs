@@ -396,7 +396,7 @@ impl fmt::Display for Reason {
             Self::NeverForced => "rollbacks and clusters that are ahead of their tier are never forced".to_string(),
             Self::LedgerOpen { why } => {
                 format!(
-                    "force is off, and no branch rule is passed: others can write the ledger branch unnoticed ({why})"
+                    "nothing is forced, no branch rule is passed and no approval carried over: others can write the ledger branch unnoticed ({why})"
                 )
             }
             Self::OneStopAWindow { version } => {

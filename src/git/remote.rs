@@ -102,6 +102,18 @@ impl Store {
     /// # Errors
     /// As `fetch`; a server that does not give it says so in its own words.
     pub fn fetch_commit(&self, access: &Access, commit: &Sha) -> Result<bool, GitError> {
+        self.fetch_id(access, commit, Some(1))
+    }
+
+    /// The same with its whole history: for commits of a branch that is fetched whole.
+    ///
+    /// # Errors
+    /// As `fetch_commit`.
+    pub fn fetch_history(&self, access: &Access, commit: &Sha) -> Result<bool, GitError> {
+        self.fetch_id(access, commit, None)
+    }
+
+    fn fetch_id(&self, access: &Access, commit: &Sha, depth: Option<i32>) -> Result<bool, GitError> {
         let id = oid(commit)?;
         if has_commit(self, id) {
             return Ok(true);
@@ -111,7 +123,10 @@ impl Store {
             let mut remote = self.repo.remote_anonymous(ADDRESS)?;
             let mut connection = remote.connect_auth(Direction::Fetch, None, None)?;
             let mut options = FetchOptions::new();
-            options.download_tags(AutotagOption::None).update_fetchhead(false).depth(1);
+            options.download_tags(AutotagOption::None).update_fetchhead(false);
+            if let Some(depth) = depth {
+                options.depth(depth);
+            }
             connection.remote().download(&[id.to_string()], Some(&mut options))?;
             Ok(has_commit(self, id))
         });

@@ -3,6 +3,7 @@
 //! Nothing here decides, and nothing here repeats a write.
 
 mod access;
+mod activity;
 mod bases;
 mod budget;
 mod check;

@@ -53,7 +53,7 @@ pub enum LedgerError {
     Foreign {
         /// That commit.
         tip: Sha,
-        /// The newest one that is sealed, when there is one.
+        /// The newest one that is known to be ours, when there is one.
         last: Option<Sha>,
     },
     /// Its commits are sealed, and we have no key.
@@ -79,7 +79,8 @@ pub fn at(store: &Store, commit: &Sha) -> Result<Ledger, LedgerError> {
 fn way_back(last: Option<&Sha>) -> String {
     match last {
         Some(last) => {
-            format!("look at what it changed, and move the branch back: git push --force origin {last}:{BRANCH}")
+            let back = format!("git fetch origin {last} && git push --force origin {last}:{BRANCH}");
+            format!("look at what it changed, and move the branch back: {back}")
         }
         None => format!("none of them is; delete the branch to begin anew: git push origin --delete {BRANCH}"),
     }

@@ -1,4 +1,5 @@
-//! Whether the ledger can be believed: fetched anew, sealed, and holding every commit that our pull requests cite. What
+//! Whether the ledger can be believed: fetched anew, sealed, and holding every commit of it that is known: those that
+//! our pull requests cite, the newest that this process has seen, and the newest that the hub has noted as ours. What
 //! follows from it is decided in `decide`.
 
 use decide::Sha;
@@ -6,9 +7,9 @@ use decide::snapshot::{LedgerGuard, LedgerState, Read};
 use jiff::Timestamp;
 
 use super::pulls;
-use crate::git::{Access, Store};
+use crate::git::{Access, GitError, Store};
 use crate::hub::HubPull;
-use crate::ledger::{Branch, LedgerError};
+use crate::ledger::{self, Branch, LedgerError};
 use crate::rooms::Rooms;
 use crate::seal::{Kind, Seal};
 
@@ -22,63 +23,137 @@ struct Citation {
     head: Sha,
 }
 
-/// Reads the ledger branch anew and holds it against what is cited.
+/// What the branch has to hold, and what proves that it is to.
+struct Known {
+    citations: Vec<Citation>,
+    /// Where the hub has noted that we moved the branch, newest first.
+    moves: Vec<Sha>,
+    seal: Seal,
+}
+
+/// Reads the ledger branch anew and holds it against what is known of it.
 pub async fn ledger_state(rooms: &mut Rooms, page: &[HubPull]) -> LedgerState {
     // A commit that could not be read may cite what is lost.
     if let Some(Read::Unread(why)) = page.iter().map(|pull| &pull.message).find(|message| message.known().is_none()) {
         return LedgerState::Unread(format!("what a pull request cites: {why}"));
     }
+    // Before the branch: what the hub has noted by now is on it.
+    let moves = match rooms.memory.hub.ledger_moves(&rooms.hub).await {
+        Read::Known(moves) => moves,
+        Read::Unread(why) => return LedgerState::Unread(format!("who moved it: {why}")),
+    };
     let citation = |pull: &HubPull| {
         Some(Citation { at: pull.opened_at, cited: pulls::trailers(pull).ledger?, head: pull.head.clone() })
     };
     let mut citations: Vec<Citation> = page.iter().filter_map(citation).collect();
     citations.sort_by(|a, b| (a.at, &a.cited).cmp(&(b.at, &b.cited)));
-    let seal = rooms.seal.clone();
+    let known = std::sync::Arc::new(Known { citations, moves, seal: rooms.seal.clone() });
+    let held = std::sync::Arc::clone(&known);
     let looked = rooms
         .with_ledger(move |branch, store, access| {
             branch.reload(store, access)?;
-            Ok((lost(branch, store, access, &seal, &citations)?, branch.tip().cloned()))
+            Ok((held.lost(branch, store, access)?, branch.tip().cloned()))
         })
         .await;
     match looked {
-        Err(error) => LedgerState::Unread(format!("{error:#}")),
-        Ok((lost, tip)) if !lost.is_empty() => LedgerState::Lost { cited: lost, tip },
+        Err(error) => LedgerState::Unread(format!("{:#}", pointed(rooms, known, error).await)),
+        Ok((lost, tip)) if !lost.is_empty() => {
+            rooms.memory.hub.forget_moves();
+            LedgerState::Lost { cited: lost, tip }
+        }
         Ok(_) => LedgerState::Intact { guarded: guard(rooms) },
     }
 }
 
-/// The cited commits that the branch does not hold, and the newest that this process has seen on it.
-fn lost(
-    branch: &Branch,
-    store: &Store,
-    access: &Access,
-    seal: &Seal,
-    citations: &[Citation],
-) -> Result<Vec<Sha>, LedgerError> {
-    let mut lost: Vec<Sha> = Vec::new();
-    for Citation { cited, head, .. } in citations {
-        let fresh = !lost.contains(cited) && branch.missing(store, std::slice::from_ref(cited))?.is_some();
-        if fresh && may_cite(store, access, seal, head)? {
-            lost.push(cited.clone());
+impl Known {
+    /// The commits that the branch does not hold though it has to; the newest that is known comes last.
+    fn lost(&self, branch: &Branch, store: &Store, access: &Access) -> Result<Vec<Sha>, LedgerError> {
+        let mut lost: Vec<Sha> = Vec::new();
+        let is_lost =
+            |commit: &Sha| Ok::<_, LedgerError>(branch.missing(store, std::slice::from_ref(commit))?.is_some());
+        for Citation { cited, head, .. } in &self.citations {
+            if !lost.contains(cited) && is_lost(cited)? && self.may_cite(branch, store, access, head)? {
+                lost.push(cited.clone());
+            }
         }
+        for commit in branch.known().cloned().into_iter().chain(self.anchor(store, access)?) {
+            if !lost.contains(&commit) && is_lost(&commit)? {
+                lost.push(commit);
+            }
+        }
+        if let Some(newest) = newest(store, lost.clone()) {
+            lost.retain(|commit| *commit != newest);
+            lost.push(newest);
+        }
+        Ok(lost)
     }
-    let known = branch.known().filter(|known| !lost.contains(known)).cloned();
-    if let Some(known) = known
-        && branch.missing(store, std::slice::from_ref(&known))?.is_some()
-    {
-        lost.push(known);
+
+    /// Whether a head is ours: who pushes to our branch may write what he likes into a trailer.
+    fn may_cite(&self, branch: &Branch, store: &Store, access: &Access, head: &Sha) -> Result<bool, LedgerError> {
+        if !self.seal.is_there() {
+            let pages = branch.ledger().plugins.values();
+            let mut waves = pages.flat_map(|page| page.tiers.values().flatten());
+            return Ok(waves.any(|wave| wave.heads.iter().any(|known| known.commit == *head)));
+        }
+        // One that cannot be had may be ours.
+        Ok(!store.fetch_commit(access, head)? || self.seal.is_on(Kind::Promotion, &store.raw(head)?))
     }
-    Ok(lost)
+
+    /// The newest commit that the hub has noted as ours, and that is: where the token of a workflow is the bot, others
+    /// push by our name, and what was pushed before there was a key proves nothing.
+    fn anchor(&self, store: &Store, access: &Access) -> Result<Option<Sha>, GitError> {
+        for commit in &self.moves {
+            // One that cannot be had may be ours.
+            let here = matches!(store.fetch_history(access, commit), Ok(true));
+            if !here || !self.seal.is_there() || self.seal.is_on(Kind::Ledger, &store.raw(commit)?) {
+                return Ok(Some(commit.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest commit of the branch that is known to be ours, wherever the branch is now; `last` is on it.
+    fn best(
+        &self,
+        last: Option<Sha>,
+        known: Option<Sha>,
+        store: &Store,
+        access: &Access,
+    ) -> Result<Option<Sha>, GitError> {
+        let given_up: Vec<Sha> = last.as_ref().map_or_else(Vec::new, |last| {
+            let rebuilds = ledger::at(store, last).map(|ledger| ledger.rebuilds).unwrap_or_default();
+            rebuilds.into_iter().map(|rebuild| rebuild.cited).collect()
+        });
+        let mut all: Vec<Sha> = last.into_iter().collect();
+        for Citation { cited, head, .. } in &self.citations {
+            let ours = store.fetch_commit(access, head)? && self.seal.is_on(Kind::Promotion, &store.raw(head)?);
+            if ours && !given_up.contains(cited) {
+                all.push(cited.clone());
+            }
+        }
+        all.extend(known.into_iter().chain(self.anchor(store, access)?));
+        Ok(newest(store, all))
+    }
 }
 
-/// Whether a head is ours: who pushes to our branch may write what he likes into a trailer. Where nothing is sealed
-/// every head may be.
-fn may_cite(store: &Store, access: &Access, seal: &Seal, head: &Sha) -> Result<bool, LedgerError> {
-    // One that cannot be had may be ours.
-    if !seal.is_there() || !store.fetch_commit(access, head)? {
-        return Ok(true);
+/// The last of these commits that none before it is known to descend from.
+fn newest(store: &Store, commits: Vec<Sha>) -> Option<Sha> {
+    let later = |best: Sha, next: Sha| match store.contains(&best, &next) {
+        Ok(true) => best,
+        Ok(false) | Err(_) => next,
+    };
+    commits.into_iter().reduce(later)
+}
+
+/// The same error, or where it says whereto the branch is to be moved back: never to less than is known.
+async fn pointed(rooms: &Rooms, known: std::sync::Arc<Known>, error: anyhow::Error) -> anyhow::Error {
+    let Some(LedgerError::Foreign { tip, last }) = error.downcast_ref::<LedgerError>().cloned() else { return error };
+    let seen = rooms.ledger.as_ref().and_then(|branch| branch.known().cloned());
+    match rooms.git(move |store, access| known.best(last, seen, store, access)).await {
+        Ok(last) => LedgerError::Foreign { tip, last }.into(),
+        // Better no advice than one that leads back to less than is known.
+        Err(trouble) => trouble,
     }
-    Ok(seal.is_on(Kind::Promotion, &store.raw(head)?))
 }
 
 /// Whether others could write the branch unnoticed.

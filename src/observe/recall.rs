@@ -1,4 +1,4 @@
-//! Answers of the hub that hold for a minute: rights, teams, rules. A merge forgets them first, but for rights that
+//! Answers of the hub that hold for a while: rights, teams, rules. A merge forgets them first, but for rights that
 //! somebody did not have.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::hub::code_owners::Problem;
 use crate::hub::demands::Demand;
 use crate::hub::{BranchRules, HubError, RepoHub, Role};
+use crate::ledger;
 
 /// How long an answer holds. Rights change rarely, and a merge asks anew.
 const HOLDS: SignedDuration = SignedDuration::from_secs(60);
@@ -31,6 +32,7 @@ pub struct Recall {
     people: BTreeMap<String, (Timestamp, BTreeSet<Person>)>,
     owners: BTreeMap<Sha, (Timestamp, Vec<Problem>)>,
     rules: BTreeMap<String, (Timestamp, BranchRules)>,
+    moves: Option<Vec<Sha>>,
 }
 
 /// What the hub said of one person.
@@ -70,6 +72,26 @@ impl Recall {
         let mut roles = std::mem::take(&mut self.roles);
         roles.values_mut().for_each(|answer| answer.fresh = false);
         *self = Self { roles, reserve: self.reserve, ..Self::default() };
+    }
+
+    /// Where we have moved the ledger branch, newest first. It holds until a merge asks anew: what this process has
+    /// seen on the branch since, the branch itself remembers.
+    pub async fn ledger_moves(&mut self, hub: &RepoHub) -> Read<Vec<Sha>> {
+        if let Some(moves) = &self.moves {
+            return Read::Known(moves.clone());
+        }
+        match hub.own_moves(ledger::BRANCH).await {
+            Ok(moves) => {
+                self.moves = Some(moves.clone());
+                Read::Known(moves)
+            }
+            Err(error) => Read::Unread(error.to_string()),
+        }
+    }
+
+    /// Asks anew next time: where something is lost, another process may have written since that it was given up.
+    pub fn forget_moves(&mut self) {
+        self.moves = None;
     }
 
     /// What somebody may do in the repository, who said something at some time.

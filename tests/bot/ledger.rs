@@ -1,14 +1,18 @@
 //! A ledger that was rolled back or deleted stops merging until a person confirms the rebuild.
 
+use std::collections::VecDeque;
+
 use jiff::Timestamp;
 
-use coldframe::demo::github::{PullView, Role};
+use coldframe::demo::github::{MergeFault, PullView, Role};
 
-use crate::support::{REPOSITORY, Stage, is_approved, is_merged, is_open};
+use crate::support::{Bot, REPOSITORY, Stage, is_approved, is_merged, is_open};
 
 const BRANCH: &str = "coldframe-ledger";
 const OWNER: &str = "maria";
 const ADMIN: &str = "alice";
+const WRITER: &str = "eve";
+const PLUGIN: &str = "cert-manager";
 
 /// The lost commit that a text names.
 fn named(text: &str) -> Option<String> {
@@ -41,18 +45,20 @@ fn roll_back(stage: &Stage) {
 }
 
 async fn lose(to: impl FnOnce(&Stage)) {
+    lose_by(Stage::serve, "bronze", to).await;
+}
+
+/// The ledger is lost while a pull request of `tier` waits for an approval.
+async fn lose_by(serve: fn(&Stage) -> Bot, tier: &str, to: impl FnOnce(&Stage)) {
     let stage = Stage::set().await;
-    let bot = stage.serve();
-    let pull = stage.until("bronze opens", |stage| stage.pull("cert-manager", "bronze").filter(is_open)).await;
-    stage
-        .until("it has its check", |stage| stage.pull("cert-manager", "bronze").filter(|pull| !pull.checks.is_empty()))
-        .await;
+    stage.world.github().clear_rulesets(REPOSITORY).unwrap();
+    let bot = serve(&stage);
+    let pull = stage.until("it opens", |stage| stage.pull(PLUGIN, tier).filter(is_open)).await;
     drop(bot);
     to(&stage);
-    let _bot = stage.serve();
+    let _bot = serve(&stage);
     stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
-    let lost =
-        stage.until("the reason on the pull request", |stage| says_lost(&stage.pull("cert-manager", "bronze")?)).await;
+    let lost = stage.until("the reason on the pull request", |stage| says_lost(&stage.pull(PLUGIN, tier)?)).await;
     let merged_before: Vec<u64> = stage.pulls().iter().filter(|pull| is_merged(pull)).map(|pull| pull.number).collect();
     let merged = |stage: &Stage| stage.pulls().iter().filter(|pull| is_merged(pull)).count();
     stage.never(8, "merged without a ledger", |stage| merged(stage) != merged_before.len()).await;
@@ -62,7 +68,7 @@ async fn lose(to: impl FnOnce(&Stage)) {
     // Written anew or not, it needs an approval of what it holds now.
     stage
         .until("the climb goes on", |stage| {
-            let now = stage.pull("cert-manager", "bronze")?;
+            let now = stage.pull(PLUGIN, tier)?;
             if is_open(&now) && !is_approved(&now) {
                 stage.world.github().approve(REPOSITORY, now.number, OWNER).ok();
             }
@@ -83,6 +89,118 @@ async fn f40_rolled_back_by_three_commits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn f40_deleted() {
     lose(|stage| stage.world.github().force_branch(REPOSITORY, BRANCH, "root", None).unwrap()).await;
+}
+
+/// Only the hub's own notes of who pushed remember it: no head that is not ours by its seal is believed.
+#[tokio::test(flavor = "multi_thread")]
+async fn f40_deleted_where_nothing_is_sealed() {
+    let delete = |stage: &Stage| stage.world.github().force_branch(REPOSITORY, BRANCH, WRITER, None).unwrap();
+    lose_by(Stage::serve_with_token, "qa", delete).await;
+}
+
+/// Moves the branch back to before the first commit that says this, and lets the bot forget all it knew; the commit
+/// that was its newest.
+fn forget(stage: &Stage, words: &str) -> String {
+    let github = stage.world.github();
+    let log = github.log(REPOSITORY, BRANCH).unwrap();
+    let first = log.iter().rposition(|commit| commit.message.contains(words)).unwrap();
+    github.force_branch(REPOSITORY, BRANCH, WRITER, Some(&log[first + 1].sha)).unwrap();
+    std::fs::remove_dir_all(stage.data()).unwrap();
+    log[0].sha.clone()
+}
+
+async fn open_stage() -> Stage {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.clear_rulesets(REPOSITORY).unwrap();
+    github.set_permission(REPOSITORY, WRITER, Role::Write).unwrap();
+    github.set_permission(REPOSITORY, ADMIN, Role::Admin).unwrap();
+    stage
+}
+
+/// What the pages of all pull requests say.
+fn said(stage: &Stage) -> String {
+    let texts = |pull: PullView| pull.checks.into_iter().filter_map(|check| check.summary).chain([pull.body]);
+    stage.pulls().into_iter().flat_map(texts).collect::<Vec<_>>().join("\n")
+}
+
+/// The commit that the ledger branch has lost, as some page says.
+fn lost(stage: &Stage) -> Option<String> {
+    named(said(stage).split_once("the ledger branch has lost commit")?.1)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f40_a_stop_is_not_rolled_back() {
+    let stage = open_stage().await;
+    let github = stage.world.github();
+    let bot = stage.serve();
+    for plugin in [PLUGIN, "ingress-nginx", "kube-state-metrics"] {
+        stage.until("bronze opens", |stage| stage.pull(plugin, "bronze").filter(is_open)).await;
+    }
+    github.faults(|faults| faults.merges = VecDeque::from([MergeFault::WrongContent]));
+    github.approve(REPOSITORY, stage.pull(PLUGIN, "bronze").unwrap().number, OWNER).unwrap();
+    let stands = |stage: &Stage| said(stage).contains("everything stands still because").then_some(());
+    stage.until("everything stands still", stands).await;
+    drop(bot);
+    let newest = forget(&stage, "cert-manager 1.15.0 on bronze: about to be merged");
+    let count = |stage: &Stage| (stage.pulls().len(), stage.pulls().iter().filter(|pull| is_merged(pull)).count());
+    let before = count(&stage);
+    let _bot = stage.serve();
+    let lost = stage.until("it says what is lost", lost).await;
+    assert!(newest.starts_with(&lost), "{lost} of {newest}");
+    stage.never(8, "it goes on without the stop", |stage| count(stage) != before).await;
+    // Where the branch is moved back, nothing has been given up.
+    github.force_branch(REPOSITORY, BRANCH, ADMIN, Some(&newest)).unwrap();
+    stage.until("it stands still for the old reason", stands).await;
+    stage.never(6, "the stop is gone", |stage| count(stage) != before).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f40_a_verdict_that_nothing_cites_is_not_rolled_back() {
+    let stage = open_stage().await;
+    let github = stage.world.github();
+    stage.world.clusters().break_version("qa-1", PLUGIN, "1.15.0").unwrap();
+    let bot = stage.serve();
+    let failed = |stage: &Stage| {
+        let log = stage.world.github().log(REPOSITORY, BRANCH).ok()?;
+        log.iter().any(|commit| commit.message.contains("cert-manager 1.15.0 on qa: failed")).then_some(())
+    };
+    stage.until("it fails on qa", failed).await;
+    drop(bot);
+    let newest = forget(&stage, "cert-manager 1.15.0 on qa: failed");
+    stage.world.clusters().recover("qa-1", PLUGIN).unwrap();
+    // No pull request is open that could say it.
+    let output = stage.command(&["plan"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, lost) = told.split_once("the ledger branch has lost commit ").unwrap_or_else(|| panic!("{told}"));
+    let lost = &lost[..7];
+    let _bot = stage.serve();
+    assert!(newest.starts_with(lost), "{lost} of {newest}");
+    stage.never(8, "what failed climbs on", |stage| stage.pull(PLUGIN, "bronze").is_some()).await;
+    let page = stage.pull(PLUGIN, "qa").unwrap();
+    assert!(is_merged(&page));
+    github.comment(REPOSITORY, page.number, ADMIN, &format!("/coldframe rebuild {lost}")).unwrap();
+    stage.until("it is given up, and goes on", |stage| stage.pull(PLUGIN, "bronze")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f40_nobody_is_told_to_roll_it_back() {
+    let stage = open_stage().await;
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    drop(bot);
+    let newest = forget(&stage, "1.15.0 on bronze: about to be proposed");
+    let github = stage.world.github();
+    let old = github.head(REPOSITORY, BRANCH).unwrap().unwrap();
+    github.push_file(REPOSITORY, BRANCH, WRITER, "plugins/more.yaml", "{}\n", "More").unwrap();
+    let _bot = stage.serve();
+    let told = |stage: &Stage| Some(said(stage)).filter(|text| text.contains("is not sealed by this bot"));
+    let told = stage.until("it says so", told).await;
+    assert!(told.contains(&format!("{newest}:coldframe-ledger")), "{told}");
+    assert!(!told.contains(&old), "{told}");
+    github.force_branch(REPOSITORY, BRANCH, ADMIN, Some(&newest)).unwrap();
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use coldframe::demo::github::{MergeFault, PullView, Role};
 
-use crate::support::{Bot, REPOSITORY, Stage, is_approved, is_merged, is_open};
+use crate::support::{Bot, REPOSITORY, ROBOT, Stage, is_approved, is_merged, is_open};
 
 const OWNER: &str = "maria";
 const ADMIN: &str = "alice";
@@ -84,17 +84,9 @@ async fn a15_a_ledger_that_somebody_else_wrote_is_not_believed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     let stage = open_stage().await;
-    let github = stage.world.github();
-    github.set_permission(REPOSITORY, "robot", Role::Write).unwrap();
-    let token = github.add_token("robot");
-    let mut command = stage.command(&["serve"]);
-    for name in ["APP_ID", "APP_KEY", "BYPASS_APP_ID", "BYPASS_APP_KEY"] {
-        command.env_remove(format!("COLDFRAME_{name}"));
-    }
-    command.env("COLDFRAME_TOKEN", token);
-    let _bot = stage.start(command);
+    let _bot = stage.serve_with_token();
     let pull = stage.until("qa opens", |stage| stage.pull(PLUGIN, "qa").filter(is_open)).await;
-    assert_eq!(pull.author, "robot");
+    assert_eq!(pull.author, ROBOT);
     let ledger = |stage: &Stage| {
         let text = stage.world.github().file(REPOSITORY, LEDGER, "plugins/cert-manager.yaml").ok()??;
         text.contains(&pull.head_sha).then_some(())
@@ -116,20 +108,33 @@ async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     assert!(log.iter().any(|commit| commit.message.contains("its commit is to be written anew")));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_invented_citation_stops_nobody() {
-    let stage = open_stage().await;
-    let _bot = stage.serve();
-    let pull = opened(&stage, "bronze").await;
+/// Pushes a commit that cites a ledger commit which never was, to the first pull request of `tier`; others merge.
+async fn invent(stage: &Stage, tier: &str) {
+    let pull = opened(stage, tier).await;
     let github = stage.world.github();
     let message = github.log(REPOSITORY, &pull.head).unwrap().remove(0).message;
     let cites = coldframe::tell::trailers(&message).ledger.unwrap();
     let invented = message.replace(cites.as_str(), &"1".repeat(40));
     github.push_file(REPOSITORY, &pull.head, WRITER, "more.yaml", "a: 1\n", &invented).unwrap();
-    says(&stage, pull.number, "somebody pushed").await;
-    let other = stage.until("another opens on bronze", |stage| stage.pull(PLUGINS[1], "bronze").filter(is_open)).await;
+    says(stage, pull.number, "somebody pushed").await;
+    let other = |stage: &Stage| stage.pull(PLUGINS[1], tier);
+    let other = stage.until("another opens", |stage| other(stage).filter(is_open)).await;
     github.approve(REPOSITORY, other.number, OWNER).unwrap();
-    stage.until("another merges", |stage| stage.pull(PLUGINS[1], "bronze").filter(is_merged)).await;
+    stage.until("another merges", |stage| stage.pull(PLUGINS[1], tier).filter(is_merged)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invented_citation_stops_nobody() {
+    let stage = open_stage().await;
+    let _bot = stage.serve();
+    invent(&stage, "bronze").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invented_citation_stops_nobody_where_nothing_is_sealed() {
+    let stage = open_stage().await;
+    let _bot = stage.serve_with_token();
+    invent(&stage, "qa").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use coldframe::demo::github::{PullStanding, PullView};
+use coldframe::demo::github::{PullStanding, PullView, Role};
 use coldframe::demo::{Options, World};
 
 pub const REPOSITORY: &str = "acme/fleet";
 pub const BOT: &str = "coldframe[bot]";
+pub const ROBOT: &str = "robot";
 
 /// A world in a folder that vanishes with it.
 pub struct Stage {
@@ -100,6 +101,18 @@ impl Stage {
     /// `coldframe serve`, where the world's webhooks go.
     pub fn serve(&self) -> Bot {
         self.serve_with(&[])
+    }
+
+    /// The same with the token of an account that may write, and no key: nothing that it writes is sealed.
+    pub fn serve_with_token(&self) -> Bot {
+        let github = self.world.github();
+        github.set_permission(REPOSITORY, ROBOT, Role::Write).unwrap();
+        let mut command = self.command(&["serve"]);
+        for name in ["APP_ID", "APP_KEY", "BYPASS_APP_ID", "BYPASS_APP_KEY"] {
+            command.env_remove(format!("COLDFRAME_{name}"));
+        }
+        command.env("COLDFRAME_TOKEN", github.add_token(ROBOT));
+        self.start(command)
     }
 
     /// The same with more in its environment.

@@ -96,6 +96,8 @@ async fn repository(town: &mut Town) {
     let id = town.reads("bot", "~").await["id"].clone();
     town.reads("bot", &format!("/repositories/{id}")).await;
     town.reads("bot", "~/branches").await;
+    let noted = town.reads("bot", "~/activity?ref=main").await;
+    assert_ne!(noted, json!([]), "so that the shape of a move is looked at");
     town.reads("bot", "~/branches/main").await;
     town.reads("carol", "~/branches/main/protection").await;
     town.reads("bot", "~/rules/branches/coldframe-ledger").await;

@@ -52,7 +52,8 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 9] = [
+const OF_AN_APP: [&str; 10] = [
+    "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
     "POST /repos/acme/fleet/pulls",

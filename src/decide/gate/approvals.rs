@@ -5,7 +5,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{about, carried, covers};
+use super::about;
+use super::carried::{Lent, lent};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
@@ -30,9 +31,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
     let waived = match rollback::rule(tier, wave) {
         Merge::Automatic => true,
-        Merge::Approved => {
-            !carried::approvers(desk, tier, wave).is_empty() || !covers::carried(desk, tier, wave).is_empty()
-        }
+        Merge::Approved => !lent(desk, tier, wave).is_empty(),
         Merge::Manual => false,
     };
     let passes = waived && review_missing(pull) && barred(desk, pull).is_none();
@@ -110,19 +109,22 @@ fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
 }
 
 fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+    let with_lent = || counted(desk, tier, wave, pull, lent(desk, tier, wave));
+    let Some(why) = open_ledger(desk) else { return with_lent() };
+    // Only the ledger says for which release a pull request was approved; whoever may write could say so there.
+    let own = counted(desk, tier, wave, pull, Vec::new());
+    if own.verdict != Verdict::Pass && with_lent().verdict == Verdict::Pass { waits(why) } else { own }
+}
+
+fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Lent>) -> Finding {
     let mut yes = valid(desk, wave, pull);
-    let earlier = carried::approvers(desk, tier, wave);
-    let mut lent = !earlier.is_empty();
-    yes.extend(earlier.into_iter().filter(|person| !yes.contains(person)).collect::<Vec<_>>());
+    let lent = !others.is_empty();
     let mut tiers: Vec<TierName> = Vec::new();
-    for (by, given_on) in covers::carried(desk, tier, wave) {
-        if !yes.contains(&by) {
-            yes.push(by);
-            tiers.push(given_on);
-        }
+    for (by, given_on) in others.into_iter().filter(|(by, _)| !yes.contains(by)).collect::<Vec<_>>() {
+        yes.push(by);
+        tiers.extend(given_on);
     }
     tiers.dedup();
-    lent |= !tiers.is_empty();
     let mut owners: Vec<String> = Vec::new();
     if tier.approvals.code_owners {
         let owned = match &pull.owned {

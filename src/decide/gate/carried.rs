@@ -1,18 +1,27 @@
-//! Approvals that a later slice rests on: those of the first slice of the same climb, as the hub still
-//! shows them. Whose approval counts at all is in `approvals`.
+//! Approvals of other pull requests that a wave rests on. Here those of the first slice of the same climb, as the hub
+//! still shows them; those of other tiers are in `covers`. Whose approval counts at all is in `approvals`.
 
 use alloc::vec::Vec;
 
-use super::approvals;
-use crate::Person;
+use super::{approvals, covers};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Each, Tier};
 use crate::snapshot::PullState;
+use crate::{Person, TierName};
+
+/// Who approved elsewhere, and on which other tier; none = an earlier slice of this one.
+pub(crate) type Lent = (Person, Option<TierName>);
+
+/// Approvals of other pull requests that count for this one.
+pub(crate) fn lent(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Lent> {
+    let earlier = approvers(desk, tier, wave).into_iter().map(|by| (by, None));
+    earlier.chain(covers::carried(desk, tier, wave).into_iter().map(|(by, on)| (by, Some(on)))).collect()
+}
 
 /// People whose approval of the first slice counts for this one: from the same version to the same,
 /// with the same content (design: invariant S7). An objection there ends that.
-pub(crate) fn approvers(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Person> {
+fn approvers(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Person> {
     match tier.approvals.each {
         // Before the first slice nothing has landed, and nobody's approval is found.
         Each::Tier => {}

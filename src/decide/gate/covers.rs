@@ -58,7 +58,9 @@ fn given(desk: &Desk<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use crate::plan::{Action, Gate, Identity, Verdict};
-    use crate::snapshot::{Pull, PullState, Read, Review, ReviewDecision, ReviewVerdict, Snapshot};
+    use crate::snapshot::{
+        LedgerGuard, LedgerState, Pull, PullState, Read, Review, ReviewDecision, ReviewVerdict, Snapshot,
+    };
     use crate::testing::*;
     use crate::{PullNumber, Reason};
     use alloc::string::ToString;
@@ -86,6 +88,11 @@ mod tests {
             pulls.push(below);
         }
         world
+    }
+
+    /// Whoever may write could say on the ledger that an approval was for this release.
+    fn open(world: &mut Snapshot) {
+        world.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("a plain token".into()) };
     }
 
     fn below(world: &mut Snapshot) -> &mut Pull {
@@ -158,6 +165,30 @@ mod tests {
                 ),
                 ("no owner here", |w| below(w).reviews[0].by = "eve".into(), WAIT, "waits for an approval by @acme"),
                 ("two are asked for", |w| bronze(w).approvals.at_least = 2, WAIT, "waits for an approval"),
+                (
+                    "others can write the ledger",
+                    open,
+                    WAIT,
+                    "nothing is forced, no branch rule is passed and no approval carried",
+                ),
+                (
+                    "others can write it, and somebody approves here",
+                    |w| {
+                        open(w);
+                        edit(w, |pull| pull.reviews = vec![approval("noor")]);
+                    },
+                    Verdict::Pass,
+                    "approved by noor",
+                ),
+                (
+                    "others can write it, and what is lent would not do",
+                    |w| {
+                        open(w);
+                        bronze(w).approvals.at_least = 2;
+                    },
+                    WAIT,
+                    "waits for an approval",
+                ),
                 (
                     "two are asked for, one here and one there",
                     |w| {

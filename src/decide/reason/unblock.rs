@@ -103,7 +103,10 @@ impl Reason {
             Self::OneStopAWindow { .. } => "time, in the next window; or an approval".to_string(),
             Self::ClockSkew { .. } => "the operator, by setting the clock".to_string(),
             Self::PolicyBroken { .. } => "whoever mends the policy file".to_string(),
-            Self::LedgerLost { cited } => format!("an administrator: `/coldframe rebuild {}`", cited.short()),
+            Self::LedgerLost { cited } => format!(
+                "an administrator: `git fetch origin {cited} && git push origin {cited}:coldframe-ledger` gives the branch back what it has lost, `/coldframe rebuild {}` gives that up",
+                cited.short()
+            ),
             Self::Stopped { head, .. } => format!(
                 "an administrator, who looks at the base branch, mends it, and says `/coldframe rebuild {}`",
                 head.short()

@@ -4,7 +4,7 @@
 use super::answer::Answer;
 use super::git::ZERO;
 use super::rules::covers;
-use super::state::{Actor, Merged, Pull, ReviewState, Rule, Turn, Turned, World};
+use super::state::{Activity, Actor, Merged, Pull, ReviewState, Rule, Turn, Turned, World};
 use super::webhooks;
 
 impl World {
@@ -52,6 +52,7 @@ impl World {
         };
         webhooks::push(self, id, &login, name, old.unwrap_or(ZERO), new.unwrap_or(ZERO), forced);
         let Some(branch) = name.strip_prefix("refs/heads/") else { return Ok(()) };
+        self.remember_move(id, &login, name, (old, new), forced)?;
         match new {
             None => self.note(id, format!("deleted {branch} by {login}")),
             Some(sha) => self.note(id, format!("pushed {branch} at {} by {login}", &sha[..7])),
@@ -75,6 +76,30 @@ impl World {
                 Some(_) => {}
             }
         }
+        Ok(())
+    }
+
+    fn remember_move(
+        &mut self,
+        id: u64,
+        login: &str,
+        name: &str,
+        (old, new): (Option<&str>, Option<&str>),
+        forced: bool,
+    ) -> Result<(), Answer> {
+        let (activity, at) = (self.id(), self.now());
+        let repo = self.repo_mut(id)?;
+        let merged = |pull: &Pull| pull.merged.as_ref().is_some_and(|merged| Some(merged.sha.as_str()) == new);
+        let kind = match (old, new) {
+            (None, _) => "branch_creation",
+            (_, None) => "branch_deletion",
+            _ if forced => "force_push",
+            _ if repo.pulls.values().any(merged) => "pr_merge",
+            _ => "push",
+        };
+        let [before, after] = [old, new].map(|sha| sha.unwrap_or(ZERO).to_owned());
+        let (name, by) = (name.to_owned(), login.to_owned());
+        repo.activities.push(Activity { id: activity, name, before, after, kind, by, at });
         Ok(())
     }
 

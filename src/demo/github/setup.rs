@@ -94,6 +94,7 @@ impl World {
             runs: BTreeMap::new(),
             merges: BTreeMap::new(),
             compared: BTreeMap::new(),
+            activities: Vec::new(),
         };
         self.repositories.insert(id, repository);
         Ok(id)

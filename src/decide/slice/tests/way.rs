@@ -2,6 +2,7 @@
 
 use super::late::finished;
 use super::*;
+use crate::snapshot::{LedgerGuard, LedgerState};
 
 /// The source takes a release back while its slices climb: nothing more of it is opened, and a newer one
 /// that has finished the tier below takes the tier.
@@ -157,6 +158,10 @@ fn whose_approval_a_later_slice_rests_on() {
     assert_eq!(verdict(|w| edit(w, |pull| pull.reviews.clear())), (WAIT, false), "the first had none");
     assert_eq!(verdict(|w| edit(w, |pull| pull.reviews[0].may_write = Read::Known(false))), (WAIT, false));
     assert_eq!(verdict(required), (Verdict::Pass, true), "the bypassing App merges");
+    let open: fn(&mut Snapshot) = |w| {
+        w.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("a plain token".into()) };
+    };
+    assert_eq!(verdict(open), (WAIT, false), "whoever may write could say so on the ledger");
     let objection: fn(&mut Snapshot) = |w| {
         let verdict = crate::snapshot::ReviewVerdict::ChangesRequested;
         edit(w, |pull| pull.reviews.push(crate::snapshot::Review { verdict, ..approval("noor") }));

@@ -1,6 +1,7 @@
 //! REST v3 as far as the bot, `gh` and curl use it. This file finds the route; each handler answers
 //! in the words and with the status codes of GitHub.
 
+mod activity;
 mod apps;
 mod checks;
 mod comments;
@@ -80,6 +81,7 @@ pub fn routes() -> Vec<Route> {
         checks::routes(),
         deployments::routes(),
         refs::routes(),
+        activity::routes(),
         objects::routes(),
         contents::routes(),
         rules::routes(),

@@ -1,6 +1,7 @@
 //! Pull requests: list, open, show, change.
 
 use axum::http::Method;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Call, Route, create, render, render_git, required};
@@ -29,7 +30,12 @@ pub fn routes() -> Vec<Route> {
 impl World {
     /// Whether lists show it yet: right after it was opened they may lag behind (a fault).
     pub fn listed(&self, pull: &Pull) -> bool {
-        let age = self.now().duration_since(pull.created_at);
+        self.listed_since(pull.created_at)
+    }
+
+    /// Whether lists show yet what happened then.
+    pub fn listed_since(&self, at: Timestamp) -> bool {
+        let age = self.now().duration_since(at);
         let lag = jiff::SignedDuration::try_from(self.faults.list_lag).unwrap_or_default();
         lag.is_zero() || age >= lag
     }

@@ -20,7 +20,7 @@ pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, To
 pub use pull::{
     CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, Review, ReviewState, Status, Turn, Turned,
 };
-pub use repository::{Method, Protection, Repository, Rule, Ruleset};
+pub use repository::{Activity, Method, Protection, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;
 
 /// Everything, behind one lock: each request sees and leaves a whole world.

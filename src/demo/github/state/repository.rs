@@ -36,6 +36,8 @@ pub struct Repository {
     pub git: Git,
     /// Refs as last seen; git itself is the truth, this finds what a push changed.
     pub refs: BTreeMap<String, String>,
+    /// What has moved its branches, oldest first.
+    pub activities: Vec<Activity>,
     /// Roles by login.
     pub roles: BTreeMap<String, Role>,
     /// Classic protection by branch.
@@ -72,6 +74,25 @@ impl Repository {
     pub fn head(&self, branch: &str) -> Option<&str> {
         self.refs.get(&format!("refs/heads/{branch}")).map(String::as_str)
     }
+}
+
+/// One move of a branch, as the hub itself notes it: nobody takes it back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Its id.
+    pub id: u64,
+    /// The whole name of the ref.
+    pub name: String,
+    /// Where it was; zeros = nowhere.
+    pub before: String,
+    /// Where it is since; zeros = nowhere.
+    pub after: String,
+    /// GitHub's word for it.
+    pub kind: &'static str,
+    /// By whom.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Classic branch protection, as far as it is modelled.

@@ -19,6 +19,34 @@ async fn clone_fetch_and_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_moved_a_branch_is_noted() {
+    let town = town().await;
+    let moves = async |query: &str| {
+        let (status, found) = town.get(&format!("/repos/acme/config/activity?{query}")).await;
+        assert_eq!(status, 200, "{found}");
+        let each = found.as_array().unwrap().iter();
+        let text = |one: &Value, key: &str| one[key].as_str().unwrap().to_owned();
+        each.map(|one| (text(one, "activity_type"), text(&one["actor"], "login"), text(one, "after")))
+            .collect::<Vec<_>>()
+    };
+    let main = town.hub.head(REPO, "main").unwrap().unwrap();
+    let first = town.branch("note", "a", "1");
+    let second = town.hub.push_file(REPO, "note", "bob", "b", "2", "More").unwrap();
+    town.hub.force_branch(REPO, "note", "bob", Some(&first)).unwrap();
+    town.hub.force_branch(REPO, "note", "carol", None).unwrap();
+    let all = moves("ref=note").await;
+    let kinds: Vec<&str> = all.iter().map(|(kind, _, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["branch_deletion", "force_push", "push", "branch_creation"], "newest first");
+    assert_eq!(all[3].1, "coldframe[bot]");
+    assert_eq!(moves("ref=refs/heads/note&actor=bob").await.last(), Some(&("push".into(), "bob".into(), second)));
+    assert_eq!(moves("ref=note&actor=coldframe%5Bbot%5D").await, all[3..]);
+    assert_eq!(moves("ref=note&per_page=1").await, all[..1]);
+    town.hub.faults(|faults| faults.list_lag = std::time::Duration::from_secs(60));
+    assert_eq!(moves("ref=note").await, [], "the list lags");
+    assert_eq!(town.hub.head(REPO, "main").unwrap(), Some(main));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pushes_are_refused_by_rights_and_rules() {
     let town = town().await;
     town.hub.add_ruleset(REPO, "coldframe-ledger", &[Rule::Deletion, Rule::NonFastForward], &[]).unwrap();
