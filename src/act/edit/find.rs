@@ -14,6 +14,7 @@ pub use generators::from_files;
 pub use reach::{Reach, reach};
 
 const IN_FILE: &str = "file of a git generator";
+const VARIABLE: &str = "variable of a Kustomization";
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -187,9 +188,16 @@ impl Found {
         Self { kind: IN_FILE, scalar, names, by: By::Chart, origin, reach, object, source: None, trouble: None }
     }
 
+    /// The same place as a variable that Flux puts into the file where this one is.
+    pub fn in_variable(&self, document: Option<DocumentSelector>, keys: &[&str]) -> Self {
+        let path = spelled(&steps(keys));
+        let scalar = Scalar { document, path, value: None };
+        Self { kind: VARIABLE, scalar, reach: Reach::Unsaid, trouble: None, ..self.clone() }
+    }
+
     /// Whether what stands there gets its meaning from another file, so that it is not found without a path.
     pub fn is_read_elsewhere(&self) -> bool {
-        self.kind == IN_FILE
+        matches!(self.kind, IN_FILE | VARIABLE)
     }
 
     fn is_called(&self, wanted: Wanted<'_>) -> bool {
