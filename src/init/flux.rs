@@ -62,6 +62,8 @@ struct Root {
 pub(super) struct Applied {
     roots: Vec<Root>,
     by_file: BTreeMap<String, Vec<usize>>,
+    /// HelmReleases that are no patches, by name: the file of each, and its own namespace.
+    releases: BTreeMap<String, Vec<(String, Option<String>)>>,
 }
 
 impl Flux {
@@ -100,8 +102,12 @@ impl Flux {
     }
 
     /// Follows every Kustomization, and every `kustomization.yaml` that none of them leads to.
-    pub fn applied(&self) -> Applied {
+    pub fn applied(&self, releases: &[Release]) -> Applied {
         let mut applied = Applied::default();
+        for Release { file, object, .. } in releases.iter().filter(|one| one.is_whole()) {
+            let one = (file.clone(), object.namespace.clone());
+            applied.releases.entry(object.name.clone()).or_default().push(one);
+        }
         let mut visited = BTreeSet::new();
         for (index, reader) in self.readers.iter().enumerate() {
             let mut walk = Walk { flux: self, seen: BTreeSet::new(), files: BTreeMap::new() };
@@ -202,21 +208,20 @@ impl Applied {
 
     /// The namespaces in which a HelmRelease of this file stands, as far as the files say it: the one that a
     /// Kustomization forces upon it, outermost first, else its own.
-    pub fn namespaces(&self, file: &str, object: &Object, releases: &[Release]) -> BTreeSet<String> {
-        let same: Vec<&Release> =
-            releases.iter().filter(|one| one.object.name == object.name && one.is_whole()).collect();
-        let own = |one: &&Release| one.object.namespace.clone();
+    pub fn namespaces(&self, file: &str, object: &Object) -> BTreeSet<String> {
+        let same = self.releases.get(&object.name).map(Vec::as_slice).unwrap_or_default();
         let mut found = BTreeSet::new();
         for root in self.roots_of(file) {
-            let mut within = same.iter().filter(|one| root.files.contains_key(&one.file)).peekable();
+            let forced = |file: &str| root.files.get(file).cloned().flatten();
+            let mut within = same.iter().filter(|(file, _)| root.files.contains_key(file)).peekable();
             if within.peek().is_none() {
-                found.insert(root.files.get(file).cloned().flatten().or_else(|| object.namespace.clone()));
+                found.insert(forced(file).or_else(|| object.namespace.clone()));
             }
-            found.extend(within.map(|one| root.files.get(&one.file).cloned().flatten().or_else(|| own(one))));
+            found.extend(within.map(|(file, own)| forced(file).or_else(|| own.clone())));
         }
         if found.is_empty() {
-            let here = same.iter().find(|one| one.file == file).or_else(|| same.first());
-            found.insert(object.namespace.clone().or_else(|| here.and_then(own)));
+            let here = same.iter().find(|(other, _)| other == file).or_else(|| same.first());
+            found.insert(object.namespace.clone().or_else(|| here.and_then(|(_, own)| own.clone())));
         }
         found.into_iter().flatten().collect()
     }

@@ -70,7 +70,7 @@ pub fn propose(folder: &Path, progress: &Progress) -> anyhow::Result<Proposal> {
     walk::files(folder, progress, &mut |file, text| survey.take(file, text))
         .with_context(|| folder.display().to_string())?;
     survey.add_read();
-    let applied = survey.flux.applied();
+    let applied = survey.flux.applied(&survey.releases);
     survey.fill_in(&applied);
     let ladder = ladder::ladder(&survey, &applied);
     let sorted = plugins::sorted(&survey, &ladder, &applied);

@@ -119,7 +119,7 @@ type Places<'a> = BTreeMap<(Vec<&'a str>, Vec<&'a str>, String), BTreeMap<&'a st
 fn places<'a>(survey: &'a Survey, applied: &Applied, named: impl Fn(&str, &str) -> String) -> Places<'a> {
     let mut places = Places::new();
     for sight in &survey.sights {
-        let Some((chart, name, namespaces)) = what(sight, survey, applied) else { continue };
+        let Some((chart, name, namespaces)) = what(sight, applied) else { continue };
         let parts: Vec<&str> = sight.file.split('/').collect();
         for (index, part) in parts.iter().enumerate().take(parts.len() - 1) {
             let spaces: Vec<String> = namespaces.iter().map(|one| named(one, part)).collect();
@@ -141,12 +141,12 @@ fn apart<'a>(here: BTreeMap<&'a str, &'a Sight>, applied: &Applied) -> Vec<&'a s
 }
 
 /// The chart of a place, what it is installed as and where: two folders with the same are not on one cluster.
-fn what<'a>(sight: &'a Sight, survey: &Survey, applied: &Applied) -> Option<(&'a str, String, BTreeSet<String>)> {
+fn what<'a>(sight: &'a Sight, applied: &Applied) -> Option<(&'a str, String, BTreeSet<String>)> {
     let chart = sight.found.names.first()?;
     let object = sight.found.object.as_ref();
     let name = object.map(|object| object.name.as_str()).or(sight.thing.as_deref())?;
     let file = sight.of.as_ref().unwrap_or(&sight.file);
-    let release = object.filter(|object| object.kind == "HelmRelease");
-    let namespaces = release.map(|object| applied.namespaces(file, object, &survey.releases));
+    let of_flux = object.filter(|object| matches!(object.kind.as_str(), "HelmRelease" | "OCIRepository"));
+    let namespaces = of_flux.map(|object| applied.namespaces(file, object));
     Some((chart, name.to_string(), namespaces.unwrap_or_default()))
 }

@@ -64,7 +64,7 @@ fn helm_release(object: &Object, file: &str, beside: Option<&str>, sight: &Sight
     let Said { survey, ladder, applied } = said;
     let filled = |text: &str| ladder.general(&survey.flux.filled(text, file, applied), &sight.file);
     let name = filled(&object.name);
-    let found = applied.namespaces(file, object, &survey.releases);
+    let found = applied.namespaces(file, object);
     let found: BTreeSet<String> = found.iter().map(|one| filled(one)).collect();
     let beside = || beside.map(str::to_string);
     match found.first().cloned().or_else(beside).filter(|_| found.len() < 2) {

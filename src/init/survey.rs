@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::flux::{Applied, Flux};
 use super::ladder::glob;
 use super::words::KEYS;
-use crate::act::edit::find::{Found, Object, Origin, Reach, discover, trees};
+use crate::act::edit::find::{Found, Object, Origin, Reach, read_whole};
 use crate::act::edit::{FileFormat, read};
 use crate::observe::inventory::file;
 use crate::policy::wiring::ListedCluster;
@@ -111,8 +111,7 @@ impl Survey {
         self.files += 1;
         let format = FileFormat::of(file);
         self.see_chart(file);
-        let Ok(trees) = trees(format, text) else { return };
-        let Ok(found) = discover(format, file, text) else { return };
+        let Ok((trees, found)) = read_whole(format, file, text) else { return };
         if let Some(folder) = archive(file) {
             *self.archived.entry(folder.to_string()).or_default() += found.len();
             return;

@@ -295,6 +295,14 @@ fn several_things_of_one_chart_are_several_plugins() {
     let found = proposed(&[("one/redis.yaml", &a), ("two/redis.yaml", &b)]);
     let names: Vec<&str> = found.plugins.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["redis-a", "redis-b"]);
+    let oci = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: template}\n\
+               spec: {url: oci://registry.example/template, ref: {tag: 1.2.0}}\n";
+    let into = |name: &str| kustomization(name, &format!("path: ./apps/{name}, targetNamespace: {name}"));
+    let (blog, shop) = (into("blog"), into("shop"));
+    let files = [("apps/blog/o.yaml", oci), ("apps/shop/o.yaml", oci), ("blog.yaml", &blog), ("shop.yaml", &shop)];
+    let found = proposed(&files);
+    let names: Vec<&str> = found.plugins.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!((names, found.tiers.len()), (vec!["template-blog", "template-shop"], 0));
     let found = proposed(&[("qa/redis.yaml", &a), ("gold/redis.yaml", &a)]);
     assert_eq!(found.plugins.len(), 1, "{}", found.policy);
 }

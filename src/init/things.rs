@@ -22,7 +22,7 @@ pub(super) fn parted<'a>(
     let mut spaces: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let known: Vec<_> = sights
         .iter()
-        .map(|sight| (*sight, thing(sight, ladder, applied, survey), space(sight, ladder, applied, survey)))
+        .map(|sight| (*sight, thing(sight, ladder, applied, survey), space(sight, ladder, applied)))
         .collect();
     for (_, thing, space) in &known {
         if let (Some(thing), Some(space)) = (thing, space) {
@@ -60,12 +60,13 @@ fn thing(sight: &Sight, ladder: &Ladder, applied: &Applied, survey: &Survey) -> 
     Some(ladder.general(&name, &sight.file))
 }
 
-/// The namespace of a HelmRelease, where the files say it.
-fn space(sight: &Sight, ladder: &Ladder, applied: &Applied, survey: &Survey) -> Option<String> {
-    let object = sight.found.object.as_ref().filter(|object| object.kind == "HelmRelease")?;
+/// The namespace of an object of Flux, where the files say it.
+fn space(sight: &Sight, ladder: &Ladder, applied: &Applied) -> Option<String> {
+    let object =
+        sight.found.object.as_ref().filter(|object| matches!(object.kind.as_str(), "HelmRelease" | "OCIRepository"))?;
     let file = sight.of.as_ref().unwrap_or(&sight.file);
     let all: BTreeSet<String> =
-        applied.namespaces(file, object, &survey.releases).iter().map(|one| ladder.general(one, &sight.file)).collect();
+        applied.namespaces(file, object).iter().map(|one| ladder.general(one, &sight.file)).collect();
     all.first().filter(|_| all.len() == 1).cloned()
 }
 

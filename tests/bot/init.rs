@@ -122,6 +122,13 @@ async fn a_proposed_policy_finds_every_plugin_of_flux_and_argo_cd() {
             "bootstrap/apps/podinfo-appset.yaml  ApplicationSet  dev 6.7.0 · staging 6.7.0 · prod 6.6.2",
         ],
     );
+
+    let files = propose(&stage, "applications");
+    let told = plan(&stage, "applications", &files, "argocd");
+    shows(
+        &told,
+        &["apps/blog/release.yaml  HelmRelease  all 3.5.1", "argo/all.yaml  $.spec.source.targetRevision  all 20.0.5"],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

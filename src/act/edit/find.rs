@@ -148,19 +148,19 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
     }
 }
 
-/// The documents of a file as the editor understands them, for what else stands in them.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn trees(format: FileFormat, text: &str) -> Result<Vec<Value>, Refusal> {
-    Ok(super::parsed(format, text)?.documents.into_iter().map(|document| document.tree).collect())
-}
-
 /// Every place of any chart in a file.
 ///
 /// # Errors
 /// Where it cannot be read.
 pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>, Refusal> {
+    Ok(read_whole(format, file, text)?.1)
+}
+
+/// The documents of a file as the editor understands them, for what else stands in them, and every place of any chart.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_whole(format: FileFormat, file: &str, text: &str) -> Result<(Vec<Value>, Vec<Found>), Refusal> {
     let parsed = super::parsed(format, text)?;
     let mut all = Vec::new();
     for document in &parsed.documents {
@@ -176,7 +176,7 @@ pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>
         };
         all.extend(places.into_iter().map(|place| found(&parsed, document, of(place))));
     }
-    Ok(all)
+    Ok((parsed.documents.into_iter().map(|document| document.tree).collect(), all))
 }
 
 impl Found {
