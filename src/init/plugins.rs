@@ -84,7 +84,7 @@ fn unread(survey: &Survey) -> Vec<(String, String)> {
     let archived = survey.archived.iter().filter(|(_, count)| **count > 0);
     let archived = archived.map(|(folder, count)| {
         let what = if *count == 1 { "a version".to_string() } else { format!("{count} versions") };
-        (folder.clone(), format!("an archive, going by its name: {what} in it passed over"))
+        (folder.clone(), format!("an archive, going by its name, so that what it holds ({what}) is passed over"))
     });
     let patched: BTreeSet<&String> =
         survey.sights.iter().filter_map(|sight| Some(&sight.found.object.as_ref()?.name)).collect();
