@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Init as Arguments;
 use crate::init::{Proposal, Proposed, propose};
@@ -19,7 +19,9 @@ const WORKFLOW: &str = include_str!("../init/workflow.yml");
 const ENVIRONMENT: &str = "Make the environment `coldframe` before it runs, for the default branch alone, and put \
      COLDFRAME_APP_KEY and COLDFRAME_CLUSTERS into it: README, \"As an Action\", has the commands.";
 /// So many files are read between two moves of the counter.
-const STEP: usize = 1_000;
+const STEP: usize = 100;
+/// And so many between two lines where there is no terminal.
+const LINE: usize = 5_000;
 
 /// Proposes a policy file; writes it with `--write`, and never over one that is there.
 pub fn init(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -27,10 +29,7 @@ pub fn init(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut err = anstream::stderr();
     write!(err, "{}", told(&proposal))?;
     if proposal.plugins.is_empty() {
-        writeln!(
-            err,
-            "No file here says where a chart's version stands; docs/edit.md lists the layouts that are known."
-        )?;
+        writeln!(err, "{}", nothing(&proposal))?;
         return Ok(ExitCode::FAILURE);
     }
     sound(&proposal)?;
@@ -83,15 +82,34 @@ fn sound(proposal: &Proposal) -> anyhow::Result<()> {
     }
 }
 
+/// A counter that moves in a terminal; elsewhere a line now and then.
 fn counter() -> impl Fn(usize) {
-    let bar = ProgressBar::hidden();
-    if std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-    }
-    move |count| {
-        if count.is_multiple_of(STEP) {
-            bar.set_message(format!("{count} files"));
+    let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.with_style(
+            ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        )
+    });
+    move |count| match &bar {
+        Some(bar) if count.is_multiple_of(STEP) => {
+            bar.set_message(format!("{count} files read"));
             bar.tick();
+        }
+        None if count.is_multiple_of(LINE) => {
+            // Who closed the other end does not want to know.
+            let _ = writeln!(anstream::stderr(), "{count} files read so far");
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// Why nothing is proposed.
+fn nothing(proposal: &Proposal) -> &'static str {
+    match (proposal.notes.is_empty(), proposal.left_out.is_empty()) {
+        (false, _) => "Nothing is proposed.",
+        (true, false) => "Nothing is proposed: what stands in the way of each is above.",
+        (true, true) => {
+            "No file here says where a chart's version stands; docs/edit.md lists the layouts that are known."
         }
     }
 }
@@ -119,5 +137,6 @@ fn told(proposal: &Proposal) -> String {
         out.push_str("\nLeft out:\n");
         out.extend(proposal.left_out.iter().map(|(what, why)| format!("  {what}: {why}\n")));
     }
+    out.extend(proposal.notes.iter().map(|note| format!("\n{note}\n")));
     out + "\n"
 }

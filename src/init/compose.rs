@@ -1,18 +1,31 @@
 //! The text of a proposed policy file. Every line that a person has to look at says so.
 
+use super::flux::Applied;
 use super::ladder::{Clusters, Ladder};
+use super::notes::notes;
 use super::plugins::{Plugin, Sorted, WriteAt};
-use super::signals::signals;
+use super::signals::{Said, signals};
 use super::survey::{Engine, Survey};
 use super::{Proposal, Proposed};
 use crate::act::edit::find::Origin;
 use crate::policy::wiring::{DocumentSelector, Scalar};
+use crate::policy::{self, Setting, SourceFile};
 
 /// Where the file with new clusters goes.
 pub(super) const CLUSTERS: &str = "clusters.yaml";
 
-pub(super) fn compose(survey: &Survey, ladder: &Ladder, sorted: Sorted) -> Proposal {
-    let policy = policy(survey, ladder, &sorted);
+/// How long a line of a comment is.
+const WIDTH: usize = 112;
+
+/// What the one cluster is called where no file shows any.
+pub(super) const ONLY: &str = "default";
+
+pub(super) fn compose(survey: &Survey, ladder: &Ladder, applied: &Applied, mut sorted: Sorted) -> Proposal {
+    let said = Said { survey, ladder, applied };
+    let head = format!("version: 1\n\n{}{}", clusters(ladder), tiers(ladder));
+    let written = sound(&head, &said, &mut sorted);
+    let notes = notes(survey, ladder, &sorted);
+    let policy = policy(&head, &written, &notes, &sorted);
     let plugins: Vec<Proposed> = sorted.plugins.into_iter().map(|plugin| plugin.shown).collect();
     Proposal {
         policy,
@@ -23,23 +36,82 @@ pub(super) fn compose(survey: &Survey, ladder: &Ladder, sorted: Sorted) -> Propo
         tiers: ladder.tiers.clone(),
         plugins,
         left_out: sorted.left_out,
+        notes,
         files: survey.files,
     }
 }
 
-fn policy(survey: &Survey, ladder: &Ladder, sorted: &Sorted) -> String {
+/// The texts of the plugins. One that the reader of policies refuses is left out with what it says.
+fn sound(head: &str, said: &Said<'_>, sorted: &mut Sorted) -> Vec<String> {
+    let mut written = Vec::new();
+    let mut kept = Vec::new();
+    for one in std::mem::take(&mut sorted.plugins) {
+        let text = plugin(&one, said);
+        match unfilled(&text).or_else(|| refused(&format!("{head}plugins:\n{text}"))) {
+            None => {
+                written.push(text);
+                kept.push(one);
+            }
+            Some(why) => {
+                let file = one.writes.first().map_or("", |write| write.file.as_str());
+                sorted.left_out.push((format!("{} in {file}", one.name), why));
+            }
+        }
+    }
+    sorted.plugins = kept;
+    together(head, written, sorted)
+}
+
+/// The same for what plugins have in common. One by one only where something is wrong, since that takes long.
+fn together(head: &str, written: Vec<String>, sorted: &mut Sorted) -> Vec<String> {
+    let whole = |texts: &[String]| refused(&format!("{head}plugins:\n{}", texts.join("\n")));
+    if whole(&written).is_none() || written.is_empty() {
+        return written;
+    }
+    let mut good: Vec<String> = Vec::new();
+    for (one, text) in std::mem::take(&mut sorted.plugins).into_iter().zip(written) {
+        good.push(text);
+        match whole(&good) {
+            None => sorted.plugins.push(one),
+            Some(why) => {
+                good.pop();
+                sorted.left_out.push((one.name, why));
+            }
+        }
+    }
+    good
+}
+
+/// A name that is only known once Flux has filled it in.
+fn unfilled(text: &str) -> Option<String> {
+    let (name, _) = text.split_once("${")?.1.split_once('}')?;
+    Some(format!("`${{{name}}}` stands in its name or address, and no Kustomization here says what for"))
+}
+
+/// What is wrong with a policy of one plugin.
+fn refused(text: &str) -> Option<String> {
+    let files = [SourceFile { path: "coldframe.yaml".to_string(), text: text.to_string() }];
+    let problems = policy::load_in(&files, &Setting::default()).err()?;
+    problems.first().map(|problem| match &problem.help {
+        Some(help) => format!("{} ({help})", problem.message),
+        None => problem.message.clone(),
+    })
+}
+
+fn policy(head: &str, written: &[String], notes: &[String], sorted: &Sorted) -> String {
     let mut out = String::from(
         "# Proposed by `coldframe init` from the files of this repository. `coldframe check` reads it, `coldframe plan`\n\
-         # shows what the bot would do.\nversion: 1\n\n",
+         # shows what the bot would do.\n",
     );
-    out.push_str(&clusters(ladder));
-    out.push_str(&tiers(ladder));
-    if sorted.plugins.is_empty() {
+    for note in notes {
+        out.push_str(&format!("#\n{}", wrapped(&comment(note))));
+    }
+    out.push_str(head);
+    if written.is_empty() {
         out.push_str("plugins: []\n");
     } else {
         out.push_str("plugins:\n");
-        let all: Vec<String> = sorted.plugins.iter().map(|one| plugin(one, survey, ladder)).collect();
-        out.push_str(&all.join("\n"));
+        out.push_str(&written.join("\n"));
     }
     if !sorted.left_out.is_empty() {
         out.push_str("\n# Versions that are left out:\n");
@@ -85,13 +157,13 @@ fn tiers(ladder: &Ladder) -> String {
     out + "\n"
 }
 
-fn plugin(plugin: &Plugin, survey: &Survey, ladder: &Ladder) -> String {
+fn plugin(plugin: &Plugin, said: &Said<'_>) -> String {
     let mut out = format!("  - name: {}\n    chart: {}\n    write:\n", scalar(&plugin.name), chart(&plugin.origin));
     for write in &plugin.writes {
         out.push_str(&spot(write));
     }
     out.push_str("    signals:\n");
-    for line in signals(plugin, survey, ladder) {
+    for line in signals(plugin, said) {
         out.push_str(&format!("      {line}\n"));
     }
     out
@@ -102,7 +174,7 @@ fn spot(write: &WriteAt) -> String {
     if let Some(Scalar { document, path, value }) = &write.at {
         if let Some(DocumentSelector { kind, name }) = document {
             let name = name.as_ref().map_or(String::new(), |name| format!(", name: {}", scalar(name)));
-            out.push_str(&format!("        document: {{kind: {kind}{name}}}\n"));
+            out.push_str(&format!("        document: {{kind: {}{name}}}\n", scalar(kind)));
         }
         out.push_str(&format!("        path: {}\n", scalar(path)));
         out.push_str(&value.as_ref().map_or(String::new(), |value| format!("        value: {}\n", scalar(value))));
@@ -128,16 +200,22 @@ fn chart(origin: &Origin) -> String {
     }
 }
 
-fn inventory<'a>(clusters: impl Iterator<Item = (&'a String, &'a String)>, label: &str) -> String {
-    let mut out = String::from("# The clusters, as `coldframe init` saw them in the names of files.\nclusters:\n");
+fn inventory<'a>(clusters: impl Iterator<Item = (&'a String, &'a Option<String>)>, label: &str) -> String {
+    let mut lines = String::new();
     for (name, tier) in clusters {
-        out.push_str(&format!("  - {{name: {}, labels: {{{}: {}}}}}\n", scalar(name), scalar(label), scalar(tier)));
+        let labels = tier.as_ref().map(|tier| format!(", labels: {{{}: {}}}", scalar(label), scalar(tier)));
+        lines.push_str(&format!("  - {{name: {}{}}}\n", scalar(name), labels.unwrap_or_default()));
     }
-    out
+    if lines.is_empty() {
+        return format!(
+            "# No file shows a cluster. Call this one as the operator's connection to it is called.\nclusters:\n  - {{name: {ONLY}}}\n"
+        );
+    }
+    format!("# The clusters, as `coldframe init` saw them in the names of files.\nclusters:\n{lines}")
 }
 
 /// A text as YAML: plain where that is plainly a text.
-fn scalar(text: &str) -> String {
+pub(super) fn scalar(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:+".contains(c))
         && !text.ends_with(':')
@@ -146,6 +224,21 @@ fn scalar(text: &str) -> String {
             "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
         );
     if plain { text.to_string() } else { serde_json::Value::String(text.to_string()).to_string() }
+}
+
+/// A comment of lines that fit on a page.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.len() + word.len() > WIDTH {
+            out.push_str(&format!("#{line}\n"));
+            line.clear();
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out + &format!("#{line}\n")
 }
 
 /// One line, whatever a file is called.

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::flux::{Applied, Reader};
+use super::siblings::named;
 use super::survey::{Engine, Sight, Survey};
-use super::words::{Captured, KEYS, capture, rank, tier_in};
+use super::words::{Captured, KEYS, capture, rank, tier_in, with_tier};
 use crate::act::edit::find::Reach;
 
 /// Where the clusters are to be listed.
@@ -11,8 +13,8 @@ use crate::act::edit::find::Reach;
 pub(super) enum Clusters {
     /// A file that is there.
     Known(String),
-    /// A file to be written: each cluster with its tier.
-    New(BTreeMap<String, String>),
+    /// A file to be written: each cluster with its tier, where there are tiers and its own is known.
+    New(BTreeMap<String, Option<String>>),
     /// A hub that an engine runs in.
     Hub(Engine),
 }
@@ -41,11 +43,38 @@ impl Ladder {
     pub fn tier_in<'a>(&self, text: &'a str) -> Option<&'a str> {
         tier_in(text, &self.words)
     }
+
+    /// A name with `{tier}` and `{cluster}` in place of what stands for them in it: the file says which they are,
+    /// else the name itself does.
+    pub fn general(&self, name: &str, file: &str) -> String {
+        let Captured { tier, cluster, .. } = self.capture(file);
+        let named = || self.names.iter().filter(|one| !self.words.contains(*one)).find(|one| ends(name, one)).cloned();
+        let name = match cluster.or_else(named) {
+            Some(cluster) if name == cluster => return "{cluster}".to_string(),
+            Some(cluster) => {
+                match (name.strip_suffix(&format!("-{cluster}")), name.strip_prefix(&format!("{cluster}-"))) {
+                    (Some(head), _) => format!("{head}-{{cluster}}"),
+                    (None, Some(tail)) => format!("{{cluster}}-{tail}"),
+                    (None, None) => name.to_string(),
+                }
+            }
+            None => name.to_string(),
+        };
+        let tier = tier.filter(|tier| tier_in(&name, &BTreeSet::from([tier.clone()])).is_some());
+        match tier.as_deref().or_else(|| self.tier_in(&name)) {
+            Some(tier) => with_tier(&name, tier),
+            None => name,
+        }
+    }
 }
 
-pub(super) fn ladder(survey: &Survey) -> Ladder {
+pub(super) fn ladder(survey: &Survey, applied: &Applied) -> Ladder {
     let (label, said) = said(survey);
-    let words = if said.is_empty() { named(survey) } else { with_siblings(survey, said) };
+    let mut words = if said.is_empty() { named(survey, applied) } else { with_siblings(survey, said) };
+    // One tier is none: there is nothing to climb.
+    if words.len() < 2 {
+        words.clear();
+    }
     let known = survey.inventory.iter().flat_map(|(_, clusters)| clusters).map(|cluster| cluster.name.to_string());
     let mut names: BTreeSet<String> = known.collect();
     let mut tier_of = BTreeMap::new();
@@ -59,10 +88,13 @@ pub(super) fn ladder(survey: &Survey) -> Ladder {
     let guessed = tiers.iter().filter(|word| rank(word).is_none()).cloned().collect();
     let clusters = match &survey.inventory {
         Some((file, _)) => Clusters::Known(file.clone()),
-        None if !tier_of.is_empty() => Clusters::New(tier_of),
-        None if survey.engines.contains(&Engine::Greenhouse) => Clusters::Hub(Engine::Greenhouse),
+        None if !tier_of.is_empty() => {
+            Clusters::New(names.iter().map(|name| (name.clone(), tier_of.get(name).cloned())).collect())
+        }
         None if survey.engines.contains(&Engine::ArgoCd) => Clusters::Hub(Engine::ArgoCd),
-        None => Clusters::New(tiers.iter().map(|tier| (tier.clone(), tier.clone())).collect()),
+        None if survey.engines.contains(&Engine::Greenhouse) => Clusters::Hub(Engine::Greenhouse),
+        None if tiers.is_empty() => Clusters::New(names.iter().map(|name| (name.clone(), None)).collect()),
+        None => Clusters::New(tiers.iter().map(|tier| (tier.clone(), Some(tier.clone()))).collect()),
     };
     Ladder { tiers, guessed, label, clusters, names, words }
 }
@@ -105,44 +137,23 @@ fn with_siblings(survey: &Survey, said: BTreeSet<String>) -> BTreeSet<String> {
     said.into_iter().chain(more).collect()
 }
 
-/// Files that hold versions.
-fn files(survey: &Survey) -> Vec<&String> {
-    let read = |one: &super::survey::FromFiles| -> Vec<_> {
-        survey.values.keys().filter(|file| glob(&one.files, file)).collect()
-    };
-    survey.sights.iter().map(|sight| &sight.file).chain(survey.from_files.iter().flat_map(read)).collect()
+/// Files that hold versions, or that say where the files with them are applied.
+pub(super) fn files(survey: &Survey) -> Vec<&String> {
+    let readers = survey.flux.readers.iter().map(|reader| &reader.file);
+    survey.sights.iter().map(|sight| &sight.file).chain(readers).collect()
 }
 
-/// Words for tiers in the names of files; where none is a tier's, within them, and in what the documents are called.
-fn named(survey: &Survey) -> BTreeSet<String> {
-    let parts = |file: &str| -> Vec<String> {
-        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-        stem.split('/').map(str::to_string).collect()
-    };
-    let is_word = |part: &String| rank(part).is_some();
-    let mut words = BTreeSet::new();
-    for file in files(survey) {
-        let exact: Vec<String> = parts(file).into_iter().filter(is_word).collect();
-        let within = || parts(file).into_iter().flat_map(|part| tokens(&part)).filter(is_word).collect();
-        words.extend(if exact.is_empty() { within() } else { exact });
-    }
-    for sight in &survey.sights {
-        if let Reach::Named(names) = &sight.found.reach {
-            words.extend(names.iter().filter(|name| is_word(name)).cloned());
-        }
-        let object = sight.found.object.iter().map(|object| object.name.as_str());
-        let texts = object.chain(quoted(&sight.found.scalar.path));
-        words.extend(texts.flat_map(tokens).filter(is_word));
-    }
-    words
+/// Whether the name of something ends in that of a cluster.
+fn ends(name: &str, cluster: &str) -> bool {
+    name.strip_suffix(cluster).is_some_and(|head| head.ends_with('-'))
 }
 
-fn tokens(text: &str) -> Vec<String> {
+pub(super) fn tokens(text: &str) -> Vec<String> {
     text.split(['-', '_', '.']).map(str::to_string).collect()
 }
 
 /// What stands in quotes in a path.
-fn quoted(path: &str) -> impl Iterator<Item = &str> {
+pub(super) fn quoted(path: &str) -> impl Iterator<Item = &str> {
     path.split('\'').skip(1).step_by(2)
 }
 
@@ -170,13 +181,14 @@ pub(super) fn glob(pattern: &str, file: &str) -> bool {
 
 /// Flux: each folder below `clusters` that its Kustomizations were put into is a cluster.
 fn bootstrapped(survey: &Survey, tiers: &BTreeSet<String>) -> BTreeSet<String> {
-    let cluster = |(file, _): &(String, String)| {
-        let mut parts = file.split('/').skip_while(|part| !matches!(*part, "clusters" | "cluster")).skip(1).peekable();
+    let cluster = |reader: &Reader| {
+        let mut parts =
+            reader.file.split('/').skip_while(|part| !matches!(*part, "clusters" | "cluster")).skip(1).peekable();
         let first = parts.next().filter(|_| parts.peek().is_some())?;
         let second = parts.next().filter(|_| parts.peek().is_some()).filter(|part| *part != "flux-system");
         Some(if tiers.contains(first) { second.unwrap_or(first) } else { first }.to_string())
     };
-    survey.kustomizations.iter().filter_map(cluster).collect()
+    survey.flux.readers.iter().filter_map(cluster).collect()
 }
 
 /// Folders in which the files of one plugin differ and nothing else does are clusters, where no two tiers have the
@@ -223,8 +235,8 @@ fn tiers_of(survey: &Survey, tiers: &BTreeSet<String>, names: &BTreeSet<String>)
             of.insert(name.clone(), tier.to_string());
         }
     }
-    for (file, path) in &survey.kustomizations {
-        let read = capture(path.trim_start_matches("./"), tiers, names).tier;
+    for Reader { file, path, .. } in &survey.flux.readers {
+        let read = capture(path, tiers, names).tier;
         let cluster = file.split('/').find(|part| names.contains(*part));
         if let (Some(cluster), Some(tier)) = (cluster, read) {
             of.entry(cluster.to_string()).or_insert(tier);

@@ -2,10 +2,14 @@
 //! stand, which tiers and clusters the files speak of. It only proposes; the bot reads the policy file alone.
 
 mod compose;
+mod flux;
 mod ladder;
+mod notes;
 mod plugins;
+mod siblings;
 mod signals;
 mod survey;
+mod things;
 mod words;
 
 use std::path::Path;
@@ -29,6 +33,8 @@ pub struct Proposal {
     pub plugins: Vec<Proposed>,
     /// What holds a version and is not promoted, with the reason.
     pub left_out: Vec<(String, String)>,
+    /// What a person has to know or to decide beside that.
+    pub notes: Vec<String>,
     /// How many files were read.
     pub files: usize,
 }
@@ -63,9 +69,12 @@ pub fn propose(folder: &Path, progress: &Progress) -> anyhow::Result<Proposal> {
     let mut survey = survey::Survey::default();
     walk::files(folder, progress, &mut |file, text| survey.take(file, text))
         .with_context(|| folder.display().to_string())?;
-    let ladder = ladder::ladder(&survey);
-    let sorted = plugins::sorted(&survey, &ladder);
-    Ok(compose::compose(&survey, &ladder, sorted))
+    survey.add_read();
+    let applied = survey.flux.applied(&survey.releases);
+    survey.fill_in(&applied);
+    let ladder = ladder::ladder(&survey, &applied);
+    let sorted = plugins::sorted(&survey, &ladder, &applied);
+    Ok(compose::compose(&survey, &ladder, &applied, sorted))
 }
 
 #[cfg(test)]

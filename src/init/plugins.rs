@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ladder::{Ladder, glob};
+use super::flux::Applied;
+use super::ladder::Ladder;
 use super::survey::{Sight, Survey};
 use super::words::with_tier;
-use super::{Proposed, Stands};
+use super::{Proposed, Stands, things};
 use crate::act::edit::find::{Origin, Reach};
 use crate::policy::wiring::{DocumentSelector, Scalar};
 
@@ -28,10 +29,15 @@ pub(super) struct WriteAt {
     pub at: Option<Scalar>,
 }
 
+/// So many files are told of one `write` that cannot be.
+const MOST_SHOWN: usize = 3;
+
 /// What was made of everything that holds a version.
 pub(super) struct Sorted {
     pub plugins: Vec<Plugin>,
     pub left_out: Vec<(String, String)>,
+    /// Charts that several things are installed from, with the plugins that these became.
+    pub split: Vec<(String, Vec<String>)>,
 }
 
 /// Sights of one plugin that one `write` reaches.
@@ -41,20 +47,63 @@ struct Group<'a> {
     problem: Option<String>,
 }
 
-pub(super) fn sorted(survey: &Survey, ladder: &Ladder) -> Sorted {
-    let all: Vec<Sight> = survey.sights.iter().cloned().chain(from_files(survey)).collect();
+pub(super) fn sorted(survey: &Survey, ladder: &Ladder, applied: &Applied) -> Sorted {
     let mut by_name: BTreeMap<&str, Vec<&Sight>> = BTreeMap::new();
-    for sight in all.iter().filter(|sight| !is_no_chart(sight)) {
+    for sight in survey.sights.iter().filter(|sight| !is_no_chart(sight)) {
         by_name.entry(sight.found.names.first().map_or("", String::as_str)).or_default().push(sight);
     }
-    let mut sorted = Sorted { plugins: Vec::new(), left_out: Vec::new() };
-    for (name, sights) in by_name {
-        match plugin(name, &sights, survey, ladder, &mut sorted.left_out) {
-            Ok(plugin) => sorted.plugins.extend(plugin),
-            Err(why) => sorted.left_out.push((format!("{name} in {}", first_file(&sights)), why)),
+    let mut sorted = Sorted { plugins: Vec::new(), left_out: unread(survey), split: Vec::new() };
+    if is_of_charts(survey) {
+        return sorted;
+    }
+    let mut taken: BTreeSet<String> = by_name.keys().map(|name| (*name).to_string()).collect();
+    for (chart, all) in by_name {
+        let parts = things::parted(chart, &all, ladder, applied, survey, &mut taken);
+        let several = parts.len() > 1;
+        let mut names = Vec::new();
+        for (name, sights) in parts {
+            match plugin(&Part { name: &name, chart, sights: &sights, all: &all }, survey, ladder, &mut sorted.left_out)
+            {
+                Ok(Some(plugin)) => {
+                    sorted.plugins.push(plugin);
+                    names.push(name);
+                }
+                Ok(None) => {}
+                Err(why) => sorted.left_out.push((format!("{name} in {}", first_file(&sights)), why)),
+            }
+        }
+        if several && names.len() > 1 {
+            sorted.split.push((chart.to_string(), names));
         }
     }
     sorted
+}
+
+/// What holds versions and was not looked at.
+fn unread(survey: &Survey) -> Vec<(String, String)> {
+    let archived = survey.archived.iter().filter(|(_, count)| **count > 0);
+    let archived = archived.map(|(folder, count)| {
+        let what = if *count == 1 { "a version".to_string() } else { format!("{count} versions") };
+        (folder.clone(), format!("an archive, going by its name, so that what it holds ({what}) is passed over"))
+    });
+    let patched: BTreeSet<&String> =
+        survey.sights.iter().filter_map(|sight| Some(&sight.found.object.as_ref()?.name)).collect();
+    let bare = survey.bare.iter().filter(|(name, _)| !patched.contains(name)).map(|(name, file)| {
+        let why =
+            "it has no `spec.ref.tag`, and no patch in a file of its own brings one; write the version that runs now";
+        (format!("{name} in {file}"), why.to_string())
+    });
+    archived.chain(bare).collect()
+}
+
+/// Whether these files are charts, each with templates of its own, and none says where one runs.
+pub(super) fn is_of_charts(survey: &Survey) -> bool {
+    let own = |sight: &Sight| {
+        let folder = sight.file.strip_suffix("Chart.yaml");
+        sight.found.kind == "dependency of a chart" && folder.is_some_and(|folder| survey.templates.contains(folder))
+    };
+    let charts = survey.charts.iter().filter(|folder| survey.templates.contains(*folder)).count();
+    survey.engines.is_empty() && survey.inventory.is_none() && charts > 0 && survey.sights.iter().all(own)
 }
 
 fn first_file(sights: &[&Sight]) -> String {
@@ -66,49 +115,53 @@ fn is_no_chart(sight: &Sight) -> bool {
     matches!(sight.found.kind, "image of a Kustomization" | "remote base")
 }
 
-/// Files that git generators read, as places of their own.
-fn from_files(survey: &Survey) -> Vec<Sight> {
-    let mut sights = Vec::new();
-    for one in &survey.from_files {
-        for (file, tree) in survey.values.iter().filter(|(file, _)| glob(&one.files, file)) {
-            let keys: Vec<&str> = one.keys.iter().map(String::as_str).collect();
-            let Some(version) = super::survey::at(tree, &keys).and_then(serde_json::Value::as_str) else { continue };
-            let found = crate::act::edit::find::Found::in_file(
-                &one.keys,
-                one.chart.clone(),
-                one.origin.clone(),
-                one.object.clone(),
-            );
-            let holds = version.parse::<decide::Version>().map(|_| version.to_string()).map_err(|why| why.to_string());
-            sights.push(Sight { file: file.clone(), found, holds });
-        }
-    }
-    sights
+/// One plugin to be: its places among those of the same chart.
+struct Part<'a> {
+    name: &'a str,
+    chart: &'a str,
+    sights: &'a [&'a Sight],
+    all: &'a [&'a Sight],
 }
 
 /// None where no place of it can be promoted; the reason for each was noted.
 fn plugin(
-    name: &str,
-    sights: &[&Sight],
+    part: &Part<'_>,
     survey: &Survey,
     ladder: &Ladder,
     left_out: &mut Vec<(String, String)>,
 ) -> Result<Option<Plugin>, String> {
-    let origin = origin(name, sights, survey)?;
+    let Part { name, chart, sights, all } = *part;
+    if let Some(sight) =
+        sights.iter().find(|sight| OF_DEFINITIONS.iter().any(|kind| sight.found.kind.starts_with(kind)))
+    {
+        let held = sight.holds.as_deref().unwrap_or("1.0.0");
+        return Err(format!(
+            "{held} is the version of the plugin's definition, which is not that of the chart that it brings; catalogs are no source of versions yet"
+        ));
+    }
+    let origin = origin(chart, sights, survey)?;
     let mut groups: BTreeMap<WriteAt, Group<'_>> = BTreeMap::new();
     for sight in sights {
-        let (write, tier, problem) = write_of(sight, sights, ladder);
+        let (write, tier, problem) = write_of(sight, sights, all, ladder);
         let group = groups.entry(write).or_default();
         group.sights.push((sight, tier));
-        group.problem = group.problem.take().or(problem);
+        group.problem = group.problem.take().or(problem).or_else(|| outweighed(sight, survey));
     }
     let mut writes = BTreeMap::new();
+    let mut unfit = BTreeMap::new();
     for (write, group) in groups {
-        match group.problem.clone().or_else(|| unfit(&group, ladder)) {
-            None => {
-                writes.insert(write, group);
-            }
-            Some(why) => left_out.push((format!("{name} in {}", write.file), why)),
+        match group.problem.clone().or_else(|| unfit_for(&group, ladder)) {
+            None => writes.insert(write, group).map(drop),
+            Some(why) => unfit.insert(write, (why, group)).map(drop),
+        };
+    }
+    let patched: BTreeSet<String> =
+        writes.values().flat_map(|group| &group.sights).filter_map(|(sight, _)| patch_of(sight)).collect();
+    for (write, (why, group)) in unfit {
+        // What every overlay has of its own, the base need not have.
+        let object = |sight: &Sight| sight.found.object.as_ref().map(|object| object.name.clone());
+        if group.sights.iter().any(|(sight, _)| object(sight).is_none_or(|name| !patched.contains(&name))) {
+            left_out.push((format!("{name} in {}", write.file), why));
         }
     }
     if writes.is_empty() {
@@ -120,8 +173,24 @@ fn plugin(
     Ok(Some(Plugin { name: name.to_string(), origin, writes: writes.into_keys().collect(), shown, sights }))
 }
 
+/// Kinds of places that hold the version of a definition of Greenhouse.
+const OF_DEFINITIONS: [&str; 3] = ["source of a Catalog", "version of a definition", "alias of a definition"];
+
+/// The name of the object that a place patches.
+fn patch_of(sight: &Sight) -> Option<String> {
+    let object = sight.found.object.as_ref().filter(|_| sight.found.kind.starts_with("patch of"));
+    object.map(|object| object.name.clone())
+}
+
+/// Flux: a range or a digest in the OCIRepository wins over the tag of a patch.
+fn outweighed(sight: &Sight, survey: &Survey) -> Option<String> {
+    let oci = survey.oci.get(&patch_of(sight).filter(|_| sight.found.kind == "patch of an OCIRepository")?)?;
+    let why = "the OCIRepository that it patches has a `digest` or `semver`, which wins over every tag; take that out";
+    oci.outweighed.then(|| why.to_string())
+}
+
 /// Where the chart comes from; every place that says it says the same.
-fn origin(name: &str, sights: &[&Sight], survey: &Survey) -> Result<Origin, String> {
+fn origin(chart: &str, sights: &[&Sight], survey: &Survey) -> Result<Origin, String> {
     let said: BTreeSet<Origin> = sights.iter().filter_map(|sight| sight.found.origin.clone()).collect();
     let addresses: BTreeSet<String> = said.iter().map(Origin::address).collect();
     if addresses.len() > 1 {
@@ -133,7 +202,7 @@ fn origin(name: &str, sights: &[&Sight], survey: &Survey) -> Result<Origin, Stri
         let named = sight.found.object.as_ref().map(|object| object.name.as_str());
         let base = survey.releases.iter().filter(|one| Some(one.object.name.as_str()) == named);
         let (chart, source) = match &sight.found.source {
-            Some(source) => (name, source.as_str()),
+            Some(source) => (chart, source.as_str()),
             None => base
                 .filter_map(|one| one.chart.as_ref())
                 .map(|(chart, source)| (chart.as_str(), source.as_str()))
@@ -141,14 +210,39 @@ fn origin(name: &str, sights: &[&Sight], survey: &Survey) -> Result<Origin, Stri
         };
         Some(Origin { url: survey.repositories.get(source)?.clone(), chart: Some(chart.to_string()) })
     });
-    let only = said.into_iter().next().or(through).or_else(|| survey.catalogs.get(name).cloned());
-    only.ok_or_else(|| "no file says where its chart comes from".to_string())
+    let oci = || sights.iter().find_map(|sight| survey.oci.get(&patch_of(sight)?));
+    let patched = || oci().map(|oci| Origin { url: oci.url.clone(), chart: None });
+    let only = said.into_iter().next().or(through).or_else(patched);
+    let only = only.ok_or_else(|| "no file says where its chart comes from".to_string())?;
+    match only.url.split_once("://") {
+        Some(("file", _)) => {
+            Err(format!("its chart lies in this repository ({}), which has no releases to wait for", only.url))
+        }
+        Some((scheme, _)) if !SCHEMES.contains(&scheme) => {
+            Err(format!("`{}` is no address that releases are read from", only.url))
+        }
+        Some(_) => Ok(only),
+        // An alias of `helm repo add`, or a folder.
+        None if only.url.starts_with(['.', '/', '@']) => {
+            Err(format!("`{}` is no address that releases are read from", only.url))
+        }
+        None => Ok(only),
+    }
 }
 
+/// What a policy knows how to ask.
+const SCHEMES: [&str; 4] = ["https", "http", "oci", "oci+http"];
+
 /// The `write` that reaches a place, the tier that it is for, and what is in the way.
-fn write_of(sight: &Sight, all: &[&Sight], ladder: &Ladder) -> (WriteAt, Option<String>, Option<String>) {
+fn write_of(
+    sight: &Sight,
+    own: &[&Sight],
+    all: &[&Sight],
+    ladder: &Ladder,
+) -> (WriteAt, Option<String>, Option<String>) {
     let captured = ladder.capture(&sight.file);
-    let alone = all.iter().filter(|other| other.file == sight.file).count() == 1;
+    let alone_in = |sights: &[&Sight]| sights.iter().filter(|other| other.file == sight.file).count() == 1;
+    let (alone, alone_of_own) = (alone_in(all), alone_in(own));
     let file = captured.pattern;
     let known = matches!(sight.found.reach, Reach::Unsaid | Reach::Labelled(_)) || sight.found.is_read_elsewhere();
     if captured.tier.is_some() || captured.cluster.is_some() {
@@ -164,7 +258,8 @@ fn write_of(sight: &Sight, all: &[&Sight], ladder: &Ladder) -> (WriteAt, Option<
         names.chain(sight.found.scalar.path.split('\'').skip(1).step_by(2)).find_map(|text| ladder.tier_in(text));
     match tier {
         Some(tier) => (WriteAt { file, at: Some(general(sight, Some(tier))) }, Some(tier.to_string()), None),
-        None if alone => (WriteAt { file, at: None }, None, None),
+        None if alone && !sight.found.is_read_elsewhere() => (WriteAt { file, at: None }, None, None),
+        None if alone_of_own => (WriteAt { file, at: Some(general(sight, None)) }, None, None),
         None => {
             let why = "its version stands there several times, and nothing says for whom".to_string();
             (WriteAt { file, at: None }, None, Some(why))
@@ -177,42 +272,27 @@ fn general(sight: &Sight, tier: Option<&str>) -> Scalar {
     let named = |name: &String| tier.map_or_else(|| name.clone(), |tier| with_tier(name, tier));
     let document = sight.found.scalar.document.as_ref();
     let document = document.map(|one| DocumentSelector { kind: one.kind.clone(), name: one.name.as_ref().map(named) });
-    Scalar { document, path: path(sight, tier), value: value(sight) }
+    Scalar { document, path: path(sight, tier), value: sight.found.scalar.value.clone() }
 }
 
-/// A path that holds for every tier: a source of a catalog is named by its tag, not by its number.
+/// A path that holds for every tier.
 fn path(sight: &Sight, tier: Option<&str>) -> String {
-    let path = &sight.found.scalar.path;
-    let named: Vec<String> = path
-        .split('\'')
-        .enumerate()
-        .map(|(index, part)| match tier {
-            Some(tier) if index % 2 == 1 => with_tier(part, tier),
-            Some(_) | None => part.to_string(),
-        })
-        .collect();
-    let path = named.join("'");
-    match (path.rfind("sources["), value(sight), sight.found.names.first()) {
-        (Some(start), Some(_), Some(plugin)) => {
-            let rest = path[start..].split_once(']').map_or("", |(_, rest)| rest);
-            format!("{}sources[?search(@.ref.tag, '^{plugin}/')]{rest}", &path[..start])
-        }
-        (_, _, _) => path,
-    }
-}
-
-fn value(sight: &Sight) -> Option<String> {
-    let plugin = sight.found.names.first()?;
-    let value = sight.found.scalar.value.as_ref()?;
-    Some(value.strip_prefix(&format!("{plugin}/")).map_or(value.clone(), |rest| format!("{{plugin}}/{rest}")))
+    let named = |(index, part): (usize, &str)| match tier {
+        Some(tier) if index % 2 == 1 => with_tier(part, tier),
+        Some(_) | None => part.to_string(),
+    };
+    sight.found.scalar.path.split('\'').enumerate().map(named).collect::<Vec<_>>().join("'")
 }
 
 /// Why a `write` cannot be promoted.
-fn unfit(group: &Group<'_>, ladder: &Ladder) -> Option<String> {
+fn unfit_for(group: &Group<'_>, ladder: &Ladder) -> Option<String> {
     let wrong =
         |(sight, _): &(&Sight, Option<String>)| Some(format!("{}: {}", sight.file, sight.holds.as_ref().err()?));
-    if let Some(why) = group.sights.iter().find_map(wrong) {
-        return Some(why);
+    let wrong: Vec<String> = group.sights.iter().filter_map(wrong).collect();
+    if !wrong.is_empty() {
+        let more = wrong.len().saturating_sub(MOST_SHOWN);
+        let tail = if more > 0 { format!("; and in {more} more files") } else { String::new() };
+        return Some(wrong.into_iter().take(MOST_SHOWN).collect::<Vec<_>>().join("; ") + &tail);
     }
     let tiers: BTreeSet<&String> = group.sights.iter().filter_map(|(_, tier)| tier.as_ref()).collect();
     let unsaid = group.sights.iter().all(|(sight, _)| matches!(sight.found.reach, Reach::Unsaid | Reach::Labelled(_)));

@@ -2,100 +2,83 @@
 
 use std::collections::BTreeSet;
 
+use super::compose::scalar;
+use super::flux::Applied;
 use super::ladder::{Clusters, Ladder};
 use super::plugins::Plugin;
-use super::survey::{Engine, Sight, Survey};
-use super::words::with_tier;
+use super::survey::{Engine, Release, Sight, Survey};
 use crate::act::edit::find::Object;
 
+/// What a repository says, for all that is asked of it.
+pub(super) struct Said<'a> {
+    pub survey: &'a Survey,
+    pub ladder: &'a Ladder,
+    pub applied: &'a Applied,
+}
+
 /// The signals of a plugin, one line of YAML each, with what is to be checked by a person.
-pub(super) fn signals(plugin: &Plugin, survey: &Survey, ladder: &Ladder) -> Vec<String> {
-    let lines: BTreeSet<String> =
-        plugin.sights.iter().filter_map(|sight| signal(sight, plugin, survey, ladder)).collect();
+pub(super) fn signals(plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
+    let lines: BTreeSet<String> = plugin.sights.iter().flat_map(|sight| signal(sight, plugin, said)).collect();
     if !lines.is_empty() {
         return lines.into_iter().collect();
     }
-    let release =
-        |namespace: &str| format!("- helmSecret: {{namespace: {namespace}, release: {}}}{CHECK}", plugin.name);
-    vec![release(&plugin.name)]
+    let name = scalar(&plugin.name);
+    vec![format!("- helmSecret: {{namespace: {name}, release: {name}}}{CHECK}")]
 }
 
 /// Said where the files do not say what an object is called.
 const CHECK: &str = "   # check: the files do not say this";
 
-fn signal(sight: &Sight, plugin: &Plugin, survey: &Survey, ladder: &Ladder) -> Option<String> {
-    let object = sight.found.object.as_ref();
-    if sight.found.kind.starts_with("source of a Catalog") {
-        return Some(of_greenhouse(plugin, survey, ladder));
-    }
-    let object = object?;
+fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
+    let Said { survey, ladder, applied } = said;
+    let Some(object) = sight.found.object.as_ref() else { return Vec::new() };
+    let file = sight.of.as_ref().unwrap_or(&sight.file);
     match object.kind.as_str() {
-        "HelmRelease" => Some(helm_release(object, survey, ladder, None)),
+        "HelmRelease" => vec![helm_release(object, file, None, sight, said)],
         "OCIRepository" => {
-            let release = survey.releases.iter().find(|one| one.chart_ref.as_deref() == Some(&object.name));
-            Some(match release {
-                Some(release) => helm_release(&release.object, survey, ladder, object.namespace.as_deref()),
-                None => format!("- ociRepository: {}", named(object, "flux-system", ladder)),
-            })
+            let named = |one: &&Release| one.chart_ref.as_deref() == Some(&object.name);
+            let all: Vec<&Release> = survey.releases.iter().filter(named).collect();
+            let near: Vec<&Release> = all.iter().copied().filter(|one| applied.together(file, &one.file)).collect();
+            let releases = if near.is_empty() { all } else { near };
+            if releases.is_empty() {
+                return vec![format!("- ociRepository: {}", in_cluster(object, "flux-system", sight, ladder))];
+            }
+            let beside = object.namespace.as_deref();
+            releases.iter().map(|one| helm_release(&one.object, &one.file, beside, sight, said)).collect()
         }
-        "Application" => Some(format!("- application: {}{}", named(object, "argocd", ladder), hub(ladder))),
+        "Application" => vec![format!("- application: {}{}", in_cluster(object, "argocd", sight, ladder), hub(ladder))],
         "ApplicationSet" => {
-            let template = survey.applications.get(&object.name)?;
-            let namespace = object.namespace.as_deref().unwrap_or("argocd");
+            let Some(template) = survey.applications.get(&object.name) else { return Vec::new() };
+            let namespace = scalar(object.namespace.as_deref().unwrap_or("argocd"));
             let (name, check) = application(template, &plugin.name, ladder);
-            Some(format!("- application: {{namespace: {namespace}, name: \"{name}\"}}{}{check}", hub(ladder)))
+            let name = scalar(&name);
+            vec![format!("- application: {{namespace: {namespace}, name: {name}}}{}{check}", hub(ladder))]
         }
-        "PluginPreset" => Some(of_greenhouse(plugin, survey, ladder)),
-        "Plugin" => Some(format!("- plugin: {}{}", named(object, "\"{organization}\"", ladder), hub(ladder))),
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
-/// A patch has no namespace of its own; the release that it patches has.
-fn helm_release(object: &Object, survey: &Survey, ladder: &Ladder, beside: Option<&str>) -> String {
-    let of_base = survey.releases.iter().find(|one| one.object.name == object.name && one.object.namespace.is_some());
-    let namespace =
-        object.namespace.as_deref().or_else(|| of_base.and_then(|one| one.object.namespace.as_deref())).or(beside);
-    match namespace {
-        Some(namespace) => format!("- helmRelease: {}", placed(namespace, &object.name, ladder)),
-        None => format!("- helmRelease: {}{CHECK}", placed(&object.name, &object.name, ladder)),
+/// A HelmRelease in the namespace into which Flux puts it. A patch has none of its own; the release that it patches
+/// has.
+fn helm_release(object: &Object, file: &str, beside: Option<&str>, sight: &Sight, said: &Said<'_>) -> String {
+    let Said { survey, ladder, applied } = said;
+    let filled = |text: &str| ladder.general(&survey.flux.filled(text, file, applied), &sight.file);
+    let name = filled(&object.name);
+    let found = applied.namespaces(file, object);
+    let found: BTreeSet<String> = found.iter().map(|one| filled(one)).collect();
+    let beside = || beside.map(str::to_string);
+    match found.first().cloned().or_else(beside).filter(|_| found.len() < 2) {
+        Some(namespace) => format!("- helmRelease: {}", placed(&namespace, &name)),
+        None => format!("- helmRelease: {}{CHECK}", placed(found.first().unwrap_or(&name), &name)),
     }
 }
 
-fn of_greenhouse(plugin: &Plugin, survey: &Survey, ladder: &Ladder) -> String {
-    let preset = survey.presets.iter().find(|(_, definition)| {
-        *definition == plugin.name
-            || ladder
-                .tier_in(definition)
-                .is_some_and(|tier| definition.starts_with(&plugin.name) && definition.ends_with(tier))
-    });
-    match preset {
-        Some((object, _)) => format!("- pluginPreset: {}{}", named(object, "\"{organization}\"", ladder), hub(ladder)),
-        None => {
-            format!("- pluginPreset: {{namespace: \"{{organization}}\", name: {}}}{}{CHECK}", plugin.name, hub(ladder))
-        }
-    }
+fn in_cluster(object: &Object, namespace: &str, sight: &Sight, ladder: &Ladder) -> String {
+    placed(object.namespace.as_deref().unwrap_or(namespace), &ladder.general(&object.name, &sight.file))
 }
 
-fn named(object: &Object, namespace: &str, ladder: &Ladder) -> String {
-    placed(object.namespace.as_deref().unwrap_or(namespace), &object.name, ladder)
-}
-
-/// Namespace and name, with `{tier}` and `{cluster}` where they stand in them.
-fn placed(namespace: &str, name: &str, ladder: &Ladder) -> String {
-    let general = match (&ladder.clusters, ladder.tier_in(name)) {
-        (Clusters::New(clusters), _) if clusters.keys().any(|cluster| ends(name, cluster)) => {
-            let cluster = clusters.keys().find(|cluster| ends(name, cluster)).map_or("", String::as_str);
-            format!("\"{}{{cluster}}\"", name.strip_suffix(cluster).unwrap_or(name))
-        }
-        (_, Some(tier)) => format!("\"{}\"", with_tier(name, tier)),
-        (_, None) => name.to_string(),
-    };
-    format!("{{namespace: {namespace}, name: {general}}}")
-}
-
-fn ends(name: &str, cluster: &str) -> bool {
-    name.strip_suffix(cluster).is_some_and(|head| head.ends_with('-'))
+fn placed(namespace: &str, name: &str) -> String {
+    format!("{{namespace: {}, name: {}}}", scalar(namespace), scalar(name))
 }
 
 /// The name that an ApplicationSet gives an application, with our placeholders for its own; the usual one, to be

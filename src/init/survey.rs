@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::Version;
 use serde_json::Value;
 
+use super::flux::{Applied, Flux};
+use super::ladder::glob;
 use super::words::KEYS;
-use crate::act::edit::find::{Found, Object, Origin, Reach, discover, trees};
+use crate::act::edit::find::{Found, Object, Origin, Reach, read_whole};
 use crate::act::edit::{FileFormat, read};
 use crate::observe::inventory::file;
 use crate::policy::wiring::ListedCluster;
 
 /// A place with what stands there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sight {
     /// The file.
     pub file: String,
@@ -21,16 +23,37 @@ pub struct Sight {
     pub found: Found,
     /// The version there, or why it is none.
     pub holds: Result<String, String>,
+    /// What is installed by it, where no object has a name: a chart of charts, a release of a helmfile.
+    pub thing: Option<String>,
+    /// The variable of Flux that stands in place of a version.
+    pub variable: Option<String>,
+    /// The file that gives it its meaning, where that is another one.
+    pub of: Option<String>,
 }
 
 /// A HelmRelease.
 #[derive(Clone, Debug)]
 pub(super) struct Release {
+    pub file: String,
     pub object: Object,
     /// The OCIRepository that its chart comes from.
     pub chart_ref: Option<String>,
     /// Its chart, and the HelmRepository that this comes from.
     pub chart: Option<(String, String)>,
+}
+
+impl Release {
+    /// Whether it is no patch of another.
+    pub fn is_whole(&self) -> bool {
+        self.chart.is_some() || self.chart_ref.is_some()
+    }
+}
+
+/// An OCIRepository: where it is, and whether a range or a digest there wins over every tag.
+#[derive(Clone, Debug)]
+pub(super) struct Oci {
+    pub url: String,
+    pub outweighed: bool,
 }
 
 /// A file that a generator of an ApplicationSet reads for each tier.
@@ -52,20 +75,25 @@ pub(super) struct Survey {
     /// URL and type of HelmRepositories, by name.
     pub repositories: BTreeMap<String, String>,
     pub releases: Vec<Release>,
-    /// Flux Kustomizations: the file, and the folder that each reads.
-    pub kustomizations: Vec<(String, String)>,
+    /// OCIRepositories by name.
+    pub oci: BTreeMap<String, Oci>,
+    /// Files of OCIRepositories without a tag, by name: a patch brings it.
+    pub bare: BTreeMap<String, String>,
+    pub flux: Flux,
     /// Values of labels that tell tiers apart, by key.
     pub labels: BTreeMap<String, BTreeSet<String>>,
-    /// PluginPresets, with the definition that each names.
-    pub presets: Vec<(Object, String)>,
-    /// Repositories of Greenhouse catalogs and overrides, by plugin.
-    pub catalogs: BTreeMap<String, Origin>,
     /// What applications of an ApplicationSet are called, by the set's name.
     pub applications: BTreeMap<String, String>,
     pub from_files: Vec<FromFiles>,
     /// Trees of files that a generator may read.
     pub values: BTreeMap<String, Value>,
     pub inventory: Option<(String, Vec<ListedCluster>)>,
+    /// Folders of charts.
+    pub charts: BTreeSet<String>,
+    /// Folders of charts with templates of their own.
+    pub templates: BTreeSet<String>,
+    /// Folders that nothing is read from any more by their names, with the number of versions in them.
+    pub archived: BTreeMap<String, usize>,
     pub engines: BTreeSet<Engine>,
 }
 
@@ -82,8 +110,14 @@ impl Survey {
     pub fn take(&mut self, file: &str, text: &str) {
         self.files += 1;
         let format = FileFormat::of(file);
-        let Ok(trees) = trees(format, text) else { return };
+        self.see_chart(file);
+        let Ok((trees, found)) = read_whole(format, file, text) else { return };
+        if let Some(folder) = archive(file) {
+            *self.archived.entry(folder.to_string()).or_default() += found.len();
+            return;
+        }
         for tree in &trees {
+            self.flux.learn(file, tree, trees.len() > 1);
             self.learn(file, tree);
         }
         if let [tree] = trees.as_slice()
@@ -93,18 +127,68 @@ impl Survey {
             self.values.insert(file.to_string(), tree.clone());
         }
         if let Some(clusters) = listed(file, text, &trees)
-            && self.inventory.is_none()
+            && self.inventory.as_ref().is_none_or(|(_, known)| known.is_empty())
         {
             self.inventory = Some((file.to_string(), clusters));
         }
-        let Ok(found) = discover(format, file, text) else { return };
         for found in found {
+            let held = held(&trees, &found);
+            let variable = held.and_then(variable).map(str::to_string);
+            // What an overlay has to say is said by its patch.
+            if held.is_none() && found.kind == "OCIRepository" && found.trouble.is_none() {
+                self.bare.extend(found.object.map(|object| (object.name, file.to_string())));
+                continue;
+            }
             let holds = match &found.trouble {
                 Some(refusal) => Err(refusal.to_string()),
                 None => holds(format, text, &found),
             };
             self.see(&found.reach);
-            self.sights.push(Sight { file: file.to_string(), found, holds });
+            let thing = thing(&trees, &found);
+            self.sights.push(Sight { file: file.to_string(), found, holds, thing, variable, of: None });
+        }
+    }
+
+    /// Adds the files that git generators read, as places of their own.
+    pub fn add_read(&mut self) {
+        for one in &self.from_files {
+            for (file, tree) in self.values.iter().filter(|(file, _)| glob(&one.files, file)) {
+                let keys: Vec<&str> = one.keys.iter().map(String::as_str).collect();
+                let Some(text) = at(tree, &keys).and_then(Value::as_str) else { continue };
+                let found = Found::in_file(&one.keys, one.chart.clone(), one.origin.clone(), one.object.clone());
+                let holds = version(text);
+                let sight = Sight { file: file.clone(), found, holds, thing: None, variable: None, of: None };
+                self.sights.push(sight);
+            }
+        }
+    }
+
+    /// Puts the places of variables beside those that others hold, which go where their value is found.
+    pub fn fill_in(&mut self, applied: &Applied) {
+        let mut all = Vec::new();
+        for mut sight in std::mem::take(&mut self.sights) {
+            let Some(variable) = sight.variable.clone() else {
+                all.push(sight);
+                continue;
+            };
+            let found = self.flux.filled_in(&sight, &variable, applied);
+            if found.is_empty() {
+                sight.holds = Err(format!("its version is `${{{variable}}}`, and no Kustomization here gives it one"));
+                all.push(sight);
+            }
+            all.extend(found);
+        }
+        self.sights = all;
+    }
+
+    fn see_chart(&mut self, file: &str) {
+        if let Some(folder) =
+            file.strip_suffix("Chart.yaml").filter(|folder| folder.is_empty() || folder.ends_with('/'))
+        {
+            self.charts.insert(folder.to_string());
+        }
+        if let Some(at) = file.find("templates/").filter(|at| *at == 0 || file[..*at].ends_with('/')) {
+            self.templates.insert(file[..at].to_string());
         }
     }
 
@@ -120,37 +204,31 @@ impl Survey {
             ("source.toolkit.fluxcd.io", Some("HelmRepository"), Some(object)) => {
                 self.repositories.extend(text(&["spec", "url"]).map(|url| (object.name, url)));
             }
+            ("source.toolkit.fluxcd.io", Some("OCIRepository"), Some(object)) => {
+                let outweighed = ["digest", "semver"].iter().any(|key| at(tree, &["spec", "ref", key]).is_some());
+                self.oci.extend(text(&["spec", "url"]).map(|url| (object.name, Oci { url, outweighed })));
+            }
             ("helm.toolkit.fluxcd.io", Some("HelmRelease"), Some(object)) => {
                 self.engines.insert(Engine::Flux);
                 let chart_ref = text(&["spec", "chartRef", "name"]);
                 let source = text(&["spec", "chart", "spec", "sourceRef", "name"]);
                 let chart = text(&["spec", "chart", "spec", "chart"]).zip(source);
-                self.releases.push(Release { object, chart_ref, chart });
+                self.releases.push(Release { file: file.to_string(), object, chart_ref, chart });
             }
             ("kustomize.toolkit.fluxcd.io", Some("Kustomization"), _) => {
                 self.engines.insert(Engine::Flux);
-                self.kustomizations.extend(text(&["spec", "path"]).map(|path| (file.to_string(), path)));
             }
             ("argoproj.io", Some("ApplicationSet"), object) => self.learn_set(tree, object),
             ("argoproj.io", Some("Application"), _) => {
                 self.engines.insert(Engine::ArgoCd);
             }
-            ("greenhouse.sap", Some(kind), object) => {
+            ("greenhouse.sap", Some(_), _) => {
                 self.engines.insert(Engine::Greenhouse);
-                self.learn_catalog(at(tree, &["spec", "sources"]));
-                let definition = ["pluginDefinition", "pluginDefinitionRef"].into_iter().find_map(|key| {
-                    let below = at(tree, &["spec", "plugin", key])?;
-                    below.as_str().or_else(|| below.get("name")?.as_str()).map(str::to_string)
-                });
-                if let (Some(object), Some(definition), "PluginPreset") = (object, definition, kind) {
-                    self.presets.push((object, definition));
-                }
             }
-            _ => {
-                for (_, catalog) in at(tree, &["catalogs"]).and_then(Value::as_object).into_iter().flatten() {
-                    self.learn_catalog(catalog.get("sources"));
-                }
+            _ if at(tree, &["catalogs"]).is_some_and(Value::is_object) => {
+                self.engines.insert(Engine::Greenhouse);
             }
+            _ => {}
         }
     }
 
@@ -162,32 +240,6 @@ impl Survey {
         }
         for (chart, origin, files, keys) in crate::act::edit::find::from_files(tree) {
             self.from_files.push(FromFiles { object: object.clone(), chart, origin, files, keys });
-        }
-    }
-
-    /// A catalog's charts lie beside the definitions: in the registry of the same repository, unless an override says
-    /// where they are mirrored.
-    fn learn_catalog(&mut self, sources: Option<&Value>) {
-        for source in sources.and_then(Value::as_array).into_iter().flatten() {
-            if let Some((_, path)) =
-                at(source, &["repository"]).and_then(Value::as_str).and_then(|url| url.split_once("github.com/"))
-            {
-                let charts = format!("oci://ghcr.io/{}/charts", path.trim_end_matches(".git"));
-                for resource in at(source, &["resources"]).and_then(Value::as_array).into_iter().flatten() {
-                    let folder = resource.as_str().and_then(|path| path.strip_suffix("/plugindefinition.yaml"));
-                    let Some(plugin) = folder.and_then(|folder| folder.rsplit('/').next()) else { continue };
-                    let origin = Origin { url: format!("{charts}/{plugin}"), chart: None };
-                    self.catalogs.entry(plugin.to_string()).or_insert(origin);
-                }
-            }
-            self.engines.insert(Engine::Greenhouse);
-            for over in at(source, &["overrides"]).and_then(Value::as_array).into_iter().flatten() {
-                let part = |key: &str| over.get(key).and_then(Value::as_str);
-                if let (Some(name), Some(url)) = (part("name"), part("repository")) {
-                    let url = format!("{}/{name}", url.trim_end_matches('/'));
-                    self.catalogs.insert(name.to_string(), Origin { url, chart: None });
-                }
-            }
         }
     }
 
@@ -216,8 +268,56 @@ impl Survey {
 /// The inventory, where this is one: somebody lists clusters with labels.
 fn listed(file: &str, text: &str, trees: &[Value]) -> Option<Vec<ListedCluster>> {
     let [tree] = trees else { return None };
-    tree.get("clusters").filter(|clusters| clusters.is_array())?;
-    file::parse(file, text).ok().filter(|clusters| !clusters.is_empty())
+    tree.get("clusters").filter(|clusters| clusters.is_array() || clusters.is_null())?;
+    if tree.as_object().is_some_and(|keys| keys.len() == 1) && tree["clusters"].as_array().is_none_or(Vec::is_empty) {
+        return Some(Vec::new());
+    }
+    file::parse(file, text).ok()
+}
+
+/// Names of folders in which people keep what ran once.
+const ARCHIVES: [&str; 9] =
+    ["_archive", "archive", "archived", "_archived", ".archive", "attic", "deprecated", "old", "_old"];
+
+/// The folder of this file that is an archive.
+fn archive(file: &str) -> Option<&str> {
+    let folders = file.match_indices('/').map(|(end, _)| &file[..end]);
+    folders.into_iter().find(|folder| ARCHIVES.contains(&folder.rsplit('/').next().unwrap_or(folder)))
+}
+
+/// The text at a place, before anybody asks whether it is a version.
+fn held<'a>(trees: &'a [Value], found: &Found) -> Option<&'a str> {
+    let keys: &[&str] = match found.kind {
+        "HelmRelease" | "patch of a HelmRelease" => &["spec", "chart", "spec", "version"],
+        "OCIRepository" | "patch of an OCIRepository" => &["spec", "ref", "tag"],
+        _ => return None,
+    };
+    let object = found.object.as_ref()?;
+    let is_it = |tree: &&Value| {
+        tree["kind"] == *object.kind && at(tree, &["metadata", "name"]).is_some_and(|name| *name == *object.name)
+    };
+    at(trees.iter().find(is_it)?, keys)?.as_str()
+}
+
+/// The name in `${name}`, with a default or without.
+fn variable(text: &str) -> Option<&str> {
+    let inner = text.trim().strip_prefix("${")?.strip_suffix('}')?;
+    let name = inner.split(":-").next()?.split(":=").next()?;
+    (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
+}
+
+/// What a place without an object belongs to.
+fn thing(trees: &[Value], found: &Found) -> Option<String> {
+    let tree = trees.first()?;
+    let name = match found.kind {
+        "dependency of a chart" => tree.get("name")?,
+        "release of a helmfile" => {
+            let index = found.scalar.path.split(['[', ']']).nth(1)?.parse::<usize>().ok()?;
+            tree.get("releases")?.get(index)?.get("name")?
+        }
+        _ => return None,
+    };
+    name.as_str().map(str::to_string)
 }
 
 /// The version at a place.
@@ -225,7 +325,12 @@ fn holds(format: FileFormat, text: &str, found: &Found) -> Result<String, String
     let scalar = &found.scalar;
     let spot = read(format, text, scalar.document.as_ref(), &scalar.path).map_err(|refusal| refusal.to_string())?;
     let held = scalar.version_in(&spot.value).ok_or_else(|| format!("`{}` is no version", spot.value))?;
-    held.parse::<Version>().map(|_| held.to_string()).map_err(|error| error.to_string())
+    version(held)
+}
+
+/// A text that is a version.
+pub(super) fn version(text: &str) -> Result<String, String> {
+    text.parse::<Version>().map(|_| text.to_string()).map_err(|error| error.to_string())
 }
 
 pub(super) fn at<'a>(tree: &'a Value, keys: &[&str]) -> Option<&'a Value> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::words::capture;
 use super::*;
+use crate::policy::{self, Setting, SourceFile};
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/repositories")
@@ -12,9 +13,14 @@ fn samples() -> PathBuf {
 
 /// `tests/bot/init.rs` shows that the bot finds every one of these places.
 #[test]
-fn repositories_of_the_three_engines_get_a_policy() {
-    for name in ["flux", "argo-cd", "greenhouse"] {
+fn each_layout_gets_a_policy_or_is_told_why_not() {
+    let names =
+        ["applications", "argo-cd", "charts", "flux", "greenhouse", "main-staging", "odd", "overlays", "ranges"];
+    for name in names {
         let proposal = propose(&samples().join(name), &|_| ()).unwrap();
+        let files = [SourceFile { path: "coldframe.yaml".to_string(), text: proposal.policy.clone() }];
+        let loaded = policy::load_in(&files, &Setting::default()).unwrap();
+        assert_eq!(loaded.policy.plugins.len(), proposal.plugins.len(), "{name}");
         let clusters = proposal.clusters.map(|text| format!("# ---- clusters.yaml\n{text}")).unwrap_or_default();
         let text = format!("{}{clusters}", proposal.policy);
         let file = samples().join(format!("{name}.proposed.yaml"));
@@ -135,4 +141,220 @@ fn a_glob_of_a_generator_means_what_it_says() {
     ] {
         assert_eq!(glob(pattern, file), is_it, "{pattern} {file}");
     }
+}
+
+/// A HelmRelease of a chart, whose repository is beside it.
+fn release(name: &str, namespace: &str, version: &str) -> String {
+    format!(
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: charts}}\n\
+         spec: {{url: https://charts.example}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n\
+         metadata: {{name: {name}{namespace}}}\n\
+         spec: {{chart: {{spec: {{chart: redis, version: \"{version}\", sourceRef: {{name: charts}}}}}}}}\n"
+    )
+}
+
+fn kustomization(name: &str, spec: &str) -> String {
+    format!(
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
+    )
+}
+
+#[test]
+fn one_odd_plugin_does_not_cost_the_others() {
+    let found = propose(&samples().join("odd"), &|_| ()).unwrap();
+    let names: Vec<&str> = found.plugins.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["loki", "mysql-metrics", "redis"]);
+    for (plugin, why) in [
+        ("plain", "plain HTTP is for loopback only"),
+        ("shop", "`${APP}` stands in its name"),
+        ("sibling", "lies in this repository (file://../sibling)"),
+        ("templated", "holds `{{`"),
+    ] {
+        let said = found.left_out.iter().find(|(what, _)| what.starts_with(&format!("{plugin} in ")));
+        assert!(said.is_some_and(|(_, said)| said.contains(why)), "{plugin}: {said:?}");
+    }
+}
+
+#[test]
+fn a_release_is_where_flux_puts_it() {
+    let outer = "namespace: outer\nresources: [inner]\n";
+    let inner = "namespace: inner\nresources: [redis.yaml]\n";
+    let plain = release("redis", "", "1.2.0");
+    let files =
+        [("a/kustomization.yaml", outer), ("a/inner/kustomization.yaml", inner), ("a/inner/redis.yaml", &plain)];
+    let said = |files: &[(&str, &str)], namespace: &str| {
+        let found = proposed(files).policy;
+        assert!(found.contains(&format!("helmRelease: {{namespace: {namespace}, name: redis}}\n")), "{found}");
+    };
+    said(&files, "outer");
+    let forced = kustomization("a", "path: ./a, targetNamespace: forced");
+    said(&[files[0], files[1], files[2], ("ks.yaml", &forced)], "forced");
+    let unforced = kustomization("a", "path: ./a");
+    said(&[files[0], files[1], files[2], ("ks.yaml", &unforced)], "outer");
+    let own = release("redis", ", namespace: own", "1.2.0");
+    said(&[("a/redis.yaml", &own)], "own");
+    said(&[("a/redis.yaml", &own), ("ks.yaml", &forced)], "forced");
+    let other = release("redis", ", namespace: other", "1.2.0");
+    said(&[files[0], files[1], files[2], ("b/redis.yaml", &other), ("ks.yaml", &forced)], "other");
+    let filled = release("\"${NAME}\"", "", "1.2.0");
+    let fills = kustomization("a", "path: a, targetNamespace: forced, postBuild: {substitute: {NAME: redis}}");
+    said(&[("a/redis.yaml", &filled), ("ks.yaml", &fills)], "forced");
+    let unsaid = proposed(&[("a/redis.yaml", &plain)]).policy;
+    assert!(unsaid.contains("name: redis}   # check: the files do not say this"), "{unsaid}");
+}
+
+#[test]
+fn a_variable_of_flux_is_written_where_each_cluster_has_it() {
+    let chart = release("redis", ", namespace: db", "${redis_version:=1.0.0}");
+    let at = |file: &str, more: &str, version: &str| {
+        (
+            format!("clusters/{file}/apps.yaml"),
+            kustomization("apps", &format!("path: ./apps, postBuild: {{{more}}}")),
+            version.to_string(),
+        )
+    };
+    let own =
+        [at("qa", "substitute: {redis_version: 1.3.0}", ""), at("gold", "substitute: {redis_version: 1.2.0}", "")];
+    let files = [("apps/redis.yaml", chart.as_str()), (&own[0].0, &own[0].1), (&own[1].0, &own[1].1)];
+    let found = proposed(&files);
+    assert!(
+        found.policy.contains(
+            "file: \"clusters/{tier}/apps.yaml\"\n        path: \"$.spec.postBuild.substitute.redis_version\""
+        ),
+        "{}",
+        found.policy
+    );
+    assert_eq!(
+        found.plugins[0].places[0].versions,
+        [("qa".into(), vec!["1.3.0".into()]), ("gold".into(), vec!["1.2.0".into()])]
+    );
+    let from = "substituteFrom: [{kind: ConfigMap, name: settings}]";
+    let from = [at("qa", from, "1.3.0"), at("gold", from, "1.2.0")];
+    let map = |version: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings}}\ndata: {{redis_version: {version}}}\n")
+    };
+    let (qa, gold) = (map("1.3.0"), map("1.2.0"));
+    let files = [
+        ("apps/redis.yaml", chart.as_str()),
+        (&from[0].0, &from[0].1),
+        (&from[1].0, &from[1].1),
+        ("clusters/qa/settings.yaml", &qa),
+        ("clusters/gold/settings.yaml", &gold),
+    ];
+    let found = proposed(&files);
+    assert!(
+        found.policy.contains("file: \"clusters/{tier}/settings.yaml\"\n        path: \"$.data.redis_version\""),
+        "{}",
+        found.policy
+    );
+    // What only some clusters have cannot be promoted, and is not taken from the default.
+    let found = proposed(&files[..4]);
+    assert!(found.plugins.is_empty(), "{}", found.policy);
+    let found = proposed(&files[..1]);
+    assert!(found.left_out[0].1.contains("no Kustomization here gives it one"), "{:?}", found.left_out);
+}
+
+#[test]
+fn a_tag_that_an_overlay_patches_in_is_found_there() {
+    let base = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: web}\n\
+                spec: {url: oci://registry.example/charts/podinfo}\n";
+    let patch = |version: &str| {
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {{name: web}}\nspec: {{ref: {{tag: {version}}}}}\n"
+        )
+    };
+    let (qa, gold) = (patch("6.7.1"), patch("6.7.0"));
+    let files = [("base/web.yaml", base), ("qa/web.yaml", &qa), ("gold/web.yaml", &gold)];
+    let found = proposed(&files);
+    assert!(
+        found.policy.contains("name: web\n    chart: {oci: oci://registry.example/charts/podinfo}"),
+        "{}",
+        found.policy
+    );
+    assert!(found.policy.contains("file: \"{tier}/web.yaml\"") && found.left_out.is_empty(), "{}", found.policy);
+    let ranged = base.replace("podinfo}", "podinfo, ref: {semver: \">=6\"}}");
+    let found = proposed(&[("base/web.yaml", ranged.as_str()), files[1], files[2]]);
+    assert!(found.left_out.iter().any(|(_, why)| why.contains("wins over every tag")), "{:?}", found.left_out);
+    let found = proposed(&files[..1]);
+    assert!(found.left_out[0].1.contains("no patch in a file of its own brings one"), "{:?}", found.left_out);
+}
+
+#[test]
+fn several_things_of_one_chart_are_several_plugins() {
+    let found = propose(&samples().join("applications"), &|_| ()).unwrap();
+    let names: Vec<&str> = found.plugins.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["blog", "shop", "wiki", "redis-blog", "redis-shop"]);
+    assert!(found.plugins.iter().all(|one| one.places.len() == 1 && one.places[0].count == 1));
+    assert!(
+        found.notes.iter().any(|note| note.contains("app-template is installed as blog, shop, wiki")),
+        "{:?}",
+        found.notes
+    );
+    // One name in two namespaces is two things, in two folders of tiers it is one.
+    let (a, b) = (release("redis", ", namespace: a", "1.2.0"), release("redis", ", namespace: b", "1.2.0"));
+    let found = proposed(&[("one/redis.yaml", &a), ("two/redis.yaml", &b)]);
+    let names: Vec<&str> = found.plugins.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["redis-a", "redis-b"]);
+    let oci = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: template}\n\
+               spec: {url: oci://registry.example/template, ref: {tag: 1.2.0}}\n";
+    let into = |name: &str| kustomization(name, &format!("path: ./apps/{name}, targetNamespace: {name}"));
+    let (blog, shop) = (into("blog"), into("shop"));
+    let files = [("apps/blog/o.yaml", oci), ("apps/shop/o.yaml", oci), ("blog.yaml", &blog), ("shop.yaml", &shop)];
+    let found = proposed(&files);
+    let names: Vec<&str> = found.plugins.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!((names, found.tiers.len()), (vec!["template-blog", "template-shop"], 0));
+    let found = proposed(&[("qa/redis.yaml", &a), ("gold/redis.yaml", &a)]);
+    assert_eq!(found.plugins.len(), 1, "{}", found.policy);
+}
+
+#[test]
+fn folders_with_the_same_are_tiers_and_a_folder_alone_is_none() {
+    let one = release("redis", ", namespace: db", "1.2.0");
+    let tiers = |files: &[&str]| {
+        let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, one.as_str())).collect();
+        let found = proposed(&files);
+        let placed = found.policy.contains("{tier}");
+        assert_eq!(placed, found.tiers.len() > 1, "{}", found.policy);
+        found.tiers
+    };
+    assert_eq!(tiers(&["main/redis.yaml", "staging/redis.yaml"]), ["staging", "main"]);
+    assert_eq!(tiers(&["home/redis.yaml", "cloud/redis.yaml"]), ["cloud", "home"]);
+    assert_eq!(tiers(&["base/redis.yaml", "cloud/redis.yaml"]), [""; 0]);
+    assert_eq!(tiers(&["apps/test/redis.yaml"]), [""; 0]);
+    assert_eq!(tiers(&["_archive/qa/redis.yaml", "_archive/gold/redis.yaml", "now/redis.yaml"]), [""; 0]);
+    assert_eq!(tiers(&["qa/redis.yaml", "gold/redis.yaml", "tools/dev/redis.yaml"]), ["qa", "gold"]);
+}
+
+#[test]
+fn what_a_person_has_to_know_is_said() {
+    let one = release("redis", ", namespace: db", "1.2.0");
+    let note = |files: &[(&str, &str)], said: &str| {
+        let found = proposed(files);
+        assert!(found.notes.iter().any(|note| note.contains(said)), "{said}: {:?}", found.notes);
+        found
+    };
+    let found = note(&[("redis.yaml", &one)], "No file shows a cluster");
+    assert!(found.clusters.unwrap().ends_with("clusters:\n  - {name: default}\n"));
+    note(&[("redis.yaml", &one), ("fleet.yaml", "clusters: []\n")], "fleet.yaml lists no cluster");
+    let ranged = one.replace("1.2.0", ">=1.0.0");
+    note(&[("redis.yaml", &ranged)], "Write the version that runs now in its place, in redis.yaml");
+    let chart =
+        "name: a\nversion: 1.0.0\ndependencies: [{name: c, version: 1.0.0, repository: 'https://charts.example'}]\n";
+    let files = [("a/Chart.yaml", chart), ("a/templates/x.yaml", "kind: {{ .Values.kind }}\n")];
+    assert!(note(&files, "This is a repository of charts").plugins.is_empty());
+    assert_eq!(proposed(&files[..1]).plugins.len(), 1, "a chart of charts without templates says what runs");
+    let reader = kustomization("apps", "path: ./apps");
+    let files =
+        [("apps/redis.yaml", one.as_str()), ("clusters/a/apps.yaml", &reader), ("clusters/b/apps.yaml", &reader)];
+    let found = note(&files, "No file says in which order a, b get a release");
+    assert!(found.clusters.unwrap().contains("  - {name: a}\n  - {name: b}\n"));
+}
+
+/// The tag of a catalog is that of a definition, and its number need not be the chart's.
+#[test]
+fn a_catalog_is_left_out_with_the_reason() {
+    let found = propose(&samples().join("greenhouse"), &|_| ()).unwrap();
+    assert!(found.plugins.is_empty() && !found.policy.contains("{version}"), "{}", found.policy);
+    assert_eq!(found.left_out.len(), 2);
+    assert!(found.left_out.iter().all(|(_, why)| why.contains("version of the plugin's definition")));
 }

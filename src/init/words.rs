@@ -67,6 +67,11 @@ pub fn with_tier(text: &str, tier: &str) -> String {
     out
 }
 
+/// The text with `{tier}` where a word stands in each of its folders' names.
+pub fn with_tier_in(text: &str, word: &str) -> String {
+    text.split('/').map(|part| with_tier(part, word)).collect::<Vec<_>>().join("/")
+}
+
 /// What the name of a file says of tier and cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Captured {

@@ -123,6 +123,13 @@ fn not_loopback(text: &str, host: &str) -> Refusal {
 /// The host of an address that carries nothing but host, port and path.
 fn host(address: &str, text: &str, form: &str) -> Result<String, Refusal> {
     let refuse = |why: &str| Refusal::new(format!("{} {why}", quoted(text)));
+    if let Some(marker) = ["{{", "}}", "${"].into_iter().find(|marker| text.contains(marker)) {
+        return Err(refuse(&format!("holds `{marker}`, which nothing fills in here")).help(form));
+    }
+    // An address is asked as it is written; reading one would take these out.
+    if address.split('/').any(|part| matches!(part, "." | "..")) {
+        return Err(refuse("has `.` or `..` in its path").help("write the path that is meant"));
+    }
     let url = url::Url::parse(address).map_err(|error| refuse(&format!("is not an address ({error})")).help(form))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(

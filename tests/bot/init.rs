@@ -1,4 +1,5 @@
-//! A policy that was proposed for a repository as people lay it out: the bot finds every plugin by it.
+//! A policy that was proposed for a repository as people lay it out: the bot finds every plugin by it, or a person is
+//! told why there is none.
 
 use std::path::Path;
 
@@ -89,7 +90,7 @@ fn shows(told: &str, lines: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proposed_policy_finds_every_plugin_of_flux_argo_cd_and_greenhouse() {
+async fn a_proposed_policy_finds_every_plugin_of_flux_and_argo_cd() {
     let stage = Stage::whole().await;
     let clusters = stage.world.clusters();
 
@@ -109,16 +110,6 @@ async fn a_proposed_policy_finds_every_plugin_of_flux_argo_cd_and_greenhouse() {
         let data = json!({"name": base64(name), "server": base64("https://cluster.example")});
         let secret = json!({"metadata": {"name": name, "namespace": "argocd", "labels": labels}, "data": data});
         clusters.put(HUB, &Kind::custom("", "v1", "Secret", "secrets"), &secret).unwrap();
-        let metadata = json!({"name": name, "namespace": "shop", "labels": {"tier": tier}});
-        let kind = Kind::custom("greenhouse.sap", "v1alpha1", "Cluster", "clusters");
-        let tier = match tier {
-            "dev" => "qa",
-            "staging" => "bronze",
-            _ => "gold",
-        };
-        let mut metadata = metadata;
-        metadata["labels"]["tier"] = json!(tier);
-        clusters.put(HUB, &kind, &json!({"metadata": metadata, "spec": {}})).unwrap();
     }
     let files = propose(&stage, "argo-cd");
     let told = plan(&stage, "argo-cd", &files, "argocd");
@@ -132,9 +123,46 @@ async fn a_proposed_policy_finds_every_plugin_of_flux_argo_cd_and_greenhouse() {
         ],
     );
 
-    let files = propose(&stage, "greenhouse");
-    let told = plan(&stage, "greenhouse", &files, "greenhouse");
-    shows(&told, &["qa 5.25.0 · bronze 5.25.0 · gold 5.24.0", "qa 0.9.3 · bronze 0.9.3 · gold 0.9.2"]);
+    let files = propose(&stage, "applications");
+    let told = plan(&stage, "applications", &files, "argocd");
+    shows(
+        &told,
+        &["apps/blog/release.yaml  HelmRelease  all 3.5.1", "argo/all.yaml  $.spec.source.targetRevision  all 20.0.5"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposed_policy_finds_what_overlays_and_variables_hold() {
+    let stage = Stage::whole().await;
+    let told = plan(&stage, "overlays", &propose(&stage, "overlays"), "unused");
+    shows(
+        &told,
+        &[
+            "clusters/{tier}/apps.yaml  $.spec.postBuild.substitute.loki_version  staging 6.7.0 · production 6.6.2",
+            "apps/{tier}/podinfo.yaml  patch of an OCIRepository  staging 6.7.1 · production 6.7.0",
+            "monitoring/{tier}/prometheus.yaml  HelmRelease  staging 25.0.0 · production 25.0.0",
+        ],
+    );
+    let told = plan(&stage, "main-staging", &propose(&stage, "main-staging"), "unused");
+    shows(&told, &["clusters/{tier}/apps/ingress-nginx.yaml  HelmRelease  staging 4.11.3 · main 4.11.2"]);
+}
+
+#[test]
+fn where_nothing_can_be_proposed_a_person_is_told_what_to_do() {
+    for (name, expected) in [
+        ("charts", "This is a repository of charts"),
+        ("ranges", "Write the version that runs now in its place, in apps/production/podinfo-values.yaml"),
+        ("greenhouse", "is the version of the plugin's definition, which is not that of the chart"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        copy(&Path::new(SAMPLES).join(name), folder.path(), &|text| text);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coldframe"));
+        let output = command.args(["init", "--write"]).arg(folder.path()).env_clear().output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains(expected), "{name}: {told}");
+        assert!(told.contains("Nothing is proposed"), "{name}: {told}");
+        assert!(!folder.path().join("coldframe.yaml").exists(), "{name}: nothing is written");
+    }
 }
 
 fn base64(text: &str) -> String {

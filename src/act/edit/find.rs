@@ -14,6 +14,7 @@ pub use generators::from_files;
 pub use reach::{Reach, reach};
 
 const IN_FILE: &str = "file of a git generator";
+const VARIABLE: &str = "variable of a Kustomization";
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -147,19 +148,19 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
     }
 }
 
-/// The documents of a file as the editor understands them, for what else stands in them.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn trees(format: FileFormat, text: &str) -> Result<Vec<Value>, Refusal> {
-    Ok(super::parsed(format, text)?.documents.into_iter().map(|document| document.tree).collect())
-}
-
 /// Every place of any chart in a file.
 ///
 /// # Errors
 /// Where it cannot be read.
 pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>, Refusal> {
+    Ok(read_whole(format, file, text)?.1)
+}
+
+/// The documents of a file as the editor understands them, for what else stands in them, and every place of any chart.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_whole(format: FileFormat, file: &str, text: &str) -> Result<(Vec<Value>, Vec<Found>), Refusal> {
     let parsed = super::parsed(format, text)?;
     let mut all = Vec::new();
     for document in &parsed.documents {
@@ -175,7 +176,7 @@ pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>
         };
         all.extend(places.into_iter().map(|place| found(&parsed, document, of(place))));
     }
-    Ok(all)
+    Ok((parsed.documents.into_iter().map(|document| document.tree).collect(), all))
 }
 
 impl Found {
@@ -187,9 +188,16 @@ impl Found {
         Self { kind: IN_FILE, scalar, names, by: By::Chart, origin, reach, object, source: None, trouble: None }
     }
 
+    /// The same place as a variable that Flux puts into the file where this one is.
+    pub fn in_variable(&self, document: Option<DocumentSelector>, keys: &[&str]) -> Self {
+        let path = spelled(&steps(keys));
+        let scalar = Scalar { document, path, value: None };
+        Self { kind: VARIABLE, scalar, reach: Reach::Unsaid, trouble: None, ..self.clone() }
+    }
+
     /// Whether what stands there gets its meaning from another file, so that it is not found without a path.
     pub fn is_read_elsewhere(&self) -> bool {
-        self.kind == IN_FILE
+        matches!(self.kind, IN_FILE | VARIABLE)
     }
 
     fn is_called(&self, wanted: Wanted<'_>) -> bool {

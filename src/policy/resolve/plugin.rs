@@ -189,6 +189,10 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
             let help = "put `{tier}` or `{cluster}` in it or in `path`, or give each tier a `branch`: each needs a spot of its own";
             report.wrong(given.at, "every tier would share this spot", Some(help));
         }
+        if let Some(given) = file.value.file.as_ref().filter(|_| write.per_tier() && !has_tiers(context)) {
+            let why = "`{tier}` can only be `all` here: there are no `tiers`, and every cluster moves in one step";
+            report.warning(given.at, why, Some("write `tiers:`, or the name that is meant in its place"));
+        }
         if let Some(given) = file.value.file.as_ref().filter(|_| write.names(ORGANIZATION)) {
             organization(&write, given.at, context, report);
         }
@@ -228,6 +232,11 @@ fn organization(write: &Write, at: Span, context: &Context, report: &mut Report)
         }
         Names::Organizations | Names::Either => {}
     }
+}
+
+/// Whether the file names tiers at all.
+fn has_tiers(context: &Context) -> bool {
+    context.tiers.iter().filter_map(|tier| tier.name.as_ref()).any(|name| name.at.line > 0)
 }
 
 /// Whether each tier names a branch and no two the same: then a file of one name is one file per tier.

@@ -54,3 +54,34 @@ proptest! {
         }
     }
 }
+
+/// Whoever reads an address takes `..` out of it, and then asks another one than stands there.
+#[test]
+fn an_address_is_asked_as_it_is_written() {
+    for (chart, expected) in [
+        ("{repository: 'https://charts.example/a/../b', name: loki}", "has `.` or `..` in its path"),
+        ("{repository: 'https://charts.example/..', name: loki}", "has `.` or `..` in its path"),
+        ("{oci: 'oci://registry.example/a/../b'}", "has `.` or `..` in its path"),
+        ("{repository: 'https://charts.example/{{ region }}', name: loki}", "holds `{{`"),
+        ("{oci: 'oci://registry.example/{{ region }}/loki'}", "holds `{{`"),
+        ("{oci: 'oci://${registry}/loki'}", "holds `${`"),
+    ] {
+        let told = problems(&PLUGIN.replace("{oci: oci://registry.example/loki}", chart));
+        assert!(told.len() == 1 && told[0].contains(expected), "{chart}: {told:?}");
+    }
+    let fine =
+        PLUGIN.replace("{oci: oci://registry.example/loki}", "{repository: https://charts.example/a..b, name: loki}");
+    assert_eq!(of(&fine).warnings.len(), 0);
+}
+
+#[test]
+fn a_tier_that_can_only_be_all_is_a_warning() {
+    let placed = PLUGIN.replace("loki.yaml", "'{tier}/loki.yaml'");
+    let warned = of(&placed).warnings;
+    assert!(warned.len() == 1 && warned[0].message.contains("`{tier}` can only be `all` here"), "{warned:?}");
+    let help = warned[0].help.as_deref().unwrap();
+    assert!(help.contains("write `tiers:`") && warned[0].line == 5, "{warned:?}");
+    let tiers = "tiers: [{name: qa, select: {matchLabels: {t: a}}}, {name: gold, select: {matchLabels: {t: b}}}]";
+    assert_eq!(of(&format!("{tiers}{placed}")).warnings.len(), 0);
+    assert_eq!(of(&format!("tiers: [{{name: qa}}]{placed}")).warnings.len(), 0);
+}

@@ -43,19 +43,28 @@ fn helm_release(tree: &Value) -> Vec<Place> {
     vec![place]
 }
 
-/// Flux: of digest, range and tag the first wins (source-controller, `OCIRepositoryRef`).
+/// Flux: an OCIRepository, or a patch of one, which goes by its name alone. Of digest, range and tag the first wins
+/// (source-controller, `OCIRepositoryRef`).
 fn oci_repository(document: &Document) -> Vec<Place> {
     let tree = &document.tree;
-    let Some(url) = text(tree, &["spec", "url"]) else { return Vec::new() };
+    let path = ["spec", "ref", "tag"];
+    let place = match (text(tree, &["spec", "url"]), text(tree, &["metadata", "name"])) {
+        (Some(url), _) => Place::of_chart("OCIRepository", steps(&path), url).from(Some(Origin::whole(url))),
+        (None, Some(name)) if at(tree, &path).is_some() => {
+            Place { by: By::Either, ..Place::of_chart(OCI_PATCH, steps(&path), name) }
+        }
+        (None, _) => return Vec::new(),
+    };
     let outweighs = |key: &&str| at(tree, &["spec", "ref", key]).is_some();
     let trouble = ["digest", "semver"].into_iter().find(outweighs).map(|key| Refusal::Outweighed {
         path: "$.spec.ref.tag".to_string(),
         line: document.line,
         by: format!("spec.ref.{key}"),
     });
-    let place = Place::of_chart("OCIRepository", steps(&["spec", "ref", "tag"]), url).from(Some(Origin::whole(url)));
     vec![Place { trouble, ..place }]
 }
+
+const OCI_PATCH: &str = "patch of an OCIRepository";
 
 /// Argo CD: one source or several, of which some may be git.
 pub(super) fn argo(tree: &Value, below: &[&str], kind: &'static str) -> Vec<Place> {

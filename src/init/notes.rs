@@ -1,0 +1,86 @@
+//! What a person has to know or to decide about a proposal, beside what was left out.
+
+use super::compose::{CLUSTERS, ONLY};
+use super::ladder::{Clusters, Ladder};
+use super::plugins::{Sorted, is_of_charts};
+use super::survey::{Engine, Survey};
+
+/// So many names stand in one sentence.
+const MOST_NAMED: usize = 8;
+
+pub(super) fn notes(survey: &Survey, ladder: &Ladder, sorted: &Sorted) -> Vec<String> {
+    if is_of_charts(survey) {
+        let why = "This is a repository of charts: each has templates of its own, and no file says where one runs. Its \
+                   releases are watched from elsewhere: run `coldframe init` in the repository from which clusters get \
+                   their versions.";
+        return vec![why.to_string()];
+    }
+    let mut notes = Vec::new();
+    if sorted.plugins.is_empty() {
+        notes.extend(ranges(survey));
+        return notes;
+    }
+    notes.extend(clusters(survey, ladder));
+    notes.extend(sorted.split.iter().map(|(chart, names)| {
+        format!(
+            "The chart {chart} is installed as {}: each is a plugin of its own and climbs by itself. Where some belong \
+             together, put their `write` and `signals` under one name.",
+            listed(names)
+        )
+    }));
+    notes
+}
+
+/// Where every version is a range, what to write is all that there is to say.
+fn ranges(survey: &Survey) -> Option<String> {
+    let range = |holds: &Result<String, String>| holds.as_ref().is_err_and(|why| why.contains(" is the range "));
+    let files: Vec<String> =
+        survey.sights.iter().filter(|sight| range(&sight.holds)).map(|sight| sight.file.clone()).collect();
+    (!files.is_empty()).then(|| {
+        format!(
+            "A range moves without a commit, so that no release can climb. Write the version that runs now in its place, \
+             in {}, and run this again.",
+            listed(&files)
+        )
+    })
+}
+
+fn clusters(survey: &Survey, ladder: &Ladder) -> Vec<String> {
+    match &ladder.clusters {
+        Clusters::Known(file) if survey.inventory.as_ref().is_some_and(|(_, known)| known.is_empty()) => {
+            vec![format!("{file} lists no cluster: until it does, nothing is promoted.")]
+        }
+        Clusters::New(known) if known.is_empty() => {
+            vec![format!(
+                "No file shows a cluster: {CLUSTERS} names one, `{ONLY}`, which is to be called as the operator's connection is."
+            )]
+        }
+        Clusters::New(known) => {
+            let lost: Vec<String> =
+                known.iter().filter(|(_, tier)| tier.is_none()).map(|(name, _)| name.clone()).collect();
+            if lost.is_empty() {
+                return Vec::new();
+            }
+            if ladder.tiers.is_empty() && known.len() > 1 {
+                return vec![format!(
+                    "No file says in which order {} get a release: all of them are one step. Give them labels in {CLUSTERS}, and \
+                     write `tiers`.",
+                    listed(&lost)
+                )];
+            }
+            if ladder.tiers.is_empty() {
+                return Vec::new();
+            }
+            vec![format!("No file says of which tier {} is: give it its label in {CLUSTERS}.", listed(&lost))]
+        }
+        Clusters::Known(_) | Clusters::Hub(Engine::ArgoCd | Engine::Flux | Engine::Greenhouse) => Vec::new(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
