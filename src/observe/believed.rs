@@ -58,6 +58,9 @@ pub async fn ledger_state(rooms: &mut Rooms, page: &[HubPull]) -> LedgerState {
     match looked {
         Err(error) => LedgerState::Unread(format!("{:#}", pointed(rooms, known, error).await)),
         Ok((lost, tip)) if !lost.is_empty() => {
+            // No page says it while every tier is busy.
+            let newest = lost.last().map_or("", Sha::as_str);
+            tracing::warn!(repository = %rooms.full_name(), %newest, "the ledger branch has lost what it held");
             rooms.memory.hub.forget_moves();
             LedgerState::Lost { cited: lost, tip }
         }
