@@ -55,6 +55,10 @@ pub struct Settings {
     /// by commas; where several repositories are looked after, <id of the repository>=HOST or shared=HOST
     #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
+    /// Docker's config.json with logins for registries and chart repositories, read anew whenever one is needed; where
+    /// several repositories are looked after, <id of the repository>=FILE or shared=FILE, separated by commas
+    #[arg(long, env = "COLDFRAME_REGISTRIES", value_name = "FILE", value_delimiter = ',')]
+    pub registries: Vec<String>,
     /// File with the limits that every policy file is held against: longest soak and grace, windows, caps
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,
