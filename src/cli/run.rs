@@ -97,12 +97,17 @@ pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
 
 /// Every gate of a plugin's waves, or the page of all reasons.
 pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
-    let Some(plugin) = arguments.plugin.as_deref().map(PluginName::from) else {
+    if arguments.reasons {
         say(tell::reasons::page()?.trim_end())?;
         return Ok(ExitCode::SUCCESS);
-    };
+    }
     let mut rooms = open_one(&arguments.settings).await?;
     let (seen, plan) = tick::look(&mut rooms).await?;
+    let Some(plugin) = arguments.plugin.as_deref().map(PluginName::from) else {
+        let names: Vec<&str> = seen.snapshot.policy.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        say(&format!("Which plugin? The policy has {}.", names.join(", ")))?;
+        return Ok(ExitCode::SUCCESS);
+    };
     let now = clock::now();
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
     let tier = arguments.tier.as_deref().map(TierName::from);
@@ -154,7 +159,8 @@ pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Rea
     };
     let secrets = Secrets::new(settings.secrets.clone(), mode == Mode::Once);
     let clusters = Arc::new(clusters);
-    Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal: settings.seal()?, alone })
+    let (seal, dashboard) = (settings.seal()?, settings.public_address()?);
+    Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal, dashboard, alone })
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {

@@ -189,11 +189,14 @@ impl Settings {
         Ok(Setting { limits: limits(self.limits.as_deref())?, mode })
     }
 
-    /// The host of the address at which people find the dashboard.
-    pub fn public_host(&self) -> anyhow::Result<Option<String>> {
+    /// The address at which people find the dashboard.
+    pub fn public_address(&self) -> anyhow::Result<Option<url::Url>> {
         let Some(text) = self.public_url.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
         let url = url::Url::parse(text).with_context(|| format!("`{text}` of --public-url is no address"))?;
-        Ok(url.host_str().map(str::to_string))
+        if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
+            bail!("--public-url is an address such as https://coldframe.example, without a user");
+        }
+        Ok(Some(url))
     }
 
     /// Where the clones are kept.

@@ -31,6 +31,7 @@ mod secrets;
 mod settings;
 mod several;
 mod slices;
+mod sources;
 mod spelling;
 mod statements;
 mod story;
