@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod observe;
 pub mod policy;
 pub mod process;
+pub mod proxies;
 pub mod rehearse;
 pub mod rooms;
 pub mod seal;

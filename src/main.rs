@@ -8,7 +8,7 @@ use coldframe::cli::{Cli, Command, demo, edit, init, rehearse, run, serve::Serve
 fn main() -> ExitCode {
     coldframe::process::settle();
     let cli = Cli::parse();
-    log();
+    log(&cli.command);
     match runtime().and_then(|runtime| runtime.block_on(command(cli.command))) {
         Ok(code) => code,
         Err(error) => {
@@ -59,12 +59,20 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
-/// Logs go to standard error: plain for people, JSON with `COLDFRAME_LOG_FORMAT=json`; how much
-/// `COLDFRAME_LOG` says.
-fn log() {
+/// Logs go to standard error: plain for people, with colours on a terminal alone, JSON with
+/// `COLDFRAME_LOG_FORMAT=json`; how much `COLDFRAME_LOG` says. A server says by itself where it is and what it looks
+/// after.
+fn log(command: &Command) {
+    use std::io::IsTerminal as _;
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("COLDFRAME_LOG").unwrap_or_else(|_| EnvFilter::new("coldframe=warn"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let usual =
+        if matches!(command, Command::Serve(_)) { "coldframe=warn,coldframe::cli=info" } else { "coldframe=warn" };
+    let filter = EnvFilter::try_from_env("COLDFRAME_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(!plain && std::io::stderr().is_terminal());
     if std::env::var("COLDFRAME_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
     } else {

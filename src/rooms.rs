@@ -1,7 +1,7 @@
 //! What the line works with for one repository: its hub, its clone, its ledger, and memory that may
 //! be lost at any time. What is done with it is in `tick`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +9,7 @@ use anyhow::{Context, anyhow};
 use decide::ledger::Outage;
 use decide::{Person, PluginName, PullNumber, Sha, Version};
 use jiff::{SignedDuration, Timestamp};
+use url::Url;
 
 use crate::git::{Access, Author, GitError, Store};
 use crate::hub::{RepoHub, Repository};
@@ -39,6 +40,8 @@ pub struct Rooms {
     pub secrets: Secrets,
     /// What proves that a commit is ours.
     pub seal: Seal,
+    /// Where people find the dashboard.
+    pub dashboard: Option<Url>,
     /// How soon to look again while something is on its way.
     pub look_again: SignedDuration,
     /// What the policy file is read under: the operator's limits, and how the bot runs.
@@ -66,6 +69,8 @@ pub struct Reach {
     pub secrets: Secrets,
     /// The keys by which the bot knows its own commits.
     pub seal: Seal,
+    /// Where people find the dashboard.
+    pub dashboard: Option<Url>,
     /// There is one repository only, and everything is for it.
     pub alone: bool,
 }
@@ -121,6 +126,23 @@ pub struct SourceMemory {
     pub said: Result<BTreeMap<Version, Found>, String>,
     /// What the hub said of the commits that released those versions.
     pub checked: Checked,
+    /// Where it comes from at the hub: repositories and packages.
+    pub released_in: BTreeSet<String>,
+    /// When somebody rang for it; none once the news is here, or long overdue.
+    pub rung: Option<Timestamp>,
+}
+
+/// However often somebody rings, a source has so long a rest.
+const REST: SignedDuration = SignedDuration::from_secs(5);
+
+impl SourceMemory {
+    /// When it is asked again; none before the first time. A ring often comes before what it rings for is there: the
+    /// source is asked at once, and then after pauses that grow until they are those of the policy.
+    pub fn due(&self, poll: SignedDuration) -> Option<Timestamp> {
+        let asked = self.asked?;
+        let pause = self.rung.map_or(poll, |rung| asked.duration_since(rung).clamp(REST, poll.max(REST)));
+        asked.checked_add(pause).ok()
+    }
 }
 
 impl Reach {
@@ -155,6 +177,7 @@ impl Rooms {
             net: reach.net,
             secrets: reach.secrets,
             seal: reach.seal,
+            dashboard: reach.dashboard,
             look_again,
             setting,
             thrifty: false,
@@ -167,6 +190,23 @@ impl Rooms {
     /// `owner/name`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.repository.owner, self.repository.name)
+    }
+
+    /// Where charts come from at the hub.
+    pub fn sources(&self) -> BTreeSet<String> {
+        self.memory.sources.values().flat_map(|memory| memory.released_in.iter().cloned()).collect()
+    }
+
+    /// Somebody rang for these.
+    pub fn rung(&mut self, sources: &BTreeSet<String>, now: Timestamp) {
+        let rung = self.memory.sources.values_mut().filter(|memory| !memory.released_in.is_disjoint(sources));
+        rung.for_each(|memory| memory.rung = Some(now));
+    }
+
+    /// When a source that was rung for is to be asked next.
+    pub fn next_ask(&self) -> Option<Timestamp> {
+        let rung = self.memory.sources.values().filter(|memory| memory.rung.is_some() && memory.source.is_some());
+        rung.filter_map(|memory| memory.due(SignedDuration::MAX)).min()
     }
 
     /// Who our commits say wrote them.

@@ -28,6 +28,9 @@ pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
     let server = Server::bind(settings, port, arguments.listen, &world.settings().webhook_secret).await?;
     let dashboard = format!("http://{}", server.dashboard()?);
     world.set_webhook(&format!("http://{}/webhook", server.address()?))?;
+    if arguments.hands_on {
+        world.welcome_owner();
+    }
     let story = async {
         let outcome = board::show(&world, &dashboard, arguments.hands_on).await?;
         if !arguments.once {

@@ -87,10 +87,10 @@ pub struct Serve {
     #[command(flatten)]
     pub settings: Settings,
     /// Where GitHub and senders in clusters ring: /webhook, /wake/… and /healthz
-    #[arg(long, env = "COLDFRAME_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "COLDFRAME_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = address)]
     pub listen: std::net::SocketAddr,
     /// Where the dashboard, /metrics and /readyz are; they have no login: keep the address from strangers
-    #[arg(long, env = "COLDFRAME_DASHBOARD", value_name = "ADDRESS", default_value = "127.0.0.1:8081")]
+    #[arg(long, env = "COLDFRAME_DASHBOARD", value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = address)]
     pub dashboard: std::net::SocketAddr,
     /// Secrets of the App's webhook, newest first, separated by commas while one is being replaced
     #[arg(long, env = "COLDFRAME_WEBHOOK_SECRET", hide_env_values = true, value_name = "SECRET")]
@@ -100,11 +100,17 @@ pub struct Serve {
     pub wake: settings::Wake,
 }
 
+/// An address to listen on; `:8080` is that port everywhere.
+fn address(text: &str) -> Result<std::net::SocketAddr, String> {
+    let whole = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_string() };
+    let numbers = whole.replace("localhost:", "127.0.0.1:");
+    numbers.parse().map_err(|_| format!("`{text}` is no address such as 127.0.0.1:8080, [::1]:8080 or :8080"))
+}
+
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// The plugin
-    #[arg(required_unless_present = "reasons")]
+    /// The plugin; without one those that there are
     pub plugin: Option<String>,
     /// Only this tier
     pub tier: Option<String>,

@@ -1,5 +1,6 @@
 //! Runs the commands that end by themselves: once, plan, explain, check, schema.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,9 +16,10 @@ use super::{Check, Explain, Schema, workflow};
 use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
-use crate::observe::net::{Hosts, Net, NetError};
+use crate::observe::net::{Given, Logins, Net, NetError, NetSettings};
 use crate::observe::watch::{Progress, Standing};
 use crate::policy::{self, Mode, Setting, SourceFile};
+use crate::proxies::Proxies;
 use crate::rooms::{Reach, Rooms};
 use crate::secret::Secrets;
 use crate::tick::{self, Ticked};
@@ -95,12 +97,17 @@ pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
 
 /// Every gate of a plugin's waves, or the page of all reasons.
 pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
-    let Some(plugin) = arguments.plugin.as_deref().map(PluginName::from) else {
+    if arguments.reasons {
         say(tell::reasons::page()?.trim_end())?;
         return Ok(ExitCode::SUCCESS);
-    };
+    }
     let mut rooms = open_one(&arguments.settings).await?;
     let (seen, plan) = tick::look(&mut rooms).await?;
+    let Some(plugin) = arguments.plugin.as_deref().map(PluginName::from) else {
+        let names: Vec<&str> = seen.snapshot.policy.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        say(&format!("Which plugin? The policy has {}.", names.join(", ")))?;
+        return Ok(ExitCode::SUCCESS);
+    };
     let now = clock::now();
     let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
     let tier = arguments.tier.as_deref().map(TierName::from);
@@ -135,9 +142,16 @@ pub fn hub(settings: &Settings) -> anyhow::Result<Hub> {
 /// What the settings let us reach: clusters, hosts, secrets. The environment holds secrets of the one
 /// repository that a single run is about.
 pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Reach> {
-    let hosts = Hosts::read(&settings.allow_hosts, alone)?;
-    let net = |repository| Ok::<_, NetError>(Arc::new(Net::new(hosts.of(repository))?));
-    let own = hosts.owners().map(|owner| Ok((owner, net(Some(owner))?))).collect::<Result<_, NetError>>()?;
+    let hosts = Given::read(&settings.allow_hosts, alone)?;
+    let files = Given::read(&settings.registries, alone)?;
+    let proxies = Proxies::environment().map_err(anyhow::Error::msg)?;
+    let net = |repository| {
+        let logins = Logins::open(files.of(repository).into_iter().map(PathBuf::from).collect())?;
+        let allow = hosts.of(repository);
+        Ok::<_, NetError>(Arc::new(Net::open(NetSettings { allow, logins, proxies: proxies.clone() })?))
+    };
+    let owners: BTreeSet<u64> = hosts.owners().chain(files.owners()).collect();
+    let own = owners.into_iter().map(|owner| Ok((owner, net(Some(owner))?))).collect::<Result<_, NetError>>()?;
     let net = net(None)?;
     let clusters = match &settings.clusters {
         Some(folder) => Clusters::open(folder, hosts)?,
@@ -145,7 +159,8 @@ pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Rea
     };
     let secrets = Secrets::new(settings.secrets.clone(), mode == Mode::Once);
     let clusters = Arc::new(clusters);
-    Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal: settings.seal()?, alone })
+    let (seal, dashboard) = (settings.seal()?, settings.public_address()?);
+    Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal, dashboard, alone })
 }
 
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {

@@ -64,7 +64,14 @@ impl Server {
                 .with_context(|| format!("cannot listen on {address}; give another by {flag}"))
         };
         let (port, dashboard) = (bind("--listen", listen).await?, bind("--dashboard", dashboard).await?);
-        let secrets = webhook_secret.split(',').filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect();
+        let secrets: Vec<Secret> =
+            webhook_secret.split(',').filter(|secret| !secret.trim().is_empty()).map(Secret::new).collect();
+        if secrets.is_empty() {
+            bail!(
+                "the webhook secret is empty, and without one nobody may ring: give the App's by --webhook-secret \
+                 (environment: COLDFRAME_WEBHOOK_SECRET)"
+            );
+        }
         Ok(Self { port, dashboard, settings, secrets, senders: Senders::default() })
     }
 
@@ -98,10 +105,13 @@ impl Server {
         let (address, dashboard) = (self.address()?, self.dashboard()?);
         let shop = Arc::new(Shop::open(self.settings)?);
         let doors = doors::router(shop.bell.clone(), &self.secrets, &self.senders, shop.face.metrics());
-        let pages = face::pages(shop.face.clone(), shop.settings.public_host()?);
+        let pages = face::pages(
+            shop.face.clone(),
+            shop.settings.public_address()?.and_then(|url| url.host_str().map(str::to_string)),
+        );
         let descriptors = process::descriptors();
         let (outside, inside) = (Bounds::within(descriptors), Bounds::within(descriptors / 2));
-        tracing::info!(%address, %dashboard, "listening");
+        tracing::info!("listening: webhooks at http://{address}/webhook, the dashboard at http://{dashboard}/");
         tokio::select! {
             never = port::serve(self.port, doors, outside) => match never {},
             never = port::serve(self.dashboard, pages, inside) => match never {},
@@ -128,7 +138,8 @@ impl Shop {
         let wanted = settings.wanted()?;
         let reach = reach(&settings, Mode::Serve, wanted.is_one())?;
         let setting = Arc::new(settings.setting(Mode::Serve)?);
-        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), face: Face::default() })
+        let face = Face::new(hub.metrics());
+        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), face })
     }
 
     async fn open_rooms(&self, repository: &Repository) -> anyhow::Result<Rooms> {
@@ -189,6 +200,8 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
 async fn keep(shop: Arc<Shop>, mut repository: Repository) {
     let mut rooms = None;
     let mut retry = RETRY.0;
+    // What went wrong last: the same again is no news.
+    let mut trouble = None;
     called(&shop, &repository);
     loop {
         let done = caught(pass(&shop, &mut repository, &mut rooms)).await.unwrap_or_else(|| {
@@ -199,12 +212,18 @@ async fn keep(shop: Arc<Shop>, mut repository: Repository) {
         let until = match done {
             Ok(alarm) => {
                 retry = RETRY.0;
+                if trouble.take().is_some() {
+                    tracing::info!(repository = repository.full_name(), "it goes on");
+                }
                 alarm.map_or_else(|| later(shop.settings.sweep), |alarm| alarm.min(later(shop.settings.sweep)))
             }
             Err(error) => {
                 let error = format!("{error:#}");
-                tracing::warn!(repository = repository.full_name(), %error, "pass failed");
                 shop.face.failed(&repository.full_name(), &error);
+                if trouble.as_ref() != Some(&error) {
+                    tracing::warn!(repository = repository.full_name(), %error, "pass failed; tried again in growing pauses");
+                    trouble = Some(error);
+                }
                 let wait = retry;
                 retry = (retry * 2).min(RETRY.1);
                 later(wait)
@@ -272,6 +291,7 @@ async fn pass(
     // Costs nothing while the token is good, and finds an App that was installed anew.
     rooms.hub = shop.hub.open(repository).await?;
     rooms.repository = repository.clone();
+    rooms.rung(&shop.bell.fresh(repository.id), clock::now());
     for _ in 0..MOST_IN_A_ROW {
         let begun = clock::now();
         let ticked = tick::tick(rooms).await;
@@ -286,7 +306,8 @@ async fn pass(
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
         if !ticked.receipts.iter().any(Receipt::changed) {
-            return Ok(ticked.plan.alarm.map(|alarm| alarm.at));
+            shop.bell.listens(repository.id, rooms.sources());
+            return Ok(ticked.plan.alarm.map(|alarm| alarm.at).into_iter().chain(rooms.next_ask()).min());
         }
     }
     // Something moves under us again and again: let it, and look once more in a while.

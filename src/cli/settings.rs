@@ -55,6 +55,10 @@ pub struct Settings {
     /// by commas; where several repositories are looked after, <id of the repository>=HOST or shared=HOST
     #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
     pub allow_hosts: Vec<String>,
+    /// Docker's config.json with logins for registries and chart repositories, read anew whenever one is needed; where
+    /// several repositories are looked after, <id of the repository>=FILE or shared=FILE, separated by commas
+    #[arg(long, env = "COLDFRAME_REGISTRIES", value_name = "FILE", value_delimiter = ',')]
+    pub registries: Vec<String>,
     /// File with the limits that every policy file is held against: longest soak and grace, windows, caps
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,
@@ -185,11 +189,14 @@ impl Settings {
         Ok(Setting { limits: limits(self.limits.as_deref())?, mode })
     }
 
-    /// The host of the address at which people find the dashboard.
-    pub fn public_host(&self) -> anyhow::Result<Option<String>> {
+    /// The address at which people find the dashboard.
+    pub fn public_address(&self) -> anyhow::Result<Option<url::Url>> {
         let Some(text) = self.public_url.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
         let url = url::Url::parse(text).with_context(|| format!("`{text}` of --public-url is no address"))?;
-        Ok(url.host_str().map(str::to_string))
+        if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
+            bail!("--public-url is an address such as https://coldframe.example, without a user");
+        }
+        Ok(Some(url))
     }
 
     /// Where the clones are kept.

@@ -54,8 +54,13 @@ fn introduction(world: &World, dashboard: &str, hands_on: bool) -> Vec<Text> {
         vec![Ink::Dim.on("Sandbox GitHub  "), Ink::Bold.on(&format!("{}/{}", settings.hub, settings.repository))],
     ];
     if hands_on {
-        let text = "Approve, comment, close or merge there: nobody else does. Ctrl-C ends the sandbox.";
-        lines.push(vec![Ink::Plain.on(text)]);
+        for text in [
+            "There you are maria, the code owner; the list at the top of each page makes you somebody else. Approve,",
+            "comment, close or merge: nobody else does, and there is a button for what this person may do and no other.",
+            "The dashboard only shows. Ctrl-C ends the sandbox.",
+        ] {
+            lines.push(vec![Ink::Plain.on(text)]);
+        }
     }
     lines.push(Vec::new());
     lines

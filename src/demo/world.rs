@@ -155,6 +155,11 @@ impl World {
         self.github.set_webhook(self.settings.app_id, url, &self.settings.webhook_secret)
     }
 
+    /// Whoever comes with a browser is the code owner.
+    pub fn welcome_owner(&self) {
+        self.github.welcome(people::OWNER);
+    }
+
     /// The hub, for acts of people and faults.
     pub fn github(&self) -> &GitHub {
         &self.github

@@ -13,11 +13,12 @@ use git2::transport::Service;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode};
 use tokio::runtime::Runtime;
-use url::{Host, Url};
+use url::Url;
 
 use super::error::{GitError, one_line};
 use super::remote::Access;
 use super::transport::Call;
+use crate::proxies::Proxies;
 
 /// A fetch needs a dozen requests at most; a server that makes it more plays with us.
 const MAX_REQUESTS: u32 = 64;
@@ -55,7 +56,6 @@ impl Default for Limits {
 /// One fetch or push: where to, with which token, and what went wrong on the way.
 pub(super) struct Session {
     url: String,
-    loopback: bool,
     authorization: Option<HeaderValue>,
     hidden: Vec<String>,
     limits: Limits,
@@ -90,12 +90,9 @@ impl Session {
         if parsed.query().is_some() || parsed.fragment().is_some() {
             return refuse("it has a query or fragment; give the bare address of the repository");
         }
-        let loopback = match parsed.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => return refuse("it names no host"),
-        };
+        if parsed.host().is_none() {
+            return refuse("it names no host");
+        }
         let (mut authorization, mut hidden) = (None, Vec::new());
         if let Some(token) = &access.token {
             let encoded = STANDARD.encode(format!("x-access-token:{}", token.reveal()));
@@ -107,7 +104,7 @@ impl Session {
             hidden = vec![token.reveal().to_string(), encoded];
         }
         let url = access.url.trim_end_matches('/').to_string();
-        Ok(Arc::new(Self { url, loopback, authorization, hidden, limits, state: Mutex::new(State::default()) }))
+        Ok(Arc::new(Self { url, authorization, hidden, limits, state: Mutex::new(State::default()) }))
     }
 
     /// Runs `work` with this session as the one that new connections of this thread belong to.
@@ -193,7 +190,7 @@ impl Session {
     pub(super) fn send(&self, call: &Call, body: Vec<u8>) -> Result<Response, GitError> {
         self.count(matches!(call.service, Service::ReceivePack))?;
         let engine = engine().map_err(|why| GitError::local("starting the HTTP client", why))?;
-        let client = if self.loopback { &engine.direct } else { &engine.proxied };
+        let client = &engine.client;
         let address = format!("{}{}", self.url, call.path);
         let mut request = if call.advertises() { client.get(address) } else { client.post(address).body(body) };
         request = request.header(ACCEPT, call.answer);
@@ -261,12 +258,10 @@ pub(super) fn next_piece(session: &Session, answer: &mut Response) -> Result<Byt
     }
 }
 
-/// The HTTP clients of this room and the runtime that drives them, one for the process.
+/// The HTTP client of this room and the runtime that drives it, one for the process.
 struct Engine {
     runtime: Runtime,
-    proxied: Client,
-    /// For this machine itself, where a proxy from the environment would be wrong.
-    direct: Client,
+    client: Client,
 }
 
 fn engine() -> Result<&'static Engine, String> {
@@ -278,17 +273,14 @@ fn start_engine() -> Result<Engine, String> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(1).thread_name("git-http").enable_all().build().map_err(|e| e.to_string())?;
     let limits = Limits::default();
-    let client = || {
-        Client::builder()
-            // GitHub tells git clients by the first word.
-            .user_agent(concat!("git/2.0 (coldframe ", env!("CARGO_PKG_VERSION"), ")"))
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(limits.connect)
-            .read_timeout(limits.read)
-    };
-    let proxied = client().build().map_err(|e| causes(&e))?;
-    let direct = client().no_proxy().build().map_err(|e| causes(&e))?;
-    Ok(Engine { runtime, proxied, direct })
+    let builder = Client::builder()
+        // GitHub tells git clients by the first word.
+        .user_agent(concat!("git/2.0 (coldframe ", env!("CARGO_PKG_VERSION"), ")"))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(limits.connect)
+        .read_timeout(limits.read);
+    let client = Proxies::environment()?.on(builder).build().map_err(|e| causes(&e))?;
+    Ok(Engine { runtime, client })
 }
 
 async fn first_words(mut response: Response, patience: Duration) -> String {

@@ -19,6 +19,7 @@ use super::line::{Call, Line};
 use super::wire::Wire;
 use super::{HubError, Repository};
 use crate::secret::Secret;
+use crate::tell::Metrics;
 
 /// How we prove who we are.
 #[derive(Clone, Debug)]
@@ -68,6 +69,11 @@ enum Proof {
 }
 
 impl Account {
+    /// The numbers that its calls are counted into.
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.line.metrics.clone()
+    }
+
     /// # Errors
     /// The key is no RSA key in PEM, or there is no tokio runtime around.
     pub(crate) fn new(line: &Line, credentials: Credentials) -> Result<Self, HubError> {

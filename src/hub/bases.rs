@@ -54,11 +54,6 @@ impl Bases {
         };
         Ok(Self { git: web.clone(), web, rest, graphql })
     }
-
-    /// Whether all of it is on this machine, where no proxy may stand in between.
-    pub(crate) fn are_local(&self) -> bool {
-        is_loopback(&self.rest) && is_loopback(&self.graphql)
-    }
 }
 
 fn is_loopback(url: &Url) -> bool {

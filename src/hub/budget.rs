@@ -20,6 +20,16 @@ pub(crate) enum Counter {
     GraphQl,
 }
 
+impl Counter {
+    /// Its name among the numbers.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::GraphQl => "graphql",
+        }
+    }
+}
+
 /// What is left of a counter, as the hub's last answer said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {

@@ -16,6 +16,7 @@ use super::budget::{Budget, Counter, Seen, Skew};
 use super::error::{harmless, of_status, said};
 use super::wire::{Door, Trouble};
 use super::{Bases, HubError};
+use crate::tell::Metrics;
 
 /// What every identity of one hub shares.
 #[derive(Clone)]
@@ -24,11 +25,13 @@ pub(crate) struct Line {
     pub(crate) skew: Arc<Skew>,
     pub(crate) clock: fn() -> Timestamp,
     pub(crate) pace: Duration,
+    /// Counts every call.
+    pub(crate) metrics: Metrics,
 }
 
 impl Line {
     pub(crate) fn new(bases: Bases, clock: fn() -> Timestamp, pace: Duration) -> Self {
-        Self { bases: Arc::new(bases), skew: Arc::default(), clock, pace }
+        Self { bases: Arc::new(bases), skew: Arc::default(), clock, pace, metrics: Metrics::new() }
     }
 
     /// Sends a call once. An answer that is a limit is an error; any other status is an answer.
@@ -53,8 +56,12 @@ impl Line {
         }
         let response = match crab.execute(request).await {
             Ok(response) => response,
-            Err(error) => return Err(call.without_answer(&error)),
+            Err(error) => {
+                self.metrics.hub_call(counter.name(), 0);
+                return Err(call.without_answer(&error));
+            }
         };
+        self.metrics.hub_call(counter.name(), response.status().as_u16());
         let received = (self.clock)();
         let (parts, body) = response.into_parts();
         // The wire has read the whole body already, within its bound.

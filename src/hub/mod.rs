@@ -55,6 +55,7 @@ use client::{Client, segment};
 use line::Line;
 
 use crate::secret::Secret;
+use crate::tell::Metrics;
 
 /// What branches of ours begin with.
 pub const BRANCH_PREFIX: &str = "coldframe/";
@@ -124,6 +125,11 @@ impl Hub {
         let line = Line::new(bases, crate::clock::now, pace);
         let bypass = bypass.map(|bypass| Account::new(&line, bypass)).transpose()?;
         Ok(Self { web, main: Account::new(&line, main)?, bypass })
+    }
+
+    /// The numbers that calls are counted into.
+    pub fn metrics(&self) -> Metrics {
+        self.main.metrics()
     }
 
     /// Opens a repository: with a token for it alone. Opening it again, as each pass does, costs

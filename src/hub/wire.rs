@@ -14,6 +14,7 @@ use octocrab::OctoBody;
 use url::Url;
 
 use super::{Bases, HubError};
+use crate::proxies::Proxies;
 
 /// The most that one answer may hold. A page of fifty pull requests with their comments is some
 /// megabytes.
@@ -43,23 +44,25 @@ pub(crate) enum Trouble {
 #[derive(Clone)]
 pub(crate) struct Wire {
     http: reqwest::Client,
+    proxies: Proxies,
     rest: Url,
     graphql: Url,
 }
 
 impl Wire {
     pub(crate) fn new(bases: &Bases) -> Result<Self, HubError> {
-        let mut builder = reqwest::Client::builder()
+        let builder = reqwest::Client::builder()
             .user_agent(concat!("coldframe/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .connect_timeout(Duration::from_secs(10))
             .timeout(LONGEST);
-        if bases.are_local() {
-            builder = builder.no_proxy();
-        }
-        let http = builder.build().map_err(|error| HubError::Setup(format!("no HTTP client: {}", chain(&error))))?;
-        Ok(Self { http, rest: bases.rest.clone(), graphql: bases.graphql.clone() })
+        let proxies = Proxies::environment().map_err(HubError::Setup)?;
+        let http = proxies
+            .on(builder)
+            .build()
+            .map_err(|error| HubError::Setup(format!("no HTTP client: {}", chain(&error))))?;
+        Ok(Self { http, proxies, rest: bases.rest.clone(), graphql: bases.graphql.clone() })
     }
 
     async fn exchange(self, request: Request<OctoBody>) -> Result<Response<Full<Bytes>>, Trouble> {
@@ -77,12 +80,12 @@ impl Wire {
         parts.headers.remove(HOST);
         parts.headers.entry(ACCEPT).or_insert(http::HeaderValue::from_static("application/vnd.github+json"));
         let body = body.collect().await.map_err(|error| Trouble::NotSent(error.to_string()))?.to_bytes();
-        let mut sending = self.http.request(parts.method, url).headers(parts.headers);
+        let mut sending = self.http.request(parts.method, url.clone()).headers(parts.headers);
         if !body.is_empty() {
             sending = sending.body(body);
         }
         let answer = sending.send().await.map_err(|error| {
-            let why = chain(&error);
+            let why = self.proxies.blamed(&url, chain(&error));
             if error.is_connect() || error.is_builder() { Trouble::NotSent(why) } else { Trouble::Broken(why) }
         })?;
         bounded(answer).await

@@ -27,7 +27,7 @@ pub use self::changes::{Change, Changes, version};
 pub use self::get::{Page, object};
 use self::get::{Words, get};
 pub(crate) use self::kubeconfig::{Connection, Parts, Refused};
-use super::net::{Hosts, SHARED, causes};
+use super::net::{Given, SHARED, causes};
 use super::signal::{Answer, Signal, Target, answer};
 use crate::clock;
 use crate::policy::wiring::ListedCluster;
@@ -56,7 +56,7 @@ pub struct Clusters {
 struct Shared {
     /// None where the operator gave none.
     folder: Option<PathBuf>,
-    hosts: Hosts,
+    hosts: Given,
     timeout: Duration,
     open: Mutex<BTreeMap<String, Open>>,
     borrowed: member::Borrowed,
@@ -174,7 +174,7 @@ impl Clusters {
     ///
     /// # Errors
     /// Where there is no such folder.
-    pub fn open(folder: &Path, hosts: Hosts) -> Result<Self, NoFolder> {
+    pub fn open(folder: &Path, hosts: Given) -> Result<Self, NoFolder> {
         let wrong = |why: String| NoFolder { folder: folder.display().to_string(), why };
         match std::fs::metadata(folder) {
             Ok(found) if found.is_dir() => Ok(Self::build(Some(folder.to_path_buf()), hosts, TIMEOUT)),
@@ -185,10 +185,10 @@ impl Clusters {
 
     /// No connections: every reading is unknown.
     pub fn none() -> Self {
-        Self::build(None, Hosts::default(), TIMEOUT)
+        Self::build(None, Given::default(), TIMEOUT)
     }
 
-    fn build(folder: Option<PathBuf>, hosts: Hosts, timeout: Duration) -> Self {
+    fn build(folder: Option<PathBuf>, hosts: Given, timeout: Duration) -> Self {
         let (open, borrowed) = (Mutex::default(), member::Borrowed::default());
         let shared = Shared { folder, hosts, timeout, open, borrowed };
         Self { shared: Arc::new(shared), of: None, alone: true }

@@ -24,6 +24,7 @@ pub mod released;
 mod releases;
 mod runs;
 pub mod signal;
+mod sources;
 mod spots;
 pub(crate) mod vacant;
 pub mod watch;
@@ -56,6 +57,8 @@ pub struct Seen {
     pub notes: releases::Notes,
     /// The repository's page at the hub.
     pub web: String,
+    /// Where people find the dashboard.
+    pub dashboard: Option<url::Url>,
     spots: BTreeMap<(PluginName, TierName), Vec<Spot>>,
     /// The policy as it was read.
     pub loaded: std::sync::Arc<Loaded>,
@@ -126,7 +129,8 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         Read::Unread(_) => Vec::new(),
     };
     let (web, clusters) = (rooms.hub.web_url(), std::sync::Arc::new(clusters));
-    Ok(Seen { snapshot, bases, pulls: page, notes, web, spots: base.spots, loaded: base.loaded, clusters })
+    let dashboard = rooms.dashboard.clone();
+    Ok(Seen { snapshot, bases, pulls: page, notes, web, dashboard, spots: base.spots, loaded: base.loaded, clusters })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
@@ -203,7 +207,7 @@ impl Seen {
 
     /// Addresses and tiers for the texts.
     pub fn links(&self) -> tell::Links {
-        tell::Links::of(&self.web, &self.snapshot)
+        tell::Links { dashboard: self.dashboard.clone(), ..tell::Links::of(&self.web, &self.snapshot) }
     }
 
     /// The body of a wave's pull request, with what its commit changes where that is more than anybody reads.
@@ -285,6 +289,7 @@ async fn ask_sources(rooms: &mut Rooms, base: &Base, now: Timestamp) {
                 let pace = released::Pace { first, last };
                 memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
             }
+            memory.released_in = sources::of(&hub, wiring, &memory);
             (plugin.clone(), memory)
         })
     });

@@ -2,10 +2,10 @@
 //! operator allows a host by name. Answers are bounded in bytes and time. What is fetched is judged
 //! by who asks; the hub and the clusters have connections of their own.
 
-mod hosts;
+mod given;
+mod logins;
 mod rules;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,11 @@ use http::{HeaderMap, StatusCode};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 
-pub use self::hosts::{Hosts, SHARED};
-use crate::secret::Secret;
+pub use self::given::{Given, SHARED};
+#[cfg(test)]
+pub(crate) use self::logins::written;
+pub use self::logins::{Found, Login, Logins};
+use crate::proxies::Proxies;
 use rules::{Named, Rules, is_public};
 
 /// Redirects that are followed, each checked like the first address.
@@ -27,36 +30,23 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// The longest that one answer may take in all.
 const WHOLE: Duration = Duration::from_secs(120);
 
-/// Who we are at one host.
-#[derive(Clone, Debug)]
-pub enum Login {
-    /// User and password.
-    Basic {
-        /// The user.
-        user: String,
-        /// The password.
-        password: Secret,
-    },
-    /// A token.
-    Bearer(Secret),
-}
-
 /// What the operator says about the way out.
 #[derive(Clone, Debug, Default)]
 pub struct NetSettings {
     /// Hosts (`host` or `host:port`) that are allowed though their addresses are private, and that
     /// may be asked over plain http.
     pub allow: Vec<String>,
-    /// Credentials by host (`host` or `host:port`). They go to that host and nowhere else.
-    pub logins: BTreeMap<String, Login>,
-    /// A forward proxy. It, not we, then resolves names, so it must refuse private addresses.
-    pub proxy: Option<String>,
+    /// Credentials by host. They go to that host and nowhere else.
+    pub logins: Logins,
+    /// Forward proxies. They, not we, then resolve names, so they must refuse private addresses.
+    pub proxies: Proxies,
 }
 
 /// The way out; cheap to clone, connections are shared.
 #[derive(Clone, Debug)]
 pub struct Net {
     rules: Arc<Rules>,
+    logins: Logins,
     client: reqwest::Client,
     /// Follows no redirect.
     straight: reqwest::Client,
@@ -119,20 +109,14 @@ impl Net {
         Self::open(NetSettings { allow, ..NetSettings::default() })
     }
 
-    /// A way out by the operator's settings. Proxies of the environment are not looked at.
+    /// A way out by the operator's settings.
     ///
     /// # Errors
     /// As [`Net::new`].
     pub fn open(settings: NetSettings) -> Result<Self, NetError> {
-        let mut rules = Rules::default();
-        for entry in settings.allow {
-            rules.allow.push(Named::parse(&entry)?);
-        }
-        for (entry, login) in settings.logins {
-            rules.logins.push((Named::parse(&entry)?, login));
-        }
-        let proxy = settings.proxy.map(|entry| proxy(&entry, &mut rules)).transpose()?;
-        let rules = Arc::new(rules);
+        let NetSettings { allow, logins, proxies } = settings;
+        let allow = allow.iter().map(|entry| Named::parse(entry)).collect::<Result<_, _>>()?;
+        let rules = Arc::new(Rules { allow, proxies });
         let redirects = Arc::clone(&rules);
         let followed = reqwest::redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > MAX_REDIRECTS {
@@ -143,9 +127,9 @@ impl Net {
                 Err(error) => attempt.error(error),
             }
         });
-        let client = client(&rules, proxy.clone(), followed)?;
-        let straight = self::client(&rules, proxy, reqwest::redirect::Policy::none())?;
-        Ok(Self { rules, client, straight })
+        let client = client(&rules, followed)?;
+        let straight = self::client(&rules, reqwest::redirect::Policy::none())?;
+        Ok(Self { rules, logins, client, straight })
     }
 
     /// Whether this address may be asked at all; a name's addresses are looked at when connecting.
@@ -157,8 +141,16 @@ impl Net {
     }
 
     /// The credentials for the host of this address.
-    pub fn login(&self, url: &Url) -> Option<&Login> {
-        self.rules.logins.iter().find(|(host, _)| host.is(url)).map(|(_, login)| login)
+    ///
+    /// # Errors
+    /// The operator's file with them is not what it was at the start.
+    pub fn login(&self, url: &Url) -> Result<Option<Found>, NetError> {
+        self.logins.of(url)
+    }
+
+    /// The files that logins come from.
+    pub fn logins(&self) -> &Logins {
+        &self.logins
     }
 
     /// Gets an address. Redirects to another host lose the credentials among the headers.
@@ -176,6 +168,17 @@ impl Net {
     /// As [`Net::get`].
     pub async fn ask(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<Fetched, NetError> {
         self.send(url, self.straight.get(url.clone()).headers(headers), most).await
+    }
+
+    /// Posts a form and follows no redirect: what stands in it is for this host alone.
+    ///
+    /// # Errors
+    /// As [`Net::get`].
+    pub async fn submit(&self, url: &Url, form: &[(&str, &str)], most: usize) -> Result<Fetched, NetError> {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = self.straight.post(url.clone());
+        let request = request.header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
+        self.send(url, request, most).await
     }
 
     /// Posts JSON to an address that is a secret as a whole: errors name its host alone.
@@ -197,7 +200,9 @@ impl Net {
         self.check(url)?;
         let failed = |error: reqwest::Error| match refusal(&error) {
             Some(refused) => refused,
-            None => NetError::Failed { url: plain(url), why: causes(&error.without_url()) },
+            None => {
+                NetError::Failed { url: plain(url), why: self.rules.proxies.blamed(url, causes(&error.without_url())) }
+            }
         };
         let too_large = || NetError::TooLarge { url: plain(url), most };
         let mut answer = request.send().await.map_err(failed)?;
@@ -212,29 +217,26 @@ impl Net {
             }
             body.extend_from_slice(&chunk);
         }
+        if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            return Err(NetError::Failed {
+                url: plain(url),
+                why: self.rules.proxies.blamed(url, answer.status().to_string()),
+            });
+        }
         Ok(Fetched { status: answer.status(), headers: answer.headers().clone(), body: body.freeze() })
     }
 }
 
-fn client(
-    rules: &Arc<Rules>,
-    proxy: Option<reqwest::Proxy>,
-    redirects: reqwest::redirect::Policy,
-) -> Result<reqwest::Client, NetError> {
+fn client(rules: &Arc<Rules>, redirects: reqwest::redirect::Policy) -> Result<reqwest::Client, NetError> {
     let builder = reqwest::Client::builder()
         .user_agent(concat!("coldframe/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .read_timeout(SILENCE)
         .timeout(WHOLE)
         .referer(false)
-        .no_proxy()
         .dns_resolver(Arc::new(Guard(Arc::clone(rules))))
         .redirect(redirects);
-    let builder = match proxy {
-        Some(proxy) => builder.proxy(proxy),
-        None => builder,
-    };
-    builder.build().map_err(|error| NetError::Settings { entry: "TLS".into(), why: causes(&error) })
+    rules.proxies.on(builder).build().map_err(|error| NetError::Settings { entry: "TLS".into(), why: causes(&error) })
 }
 
 /// An address without what may be secret in it.
@@ -245,14 +247,6 @@ pub fn plain(url: &Url) -> String {
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.to_string()
-}
-
-fn proxy(entry: &str, rules: &mut Rules) -> Result<reqwest::Proxy, NetError> {
-    // The entry may hold a password, so it is not repeated in the error.
-    let wrong = |why: String| NetError::Settings { entry: "proxy".to_string(), why };
-    let url = Url::parse(entry).map_err(|error| wrong(error.to_string()))?;
-    rules.proxy = url.host_str().map(ToString::to_string);
-    reqwest::Proxy::all(url.as_str()).map_err(|error| wrong(causes(&error.without_url())))
 }
 
 /// Resolves a name once, looks at every address, and connects to what it looked at.

@@ -176,7 +176,7 @@ fn named(hub: &RepoHub, origin: &Origin) -> Result<String, String> {
 }
 
 /// `owner/name` at the beginning of an address's path.
-fn repository_in(url: &Url) -> Option<String> {
+pub fn repository_in(url: &Url) -> Option<String> {
     let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
     let (owner, name) = (parts.next()?, parts.next()?);
     Some(format!("{owner}/{}", name.strip_suffix(".git").unwrap_or(name)))

@@ -1,7 +1,7 @@
 //! Asks each plugin's source, at its own pace, which releases there are. Which of them climb is
 //! decided in `decide`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use decide::snapshot::{Read, Release};
@@ -31,13 +31,21 @@ pub async fn ask(
         Some(_) | None => fresh(wiring, net),
     };
     let poll = SignedDuration::try_from(wiring.poll).unwrap_or(SignedDuration::from_mins(5));
-    if memory.asked.is_some_and(|asked| asked + poll > now) {
+    if memory.due(poll).is_some_and(|due| due > now) {
         return memory;
     }
     // A source that may not be asked, such as a private host that the operator did not allow.
     let Some(source) = memory.source.clone() else { return memory };
     memory.asked = Some(now);
+    let newest = |said: &Result<BTreeMap<Version, Found>, String>| {
+        said.as_ref().ok().and_then(|found| found.keys().next_back().cloned())
+    };
+    let before = newest(&memory.said);
     memory.said = look(source.as_ref(), lowest).await.map_err(|error| error.to_string());
+    let overdue = memory.rung.is_some_and(|rung| now.duration_since(rung) >= poll);
+    if overdue || newest(&memory.said) > before {
+        memory.rung = None;
+    }
     memory
 }
 
@@ -84,5 +92,68 @@ fn fresh(wiring: &PluginWiring, net: &Net) -> SourceMemory {
         Ok(source) => (Some(Arc::from(source)), Err("it was not asked yet".to_string())),
         Err(error) => (None, Err(error.to_string())),
     };
-    SourceMemory { chart: wiring.chart.clone(), source, asked: None, said, checked: Checked::default() }
+    SourceMemory {
+        chart: wiring.chart.clone(),
+        source,
+        asked: None,
+        said,
+        checked: Checked::default(),
+        released_in: BTreeSet::new(),
+        rung: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::policy::wiring::{Chart, Released};
+
+    #[tokio::test]
+    async fn a_flood_of_rings_does_not_flood_the_source() {
+        let shelf = Arc::new(Mutex::new((0, "entries:\n  loki:\n  - version: 1.0.0\n".to_string())));
+        let serving = Arc::clone(&shelf);
+        let router = axum::Router::new().fallback(move || {
+            let mut shelf = serving.lock().unwrap();
+            shelf.0 += 1;
+            std::future::ready(shelf.1.clone())
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let wiring = PluginWiring {
+            declared: String::new(),
+            chart: Chart::Http { repository: format!("http://{host}"), name: "loki".into() },
+            poll: std::time::Duration::from_secs(900),
+            write: Vec::new(),
+            signals: Vec::new(),
+            released: Released::default(),
+        };
+        let net = Net::new(vec![host]).unwrap();
+        let begun: Timestamp = "2026-11-24T12:00:00Z".parse().unwrap();
+        let (mut memory, mut asks) = (None, Vec::new());
+        for second in 0..3600 {
+            let now = begun + SignedDuration::from_secs(second);
+            let mut asked = ask(memory, &wiring, &net, None, now).await;
+            if asked.asked == Some(now) {
+                asks.push(second);
+            }
+            // Somebody rings each second for a minute, and once more later, shortly before there is something new.
+            if (60..120).contains(&second) || second == 2000 {
+                asked.rung = Some(now);
+            }
+            if second == 2030 {
+                shelf.lock().unwrap().1.push_str("  - version: 1.1.0\n");
+            }
+            memory = Some(asked);
+        }
+        assert_eq!(shelf.lock().unwrap().0, asks.len());
+        let within = |from, to| asks.iter().filter(|at| (from..to).contains(*at)).copied().collect::<Vec<i64>>();
+        assert_eq!(within(0, 60), [0], "by itself it is asked every quarter of an hour");
+        assert_eq!(within(60, 120).len(), 12, "five seconds of rest, however often somebody rings");
+        assert_eq!(within(120, 2000), [121, 126, 133, 147, 175, 231, 343, 567, 1015, 1911], "less and less often");
+        assert_eq!(within(2000, 3600), [2001, 2006, 2012, 2024, 2048, 2948], "until the news is here");
+    }
 }

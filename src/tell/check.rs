@@ -140,7 +140,8 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
         names: if asked { String::new() } else { listed(&names, NAMES) },
         forced: forced(wave, &zone),
     };
-    Ok(CheckText { conclusion: conclusion(wave), title, summary: capped(render::markdown("check", &page)?) })
+    let summary = capped(render::markdown("check", &page)?) + &links.on_dashboard(&wave.plugin, &wave.tier);
+    Ok(CheckText { conclusion: conclusion(wave), title, summary })
 }
 
 /// The status of a wave, for tokens that cannot write check runs.

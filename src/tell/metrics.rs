@@ -1,27 +1,18 @@
 //! Numbers for Prometheus: a handful, each with its unit in its name. Nothing is decided by them.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use decide::plan::{Action, WaveReport, WaveState};
 use decide::{Plan, Verdict};
 use jiff::Timestamp;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::metrics::{MetricType, TypedMetric};
-use prometheus_client::registry::Registry;
-
 /// The numbers of one process. Clones count into the same numbers.
 #[derive(Clone)]
 pub struct Metrics {
-    registry: Arc<Registry>,
     ticks: Arc<Tally>,
-    tick_seconds: Histogram,
+    tick_seconds: Arc<Mutex<Spread>>,
     actions: Arc<Tally>,
     waves: Arc<Tally>,
     hub_calls: Arc<Tally>,
@@ -52,41 +43,34 @@ impl Outcome {
 
 impl Metrics {
     /// What `/metrics` answers as its content type.
-    pub const CONTENT_TYPE: &'static str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// All numbers at zero.
     pub fn new() -> Self {
-        let mut registry = Registry::with_prefix("coldframe");
-        let mut tally = |kind, name, help, keys| {
-            let tally = Arc::new(Tally { kind, name, help, keys, values: Mutex::default() });
-            registry.register_collector(Box::new(Arc::clone(&tally)));
-            tally
-        };
-        let ticks = tally(Kind::Counter, "ticks", "Passes over a repository", &["repository", "outcome"]);
-        let actions = tally(Kind::Counter, "actions", "Effects on the hub", &["kind", "outcome"]);
-        let waves = tally(Kind::Gauge, "waves", "Present waves by state", &["repository", "state"]);
-        let hub_calls = tally(Kind::Counter, "hub_calls", "Requests to the hub", &["api", "status"]);
+        let tally = |kind, name, help, keys| Arc::new(Tally { kind, name, help, keys, values: Mutex::default() });
+        let ticks = tally("counter", "ticks_total", "Passes over a repository", &["repository", "outcome"]);
+        let actions = tally("counter", "actions_total", "Effects on the hub", &["kind", "outcome"]);
+        let waves = tally("gauge", "waves", "Present waves by state", &["repository", "state"]);
+        let hub_calls = tally("counter", "hub_calls_total", "Requests to the hub", &["api", "status"]);
         let deliveries = tally(
-            Kind::Counter,
-            "deliveries",
+            "counter",
+            "deliveries_total",
             "Rings from outside by the secret that verified them, 1 is the newest; none fitted those of `none`",
             &["sender", "secret"],
         );
         let last_look = tally(
-            Kind::Gauge,
+            "gauge",
             "last_look_timestamp_seconds",
             "When a repository was last looked at without an error, as Unix time",
             &["repository"],
         );
-        let tick_seconds = Histogram::new([0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]);
-        registry.register("tick_duration_seconds", "How long a pass over a repository takes", tick_seconds.clone());
-        Self { registry: Arc::new(registry), ticks, tick_seconds, actions, waves, hub_calls, deliveries, last_look }
+        Self { ticks, tick_seconds: Arc::default(), actions, waves, hub_calls, deliveries, last_look }
     }
 
     /// Counts a pass over a repository that ended at `at`.
     pub fn tick(&self, repository: &str, took: Duration, outcome: Outcome, at: Timestamp) {
         self.ticks.add(&[repository, outcome.as_str()]);
-        self.tick_seconds.observe(took.as_secs_f64());
+        self.tick_seconds.lock().unwrap_or_else(PoisonError::into_inner).add(took);
         if outcome == Outcome::Done {
             self.last_look.set(&[repository], at.as_second());
         }
@@ -118,7 +102,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a request. `api` is `rest`, `graphql` or `git`; status 0 = no answer came.
+    /// Counts a request. `api` is `rest` or `graphql`; status 0 = no answer came.
     pub fn hub_call(&self, api: &'static str, status: u16) {
         let class = match status {
             0 => "none",
@@ -137,13 +121,16 @@ impl Metrics {
         self.deliveries.add(&[sender, &secret]);
     }
 
-    /// All numbers in the OpenMetrics text format, in the same order each time.
+    /// All numbers in the text format of Prometheus, in the same order each time.
     ///
     /// # Errors
     /// Only when writing into memory fails.
     pub fn render(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
-        text::encode(&mut out, &self.registry)?;
+        for tally in [&self.ticks, &self.actions, &self.waves, &self.hub_calls, &self.deliveries, &self.last_look] {
+            tally.write(&mut out)?;
+        }
+        self.tick_seconds.lock().unwrap_or_else(PoisonError::into_inner).write(&mut out)?;
         Ok(out)
     }
 }
@@ -190,17 +177,10 @@ fn state(wave: &WaveReport) -> &'static str {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Counter,
-    Gauge,
-}
-
-/// One number per set of label values, in their order. The crate's own family keeps them in a
-/// hash map, so that the page would differ from scrape to scrape.
+/// One number per set of label values, in their order.
 #[derive(Debug)]
 struct Tally {
-    kind: Kind,
+    kind: &'static str,
     name: &'static str,
     help: &'static str,
     keys: &'static [&'static str],
@@ -219,25 +199,59 @@ impl Tally {
     fn set(&self, labels: &[&str], value: i64) {
         self.values().insert(labels.iter().map(ToString::to_string).collect(), value);
     }
-}
 
-impl Collector for Tally {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        let values = self.values().clone();
-        let kind = match self.kind {
-            Kind::Counter => MetricType::Counter,
-            Kind::Gauge => ConstGauge::<i64>::TYPE,
-        };
-        let mut encoder = encoder.encode_descriptor(self.name, self.help, None, kind)?;
-        for (labels, value) in &values {
-            let labels: Vec<(&str, &str)> = self.keys.iter().copied().zip(labels.iter().map(String::as_str)).collect();
-            let encoder = encoder.encode_family(&labels)?;
-            match self.kind {
-                Kind::Counter => ConstCounter::new(value.unsigned_abs()).encode(encoder)?,
-                Kind::Gauge => ConstGauge::new(*value).encode(encoder)?,
-            }
+    fn write(&self, out: &mut String) -> fmt::Result {
+        head(out, self.name, self.help, self.kind)?;
+        for (labels, value) in self.values().iter() {
+            let labels: Vec<String> =
+                self.keys.iter().zip(labels).map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
+            writeln!(out, "{PREFIX}{}{{{}}} {value}", self.name, labels.join(","))?;
         }
         Ok(())
+    }
+}
+
+/// What stands before every name.
+const PREFIX: &str = "coldframe_";
+
+fn head(out: &mut String, name: &str, help: &str, kind: &str) -> fmt::Result {
+    writeln!(out, "# HELP {PREFIX}{name} {help}\n# TYPE {PREFIX}{name} {kind}")
+}
+
+/// A label's value as it stands between quotes.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// How long passes took.
+#[derive(Debug, Default)]
+struct Spread {
+    /// How many took no longer than each bound.
+    within: [u64; BOUNDS.len()],
+    count: u64,
+    seconds: f64,
+}
+
+const BOUNDS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+
+impl Spread {
+    fn add(&mut self, took: Duration) {
+        let took = took.as_secs_f64();
+        for (within, bound) in self.within.iter_mut().zip(BOUNDS) {
+            *within += u64::from(took <= bound);
+        }
+        self.count += 1;
+        self.seconds += took;
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let name = "tick_duration_seconds";
+        head(out, name, "How long a pass over a repository takes", "histogram")?;
+        for (within, bound) in self.within.iter().zip(BOUNDS) {
+            writeln!(out, "{PREFIX}{name}_bucket{{le=\"{bound}\"}} {within}")?;
+        }
+        writeln!(out, "{PREFIX}{name}_bucket{{le=\"+Inf\"}} {}", self.count)?;
+        writeln!(out, "{PREFIX}{name}_sum {}\n{PREFIX}{name}_count {}", self.seconds, self.count)
     }
 }
 
@@ -265,6 +279,7 @@ mod tests {
             "coldframe_ticks_total{repository=\"acme/fleet\",outcome=\"done\"} 1",
             "coldframe_ticks_total{repository=\"acme/fleet\",outcome=\"failed\"} 1",
             "coldframe_tick_duration_seconds_count 2",
+            "coldframe_tick_duration_seconds_sum 4.42",
             "coldframe_hub_calls_total{api=\"rest\",status=\"4xx\"} 2",
             "coldframe_last_look_timestamp_seconds{repository=\"acme/fleet\"} 1795248845",
             "coldframe_waves{repository=\"acme/fleet\",state=\"failed\"} 1",
@@ -273,7 +288,9 @@ mod tests {
             assert!(text.lines().any(|there| there == line), "{line} is not in\n{text}");
         }
         assert_eq!(text, metrics.render().unwrap());
-        assert!(text.ends_with("# EOF\n"));
+        assert!(text.contains("_bucket{le=\"0.5\"} 1\n") && text.contains("_bucket{le=\"+Inf\"} 2\n"), "{text}");
+        metrics.tick("a\"b\\c\nd", Duration::ZERO, Outcome::Done, at);
+        assert!(metrics.render().unwrap().contains("repository=\"a\\\"b\\\\c\\nd\""), "no label ends early");
     }
 
     #[test]

@@ -102,7 +102,8 @@ pub fn body(facts: &PullFacts<'_>) -> Result<String, TellError> {
     let room = CAP.saturating_sub(bare.chars().count() + 200); // 200: the frame around the notes
     page.notes = notes(facts.notes, room);
     let full = if page.notes.is_empty() { bare } else { render::markdown("pull", &page)? };
-    Ok(capped(full))
+    let wave = facts.wave;
+    Ok(capped(full) + &facts.links.on_dashboard(&wave.plugin, &wave.tier))
 }
 
 /// The last resort: everything above is bounded, so that this cuts nothing in practice.

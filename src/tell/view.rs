@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 
 use decide::ledger::Wave;
 use decide::model::Freeze;
+use decide::snapshot::Read;
 use decide::{ClusterName, Entry, Ledger, Plan, PluginName, PullNumber, Snapshot, TierName, Version};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use url::Url;
 
 /// Addresses, and what the policy says of each tier.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
     /// The repository's page at the hub, such as `https://github.com/acme/fleet`.
     pub repo: String,
+    /// Where people find the dashboard.
+    pub dashboard: Option<Url>,
     /// Per tier of each plugin.
     pub tiers: BTreeMap<(PluginName, TierName), TierFacts>,
 }
@@ -83,7 +87,21 @@ impl Links {
                 tiers.insert((plugin.name.clone(), tier.name.clone()), facts);
             }
         }
-        Self { repo: repo.trim_end_matches('/').to_string(), tiers }
+        Self { repo: repo.trim_end_matches('/').to_string(), dashboard: None, tiers }
+    }
+
+    /// The page of a wave on the dashboard, as a line of Markdown; nothing where nobody said where that is.
+    pub(crate) fn on_dashboard(&self, plugin: &PluginName, tier: &TierName) -> String {
+        let Some(mut url) = self.dashboard.clone() else { return String::new() };
+        let mut names = self.repo.rsplitn(3, '/');
+        let (name, owner) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push("wave");
+        }
+        let asked =
+            [("repository", format!("{owner}/{name}")), ("plugin", plugin.to_string()), ("tier", tier.to_string())];
+        url.query_pairs_mut().clear().extend_pairs(asked);
+        format!("\n[On the dashboard]({url})\n")
     }
 
     /// The page of a pull request.
@@ -146,7 +164,7 @@ impl View {
             freezes: freezes(snapshot, &plan, looked),
             plan,
             looked,
-            trouble: snapshot.policy_problem.as_ref().map(|why| format!("the newest policy file has errors: {why}")),
+            trouble: trouble(snapshot),
             done: None,
         }
     }
@@ -161,6 +179,15 @@ impl View {
     pub(crate) fn wave(&self, plugin: &PluginName, tier: &TierName, version: &Version) -> Option<&Wave> {
         self.history.get(&(plugin.clone(), tier.clone()))?.iter().rev().find(|wave| wave.version == *version)
     }
+}
+
+/// What is wrong with the repository as a whole, as far as the facts say it.
+fn trouble(snapshot: &Snapshot) -> Option<String> {
+    let policy = snapshot.policy_problem.as_ref().map(|why| format!("the newest policy file has errors: {why}"));
+    policy.or_else(|| match &snapshot.clusters {
+        Read::Known(_) => None,
+        Read::Unread(why) => Some(format!("the inventory of clusters cannot be read: {why}")),
+    })
 }
 
 /// What stops merges: the freezes of the file, and those by command that hold when this look ends.

@@ -37,6 +37,11 @@ struct Shown {
 }
 
 impl Face {
+    /// Pages without a repository yet, and these numbers.
+    pub fn new(metrics: Metrics) -> Self {
+        Self { metrics, ..Self::default() }
+    }
+
     /// The numbers, for whoever counts beside passes.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics

@@ -8,9 +8,10 @@ pub mod port;
 mod quota;
 mod replays;
 pub mod senders;
+mod sources;
 pub mod webhook;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,10 @@ struct Rope {
     woken: Option<Timestamp>,
     /// Through which installation the repository is reached.
     installation: Option<u64>,
+    /// Where the charts of the repository come from.
+    sources: BTreeSet<String>,
+    /// Those that were rung for, until somebody asks.
+    fresh: BTreeSet<String>,
     /// How often somebody may be woken by ringing.
     looks: Quota,
     /// How often each may ring.
@@ -160,7 +165,8 @@ fn account(by: Option<u64>) -> Who {
 impl Default for Pull {
     fn default() -> Self {
         let (looks, quotas) = (Quota::new(LOOKS), Quotas::default());
-        let rope = Rope { due: None, nudged: None, woken: None, installation: None, looks, quotas };
+        let (sources, fresh) = (BTreeSet::new(), BTreeSet::new());
+        let rope = Rope { due: None, nudged: None, woken: None, installation: None, sources, fresh, looks, quotas };
         Self { state: Mutex::new(rope), rung: Notify::new() }
     }
 }

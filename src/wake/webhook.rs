@@ -1,5 +1,5 @@
 //! `POST /webhook`: bound, verify, ring, answer. Nothing of a delivery is looked at before its
-//! signature is verified over the raw bytes, and afterwards only which repository it is about;
+//! signature is verified over the raw bytes, and afterwards only which repository or package it is about;
 //! what it says is never believed.
 
 use std::sync::{Arc, OnceLock};
@@ -83,13 +83,65 @@ pub struct Delivery {
     pub action: Option<String>,
     /// Where.
     #[serde(default)]
-    pub repository: Option<Numbered>,
+    pub repository: Option<Place>,
+    /// What was pushed or created there.
+    #[serde(default, rename = "ref")]
+    pub reference: Option<String>,
+    /// What kind of thing that is, where the name does not say so.
+    #[serde(default)]
+    pub ref_type: Option<String>,
+    /// The package that was published.
+    #[serde(default, alias = "registry_package")]
+    pub package: Option<Package>,
     /// Through which installation.
     #[serde(default)]
     pub installation: Option<Numbered>,
     /// Whose act it was.
     #[serde(default)]
     pub sender: Option<Numbered>,
+}
+
+/// A repository.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Place {
+    /// Its number.
+    pub id: u64,
+    /// `owner/name`.
+    #[serde(default)]
+    pub full_name: Option<String>,
+}
+
+/// A package of a registry.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Package {
+    /// Whose it is.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// What it is called there.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+impl Delivery {
+    /// The sources of charts that may have a new version after it, in lower case: the repository, and the path of the
+    /// package.
+    fn released(&self, event: &str) -> Vec<String> {
+        let releases = match event {
+            "push" => self.reference.as_deref().is_some_and(|name| name.starts_with("refs/tags/")),
+            "create" => self.ref_type.as_deref() == Some("tag"),
+            "package" | "registry_package" | "release" | "repository_dispatch" => true,
+            _ => false,
+        };
+        if !releases {
+            return Vec::new();
+        }
+        let package = self.package.as_ref().and_then(|package| {
+            let (namespace, name) = (package.namespace.as_deref()?, package.name.as_deref()?);
+            Some(format!("{namespace}/{name}"))
+        });
+        let repository = self.repository.as_ref().and_then(|repository| repository.full_name.clone());
+        repository.into_iter().chain(package).map(|name| name.to_lowercase()).collect()
+    }
 }
 
 /// Something with a number.
@@ -174,6 +226,7 @@ impl Endpoint {
             installation = delivery.installation.as_ref().map(|installation| installation.id),
             "webhook"
         );
+        let released = delivery.released(event);
         let number = |one: Option<Numbered>| one.map(|one| one.id);
         let (installation, sender) = (number(delivery.installation), number(delivery.sender));
         match delivery.repository {
@@ -182,7 +235,10 @@ impl Endpoint {
                 self.bell.ring_list(sender);
                 self.bell.ring_installation(installation, sender);
             }
-            Some(repository) => self.bell.ring(repository.id, sender),
+            Some(repository) => {
+                self.bell.ring(repository.id, sender);
+                self.bell.ring_source(&released, sender);
+            }
             // About an organization or a team: nobody can say which repositories.
             None => self.bell.ring_installation(installation, sender),
         }

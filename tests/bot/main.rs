@@ -32,6 +32,7 @@ mod secrets;
 mod settings;
 mod several;
 mod slices;
+mod sources;
 mod spelling;
 mod statements;
 mod story;

@@ -148,3 +148,43 @@ async fn f41_however_seldom_and_unevenly_it_runs_the_climb_goes_on() {
         assert_eq!(stage.pulls().iter().filter(|pull| pull.head == branch).count(), 1, "{tier}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_says_where_it_is_and_what_it_looks_after() {
+    let stage = Stage::set().await;
+    let mut command = stage.command(&["serve"]);
+    command.env_remove("COLDFRAME_LOG").env("COLDFRAME_PUBLIC_URL", "https://coldframe.example/at");
+    let _bot = stage.start(command);
+    let given = stage.world.settings();
+    let pull = stage.until("a pull request comes", |stage| stage.pull("cert-manager", "qa")).await;
+    let log = stage.whole_log();
+    for part in [&format!("http://{}/webhook", given.listen), &format!("http://{}/", given.dashboard), REPOSITORY] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    assert!(!log.contains('\u{1b}'), "no colours where nobody sees them: {log}");
+    let link = "https://coldframe.example/at/wave?repository=acme%2Ffleet&plugin=cert-manager&tier=qa";
+    assert!(pull.body.contains(link), "{}", pull.body);
+    let numbers = reqwest::get(format!("http://{}/metrics", given.dashboard)).await.unwrap().text().await.unwrap();
+    assert!(numbers.contains("coldframe_hub_calls_total{api=\"rest\",status=\"2xx\"}"), "{numbers}");
+
+    let (code, text) = tokio::task::block_in_place(|| run(&mut stage.command(&["explain"])));
+    assert!(code == 0 && text.contains("The policy has cert-manager, ingress-nginx"), "{text}");
+}
+
+#[test]
+fn what_cannot_serve_is_said_at_once() {
+    let serve = |more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coldframe"));
+        command.env_clear().args(["serve", "--token", "t", "--repository", "acme/fleet", "--hub", "http://127.0.0.1:1"]);
+        run(command.args(more))
+    };
+    for secret in ["", " , "] {
+        let (code, text) = serve(&["--webhook-secret", secret, "--listen", "127.0.0.1:0", "--dashboard", "127.0.0.1:0"]);
+        assert!(code == 1 && text.contains("webhook secret is empty"), "{text}");
+    }
+    let (code, text) = serve(&["--webhook-secret", "s", "--listen", "8080"]);
+    assert!(code == 2 && text.contains("such as 127.0.0.1:8080, [::1]:8080 or :8080"), "{text}");
+    // The port is bound, and the next mistake is what is told.
+    let (code, text) = serve(&["--webhook-secret", "s", "--listen", ":0", "--dashboard", ":0", "--public-url", "x"]);
+    assert!(code == 1 && text.contains("--public-url"), "{text}");
+}

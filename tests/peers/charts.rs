@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use coldframe::observe::chart::{Found, Source, SourceError, source};
-use coldframe::observe::net::{Login, Net, NetSettings};
+use coldframe::observe::net::{Logins, Net, NetSettings};
 use coldframe::policy::wiring::Chart;
-use coldframe::secret::Secret;
 use serde_json::{Value, json};
 
 use crate::peers::{Running, free_port, peer, python, script, serve};
@@ -205,17 +204,35 @@ async fn a_registry_that_wants_a_login() {
     let shed = Shed::new();
     let (_running, host) = registry(&shed, "locked", true).await;
     shed.helm(&json!([{"do": "login", "host": host, "user": USER, "password": PASSWORD}]));
-    let with = |password: &str| {
-        let login = Login::Basic { user: USER.to_owned(), password: Secret::new(password) };
-        let logins = [(host.clone(), login)].into();
-        Net::open(NetSettings { allow: vec![host.clone()], logins, proxy: None }).unwrap()
+    // What Helm wrote at the login is a docker config.json.
+    let good = shed.path("home").join("registry.json");
+    let file = |name: &str, entry: Value| {
+        let file = shed.path("logins").join(name);
+        std::fs::write(&file, json!({"auths": {host.clone(): entry}}).to_string()).unwrap();
+        file
     };
-    pushed_and_read(&shed, &host, &with(PASSWORD)).await;
-    for net in [plain(&host), with("weeds")] {
-        let refused = oci(&host, &net).versions().await;
-        let error = refused.expect_err("nothing without the right login");
+    let wrong = file("wrong.json", json!({"username": USER, "password": "weeds"}));
+    let other = file("other.json", json!({"username": USER, "password": PASSWORD}));
+    let elsewhere = std::fs::read_to_string(&other).unwrap().replace(&host, "elsewhere.example");
+    std::fs::write(&other, elsewhere).unwrap();
+    let with = |file: &Path| {
+        let logins = Logins::open(vec![file.to_owned()]).unwrap();
+        Net::open(NetSettings { allow: vec![host.clone()], logins, ..NetSettings::default() }).unwrap()
+    };
+    pushed_and_read(&shed, &host, &with(&good)).await;
+    for (net, help) in [
+        (plain(&host), "--registries".to_owned()),
+        (with(&other), format!("`{}` has no login for {host}", other.display())),
+        (with(&wrong), format!("to the login in `{}`", wrong.display())),
+    ] {
+        let error = oci(&host, &net).versions().await.expect_err("nothing without the right login");
         let says = error.to_string();
-        assert!(matches!(error, SourceError::Unreachable { .. }) && says.contains("401"), "{says}");
-        assert!(says.contains("credentials") && !says.contains("weeds"), "{says}");
+        assert!(matches!(error, SourceError::Closed { .. }) && says.contains("401") && says.contains(&help), "{says}");
+        assert!(says.contains(&host) && !says.contains("weeds"), "{says}");
     }
+    // A login that has run out is refused until a new one is in its place.
+    let asked = oci(&host, &with(&wrong));
+    assert!(asked.versions().await.is_err());
+    std::fs::copy(&good, &wrong).unwrap();
+    assert_eq!(versions(&*asked).await, VERSIONS);
 }

@@ -60,6 +60,10 @@ debian() { # package, its program
     fi
     need apt-get "$1 so that $2 is in PATH"
     say "unpacking $1"
+    if [ -x "$peers/debian/$1/usr/bin/$2" ]; then
+        ln -sf "../debian/$1/usr/bin/$2" "$peers/bin/$2"
+        return 0
+    fi
     rm -rf "$peers/debian/$1"
     mkdir -p "$peers/debian/$1"
     download() { (cd "$peers/debian/$1" && apt-get -o APT::Sandbox::User=root download -qq "$1" >&2); }
@@ -73,6 +77,7 @@ debian() { # package, its program
 }
 debian docker-registry docker-registry
 debian prometheus prometheus
+debian prometheus promtool
 
 # What is there must also start.
 "$peers/bin/docker-registry" --version >/dev/null

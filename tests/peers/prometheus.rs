@@ -142,3 +142,19 @@ async fn pass_fail_no_data_bad_query_down() {
     assert_eq!(reading.health, Health::Unknown, "{}", reading.evidence);
     assert!(reading.evidence.contains(&host), "{}", reading.evidence);
 }
+
+#[test]
+fn promtool_finds_nothing_wrong_with_our_numbers() {
+    let metrics = coldframe::tell::Metrics::new();
+    metrics.tick("acme/fleet", Duration::from_millis(420), coldframe::tell::Outcome::Done, Timestamp::now());
+    metrics.plan("acme/fleet", &decide::Plan::default());
+    metrics.hub_call("rest", 200);
+    metrics.delivery("github", Some(1));
+    let mut command = Command::new(peer("bin/promtool"));
+    command.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("run tests/peers/install.sh");
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), metrics.render().unwrap().as_bytes()).unwrap();
+    let done = child.wait_with_output().unwrap();
+    let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(done.status.success() && said.trim().is_empty(), "{said}");
+}

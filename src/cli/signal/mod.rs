@@ -21,7 +21,7 @@ use super::run::say;
 use crate::clock;
 use crate::observe::cluster::{Ask, Asking, Clusters};
 use crate::observe::heard::{Versions, resolved};
-use crate::observe::net::Hosts;
+use crate::observe::net::Given;
 use crate::observe::readings::Whose;
 use crate::observe::signal::{self, Answer, KINDS, Kind, Proves, Signal, Target, answer, one_line, title};
 use crate::observe::watch::Said;
@@ -134,7 +134,7 @@ async fn from_cluster(arguments: &Arguments, kind: &'static Kind) -> anyhow::Res
     )?;
     let spec = spec(arguments, kind, None)?;
     asked(arguments, &spec, None)?;
-    let clusters = Clusters::open(folder, Hosts::all(&arguments.allow_hosts))?;
+    let clusters = Clusters::open(folder, Given::all(&arguments.allow_hosts))?;
     let credential = arguments.connection.clone().unwrap_or_else(|| cluster.to_string());
     let name = ClusterName::from(cluster);
     let cluster = ListedCluster { name, labels: Labels::new(), credential, lent: None, stale: None };

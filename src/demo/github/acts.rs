@@ -9,6 +9,7 @@ use super::git::ZERO;
 use super::merge::MergeRequest;
 use super::setup::plainly;
 use super::state::{Access, Actor, ReviewState, Role, World};
+use super::webhooks;
 
 /// What a person can do to a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,6 +226,20 @@ impl GitHub {
         let actor = Actor::User(login.to_owned());
         world.need(&actor, id, "contents", Access::Write, Role::Write).map_err(plainly)?;
         world.write_file(id, branch, &actor, &[(path, Some(text.as_bytes()))], message).map_err(plainly)
+    }
+
+    /// Releases what the default branch holds: a tag, and the release at it.
+    pub fn release(&self, repository: &str, tag: &str, login: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let actor = Actor::User(login.to_owned());
+        world.need(&actor, id, "contents", Access::Write, Role::Write).map_err(plainly)?;
+        let repo = world.repositories.get(&id).context("it was just found")?;
+        let head = repo.head(&repo.default_branch).context("nothing is there to release")?.to_owned();
+        repo.git.update_ref(&format!("refs/tags/{tag}"), &head, ZERO)?;
+        world.sync(id, &actor).map_err(plainly)?;
+        webhooks::release(&mut world, id, tag, login);
+        Ok(())
     }
 
     /// Moves a branch to any commit, or deletes it (none), past all rules: what an administrator does

@@ -108,6 +108,7 @@ impl GitHub {
             clock: options.clock,
             outbox,
             last_id: 1_000,
+            visitor: None,
             accounts: Default::default(),
             teams: Default::default(),
             apps: Default::default(),

@@ -102,6 +102,11 @@ impl World {
 }
 
 impl GitHub {
+    /// Whoever comes with a browser is this person until somebody else is chosen.
+    pub fn welcome(&self, login: &str) {
+        self.world().visitor = Some(login.to_owned());
+    }
+
     /// Adds a person.
     pub fn add_user(&self, login: &str) {
         self.world().account_add(login, Kind::User);

@@ -11,7 +11,7 @@ use super::rest::{render, render_git};
 use super::state::World;
 
 /// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 8] = [
+pub const EVENTS: [&str; 9] = [
     "check_run",
     "deployment_status",
     "installation",
@@ -19,6 +19,7 @@ pub const EVENTS: [&str; 8] = [
     "pull_request",
     "pull_request_review",
     "push",
+    "release",
     "status",
 ];
 
@@ -251,6 +252,19 @@ pub fn status(world: &mut World, id: u64, status: u64, login: &str) {
     payload["name"] = repo.full_name().into();
     payload["branches"] = json!([]);
     emit(world, id, "status", login, payload);
+}
+
+/// `release` published.
+pub fn release(world: &mut World, id: u64, tag: &str, login: &str) {
+    let Some(repo) = world.repositories.get(&id) else { return };
+    let (page, branch) = (render::page_url(world, repo), repo.default_branch.clone());
+    let (at, number) = (super::state::stamp(world.now()), world.id());
+    let release = json!({
+        "id": number, "tag_name": tag, "target_commitish": branch, "name": tag, "body": null,
+        "draft": false, "prerelease": false, "created_at": at, "published_at": at, "assets": [],
+        "html_url": format!("{page}/releases/tag/{tag}"), "author": render::user(world, login),
+    });
+    emit(world, id, "release", login, json!({"action": "published", "release": release}));
 }
 
 /// `deployment_status`.

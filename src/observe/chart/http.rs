@@ -12,7 +12,7 @@ use url::Url;
 
 use super::index::Entry;
 use super::registry::credentials;
-use super::{Answer, Found, Net, Source, SourceError, index, plain, status};
+use super::{Answer, Found, Net, Source, SourceError, closed, index, is_closed, plain, status};
 
 /// The largest index that is read, in bytes (design: security, A24).
 const MAX_INDEX: usize = 64 * 1024 * 1024;
@@ -61,12 +61,16 @@ impl Repository {
         if let Some((name, value)) = kept.as_ref().and_then(|kept| kept.validator.clone()) {
             headers.insert(name, value);
         }
-        if let Some(value) = self.net.login(&self.index).and_then(credentials) {
+        let login = self.net.login(&self.index)?;
+        if let Some(value) = login.as_ref().and_then(|found| credentials(&found.login)) {
             headers.insert(AUTHORIZATION, value);
         }
         let answer = self.net.get(&self.index, headers, MAX_INDEX).await?;
         if let (StatusCode::NOT_MODIFIED, Some(kept)) = (answer.status, kept.as_ref()) {
             return Ok(Arc::clone(&kept.releases));
+        }
+        if is_closed(&answer) {
+            return Err(closed(&self.index, &answer, login.as_ref().map(|found| found.file.as_path()), &self.net));
         }
         if answer.status != StatusCode::OK {
             return Err(status(&self.index, &answer));
@@ -128,8 +132,7 @@ impl Source for Repository {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
-    use crate::observe::net::{Login, NetSettings};
-    use crate::secret::Secret;
+    use crate::observe::net::{Logins, NetSettings, written};
     use axum::Router;
     use axum::extract::State;
     use axum::response::{IntoResponse, Response};
@@ -229,12 +232,16 @@ mod tests {
     #[tokio::test]
     async fn a_login_is_sent_to_its_host() {
         let (shelf, host) = start(INDEX).await;
-        let login = Login::Basic { user: "me".into(), password: Secret::new("pw") };
-        let settings = NetSettings { allow: vec![host.clone()], logins: [(host.clone(), login)].into(), proxy: None };
+        let file = written(&[(&host, "\"auth\": \"bWU6cHc=\"")]);
+        let logins = Logins::open(vec![file.path().to_path_buf()]).unwrap();
+        let settings = NetSettings { allow: vec![host.clone()], logins, ..NetSettings::default() };
         let net = Net::open(settings).unwrap();
         let source = Repository::new(&format!("http://{host}/charts"), "loki", &net).unwrap();
         source.versions().await.unwrap();
         assert_eq!(shelf.0.lock().unwrap().authorization.as_deref(), Some("Basic bWU6cHc="));
+        shelf.0.lock().unwrap().status = Some(StatusCode::UNAUTHORIZED);
+        let error = source.versions().await.unwrap_err().to_string();
+        assert!(error.contains(&file.path().display().to_string()) && error.contains("has run out"), "{error}");
     }
 
     #[test]

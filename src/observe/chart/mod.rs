@@ -7,6 +7,7 @@ mod meta;
 mod oci;
 mod registry;
 
+use std::path::Path;
 use std::pin::Pin;
 
 use ::http::StatusCode;
@@ -89,6 +90,14 @@ pub enum SourceError {
         /// The chart.
         name: String,
     },
+    /// It wants to know who asks, and does not take our word for it.
+    #[error("{url} is closed to us: {why}")]
+    Closed {
+        /// What was asked.
+        url: String,
+        /// Why, and what the operator can do.
+        why: String,
+    },
     /// It may not be asked.
     #[error("{url} is not asked: {why}")]
     Refused {
@@ -124,13 +133,36 @@ pub fn source(chart: &Chart, net: &Net) -> Result<Box<dyn Source>, SourceError> 
 
 /// An answer with another status than it should have.
 fn status(url: &Url, answer: &Fetched) -> SourceError {
-    let why = match answer.status {
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            format!("it answered {}; let the operator give credentials for this host", answer.status)
-        }
-        other => format!("it answered {other}"),
+    SourceError::Unreachable { url: plain(url), why: format!("it answered {}", answer.status) }
+}
+
+/// Whether an answer asks who we are, or says that this is not enough.
+fn is_closed(answer: &Fetched) -> bool {
+    matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+/// Why nobody was let in there: no login was shown, or the one of this file.
+fn closed(url: &Url, answer: &Fetched, shown: Option<&Path>, net: &Net) -> SourceError {
+    let (host, status, files) = (host(url), answer.status, net.logins().files());
+    let why = match shown {
+        Some(file) => format!(
+            "it answered {status} to the login in `{}`: that is wrong, has run out, or may not read this; put a new one \
+             for {host} there",
+            file.display()
+        ),
+        None if files.is_empty() => format!(
+            "it answered {status} to nobody in particular; let the operator give a login for {host}, by --registries \
+             with a docker config.json"
+        ),
+        None => format!("it answered {status}, and {files} has no login for {host}; put one there"),
     };
-    SourceError::Unreachable { url: plain(url), why }
+    SourceError::Closed { url: plain(url), why }
+}
+
+/// The host of an address as a login names it.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}"))
 }
 
 /// Lower-case hexadecimal digits of the SHA-256 of these bytes, as digests are written.

@@ -1,6 +1,7 @@
 //! Talking to an OCI registry: authorization by challenge, one repository, pull only. Redirects,
 //! addresses and sizes are bounded by the way out (`net`), which is why the transport is ours.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use base64::Engine;
@@ -11,11 +12,24 @@ use oci_client::Reference;
 use tokio::sync::Mutex;
 use url::Url;
 
-use super::{Net, SourceError, plain, status};
-use crate::observe::net::{Fetched, Login};
+use super::{Net, SourceError, closed, host, is_closed, plain, status};
+use crate::observe::net::{Fetched, Found, Login};
 
 /// The largest answer to a request for a token, in bytes.
 const MAX_TOKEN: usize = 64 * 1024;
+
+/// What is shown to the registry, and the file that the login behind it comes from.
+#[derive(Clone)]
+struct Shown {
+    header: HeaderValue,
+    file: Option<PathBuf>,
+}
+
+impl Shown {
+    fn of(found: Found) -> Option<Self> {
+        credentials(&found.login).map(|header| Self { header, file: Some(found.file) })
+    }
+}
 
 /// One repository of a registry.
 pub(super) struct Registry {
@@ -23,7 +37,7 @@ pub(super) struct Registry {
     base: Url,
     repository: String,
     /// What the registry wanted to see last.
-    authorization: Mutex<Option<HeaderValue>>,
+    authorization: Mutex<Option<Shown>>,
 }
 
 impl Registry {
@@ -58,13 +72,24 @@ impl Registry {
     /// Gets an address; where the registry asks for authorization, once more with it.
     pub async fn get(&self, url: &Url, accept: &'static str, most: usize) -> Result<Fetched, SourceError> {
         let known = self.authorization.lock().await.clone();
-        let first = self.ask(url, accept, most, known.or_else(|| self.token_of_operator())).await?;
-        if first.status != StatusCode::UNAUTHORIZED {
-            return Ok(first);
+        let shown = match known {
+            Some(known) => Some(known),
+            None => self.token_of_operator()?,
+        };
+        let first = self.ask(url, accept, most, shown.as_ref()).await?;
+        let fresh = match first.status {
+            StatusCode::UNAUTHORIZED => self.authorize(url, &first).await?,
+            _ => None,
+        };
+        let (answer, shown) = match fresh {
+            Some(fresh) => (self.ask(url, accept, most, Some(&fresh)).await?, Some(fresh)),
+            None => (first, shown),
+        };
+        if is_closed(&answer) {
+            return Err(self.closed(url, &answer, shown.and_then(|shown| shown.file).as_deref()));
         }
-        let Some(fresh) = self.authorize(url, &first).await? else { return Ok(first) };
-        *self.authorization.lock().await = Some(fresh.clone());
-        self.ask(url, accept, most, Some(fresh)).await
+        *self.authorization.lock().await = shown;
+        Ok(answer)
     }
 
     async fn ask(
@@ -72,23 +97,24 @@ impl Registry {
         url: &Url,
         accept: &'static str,
         most: usize,
-        authorization: Option<HeaderValue>,
+        shown: Option<&Shown>,
     ) -> Result<Fetched, SourceError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        if let Some(value) = authorization {
-            headers.insert(AUTHORIZATION, value);
+        if let Some(shown) = shown {
+            headers.insert(AUTHORIZATION, shown.header.clone());
         }
         Ok(self.net.get(url, headers, most).await?)
     }
 
     /// A bearer token from the settings is shown at once.
-    fn token_of_operator(&self) -> Option<HeaderValue> {
-        self.net.login(&self.base).filter(|login| matches!(login, Login::Bearer(_))).and_then(credentials)
+    fn token_of_operator(&self) -> Result<Option<Shown>, SourceError> {
+        let found = self.net.login(&self.base)?;
+        Ok(found.filter(|found| matches!(found.login, Login::Bearer(_))).and_then(Shown::of))
     }
 
     /// What the challenge asks for; none where we have nothing to show.
-    async fn authorize(&self, url: &Url, answer: &Fetched) -> Result<Option<HeaderValue>, SourceError> {
+    async fn authorize(&self, url: &Url, answer: &Fetched) -> Result<Option<Shown>, SourceError> {
         let challenges = answer.headers.get_all(WWW_AUTHENTICATE);
         let challenges: Vec<Challenge> =
             challenges.iter().filter_map(|value| Challenge::parse(value.to_str().ok()?)).collect();
@@ -96,30 +122,27 @@ impl Registry {
             return self.token(challenge).await.map(Some);
         }
         if challenges.iter().any(|challenge| challenge.scheme == "basic") {
-            return Ok(self.net.login(url).and_then(credentials));
+            return Ok(self.net.login(url)?.and_then(Shown::of));
         }
         Ok(None)
     }
 
     /// A token for pulling this repository. Credentials go to the realm only where the operator gave
     /// them for its host: the realm is the registry's word.
-    async fn token(&self, challenge: &Challenge) -> Result<HeaderValue, SourceError> {
+    async fn token(&self, challenge: &Challenge) -> Result<Shown, SourceError> {
         let malformed = |why: &str| SourceError::Malformed {
             url: plain(&self.base),
             expected: "a challenge for a token",
             why: why.to_string(),
         };
         let realm = challenge.parameter("realm").ok_or_else(|| malformed("it names no realm"))?;
-        let mut realm = Url::parse(realm).map_err(|_| malformed("its realm is no URL"))?;
-        realm.query_pairs_mut().append_pair("scope", &format!("repository:{}:pull", self.repository));
-        if let Some(service) = challenge.parameter("service") {
-            realm.query_pairs_mut().append_pair("service", service);
+        let realm = Url::parse(realm).map_err(|_| malformed("its realm is no URL"))?;
+        let found = self.net.login(&realm)?;
+        let answer = self.ask_realm(&realm, challenge.parameter("service"), found.as_ref()).await?;
+        let file = found.map(|found| found.file);
+        if is_closed(&answer) {
+            return Err(self.closed(&realm, &answer, file.as_deref()));
         }
-        let mut headers = HeaderMap::new();
-        if let Some(value) = self.net.login(&realm).and_then(credentials) {
-            headers.insert(AUTHORIZATION, value);
-        }
-        let answer = self.net.get(&realm, headers, MAX_TOKEN).await?;
         if answer.status != StatusCode::OK {
             return Err(status(&realm, &answer));
         }
@@ -127,8 +150,52 @@ impl Registry {
         let token =
             ["token", "access_token"].iter().find_map(|key| body.get(key)?.as_str()).filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| malformed("its realm answered without a token"))?;
-        secret(&format!("Bearer {token}"))
-            .ok_or_else(|| malformed("its realm answered with something that is no token"))
+        let header = secret(&format!("Bearer {token}"))
+            .ok_or_else(|| malformed("its realm answered with something that is no token"))?;
+        Ok(Shown { header, file })
+    }
+
+    /// Asks for a token: as who we are, or by the token that a login left (OAuth2 of the distribution's registry).
+    async fn ask_realm(
+        &self,
+        realm: &Url,
+        service: Option<&str>,
+        found: Option<&Found>,
+    ) -> Result<Fetched, SourceError> {
+        let scope = format!("repository:{}:pull", self.repository);
+        let service = service.map(|service| ("service", service));
+        let asked = [("scope", scope.as_str())].into_iter().chain(service);
+        if let Some(Found { login: Login::Identity(token), .. }) = found {
+            let grant =
+                [("grant_type", "refresh_token"), ("client_id", "coldframe"), ("refresh_token", token.reveal())];
+            let form: Vec<(&str, &str)> = grant.into_iter().chain(asked).collect();
+            return Ok(self.net.submit(realm, &form, MAX_TOKEN).await?);
+        }
+        let mut realm = realm.clone();
+        realm.query_pairs_mut().extend_pairs(asked);
+        let mut headers = HeaderMap::new();
+        if let Some(value) = found.and_then(|found| credentials(&found.login)) {
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(self.net.get(&realm, headers, MAX_TOKEN).await?)
+    }
+
+    /// Why nobody was let in; a realm elsewhere wants a login of its own.
+    fn closed(&self, url: &Url, answer: &Fetched, shown: Option<&Path>) -> SourceError {
+        let (here, there) = (host(&self.base), host(url));
+        match self.net.login(&self.base) {
+            Ok(Some(found)) if shown.is_none() && here != there => SourceError::Closed {
+                url: plain(&self.base),
+                why: format!(
+                    "it sends to {there} for a token, which answered {}; `{}` has a login for {here} and none for \
+                     {there}, and a login goes to its own host alone: if that is meant, put it there for {there}, too",
+                    answer.status,
+                    found.file.display()
+                ),
+            },
+            Ok(_) => closed(url, answer, shown, &self.net),
+            Err(error) => error.into(),
+        }
     }
 }
 
@@ -159,13 +226,14 @@ impl Challenge {
     }
 }
 
-/// The header that shows a login; none where it holds signs that a header cannot.
+/// The header that shows a login; none where it is shown otherwise, or holds signs that a header cannot.
 pub(super) fn credentials(login: &Login) -> Option<HeaderValue> {
     match login {
         Login::Basic { user, password } => {
             secret(&format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.reveal()))))
         }
         Login::Bearer(token) => secret(&format!("Bearer {}", token.reveal())),
+        Login::Identity(_) => None,
     }
 }
 

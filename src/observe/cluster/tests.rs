@@ -99,7 +99,7 @@ impl Folder {
     fn clusters(&self) -> Clusters {
         Clusters::build(
             Some(self.0.path().to_path_buf()),
-            Hosts::all(&["127.0.0.1".into()]),
+            Given::all(&["127.0.0.1".into()]),
             Duration::from_millis(400),
         )
     }
@@ -205,7 +205,7 @@ async fn a_list_is_read_page_by_page_and_of_secrets_nothing_but_metadata() {
     folder.write("eu-1", &endless, "t");
     let patient = Clusters::build(
         Some(folder.0.path().to_path_buf()),
-        Hosts::all(&["127.0.0.1".into()]),
+        Given::all(&["127.0.0.1".into()]),
         Duration::from_secs(30),
     );
     let error = patient.read(&listed("eu-1"), &helm_secrets().target()).await.unwrap_err();
@@ -381,7 +381,7 @@ async fn without_a_folder_nothing_is_known() {
     assert_eq!(readings[0].health, Health::Unknown);
     assert!(readings[0].evidence.contains("gave no folder"), "{}", readings[0].evidence);
     let folder = Folder::new();
-    assert!(Clusters::open(folder.0.path(), Hosts::default()).is_ok());
-    let error = Clusters::open(&folder.0.path().join("x"), Hosts::default()).unwrap_err();
+    assert!(Clusters::open(folder.0.path(), Given::default()).is_ok());
+    let error = Clusters::open(&folder.0.path().join("x"), Given::default()).unwrap_err();
     assert!(error.to_string().starts_with("the folder of connections to clusters, "), "{error}");
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use self::server::{HUB_TOKEN, Shared, World, start};
 use super::*;
 use crate::observe::cluster::Clusters;
-use crate::observe::net::Hosts;
+use crate::observe::net::Given;
 use crate::policy::wiring::{Inventory, ListedCluster, Listing, SignalSpec};
 use crate::policy::{SourceFile, load};
 
@@ -103,7 +103,7 @@ impl Stage {
             *object = serde_json::from_str(&text).unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
-        let clusters = Clusters::open(folder.path(), Hosts::all(&["127.0.0.1".into()])).unwrap();
+        let clusters = Clusters::open(folder.path(), Given::all(&["127.0.0.1".into()])).unwrap();
         let stage = Self { hub, host, folder, clusters };
         stage.connect("hub", "hub", HUB_TOKEN);
         stage

@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use super::{Login, NetError, plain};
+use super::{NetError, plain};
+use crate::proxies::Proxies;
 
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     pub allow: Vec<Named>,
-    pub logins: Vec<(Named, Login)>,
-    /// The proxy's host, which may be private like those that are allowed.
-    pub proxy: Option<String>,
+    /// Their hosts may be private like those that are allowed.
+    pub proxies: Proxies,
 }
 
 /// A host that the operator named, with or without a port.
@@ -70,7 +70,7 @@ impl Rules {
     }
 
     pub fn may_be_private(&self, name: &str) -> bool {
-        self.proxy.as_deref() == Some(name) || self.allow.iter().any(|named| named.host == name)
+        self.proxies.has_host(name) || self.allow.iter().any(|named| named.host == name)
     }
 }
 

@@ -150,25 +150,12 @@ async fn bodies_are_bounded_with_and_without_a_length() {
     }
 }
 
-#[test]
-fn a23_a_login_belongs_to_its_host() {
-    let login = Login::Bearer(Secret::new("t"));
-    let logins = BTreeMap::from([("registry.example:5000".to_string(), login)]);
-    let net = Net::open(NetSettings { logins, ..NetSettings::default() }).unwrap();
-    assert!(net.login(&url("https://registry.example:5000/v2/")).is_some());
-    for other in
-        ["https://registry.example/", "https://x.registry.example:5000/", "https://registry.example.evil:5000/"]
-    {
-        assert!(net.login(&url(other)).is_none(), "{other}");
-    }
-}
-
 #[tokio::test]
 async fn a_proxy_of_the_operator_is_used_and_may_be_private() {
     let proxy = serve(Router::new().fallback(|uri: http::Uri| async move { format!("asked for {uri}") })).await;
     let settings = NetSettings {
         allow: vec!["charts.internal".into()],
-        proxy: Some(format!("http://{proxy}")),
+        proxies: Proxies::read(|name| (name == "HTTP_PROXY").then(|| proxy.clone())).unwrap(),
         ..NetSettings::default()
     };
     let net = Net::open(settings).unwrap();

@@ -337,3 +337,30 @@ async fn only_post_only_there() {
         assert_eq!(status(&mut stream).await, expected, "{request}");
     }
 }
+
+#[tokio::test]
+async fn news_of_a_source_rings_where_its_charts_are_used() {
+    let (endpoint, bell) = endpoint(&["s"]);
+    let address = serve(endpoint).await;
+    bell.listens(7, ["acme/charts", "acme/oci/loki"].map(str::to_owned).into());
+    let cases: [(&str, &[u8], bool); 9] = [
+        ("release", br#"{"action":"published","repository":{"id":9,"full_name":"Acme/charts"}}"#, true),
+        ("release", br#"{"action":"published","repository":{"id":9,"full_name":"acme/other"}}"#, false),
+        ("push", br#"{"ref":"refs/tags/v1","repository":{"id":9,"full_name":"acme/charts"}}"#, true),
+        ("push", br#"{"ref":"refs/heads/main","repository":{"id":9,"full_name":"acme/charts"}}"#, false),
+        ("create", br#"{"ref":"v1","ref_type":"tag","repository":{"id":9,"full_name":"acme/charts"}}"#, true),
+        ("create", br#"{"ref":"x","ref_type":"branch","repository":{"id":9,"full_name":"acme/charts"}}"#, false),
+        ("repository_dispatch", br#"{"action":"x","repository":{"id":9,"full_name":"acme/charts"}}"#, true),
+        (
+            "registry_package",
+            br#"{"registry_package":{"namespace":"acme","name":"oci/loki"},"repository":{"id":9,"full_name":"a/b"}}"#,
+            true,
+        ),
+        ("package", br#"{"package":{"namespace":null,"name":"loki"},"repository":{"id":9,"full_name":"a/b"}}"#, false),
+    ];
+    for (name, body, rings) in cases {
+        let headers = [("X-Hub-Signature-256", format!("sha256={}", hex("s", body))), event(name)];
+        assert_eq!(post(address, &headers, body).await, 202, "{name}");
+        assert_eq!((rang(&bell, 7).await, !bell.fresh(7).is_empty()), (rings, rings), "{name} {body:?}");
+    }
+}

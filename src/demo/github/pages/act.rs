@@ -59,13 +59,18 @@ fn to(path: &str) -> Response<Body> {
 
 fn choose(login: &str, next: &str) -> Response<Body> {
     let mut response = to(next);
+    remember(&mut response, login);
+    response
+}
+
+/// The cookie that says who a browser is.
+pub fn remember(response: &mut Response<Body>, login: &str) {
     let login: String = url::form_urlencoded::byte_serialize(login.as_bytes()).collect();
     let life = if login.is_empty() { "; Max-Age=0" } else { "" };
     let cookie = format!("{COOKIE}={login}; Path=/; HttpOnly; SameSite=Strict{life}");
     if let Ok(value) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert("set-cookie", value);
     }
-    response
 }
 
 fn act<'f>(

@@ -107,7 +107,9 @@ pub struct Visit<'a> {
 pub fn serve(world: &mut World, incoming: &Incoming) -> Response<Body> {
     let decode = |part: &str| String::from_utf8_lossy(&percent_decode(part)).into_owned();
     let path: Vec<String> = incoming.path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
-    let who = chosen(world, &incoming.headers);
+    // A form counts with the cookie alone, which the first page brings.
+    let first = || world.visitor.clone().filter(|_| incoming.method != Method::POST);
+    let who = chosen(world, &incoming.headers).or_else(first);
     let visit = Visit { incoming, path, who };
     if incoming.path == "/style.css" {
         let mut response = plain(StatusCode::OK, include_str!("style.css"));
@@ -198,6 +200,9 @@ fn show(world: &World, visit: &Visit<'_>, page: Page) -> Response<Body> {
     };
     let mut response = Response::new(Body::from(html));
     *response.status_mut() = status;
+    if let (None, Some(first)) = (chosen(world, &visit.incoming.headers), &visit.who) {
+        act::remember(&mut response, first);
+    }
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),

@@ -39,6 +39,8 @@ pub struct World {
     pub outbox: UnboundedSender<Delivery>,
     /// The last id given out.
     pub last_id: u64,
+    /// Who a browser is at first; none = nobody until somebody is chosen.
+    pub visitor: Option<String>,
     /// Accounts by login, in their own spelling.
     pub accounts: BTreeMap<String, Account>,
     /// Members by organization and team slug.

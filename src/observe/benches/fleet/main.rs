@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use coldframe::observe::cluster::Clusters;
 use coldframe::observe::heard::Versions;
-use coldframe::observe::net::Hosts;
+use coldframe::observe::net::Given;
 use coldframe::observe::readings::Round;
 use coldframe::observe::watch::Standing;
 use coldframe::policy::wiring::ListedCluster;
@@ -202,7 +202,7 @@ fn bot(fleet: &Fleet, clusters: usize, plugins: usize, rung: &Arc<Notify>) -> Bo
         stale: None,
     });
     let clusters: Vec<ListedCluster> = listed.collect();
-    let connections = Arc::new(Clusters::open(fleet.folder.path(), Hosts::default()).unwrap());
+    let connections = Arc::new(Clusters::open(fleet.folder.path(), Given::default()).unwrap());
     let heard = Arc::clone(rung);
     let standing = Standing::that_stays(connections, move || heard.notify_one());
     let snapshot = snapshot(&loaded, &clusters);

@@ -12,8 +12,7 @@ use axum::routing::get;
 use serde_json::json;
 
 use super::*;
-use crate::observe::net::{Login, NetSettings};
-use crate::secret::Secret;
+use crate::observe::net::{Logins, NetSettings, written};
 
 /// A registry of one repository, `charts/loki`.
 #[derive(Clone, Default)]
@@ -33,6 +32,8 @@ struct Registered {
     /// Where blobs are.
     elsewhere: Option<String>,
     digest_header: Option<String>,
+    /// Its realm gives no tokens.
+    refuses: bool,
     seen: Vec<(String, Option<String>)>,
 }
 
@@ -97,9 +98,13 @@ async fn serve(
     }
 }
 
-async fn token(State(world): State<World>, uri: Uri, headers: HeaderMap) -> Response {
+async fn token(State(world): State<World>, uri: Uri, headers: HeaderMap, body: String) -> Response {
     let mut world = world.0.lock().unwrap();
-    world.seen.push((uri.to_string(), shown(&headers)));
+    let path = if body.is_empty() { uri.to_string() } else { format!("{uri}?{body}") };
+    world.seen.push((path, shown(&headers)));
+    if world.refuses {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
     json!({"access_token": "opened"}).to_string().into_response()
 }
 
@@ -122,7 +127,7 @@ impl OrNotFound for Option<String> {
 async fn start(world: &World) -> String {
     let router = Router::new()
         .route("/v2/{*path}", get(serve))
-        .route("/token", get(token))
+        .route("/token", get(token).post(token))
         .route("/cdn/{digest}", get(cdn))
         .with_state(world.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -131,11 +136,11 @@ async fn start(world: &World) -> String {
     host
 }
 
-fn source(host: &str, allow: &[&str], logins: &[(&str, Login)]) -> Artifacts {
+fn source(host: &str, allow: &[&str], logins: &[&std::path::Path]) -> Artifacts {
     let settings = NetSettings {
         allow: allow.iter().chain(&[host]).map(ToString::to_string).collect(),
-        logins: logins.iter().map(|(host, login)| (host.to_string(), login.clone())).collect(),
-        proxy: None,
+        logins: Logins::open(logins.iter().map(|file| file.to_path_buf()).collect()).unwrap(),
+        ..NetSettings::default()
     };
     Artifacts::new(&format!("{host}/charts/loki"), true, &Net::open(settings).unwrap()).unwrap()
 }
@@ -236,7 +241,7 @@ async fn a_token_is_fetched_once_and_renewed() {
     assert_eq!(world.seen("/token?scope=repository%3Acharts%2Floki%3Apull&service=reg"), 1);
     world.0.lock().unwrap().key = Some("Bearer other".into());
     let error = source.versions().await.unwrap_err();
-    assert!(error.to_string().contains("401") && error.to_string().contains("credentials"), "{error}");
+    assert!(error.to_string().contains("401") && error.to_string().contains("--registries"), "{error}");
     assert_eq!(world.seen("/token"), 2, "it is tried once more, not for ever");
 }
 
@@ -246,22 +251,28 @@ async fn a23_credentials_go_to_their_host_only() {
     registry.push("1.0.0", &chart("1.0.0"));
     elsewhere.0.lock().unwrap().blobs = registry.0.lock().unwrap().blobs.clone();
     let (host, other) = (start(&registry).await, start(&elsewhere).await);
-    let login = Login::Basic { user: "me".into(), password: Secret::new("pw") };
+    let entry = "\"auth\": \"bWU6cHc=\"";
+    let (its, others) = (written(&[(&host, entry)]), written(&[(&other, entry)]));
     {
         let mut world = registry.0.lock().unwrap();
         world.challenge = Some(format!("Bearer realm=\"http://{other}/token\""));
         world.key = Some("Bearer opened".into());
         world.elsewhere = Some(other.clone());
     }
-    let ours = source(&host, &[&other], &[(&host, login.clone())]);
+    let ours = source(&host, &[&other], &[its.path()]);
     ours.describe(&"1.0.0".parse().unwrap()).await.unwrap().unwrap();
     let seen = elsewhere.0.lock().unwrap().seen.clone();
     assert_eq!(seen.len(), 2, "token and blob");
     assert!(seen.iter().all(|(_, shown)| shown.is_none()), "{seen:?}");
     // Where the operator gave them for the realm's host, they go there.
-    let theirs = source(&host, &[&other], &[(&other, login)]);
+    let theirs = source(&host, &[&other], &[others.path()]);
     theirs.versions().await.unwrap();
     assert_eq!(elsewhere.0.lock().unwrap().seen.last().unwrap().1.as_deref(), Some("Basic bWU6cHc="));
+    // Where they are not, and the realm wants some, that is what is said.
+    elsewhere.0.lock().unwrap().refuses = true;
+    let error = source(&host, &[&other], &[its.path()]).versions().await.unwrap_err().to_string();
+    let wanted = format!("`{}` has a login for {host} and none for {other}", its.path().display());
+    assert!(error.contains(&wanted) && error.contains("401"), "{error}");
 }
 
 #[tokio::test]
@@ -281,22 +292,50 @@ async fn a22_a_realm_or_a_blob_at_a_private_address_is_not_asked() {
 }
 
 #[tokio::test]
-async fn basic_and_bearer_of_the_operator() {
+async fn each_login_of_the_operator_opens_what_it_is_for() {
     let world = World::default();
     world.push("1.0.0", &json!({}));
     let host = start(&world).await;
-    for (login, key) in [
-        (Login::Basic { user: "me".into(), password: Secret::new("pw") }, "Basic bWU6cHc="),
-        (Login::Bearer(Secret::new("tok")), "Bearer tok"),
+    let realm = format!("Bearer realm=\"http://{host}/token\",service=\"reg\"");
+    for (entry, challenge, key) in [
+        ("\"auth\": \"bWU6cHc=\"", "Basic realm=\"x\"", "Basic bWU6cHc="),
+        ("\"registrytoken\": \"tok\"", "Basic realm=\"x\"", "Bearer tok"),
+        ("\"identitytoken\": \"left\"", realm.as_str(), "Bearer opened"),
     ] {
         {
             let mut world = world.0.lock().unwrap();
-            world.challenge = Some("Basic realm=\"x\"".into());
+            world.challenge = Some(challenge.into());
             world.key = Some(key.into());
         }
-        assert_eq!(versions(&source(&host, &[], &[(&host, login)])).await, ["1.0.0"]);
+        let file = written(&[(&host, entry)]);
+        assert_eq!(versions(&source(&host, &[], &[file.path()])).await, ["1.0.0"], "{entry}");
     }
-    assert!(source(&host, &[], &[]).versions().await.is_err());
+    assert_eq!(
+        world.seen(
+            "/token?grant_type=refresh_token&client_id=coldframe&refresh_token=left\
+             &scope=repository%3Acharts%2Floki%3Apull&service=reg"
+        ),
+        1
+    );
+    // Until a new one is there, a login that is refused says of which file it is; then it goes on by itself.
+    let file = written(&[(&host, "\"auth\": \"bWU6b2xk\"")]);
+    let asked = source(&host, &[], &[file.path()]);
+    {
+        let mut world = world.0.lock().unwrap();
+        world.challenge = Some("Basic realm=\"x\"".into());
+        world.key = Some("Basic bWU6cHc=".into());
+    }
+    let error = asked.versions().await.unwrap_err().to_string();
+    let named = format!("to the login in `{}`", file.path().display());
+    assert!(
+        error.contains(&named) && error.contains(&format!("for {host} there")) && !error.contains("old"),
+        "{error}"
+    );
+    std::fs::copy(written(&[(&host, "\"auth\": \"bWU6cHc=\"")]), &file).unwrap();
+    assert_eq!(versions(&asked).await, ["1.0.0"]);
+    let empty = written(&[]);
+    let error = source(&host, &[], &[empty.path()]).versions().await.unwrap_err().to_string();
+    assert!(error.contains(&format!("has no login for {host}")), "{error}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use serde_json::json;
 use self::world::{Trouble, World};
 use super::*;
 use crate::observe::cluster::Asking;
-use crate::observe::net::Hosts;
+use crate::observe::net::Given;
 use crate::policy::wiring::SignalSpec;
 
 const RELEASES: &str = "helm.toolkit.fluxcd.io/v2/helmreleases";
@@ -52,7 +52,7 @@ impl Bench {
     fn new(asks: Vec<(&str, SignalSpec)>, max_age: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let rings = Arc::new(AtomicUsize::new(0));
-        let clusters = Arc::new(Clusters::open(folder.path(), Hosts::all(&["127.0.0.1".into()])).unwrap());
+        let clusters = Arc::new(Clusters::open(folder.path(), Given::all(&["127.0.0.1".into()])).unwrap());
         let heard = Arc::clone(&rings);
         let mut standing = Standing::that_stays(clusters, move || {
             heard.fetch_add(1, Ordering::SeqCst);

@@ -1,0 +1,51 @@
+//! Rings for the sources of charts: a release, a tag, a package of one repository is news for every config repository
+//! whose charts come from there. Whether there is a new version is read at the source alone.
+
+use std::collections::BTreeSet;
+
+use super::{Bell, account};
+
+impl Bell {
+    /// From now on the charts of this repository come from these: names of repositories and paths of packages.
+    pub fn listens(&self, repository: u64, sources: BTreeSet<String>) {
+        self.hung().entry(repository).or_default().rope().sources = sources;
+    }
+
+    /// Rings for every repository whose charts come from one of these, by the account whose act it was.
+    pub fn ring_source(&self, names: &[String], by: Option<u64>) {
+        for pull in self.hung().values() {
+            let mut rope = pull.rope();
+            let heard: Vec<String> = names.iter().filter(|name| rope.sources.contains(*name)).cloned().collect();
+            if heard.is_empty() {
+                continue;
+            }
+            rope.fresh.extend(heard);
+            drop(rope);
+            pull.ring(account(by), crate::clock::now());
+        }
+    }
+
+    /// The sources of this repository that were rung for since somebody asked.
+    pub fn fresh(&self, repository: u64) -> BTreeSet<String> {
+        std::mem::take(&mut self.hung().entry(repository).or_default().rope().fresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rung;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_source_rings_where_charts_come_from_it() {
+        let bell = Bell::default();
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect::<BTreeSet<String>>();
+        bell.listens(7, set(&["acme/charts", "acme/loki"]));
+        bell.listens(8, set(&["acme/other"]));
+        bell.ring_source(&["acme/charts".into(), "acme/charts/loki".into()], Some(1));
+        let past = crate::clock::now().checked_sub(jiff::SignedDuration::from_secs(1)).ok();
+        assert_eq!((bell.wait(7, past).await, bell.wait(8, past).await), (Rung::Bell, Rung::Alarm));
+        assert_eq!((bell.fresh(7), bell.fresh(8)), (set(&["acme/charts"]), set(&[])));
+        assert_eq!(bell.fresh(7), set(&[]), "each ring is told once");
+    }
+}
