@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::hub::{Hub, HubError, Listed, Owner, Repository};
 
@@ -47,7 +47,8 @@ pub struct Tenants {
     /// The account that owns the App, under its name of today.
     registrar: Option<Owner>,
     /// Questions under way.
-    asked: BTreeMap<Ask, JoinHandle<Result<Listed, HubError>>>,
+    asked: BTreeSet<Ask>,
+    answers: JoinSet<(Ask, Result<Listed, HubError>)>,
     told: BTreeSet<String>,
 }
 
@@ -59,11 +60,12 @@ enum Ask {
 }
 
 impl Ask {
-    async fn answer(self, hub: Arc<Hub>) -> Result<Listed, HubError> {
-        match self {
-            Self::Name(name) => Ok(Listed { owner: None, repositories: vec![hub.repository(&name).await?] }),
-            Self::Account(account) => hub.repositories(&account).await,
-        }
+    async fn answer(self, hub: Arc<Hub>) -> (Self, Result<Listed, HubError>) {
+        let answer = match &self {
+            Self::Name(name) => hub.repository(name).await.map(|one| Listed { owner: None, repositories: vec![one] }),
+            Self::Account(account) => hub.repositories(account).await,
+        };
+        (self, answer)
     }
 
     fn account(&self) -> &str {
@@ -121,7 +123,8 @@ impl Tenants {
             known: BTreeMap::new(),
             accounts: BTreeMap::new(),
             registrar: None,
-            asked: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            answers: JoinSet::new(),
             told: BTreeSet::new(),
         }
     }
@@ -144,22 +147,33 @@ impl Tenants {
                 None => asks.push(Ask::Name(name.clone())),
             }
         }
-        for ask in &asks {
-            let begin = || tokio::spawn(ask.clone().answer(Arc::clone(hub)));
-            self.asked.entry(ask.clone()).or_insert_with(begin);
-        }
-        let until = Instant::now() + PATIENCE;
         for ask in asks {
-            let Some(mut asked) = self.asked.remove(&ask) else { continue };
-            match timeout_at(until, &mut asked).await {
-                Ok(Ok(Ok(listed))) => self.listed(&mut list, &ask, listed),
-                Ok(Ok(Err(error))) => self.unread(&mut list, ask.account(), &error),
-                Ok(Err(error)) => self.unread(&mut list, ask.account(), &error),
-                Err(_) => {
-                    list.unread.insert(ask.account().to_lowercase());
-                    self.asked.insert(ask, asked);
-                }
+            if self.asked.insert(ask.clone()) {
+                self.answers.spawn(ask.answer(Arc::clone(hub)));
             }
+        }
+        let mut answers = Vec::new();
+        let all = async {
+            while let Some(answer) = self.answers.join_next().await {
+                answers.push(answer);
+            }
+        };
+        timeout(PATIENCE, all).await.ok();
+        for answer in answers {
+            match answer {
+                Ok((ask, answer)) => {
+                    self.asked.remove(&ask);
+                    match answer {
+                        Ok(listed) => self.listed(&mut list, &ask, listed),
+                        Err(error) => self.unread(&mut list, ask.account(), &error),
+                    }
+                }
+                Err(error) => tracing::error!(%error, "a question for the list of repositories ended"),
+            }
+        }
+        list.unread.extend(self.asked.iter().map(|ask| ask.account().to_lowercase()));
+        if self.answers.is_empty() {
+            self.asked.clear();
         }
         Ok(list)
     }
@@ -221,7 +235,7 @@ impl Tenants {
         }
     }
 
-    fn unread(&mut self, list: &mut List, account: &str, error: &dyn std::fmt::Display) {
+    fn unread(&mut self, list: &mut List, account: &str, error: &HubError) {
         tracing::warn!(account, %error, "repositories not listed; those that are looked after there go on");
         list.unread.insert(account.to_lowercase());
     }
