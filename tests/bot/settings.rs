@@ -175,11 +175,20 @@ async fn a_server_says_where_it_is_and_what_it_looks_after() {
 fn what_cannot_serve_is_said_at_once() {
     let serve = |more: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_coldframe"));
-        command.env_clear().args(["serve", "--token", "t", "--repository", "acme/fleet", "--hub", "http://127.0.0.1:1"]);
+        command.env_clear().args([
+            "serve",
+            "--token",
+            "t",
+            "--repository",
+            "acme/fleet",
+            "--hub",
+            "http://127.0.0.1:1",
+        ]);
         run(command.args(more))
     };
     for secret in ["", " , "] {
-        let (code, text) = serve(&["--webhook-secret", secret, "--listen", "127.0.0.1:0", "--dashboard", "127.0.0.1:0"]);
+        let (code, text) =
+            serve(&["--webhook-secret", secret, "--listen", "127.0.0.1:0", "--dashboard", "127.0.0.1:0"]);
         assert!(code == 1 && text.contains("webhook secret is empty"), "{text}");
     }
     let (code, text) = serve(&["--webhook-secret", "s", "--listen", "8080"]);
