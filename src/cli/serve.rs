@@ -297,6 +297,7 @@ async fn pass(
         let ticked = tick::tick(rooms).await;
         shop.face.ticked(&repository.full_name(), begun, &ticked);
         let ticked = ticked?;
+        shop.bell.listens(repository.id, rooms.sources());
         for receipt in &ticked.receipts {
             if matches!(receipt, Receipt::Refused(_)) {
                 tracing::warn!(repository = repository.full_name(), %receipt, "refused");
@@ -306,7 +307,6 @@ async fn pass(
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
         if !ticked.receipts.iter().any(Receipt::changed) {
-            shop.bell.listens(repository.id, rooms.sources());
             return Ok(ticked.plan.alarm.map(|alarm| alarm.at).into_iter().chain(rooms.next_ask()).min());
         }
     }

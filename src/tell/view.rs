@@ -184,10 +184,17 @@ impl View {
 /// What is wrong with the repository as a whole, as far as the facts say it.
 fn trouble(snapshot: &Snapshot) -> Option<String> {
     let policy = snapshot.policy_problem.as_ref().map(|why| format!("the newest policy file has errors: {why}"));
-    policy.or_else(|| match &snapshot.clusters {
+    let inventory = match &snapshot.clusters {
         Read::Known(_) => None,
         Read::Unread(why) => Some(format!("the inventory of clusters cannot be read: {why}")),
-    })
+    };
+    let source = || {
+        snapshot.plugins.iter().find_map(|(plugin, facts)| match &facts.releases {
+            Read::Known(_) => None,
+            Read::Unread(why) => Some(format!("the releases of {plugin} cannot be read: {why}")),
+        })
+    };
+    policy.or(inventory).or_else(source)
 }
 
 /// What stops merges: the freezes of the file, and those by command that hold when this look ends.

@@ -27,7 +27,7 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
         stage.world.charts().publish_from(PLUGIN, version, &home, &"1".repeat(40)).unwrap();
     };
     publish("1.15.1");
-    stage.edit_policy("  - name: cert-manager\n", "  - name: cert-manager\n    poll: 24h\n");
+    stage.edit_policy("    poll: 1s\n", "    poll: 24h\n");
     let _bot = stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "2s")]);
     let on_qa = |version: &'static str| {
         move |stage: &Stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.title.contains(version))
