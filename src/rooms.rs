@@ -1,7 +1,7 @@
 //! What the line works with for one repository: its hub, its clone, its ledger, and memory that may
 //! be lost at any time. What is done with it is in `tick`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -95,6 +95,8 @@ pub struct Memory {
     pub differences: crate::observe::difference::Known,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
+    /// Comments that were reacted to.
+    pub answered: BTreeSet<u64>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.
     pub opened: BTreeMap<String, Opened>,
 }

@@ -15,6 +15,8 @@ use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{Pull, PullState};
 use crate::{PullNumber, Reason, TierName, expiry, rollback};
 
+/// How long the hub may not show a notice that was just given. One that it does not show then was not given.
+const LAG: SignedDuration = SignedDuration::from_mins(1);
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
@@ -143,6 +145,16 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         desk.wake(due, Reason::NoticeDue { before });
         return;
     }
+    if let Some(giving) = grace.giving.as_ref().filter(|giving| giving.before == before && desk.now < giving.at + LAG) {
+        desk.wake(giving.at + LAG, Reason::NoticeDue { before });
+        desk.look_again();
+        return;
+    }
+    // A notice that does not name who could approve would be none.
+    let Some(owners) = approvals::asked(desk, tier, wave, pull) else {
+        desk.look_again();
+        return;
+    };
     let action = Action::Notice {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
@@ -150,6 +162,7 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         pull: pull.number,
         before,
         deadline: grace.deadline.max(desk.hub_now() + before),
+        owners,
     };
     desk.act(action);
     desk.look_again();

@@ -9,7 +9,9 @@ use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::demo::github::markdown;
 use crate::demo::github::rest::render;
 use crate::demo::github::standing::latest;
-use crate::demo::github::state::{Comment, Pull, REACTIONS, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp};
+use crate::demo::github::state::{
+    Comment, Pull, REACTIONS, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp,
+};
 
 impl Executor<'_> {
     /// A page of pull requests that fit the arguments and a condition.
@@ -89,7 +91,7 @@ impl Executor<'_> {
                 connection("LabelConnection", arguments, items)?
             }
             "comments" => {
-                let found = repo.comments.values().filter(|one| one.number == number);
+                let found = repo.comments.values().filter(|one| one.number == number && world.shown(one.created_at));
                 let items = found.map(|one| (one.id.to_string(), comment(world, repo, one, &me))).collect();
                 connection("IssueCommentConnection", arguments, items)?
             }

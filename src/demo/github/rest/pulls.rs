@@ -29,7 +29,12 @@ pub fn routes() -> Vec<Route> {
 impl World {
     /// Whether lists show it yet: right after it was opened they may lag behind (a fault).
     pub fn listed(&self, pull: &Pull) -> bool {
-        let age = self.now().duration_since(pull.created_at);
+        self.shown(pull.created_at)
+    }
+
+    /// Whether lists and connections show what was made then.
+    pub fn shown(&self, made: jiff::Timestamp) -> bool {
+        let age = self.now().duration_since(made);
         let lag = jiff::SignedDuration::try_from(self.faults.list_lag).unwrap_or_default();
         lag.is_zero() || age >= lag
     }

@@ -19,8 +19,8 @@ use crate::demo::clock::Clock;
 
 pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
 pub use pull::{
-    CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review, ReviewState, Status, Turn,
-    Turned,
+    CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review, ReviewState, Status,
+    Turn, Turned,
 };
 pub use repository::{Protection, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;
