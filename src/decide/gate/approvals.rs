@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate, Identity, Verdict};
-use crate::snapshot::{LedgerGuard, LedgerState, OwnedPath, Pull, Read, Review, ReviewDecision, ReviewVerdict};
+use crate::snapshot::{LedgerGuard, LedgerState, Pull, Read, Review, ReviewDecision, ReviewVerdict};
 use crate::{Person, Reason, TierName, rollback, slice};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
@@ -157,24 +157,9 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
 
 /// The owners to name when their approval is there but more are asked for.
 fn everybody(pull: &Pull) -> Vec<String> {
-    named(pull.owned.known().into_iter().flatten())
-}
-
-/// The owners of what a wave changes; none where the file asks for them and nobody knows who they are.
-pub(crate) fn asked(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Vec<String>> {
-    match &pull.owned {
-        Read::Known(owned) => Some(named(owned.iter().filter(|path| slice::concerns(desk, tier, wave, &path.path)))),
-        Read::Unread(_) => (!tier.approvals.code_owners).then(Vec::new),
-    }
-}
-
-/// Each owner of these paths once.
-fn named<'a>(paths: impl Iterator<Item = &'a OwnedPath>) -> Vec<String> {
     let mut owners: Vec<String> = Vec::new();
-    for owner in paths.flat_map(|path| &path.owners) {
-        if !owners.contains(owner) {
-            owners.push(owner.clone());
-        }
+    for path in pull.owned.known().into_iter().flatten() {
+        owners.extend(path.owners.iter().filter(|owner| !owners.contains(owner)).cloned().collect::<Vec<_>>());
     }
     owners
 }
