@@ -33,7 +33,8 @@ async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, pag
     let changes = changes.as_deref();
     let (title, body) = (tell::title(wave), seen.body(plan, wave, changes)?);
     text(rooms, page, &title, &body).await?;
-    if page.state == HubState::Open {
+    // What is merged is followed until it has finished the tier.
+    if !matches!(page.state, HubState::Closed { .. }) {
         check(rooms, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
     Ok(())

@@ -260,7 +260,7 @@ fn hush(why: &mut Reason) {
     | Reason::NoRollBack { why: inner } = why
     {
         hush(inner);
-    } else if let Reason::FailedBy { why, .. } | Reason::MergeRefused { why } | Reason::Stopped { why, .. } = why {
+    } else if let Reason::FailedBy { why, .. } | Reason::MergeRefused { why, .. } | Reason::Stopped { why, .. } = why {
         why.clear();
     }
 }

@@ -44,8 +44,9 @@ async fn every_notice_reaches_the_code_owners_once() {
         assert_eq!(notice.created_at, notice.updated_at, "nobody is told of an edit");
         assert_eq!(told(&stage, notice.id), Some("team_mention"), "{}", notice.body);
     }
-    let pull = stage.pull(PLUGIN, "bronze").unwrap();
-    assert!(pull.body.contains("Notices that were sent:"), "{}", pull.body);
+    let cited =
+        |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains("Notices that were sent:"));
+    stage.until("they are the evidence on its page", cited).await;
 }
 
 /// The one comment in which the bot answers, and its reactions to somebody's comments.
@@ -110,4 +111,20 @@ async fn a_command_is_answered_once() {
     let _bot = stage.serve();
     stage.never(6, "it wrote again", |stage| writes(stage) != before).await;
     assert_eq!(answers(&stage).as_deref(), Some(answer.as_str()));
+}
+
+/// Whoever comes back to what was merged reads how it is there, not what it waited for before.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_of_what_is_merged_is_followed_until_it_has_finished() {
+    let stage = Stage::set().await;
+    let _bot = stage.serve();
+    let title = |stage: &Stage| {
+        let pull = stage.pull(PLUGIN, "qa").filter(is_merged)?;
+        pull.checks.into_iter().next_back()?.title
+    };
+    let rolling = |stage: &Stage| title(stage).filter(|title| title.starts_with("Merged, "));
+    stage.until("its check says how it is", rolling).await;
+    stage.until("and that it has finished", |stage| title(stage).filter(|title| title == "Finished")).await;
+    let pull = stage.pull(PLUGIN, "qa").unwrap();
+    assert_eq!((pull.checks.len(), pull.comments.len()), (1, 0), "one check, and nobody was bothered");
 }
