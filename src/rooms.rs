@@ -100,6 +100,8 @@ pub struct Memory {
     pub differences: crate::observe::difference::Known,
     /// How far people were told.
     pub told: Option<crate::act::notify::Told>,
+    /// Comments that were reacted to.
+    pub answered: BTreeSet<u64>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.
     pub opened: BTreeMap<String, Opened>,
 }

@@ -1,12 +1,14 @@
 //! Carries out what was planned, in order, until the world moves; what is refused keeps nothing else back. What to do
 //! is decided in `decide`; what people read about it is written in `tell`.
 
+mod answers;
 mod changes;
 pub mod edit;
 mod edited;
 mod install;
 pub mod lock;
 mod merge;
+mod notice;
 pub mod notify;
 mod permit;
 mod promote;
@@ -16,14 +18,13 @@ mod verify;
 
 use std::fmt;
 
-use decide::plan::{Action, Plan, Record, Urgency, WaveReport};
-use decide::{PluginName, PullNumber, TierName};
-use jiff::{SignedDuration, Timestamp};
+use decide::plan::{Action, Plan, Record, Urgency};
+use decide::{PluginName, TierName};
+use jiff::Timestamp;
 
 use crate::ledger::Appended;
 use crate::observe::Seen;
 use crate::rooms::Rooms;
-use crate::tell;
 pub use changes::Told;
 pub use edited::edited;
 
@@ -76,7 +77,7 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
         Appended::Fenced => return Ok(vec![fenced()]),
     }
     // Before anything is merged: branch rules may require our own check.
-    publish::publish(rooms, seen, plan).await;
+    publish::publish(rooms, seen, plan, now).await;
     for action in &plan.actions {
         let receipt = one(rooms, seen, plan, action, now).await?;
         tracing::info!(repository = %rooms.full_name(), %receipt, "acted");
@@ -106,13 +107,7 @@ async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: 
             Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))
         }
         Action::Dispatch { .. } => verify::dispatch(rooms, action, now).await,
-        Action::Notice { plugin, tier, pull, before, deadline, .. } => {
-            let wave = plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == *tier);
-            match wave {
-                Some(wave) => notice(rooms, seen, wave, *pull, (*before, *deadline)).await,
-                None => Ok(Receipt::Moved(format!("{pull} has no wave"))),
-            }
-        }
+        Action::Notice { .. } => notice::give(rooms, seen, plan, action, now).await,
     }
 }
 
@@ -136,25 +131,6 @@ async fn intend(rooms: &mut Rooms, entry: decide::Entry, now: Timestamp) -> anyh
 
 fn fenced() -> Receipt {
     Receipt::Moved("another writer moved the ledger branch".to_string())
-}
-
-/// Puts a notice into the one comment that the bot keeps on a pull request.
-async fn notice(
-    rooms: &Rooms,
-    seen: &Seen,
-    wave: &WaveReport,
-    pull: PullNumber,
-    (before, deadline): (SignedDuration, Timestamp),
-) -> anyhow::Result<Receipt> {
-    let Some(known) = seen.pull(pull) else {
-        return Ok(Receipt::Moved(format!("{pull} is not in the list any more")));
-    };
-    let text = tell::notice(wave, &seen.links(), before, deadline)?;
-    match known.own_comment(rooms.hub.bot()) {
-        Some(comment) => rooms.hub.edit_comment(comment.id, &text).await.map(|_| ())?,
-        None => rooms.hub.comment(pull, &text).await.map(|_| ())?,
-    }
-    Ok(Receipt::Done(format!("gave notice on {pull}, {} → {}", wave.plugin, wave.tier)))
 }
 
 /// The branch of a plugin on a tier; built from names that the policy's reader has checked.

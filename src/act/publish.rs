@@ -3,19 +3,26 @@
 
 use decide::plan::{Plan, WaveReport};
 
+use jiff::Timestamp;
+
+use super::answers;
 use super::changes::{self, Whose};
 use crate::hub::{CheckConclusion, CheckDraft, HubPull, HubState};
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 use crate::tell;
 
-/// Brings every pull request of the plan up to date: title, body, check.
-pub async fn publish(rooms: &mut Rooms, seen: &Seen, plan: &Plan) {
+/// Brings every pull request of the plan up to date: title, body, check, answers to commands.
+pub async fn publish(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) {
     rooms.memory.changes.retain(|commit, _| seen.pulls.iter().any(|pull| pull.head == *commit));
     for wave in &plan.waves {
         let Some(page) = wave.pull.and_then(|number| seen.pull(number)) else { continue };
         if let Err(error) = one(rooms, seen, plan, wave, page).await {
             tracing::warn!(repository = %rooms.full_name(), pull = %page.number, error = %format!("{error:#}"), "text not put there");
+        }
+        let zone = seen.links().zone(&wave.plugin, &wave.tier);
+        if let Err(error) = answers::answer(rooms, seen, page, &zone, now).await {
+            tracing::warn!(repository = %rooms.full_name(), pull = %page.number, error = %format!("{error:#}"), "commands not answered");
         }
     }
 }
@@ -26,7 +33,8 @@ async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, pag
     let changes = changes.as_deref();
     let (title, body) = (tell::title(wave), seen.body(plan, wave, changes)?);
     text(rooms, page, &title, &body).await?;
-    if page.state == HubState::Open {
+    // What is merged is followed until it has finished the tier.
+    if !matches!(page.state, HubState::Closed { .. }) {
         check(rooms, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
     Ok(())

@@ -137,6 +137,8 @@ pub enum Action {
         before: SignedDuration,
         /// The deadline that it announces.
         deadline: Timestamp,
+        /// Who is asked to approve, as CODEOWNERS writes them.
+        owners: Vec<String>,
     },
     /// Dispatch a workflow that verifies what has moved; the intent comes first, and one intent is
     /// dispatched once.

@@ -67,7 +67,7 @@ pub enum Reason {
     HeadEdited { head: Sha },
     HeadStale { head: Sha },
     MergedElsewhere { version: Version },
-    MergeRefused { why: String },
+    MergeRefused { why: String, anew: bool },
     OtherBase { base: String },
     Conflict,
     Behind { voids: bool },
@@ -237,7 +237,10 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
-            Self::MergeRefused { why } => format!("the hub did not merge it: {why}"),
+            Self::MergeRefused { why, anew: false } => format!("the hub did not merge it: {why}"),
+            Self::MergeRefused { why, anew: true } => {
+                format!("its commit is to be written anew before it merges: {why}")
+            }
             Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::Behind { voids: false } => {

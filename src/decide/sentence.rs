@@ -8,7 +8,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Labelled, Landed, Part, Purpose};
+use crate::ledger::{Change, Entry, ForceEvidence, Grace, Labelled, Landed, Part, Purpose};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -106,6 +106,9 @@ impl Change {
             }
             Self::Announced(announced) => format!("pull request {} is open", announced.number),
             Self::Shown(head) => format!("its pull request holds {}", head.commit.short()),
+            Self::Grace(Grace { giving: Some(giving), .. }) => {
+                format!("about to give notice, {} before the deadline", spell(giving.before))
+            }
             Self::Grace(grace) => {
                 format!("merges without the missing approvals after {:.0}, unless somebody says no", grace.deadline)
             }
@@ -257,7 +260,7 @@ fn hush(why: &mut Reason) {
     | Reason::NoRollBack { why: inner } = why
     {
         hush(inner);
-    } else if let Reason::FailedBy { why, .. } | Reason::MergeRefused { why } | Reason::Stopped { why, .. } = why {
+    } else if let Reason::FailedBy { why, .. } | Reason::MergeRefused { why, .. } | Reason::Stopped { why, .. } = why {
         why.clear();
     }
 }

@@ -254,7 +254,7 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         }
         return;
     };
-    let fresh = || Grace { since, deadline: announced_deadline, notices: Vec::new() };
+    let fresh = || Grace { since, deadline: announced_deadline, notices: Vec::new(), giving: None };
     let mut next = wave.grace.clone().unwrap_or_else(fresh);
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     for notice in own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
@@ -263,6 +263,9 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         {
             next.notices.push(notice.clone());
         }
+    }
+    if next.notices.iter().any(|sent| next.giving.as_ref().is_some_and(|giving| giving.before == sent.before)) {
+        next.giving = None;
     }
     next.deadline = gate::grace::deadline(&next, &force, desk.ledger, desk.now);
     if wave.grace.as_ref() != Some(&next) {

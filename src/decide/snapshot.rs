@@ -229,7 +229,7 @@ pub struct Pull {
     /// What the base branch says of the merge that the ledger says was asked for; of others nobody asks.
     #[serde(default = "unproven", skip_serializing_if = "is_unproven")]
     pub landing: Read<Landing>,
-    /// Notices that our own comment on it carries, and when each was put there.
+    /// Notices that went out on it, each a comment of its own, and when.
     #[serde(default)]
     pub notices: Vec<SentNotice>,
     /// Whether it has the label that keeps its release from the tiers above (`coldframe/block`).
@@ -380,13 +380,13 @@ pub enum CheckState {
     Failure,
 }
 
-/// A notice as it stands in our comment.
+/// A notice that went out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SentNotice {
     /// How long before the deadline it speaks.
     pub before: SignedDuration,
-    /// When it was put there, by the hub's clock.
+    /// When it went out, by the hub's clock.
     pub at: Timestamp,
 }
 

@@ -119,6 +119,8 @@ pub struct HubComment {
     pub edited_at: Option<Timestamp>,
     /// By whom; none where it was not edited, or the hub does not say.
     pub editor: Option<Author>,
+    /// Whether we have reacted to it.
+    pub reacted: bool,
     /// Its text.
     pub body: String,
 }

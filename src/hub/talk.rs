@@ -32,9 +32,16 @@ pub(super) struct WireComment {
     created_at: Timestamp,
     last_edited_at: Option<Timestamp>,
     editor: Option<WireActor>,
+    reaction_groups: Option<Vec<WireReactions>>,
     #[serde(default)]
     body: String,
     author: Option<WireActor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireReactions {
+    viewer_has_reacted: bool,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +150,7 @@ pub(super) fn comments(list: Option<WireConnection<WireComment>>, fault: Option<
             at: comment.created_at,
             edited_at: comment.last_edited_at,
             editor: comment.editor.map(WireActor::read),
+            reacted: comment.reaction_groups.iter().flatten().any(|group| group.viewer_has_reacted),
             body: comment.body,
         })
     };

@@ -90,26 +90,6 @@ impl RepoHub {
         Ok(())
     }
 
-    /// Comments on it; the number of the comment.
-    ///
-    /// # Errors
-    /// Refused, or unknown whether it happened.
-    pub async fn comment(&self, number: PullNumber, body: &str) -> Result<u64, HubError> {
-        let path = self.path(&format!("/issues/{}/comments", number.0));
-        let made: Identified = self.main().write_for(Method::POST, &path, json!({ "body": body })).await?;
-        Ok(made.id)
-    }
-
-    /// Puts another text into a comment of ours.
-    ///
-    /// # Errors
-    /// Refused, or unknown whether it happened.
-    pub async fn edit_comment(&self, id: u64, body: &str) -> Result<(), HubError> {
-        let path = self.path(&format!("/issues/comments/{id}"));
-        self.main().write(Method::PATCH, &path, Some(json!({ "body": body }))).await?;
-        Ok(())
-    }
-
     /// Deletes one of our branches. One that is gone already is deleted.
     ///
     /// # Errors

@@ -402,7 +402,7 @@ fn a_full_ledger_comes_back_as_it_was() {
     full.heads = vec![Head { commit: commit("1"), at: at(1), repeats: false }];
     full.shown = Some(Head { commit: commit("1"), at: at(2), repeats: false });
     full.pull = Some(Announced { number: PullNumber(7), at: at(2) });
-    full.grace = Some(Grace { since: at(2), deadline: at(9), notices: vec![notice] });
+    full.grace = Some(Grace { since: at(2), deadline: at(9), notices: vec![notice], giving: None });
     full.merging = Some(Merging { head: commit("1"), at: at(9), base: None, forced: Some(forced) });
     full.landed = Some(Landed { at: at(10), commit: Some(commit("0e12")), by: Some("null".into()) });
     full.converged = Some(at(11));

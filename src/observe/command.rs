@@ -4,11 +4,14 @@
 use decide::model::Hotfix;
 use decide::snapshot::{CommandKind, FreezeScope};
 
+use crate::policy::nearest::nearest;
 use crate::policy::when;
 use crate::policy::wiring::{People, Right};
 
 /// The longest reason that is kept of a comment, in characters.
 const LONGEST_REASON: usize = 200;
+/// As much is repeated of what is no command.
+const LONGEST_VERB: usize = 20;
 
 /// The command in a comment: its first line starts with `/coldframe`, nothing stands before it. A
 /// quoted line, a code block or a mention further down is no command.
@@ -34,6 +37,52 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
         }
         _ => None,
     }
+}
+
+/// How each command is written.
+const USAGES: [(&str, &str); 9] = [
+    ("hold", "hold <why>"),
+    ("resume", "resume"),
+    ("fail", "fail <why>"),
+    ("freeze", "freeze everything|tier|plugin [for 2d] <why>"),
+    ("unfreeze", "unfreeze"),
+    ("force", "force <why>"),
+    ("hotfix", "hotfix <version> [soak 30m] [through windows] <why>"),
+    ("acknowledge", "acknowledge <version>"),
+    ("rebuild", "rebuild <commit>"),
+];
+
+/// Why a comment that begins as a command is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// No command is called so; perhaps this one was meant.
+    Unknown {
+        /// What was written, cut.
+        verb: String,
+        /// A command whose name is close to it.
+        meant: Option<&'static str>,
+    },
+    /// The rest of it cannot be read.
+    Incomplete {
+        /// Which command.
+        verb: &'static str,
+        /// How it is written.
+        usage: &'static str,
+    },
+}
+
+/// What is wrong with a comment whose first line begins as a command and is none.
+pub fn mistake(comment: &str) -> Option<Mistake> {
+    let rest = comment.lines().next()?.strip_prefix("/coldframe")?;
+    if parse(comment).is_some() || !rest.chars().next().is_none_or(char::is_whitespace) {
+        return None;
+    }
+    let verb = rest.split_whitespace().next().unwrap_or_default();
+    if let Some((verb, usage)) = USAGES.iter().find(|(known, _)| *known == verb) {
+        return Some(Mistake::Incomplete { verb, usage });
+    }
+    let meant = nearest(verb, USAGES.map(|(known, _)| known));
+    Some(Mistake::Unknown { verb: verb.chars().take(LONGEST_VERB).collect(), meant })
 }
 
 /// `everything`, `tier` or `plugin`, then perhaps `for 2d`, then why.
@@ -197,6 +246,30 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(parse(comment), expected, "{comment:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_command_is_said() {
+        for (comment, expected) in [
+            ("/coldframe hodl", Some(Mistake::Unknown { verb: "hodl".into(), meant: Some("hold") })),
+            ("/coldframe Hold", Some(Mistake::Unknown { verb: "Hold".into(), meant: Some("hold") })),
+            ("/coldframe", Some(Mistake::Unknown { verb: String::new(), meant: None })),
+            ("/coldframe force", Some(Mistake::Incomplete { verb: "force", usage: "force <why>" })),
+            (
+                "/coldframe acknowledge it",
+                Some(Mistake::Incomplete { verb: "acknowledge", usage: "acknowledge <version>" }),
+            ),
+            ("/coldframe hold", None),
+            ("/coldframed", None),
+            ("please /coldframe hodl", None),
+        ] {
+            assert_eq!(mistake(comment), expected, "{comment:?}");
+        }
+        let known: Vec<&str> = USAGES.iter().map(|(verb, _)| *verb).collect();
+        for verb in known {
+            let mistake = mistake(&format!("/coldframe {verb}"));
+            assert!(!matches!(mistake, Some(Mistake::Unknown { .. })), "{mistake:?}");
         }
     }
 

@@ -143,12 +143,13 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
 }
 
 impl HubPull {
-    /// The one comment that we keep on it. Whoever may write may edit it, and who edited it last wrote what
-    /// it says now: then it is not ours any more.
-    pub fn own_comment(&self, bot: &Person) -> Option<&HubComment> {
+    /// The one comment that we keep on it, which answers commands. Whoever may write may edit it, and who edited it
+    /// last wrote what it says now: then it is not ours any more.
+    pub fn answers(&self, bot: &Person) -> Option<&HubComment> {
         let ours = |author: &Option<Author>| author.as_ref().is_some_and(|author| author.login == *bot);
         let untouched = |comment: &&HubComment| comment.edited_at.is_none() || ours(&comment.editor);
-        self.comments.known()?.iter().filter(|comment| ours(&comment.by)).find(untouched)
+        let answers = |comment: &&HubComment| ours(&comment.by) && tell::answered(&comment.body).is_some();
+        self.comments.known()?.iter().filter(answers).find(untouched)
     }
 }
 
@@ -319,12 +320,14 @@ async fn unmet(page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
     }
 }
 
-/// The notices that our own comment carries. Its last edit is the latest of them; an earlier one is
-/// in the ledger with its own time.
+/// The notices that went out: comments of ours that are as we wrote them. Of what was edited since nobody was told.
 fn notices(page: &HubPull, bot: &Person) -> Vec<SentNotice> {
-    let Some(comment) = page.own_comment(bot) else { return Vec::new() };
-    let at = comment.edited_at.unwrap_or(comment.at);
-    tell::read_notices(&comment.body).into_iter().map(|before| SentNotice { before, at }).collect()
+    let ours = |comment: &&HubComment| comment.by.as_ref().is_some_and(|author| author.login == *bot);
+    let comments = page.comments.known().into_iter().flatten().filter(ours);
+    let untouched = comments.filter(|comment| comment.edited_at.is_none());
+    untouched
+        .filter_map(|comment| Some(SentNotice { before: tell::read_notice(&comment.body)?, at: comment.at }))
+        .collect()
 }
 
 #[cfg(test)]
@@ -338,6 +341,7 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
             edited_at: None,
             editor: None,
+            reacted: false,
             body: body.to_owned(),
         }
     }

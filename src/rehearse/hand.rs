@@ -66,7 +66,7 @@ fn act(world: &mut World, action: &Action) -> bool {
             workflows::dispatch(world, plugin, workflow, &verification.id);
             true
         }
-        Action::Notice { plugin, tier, version, pull, before, deadline } => {
+        Action::Notice { plugin, tier, version, pull, before, deadline, .. } => {
             let now = world.hub_now();
             let Some(pull) = world.hub.pull_mut(pull.0).filter(|pull| pull.state == PullState::Open) else {
                 return false;

@@ -70,6 +70,8 @@ struct Page {
     name: String,
     lead: String,
     gates: Vec<Row>,
+    passed: Vec<Row>,
+    passing: String,
     changes: Option<String>,
     members: Vec<MemberRow>,
     more: usize,
@@ -105,7 +107,7 @@ struct MemberRow {
 pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<CheckText, TellError> {
     let zone = links.zone(&wave.plugin, &wave.tier);
     let when = |at| words::when(at, &zone);
-    let gates = wave.findings.iter().map(|finding| {
+    let row = |finding: &decide::Finding| {
         let look = words::verdict(finding);
         Row {
             gate: finding.gate.to_string(),
@@ -115,7 +117,10 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
             until: words::until(finding).map(when).unwrap_or_default(),
             who: words::who(finding).unwrap_or_default(),
         }
-    });
+    };
+    let (passed, mut told): (Vec<_>, Vec<_>) = wave.findings.iter().partition(|f| f.verdict == Verdict::Pass);
+    told.sort_by_key(|finding| finding.verdict.lets_through()); // stable: what was waived stands below what waits
+    let passing = words::count(passed.len(), "gate");
     let mut members: Vec<_> = wave.members.iter().collect();
     members.sort_by_key(|member| words::member(&member.state).tone); // stable: else in the wave's order
     let most = if changes.is_some() { MEMBERS / 2 } else { MEMBERS };
@@ -128,11 +133,16 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
     });
     let asked = wave.members.asked();
     let names: Vec<String> = wave.members.clusters().iter().map(ToString::to_string).collect();
-    let title = headline(wave);
+    let mut title = headline(wave);
+    if let WaveState::Soaking { paused: false, until, of, healthy_for, .. } = &wave.state {
+        title.push_str(&format!(", the soak ends {}", words::brief(*until + (*of - *healthy_for), &zone)));
+    }
     let page = Page {
         name: words::name(wave),
         lead: lead(wave, &title),
-        gates: gates.collect(),
+        gates: told.into_iter().map(row).collect(),
+        passed: passed.into_iter().map(row).collect(),
+        passing,
         changes: changes.map(str::to_string),
         members: if asked { members.collect() } else { Vec::new() },
         more: if asked { names.len().saturating_sub(most) } else { 0 },
@@ -185,7 +195,7 @@ fn conclusion(wave: &WaveReport) -> Conclusion {
 fn headline(wave: &WaveReport) -> String {
     let (healthy, of) = words::healthy(wave);
     match &wave.state {
-        WaveState::Failed { .. } => "Held: it failed here".to_string(),
+        WaveState::Failed { .. } => "Failed here".to_string(),
         WaveState::Rejected { .. } => "Rejected".to_string(),
         WaveState::Superseded { by, .. } => format!("Superseded by {by}"),
         WaveState::Withdrawn { .. } => "Taken back".to_string(),
@@ -259,10 +269,10 @@ mod tests {
                 open(|w| put(w, Gate::Approvals, wait, Reason::ManualMerge))
             }),
             ("failure", "Stopped: 1 of 12 gates (release)", open(|w| put(w, Gate::Release, Verdict::Fail, outside()))),
-            ("failure", "Held: it failed here", fixture::held()),
+            ("failure", "Failed here", fixture::held()),
             ("failure", "Rejected", in_state(WaveState::Rejected { at, by: None, pull: PullNumber(12) })),
             ("failure", "Superseded by 1.15.1", in_state(WaveState::Superseded { at, by: newer })),
-            ("success", "Merged, soaking, 3 of 3 healthy on it", fixture::soaking()),
+            ("success", "Merged, soaking, 3 of 3 healthy on it, the soak ends 22 Nov 01:02", fixture::soaking()),
             ("success", "Merged, 5 of 8 healthy on it", fixture::forced()),
             ("success", "Finished", in_state(WaveState::Finished { at })),
         ];
@@ -284,7 +294,7 @@ mod tests {
         let names = vec!["x".repeat(500)];
         let long = open(|w| put(w, Gate::Head, Verdict::Fail, Reason::ChecksFailed { names }));
         assert_eq!(status(&long).description.chars().count(), STATUS_CAP);
-        assert_eq!(status(&fixture::held()).description, "Held: it failed here");
+        assert_eq!(status(&fixture::held()).description, "Failed here");
     }
 
     #[test]

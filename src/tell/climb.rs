@@ -128,7 +128,7 @@ pub(crate) fn forced(wave: &WaveReport, zone: &TimeZone) -> Option<Forced> {
         }),
         notices: evidence.notices.iter().map(notice).collect(),
         held: evidence.held.iter().take(40).map(|sentence| inert::line(sentence)).collect(),
-        waived: inert::line(&evidence.waived),
+        waived: inert::line(evidence.waived.strip_prefix("waits for ").unwrap_or(&evidence.waived)),
         policy: evidence.policy.short().to_string(),
     })
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use decide::plan::{Gate, WaveReport, WaveState};
+use decide::plan::{Gate, Verdict, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{PluginName, Reason, TierName};
 use jiff::Timestamp;
@@ -140,7 +140,8 @@ fn tile(name: &'static str, value: String, tone: Tone, mut items: Vec<Item>) -> 
 /// Waves that a person's approval would move.
 fn approvals(views: &[&View]) -> Tile {
     let asked = |wave: &WaveReport| {
-        words::before_landing(&wave.state)
+        // Before there is a pull request nobody can approve it.
+        matches!(wave.state, WaveState::Open { .. })
             && words::holding(wave).any(|finding| finding.gate == Gate::Approvals || finding.gate == Gate::Breaking)
     };
     let items: Vec<Item> = waves(views).filter(|(_, wave)| asked(wave)).map(|(view, wave)| item(view, wave)).collect();
@@ -150,7 +151,9 @@ fn approvals(views: &[&View]) -> Tile {
 
 /// Waves that stand still until somebody acts.
 fn held(views: &[&View]) -> Tile {
-    let stands = |wave: &WaveReport| words::wave(wave).tone == Tone::Bad;
+    // What a person refused waits for nobody.
+    let refused = |wave: &WaveReport| matches!(wave.state, WaveState::Rejected { .. });
+    let stands = |wave: &WaveReport| words::wave(wave).tone == Tone::Bad && !refused(wave);
     let items: Vec<Item> = waves(views).filter(|(_, wave)| stands(wave)).map(|(view, wave)| item(view, wave)).collect();
     let tone = if items.is_empty() { Tone::Quiet } else { Tone::Bad };
     tile("Held", items.len().to_string(), tone, items)
@@ -159,7 +162,7 @@ fn held(views: &[&View]) -> Tile {
 /// The next merge without the missing approvals.
 fn next_force(views: &[&View], now: Timestamp) -> Tile {
     let mut running: Vec<_> = waves(views)
-        .filter(|(_, wave)| words::before_landing(&wave.state))
+        .filter(|(_, wave)| words::before_landing(&wave.state) && misses_approvals(wave))
         .filter_map(|(view, wave)| wave.grace.as_ref().map(|grace| (grace.deadline, view, wave)))
         .collect();
     running.sort_by_key(|(deadline, ..)| *deadline);
@@ -178,6 +181,11 @@ fn next_force(views: &[&View], now: Timestamp) -> Tile {
         }
         None => tile("Next force", "none".to_string(), Tone::Quiet, items),
     }
+}
+
+/// Whether approvals are missing, or were and are not waited for any more.
+fn misses_approvals(wave: &WaveReport) -> bool {
+    wave.findings.iter().any(|finding| finding.gate == Gate::Approvals && finding.verdict != Verdict::Pass)
 }
 
 /// Freezes that are in force.
@@ -302,7 +310,11 @@ fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
         tier: wave.tier.to_string(),
         there: true,
         href: wave_href(view, &wave.plugin, &wave.tier),
-        version: version.map_or_else(|| "none".to_string(), ToString::to_string),
+        version: match (&wave.from, version) {
+            // What is proposed does not run yet.
+            (Some(from), Some(to)) if !runs(wave) => format!("{from} → {to}"),
+            (_, version) => version.map_or_else(|| "none".to_string(), ToString::to_string),
+        },
         tone: look.tone.class(),
         mark: look.mark,
         word: look.word,
@@ -313,6 +325,11 @@ fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
             .filter(|_| matches!(wave.state, WaveState::Finished { .. }) || words::end(&wave.state).is_some())
             .map(|at| time(at, &zone, now)),
     }
+}
+
+/// Whether a cell names what is on the base branch.
+fn runs(wave: &WaveReport) -> bool {
+    words::landed(wave) || matches!(wave.state, WaveState::Idle { .. })
 }
 
 /// The progress of a soak, else of a grace period.

@@ -149,6 +149,7 @@ pub(crate) fn open() -> WaveReport {
         since: at("2026-11-02T08:12:00Z"),
         deadline,
         notices: vec![SentNotice { before: seconds(14 * DAY), at: at("2026-11-16T08:13:10Z") }],
+        giving: None,
     });
     let owners = vec!["@acme/platform".to_string()];
     put(&mut wave, Gate::Approvals, Verdict::Wait { until: None }, Reason::NeedsApproval { owners, missing: 1 });
@@ -258,7 +259,7 @@ fn overdue() -> WaveReport {
     wave.findings = gates("silver", "1.14.5");
     wave.pull = Some(PullNumber(3));
     let deadline = at("2026-11-21T08:00:00Z");
-    wave.grace = Some(Grace { since: at("2026-10-22T08:00:00Z"), deadline, notices: evidence().notices });
+    wave.grace = Some(Grace { since: at("2026-10-22T08:00:00Z"), deadline, notices: evidence().notices, giving: None });
     let owners = vec!["@acme/platform".to_string()];
     put(&mut wave, Gate::Approvals, Verdict::Waived { since: deadline }, Reason::NeedsApproval { owners, missing: 1 });
     put(&mut wave, Gate::Grace, Verdict::Pass, Reason::GraceOver { deadline });

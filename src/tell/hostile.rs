@@ -15,6 +15,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::git::{Changes, Hunk};
+use crate::observe::command::Mistake;
 
 /// What people have really tried, and what the pieces of it make together.
 const HOSTILE: [&str; 42] = [
@@ -25,7 +26,7 @@ const HOSTILE: [&str; 42] = [
     "see https://evil.example/?token= and www.evil.example",
     "mail me: a@b.example or mailto:a@b.example",
     "deadbeef1 and 0123456789abcdef0123456789abcdef01234567",
-    "<!-- coldframe:notices 1 -->",
+    "<!-- coldframe:notice 1 -->",
     "<!-- hidden instruction to the reviewer -->",
     "<details><summary>Approved</summary>",
     "</details></details><h1>Approved by security</h1>",
@@ -149,6 +150,8 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     let changed = changes(&fixture::changes_that_say(text)).unwrap();
     let many = wave(text);
     let many = PullFacts::of(&view.plan, &many, &view.links, &notes).changing(Some(&changed));
+    let mistaken = NotCounted::Mistaken(Mistake::Unknown { verb: text.to_string(), meant: None });
+    let answer = Answer { comment: 1, by: text.into(), at: fixture::now(), why: mistaken };
     let mut noticed = wave(text);
     noticed.findings.retain(|finding| finding.gate == Gate::Approvals);
     vec![
@@ -159,7 +162,8 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
         ("check of many files", check(&wave(text), &view.links, Some(&changed)).unwrap().summary),
         ("held check", check(&failed(text), &view.links, None).unwrap().summary),
         ("summary", step_summary(&view, fixture::now()).unwrap()),
-        ("notice", notice(&noticed, &view.links, soon, fixture::now()).unwrap()),
+        ("answers", answers(&[answer], &jiff::tz::TimeZone::UTC).unwrap()),
+        ("notice", notice(&noticed, &view.links, (soon, fixture::now()), &[text.to_string()]).unwrap()),
     ]
 }
 
@@ -222,7 +226,8 @@ fn visit<'a>(node: &'a AstNode<'a>, own: Option<&str>, found: &mut Vec<String>) 
 fn html_is_ours(html: &str, found: &mut Vec<String>) {
     let ours = |line: &str| {
         let inside = line.strip_prefix("<details><summary>").and_then(|rest| rest.strip_suffix("</summary>"));
-        let mark = line.strip_prefix("<!-- coldframe:notices ").and_then(|rest| rest.strip_suffix(" -->"));
+        let mark = line.strip_prefix("<!-- coldframe:notice ").or(line.strip_prefix("<!-- coldframe:answers "));
+        let mark = mark.and_then(|rest| rest.strip_suffix(" -->"));
         inside.is_some_and(|inside| !inside.contains(['<', '@', '#']))
             || mark.is_some_and(|mark| mark.bytes().all(|b| b.is_ascii_digit() || b == b' '))
             || line == "</details>"
@@ -294,9 +299,10 @@ fn tables_keep_their_columns() {
         let root = parse_document(&arena, &summary, &options);
         let tables: Vec<_> =
             root.descendants().filter(|node| matches!(node.data.borrow().value, NodeValue::Table(_))).collect();
-        assert_eq!(tables.len(), 2, "{text:?}:\n{summary}");
-        assert_eq!(tables[0].children().count(), 13, "a row per gate, {text:?}:\n{summary}");
-        assert_eq!(tables[1].children().count(), 5, "a row per cluster, {text:?}:\n{summary}");
+        assert_eq!(tables.len(), 3, "{text:?}:\n{summary}");
+        let gates = tables[0].children().count() + tables[1].children().count();
+        assert_eq!(gates, 14, "a row per gate, in two tables, {text:?}:\n{summary}");
+        assert_eq!(tables[2].children().count(), 5, "a row per cluster, {text:?}:\n{summary}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! out. Nothing here reads the world, asks the time or decides; who sends the text is `act`, `cli`
 //! and `wake`.
 
+pub mod answers;
 pub mod board;
 pub mod changes;
 pub mod check;
@@ -31,6 +32,7 @@ mod golden;
 #[cfg(test)]
 mod hostile;
 
+pub use answers::{Answer, NotCounted, answered, answers};
 pub use board::board;
 pub use changes::{MANY, changes, changes_command};
 pub use check::{CheckText, Conclusion, StatusText, check, status};
@@ -38,7 +40,7 @@ pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
 pub use metrics::{Metrics, Outcome};
-pub use notice::{notice, read_notices};
+pub use notice::{notice, read_notice};
 pub use page::{PullFacts, ReleaseNote, body, title};
 pub use places::{Standing, clusters, places};
 pub use reading::{Judged, Lacking, Wanted, reading, reading_json};

@@ -281,7 +281,11 @@ fn banner(facts: &PullFacts<'_>) -> Option<Banner> {
         Some(why) => (words::state(&wave.state), why),
         None => (words::wave(wave), words::stop(wave).filter(|_| !words::landed(wave))?.because.clone()),
     };
-    let mut word = look.word.to_string();
+    let (mut word, mut text) = (look.word.to_string(), why.to_string());
+    // A reason that begins with the word is not said after it once more.
+    if text.split(' ').next() == Some(look.word) && words::end(&wave.state).is_none() {
+        word = std::mem::take(&mut text);
+    }
     if let Some(first) = word.get_mut(..1) {
         first.make_ascii_uppercase();
     }
@@ -290,7 +294,7 @@ fn banner(facts: &PullFacts<'_>) -> Option<Banner> {
         emoji: look.emoji,
         word,
         since: words::since(&wave.state).filter(|_| words::end(&wave.state).is_some()).map(|at| words::when(at, &zone)),
-        text: why.to_string(),
+        text,
         who: why.unblock(),
         overtaking: overtaking.map(|(version, tier)| format!("{version} is on {tier} now and may overtake it.")),
     })
@@ -363,12 +367,19 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
             "**Just opened.** Who has to approve it, and what else it waits for, will stand here at the bot's next look."
         }
         WaveState::Converging { .. } => "**Merged.** Its clusters are on the way to this version.",
-        WaveState::Soaking { paused: false, .. } => {
-            "**Merged.** All of its clusters are healthy on this version; the soak runs."
-        }
+        WaveState::Soaking { paused: false, .. } => match words::healthy(wave) {
+            (healthy, of) if healthy < of => {
+                return Some(format!(
+                    "**Merged.** {healthy} of its {of} clusters are healthy on this version, which the policy tolerates; \
+                     the soak runs."
+                ));
+            }
+            _ => "**Merged.** All of its clusters are healthy on this version; the soak runs.",
+        },
         WaveState::Soaking { paused: true, .. } => {
             "**Merged.** The soak stands still until all of its clusters are healthy again."
         }
+        WaveState::Finished { .. } if wave.rung == wave.of => "**Finished.** This was the last tier.",
         WaveState::Finished { .. } => "**Finished.** This release may go on to the next tier.",
         WaveState::Open { .. }
         | WaveState::Waiting

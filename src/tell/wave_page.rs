@@ -148,7 +148,8 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         tone: look.tone.class(),
         mark: look.mark,
         word: look.word,
-        since: words::since(&wave.state).map(|at| time(at, &zone, now)),
+        // Since when somebody stops an open one, or nothing does, is not when it was opened.
+        since: words::since(&wave.state).filter(|_| look == words::state(&wave.state)).map(|at| time(at, &zone, now)),
         from: wave.from.as_ref().map_or_else(String::new, ToString::to_string),
         digest: wave.digest.as_ref().map_or_else(String::new, ToString::to_string),
         pull: wave.pull.map(|pull| pull.to_string()),

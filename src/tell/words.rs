@@ -66,18 +66,20 @@ pub(crate) fn state(state: &WaveState) -> Look {
         WaveState::Soaking { paused: false, .. } => look("◐", "🔵", "soaking", Tone::Moving),
         WaveState::Soaking { paused: true, .. } => look("◑", "🟠", "soak paused", Tone::Attention),
         WaveState::Finished { .. } => look("✔", "✅", "finished", Tone::Good),
-        WaveState::Failed { .. } => look("✖", "🔴", "held", Tone::Bad),
+        WaveState::Failed { .. } => look("✖", "🔴", "failed", Tone::Bad),
         WaveState::Rejected { .. } => look("⊘", "⛔", "rejected", Tone::Bad),
         WaveState::Superseded { .. } => look("»", "⏩", "superseded", Tone::Quiet),
         WaveState::Withdrawn { .. } => look("↩", "↩️", "taken back", Tone::Quiet),
     }
 }
 
-/// The look of a whole wave: its state, but held when a person or a failed gate stops it, and ready
-/// when nothing holds an open one back.
+/// The look of a whole wave: its state, but stopped when a gate fails, held when a person holds it, and ready when
+/// nothing keeps an open one back.
 pub(crate) fn wave(wave: &WaveReport) -> Look {
-    if before_landing(&wave.state) && stop(wave).is_some() {
-        return look("✖", "🔴", "held", Tone::Bad);
+    if let Some(finding) = stop(wave).filter(|_| before_landing(&wave.state)) {
+        let known = [(Gate::Hold, "held"), (Gate::Freeze, "frozen"), (Gate::Rejection, "rejected")];
+        let word = known.iter().find(|(gate, _)| *gate == finding.gate).map_or("stopped", |(_, word)| *word);
+        return look("✖", "🔴", word, Tone::Bad);
     }
     if matches!(wave.state, WaveState::Open { .. }) && !wave.findings.is_empty() && holding(wave).next().is_none() {
         return look("●", "🟢", "ready", Tone::Moving);

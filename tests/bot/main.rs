@@ -40,5 +40,6 @@ mod strangers;
 mod stubborn;
 mod support;
 mod tenants;
+mod told;
 mod verify;
 mod wake;

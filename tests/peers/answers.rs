@@ -194,6 +194,8 @@ async fn pulls(town: &mut Town, head: &str) {
     town.does("bot", "PATCH", &comment, json!({"body": "edited"})).await;
     town.reads("bot", &comment).await;
     town.reads("bot", "~/issues/1/comments").await;
+    town.does("bot", "POST", &format!("{comment}/reactions"), json!({"content": "+1"})).await;
+    town.reads("bot", &format!("{comment}/reactions")).await;
     let review = json!({"event": "REQUEST_CHANGES", "body": "no", "commit_id": head});
     let review = town.does("bob", "POST", "~/pulls/1/reviews", review).await["id"].clone();
     town.does("alice", "POST", "~/pulls/1/reviews", json!({"event": "APPROVE"})).await;

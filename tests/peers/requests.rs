@@ -52,13 +52,14 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 10] = [
+const OF_AN_APP: [&str; 11] = [
     "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
     "POST /repos/acme/fleet/pulls",
     "PATCH /repos/acme/fleet/pulls/N",
     "PUT /repos/acme/fleet/pulls/N/merge",
+    "GET /repos/acme/fleet/issues/N/comments",
     "POST /repos/acme/fleet/issues/N/comments",
     "POST /repos/acme/fleet/check-runs",
     "PATCH /repos/acme/fleet/check-runs/N",

@@ -21,7 +21,7 @@ fn told() -> Snapshot {
         pull.notices = NOTICE.iter().map(|before| SentNotice { before: *before, at: ago(DAY) - *before }).collect();
     });
     let (since, deadline) = (ago(40 * DAY), ago(DAY));
-    remember(&mut world, Change::Grace(Grace { since, deadline, notices: Vec::new() }));
+    remember(&mut world, Change::Grace(Grace { since, deadline, notices: Vec::new(), giving: None }));
     world
 }
 

@@ -129,7 +129,7 @@ mod tests {
         bronze(&mut automatic).merge = MergeRule::all(Merge::Automatic);
         let mut over = unapproved();
         bronze(&mut over).force = Some(Force { after: SignedDuration::from_hours(1), notice: vec![] });
-        remember(&mut over, Change::Grace(Grace { since: ago(30), deadline: forced, notices: vec![] }));
+        remember(&mut over, Change::Grace(Grace { since: ago(30), deadline: forced, notices: vec![], giving: None }));
         let mut hotfix = ready();
         let through = Hotfix { version: version("1.1.0"), why: "CVE".into(), soak: None, through_windows: true };
         hotfix.policy.plugins[0].hotfixes.push(through);

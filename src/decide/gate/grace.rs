@@ -2,7 +2,8 @@
 //! waives approvals only (policy, section 6).
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,9 +13,11 @@ use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
-use crate::snapshot::{Pull, PullState};
-use crate::{PullNumber, Reason, TierName, expiry, rollback};
+use crate::snapshot::{Pull, PullState, Read};
+use crate::{PullNumber, Reason, TierName, expiry, rollback, slice};
 
+/// How long the hub may not show a notice that was just given. One that it does not show then was not given.
+const LAG: SignedDuration = SignedDuration::from_mins(1);
 /// How far the clocks may differ before nothing is forced (design: invariant S8).
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
@@ -143,6 +146,16 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         desk.wake(due, Reason::NoticeDue { before });
         return;
     }
+    if let Some(giving) = grace.giving.as_ref().filter(|giving| giving.before == before && desk.now < giving.at + LAG) {
+        desk.wake(giving.at + LAG, Reason::NoticeDue { before });
+        desk.look_again();
+        return;
+    }
+    // A notice that does not name who could approve would be none.
+    let Some(owners) = asked(desk, tier, wave, pull) else {
+        desk.look_again();
+        return;
+    };
     let action = Action::Notice {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
@@ -150,9 +163,18 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         pull: pull.number,
         before,
         deadline: grace.deadline.max(desk.hub_now() + before),
+        owners,
     };
     desk.act(action);
     desk.look_again();
+}
+
+/// The owners of what a wave changes; none where the file asks for them and nobody knows who they are.
+fn asked(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Vec<String>> {
+    let Read::Known(owned) = &pull.owned else { return (!tier.approvals.code_owners).then(Vec::new) };
+    let mine = owned.iter().filter(|path| slice::concerns(desk, tier, wave, &path.path));
+    let owners: BTreeSet<&String> = mine.flat_map(|path| &path.owners).collect();
+    Some(owners.into_iter().cloned().collect())
 }
 
 /// What keeps force off although the deadline has passed or somebody asks for it. Everything else that it must not waive

@@ -28,7 +28,11 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timest
     let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
     if let Some(refused) = refused.filter(|refused| refused.anew || now < refused.until()) {
         let verdict = Verdict::Wait { until: Some(refused.until()).filter(|until| now < *until) };
-        return Finding::new(Gate::Head, verdict, Reason::MergeRefused { why: refused.why.clone() });
+        return Finding::new(
+            Gate::Head,
+            verdict,
+            Reason::MergeRefused { why: refused.why.clone(), anew: refused.anew },
+        );
     }
     match pull.mergeable {
         Mergeable::Yes => {}
@@ -261,6 +265,19 @@ mod tests {
         let mut open = brought(true);
         open.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no key".into()) };
         assert!(!merges(&open));
+    }
+
+    /// The hub's words and the bot's own are not taken for each other.
+    #[test]
+    fn whose_refusal_it_is_is_said() {
+        for (anew, words, who) in [
+            (false, "the hub did not merge it: no", "whoever can do what the hub asks for"),
+            (true, "its commit is to be written anew before it merges: no", "the bot, by writing it anew"),
+        ] {
+            let because = Reason::MergeRefused { why: "no".into(), anew };
+            assert_eq!(alloc::format!("{because}"), words);
+            assert!(because.unblock().is_some_and(|unblocks| unblocks.starts_with(who)), "{because}");
+        }
     }
 
     #[test]

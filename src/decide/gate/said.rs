@@ -192,7 +192,10 @@ mod tests {
         let mut running = asked();
         let later = noon() + SignedDuration::from_hours(9);
         bronze(&mut running).force = unapproved().policy.plugins[0].tiers[1].force.clone();
-        remember(&mut running, Change::Grace(Grace { since: ago(30), deadline: later, notices: Vec::new() }));
+        remember(
+            &mut running,
+            Change::Grace(Grace { since: ago(30), deadline: later, notices: Vec::new(), giving: None }),
+        );
         let plan = crate::plan(&running, noon());
         let wave = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
         assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));

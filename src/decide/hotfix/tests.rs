@@ -113,7 +113,7 @@ fn a_hotfix_restarts_the_clock() {
         if hotfix {
             fix(&mut world, "1.1.0", |_| {});
         }
-        let grace = Grace { since: ago(70), deadline: ago(10), notices: Vec::new() };
+        let grace = Grace { since: ago(70), deadline: ago(10), notices: Vec::new(), giving: None };
         came_before(&mut world, number, Some(grace));
         let before = SignedDuration::from_mins(10);
         edit(&mut world, |pull| pull.notices = vec![SentNotice { before, at: ago(20) }]);
@@ -183,7 +183,7 @@ fn closed_windows_let_it_through_and_freezes_do_not() {
     // Force waives approvals and nothing else: it waits for the window.
     let mut over = unapproved();
     let since = ago(70);
-    remember(&mut over, Change::Grace(Grace { since, deadline: ago(10), notices: Vec::new() }));
+    remember(&mut over, Change::Grace(Grace { since, deadline: ago(10), notices: Vec::new(), giving: None }));
     let before = SignedDuration::from_mins(10);
     edit(&mut over, |pull| pull.notices = vec![SentNotice { before, at: ago(20) }]);
     assert!(merges(&crate::plan(&over, noon())));

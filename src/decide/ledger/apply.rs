@@ -302,7 +302,8 @@ mod tests {
 
     #[test]
     fn a_deadline_moves_later_and_never_earlier() {
-        let grace = |minutes| Change::Grace(Grace { since: ago(90), deadline: ago(minutes), notices: vec![] });
+        let grace =
+            |minutes| Change::Grace(Grace { since: ago(90), deadline: ago(minutes), notices: vec![], giving: None });
         let deadline = |changes: &[Change]| {
             let mut all = vec![intent(Part::default(), "aa", 9)];
             all.extend_from_slice(changes);

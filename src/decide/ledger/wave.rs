@@ -352,6 +352,9 @@ pub struct Grace {
     /// Notices that were really sent, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<crate::snapshot::SentNotice>,
+    /// The one that is about to be given, and since when; the hub does not show it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub giving: Option<crate::snapshot::SentNotice>,
 }
 
 /// Proof that the version is on the base branch.

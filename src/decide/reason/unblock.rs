@@ -41,9 +41,10 @@ impl Reason {
             Self::HeadEdited { .. } => "whoever pushed, by merging or closing it".to_string(),
             Self::HeadStale { .. } => "the bot, at its next look".to_string(),
             Self::MergedElsewhere { .. } => "whoever looks after the base branch".to_string(),
-            Self::MergeRefused { .. } => {
+            Self::MergeRefused { anew: false, .. } => {
                 "whoever can do what the hub asks for; the bot tries again by itself".to_string()
             }
+            Self::MergeRefused { anew: true, .. } => "the bot, by writing it anew".to_string(),
             Self::OtherBase { .. } => "the bot, by closing it; whoever pushed to it, by closing it".to_string(),
             Self::Conflict => "the bot, by writing it anew on the present base".to_string(),
             Self::Behind { voids: false } => "the bot, when everything else has passed; one at a time".to_string(),

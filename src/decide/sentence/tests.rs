@@ -94,7 +94,7 @@ fn every_entry_has_a_sentence() {
             " since 2026-11-21T09:12:00Z",
         ),
         (
-            Change::Grace(Grace { since: at, deadline: at, notices: vec![] }),
+            Change::Grace(Grace { since: at, deadline: at, notices: vec![], giving: None }),
             "merges without the missing approvals after 2026-11-21T09:12:00Z, unless somebody says no",
             "; counted from 2026-11-21T09:12:00Z, no notice sent yet",
         ),

@@ -79,7 +79,7 @@ fn force_bypasses_only_what_the_hub_asks_for() {
         let mut world = unapproved();
         let since = ago(70);
         let deadline = ago(10);
-        let grace = crate::ledger::Grace { since, deadline, notices: Vec::new() };
+        let grace = crate::ledger::Grace { since, deadline, notices: Vec::new(), giving: None };
         remember(&mut world, Change::Grace(grace));
         let before = SignedDuration::from_mins(10);
         edit(&mut world, |pull| {

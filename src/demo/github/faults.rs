@@ -15,8 +15,8 @@ pub struct Faults {
     pub never_merges: BTreeMap<String, String>,
     /// What the next creations (pull requests, comments, check runs, refs by REST) meet, in order.
     pub creations: VecDeque<CreateFault>,
-    /// New pull requests stay out of lists and GraphQL connections, and answer 404, for so long; moves of branches stay
-    /// out of the list of activities.
+    /// New pull requests stay out of lists and GraphQL connections, and answer 404, for so long; new comments stay out of
+    /// GraphQL connections, moves of branches out of the list of activities.
     pub list_lag: Duration,
     /// One of so many reads of a repository, by REST or by GraphQL, answers 404 although the thing exists; 0 = never.
     /// Which ones follows no rhythm: who asks for the same things in the same order does not lose the same one for ever.

@@ -106,6 +106,8 @@ pub struct CommentView {
     pub created_at: Timestamp,
     /// When it was changed last.
     pub updated_at: Timestamp,
+    /// Reactions to it, oldest first: by whom, and which.
+    pub reactions: Vec<(String, &'static str)>,
 }
 
 /// A check run.
@@ -176,6 +178,7 @@ fn comments(repo: &Repository, number: Option<u64>) -> Vec<CommentView> {
             body: comment.body.clone(),
             created_at: comment.created_at,
             updated_at: comment.updated_at,
+            reactions: comment.reactions.iter().map(|one| (one.by.clone(), one.content)).collect(),
         })
         .collect()
 }

@@ -26,6 +26,7 @@ mod standing;
 mod state;
 #[cfg(test)]
 mod tests;
+mod told;
 mod webhooks;
 
 use std::net::SocketAddr;
@@ -41,6 +42,7 @@ pub use self::look::{CheckView, CommentView, PullStanding, PullView, ReviewView}
 pub use self::runs::RunView;
 pub use self::setup::AppSettings;
 pub use self::state::{Access, Method, Protection, Role, Rule};
+pub use self::told::Told;
 pub use self::webhooks::Delivered;
 use crate::demo::clock::Clock;
 
@@ -120,6 +122,7 @@ impl GitHub {
             limits: Default::default(),
             faults: Faults::default(),
             delivered: Vec::new(),
+            told: Vec::new(),
         }));
         http::lock(&world).account_add(merge::WEB_FLOW, state::Kind::User);
         let router = axum::Router::new().fallback(http::serve).with_state(world.clone());

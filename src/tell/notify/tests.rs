@@ -84,7 +84,7 @@ fn a_merge_by_force_and_each_notice_before_it() {
     let grace = |notices: &[SentNotice]| {
         wave(|wave| {
             let deadline = fixture::at("2026-12-04T08:00:00Z");
-            wave.grace = Some(Grace { since: fixture::now(), deadline, notices: notices.to_vec() });
+            wave.grace = Some(Grace { since: fixture::now(), deadline, notices: notices.to_vec(), giving: None });
         })
     };
     let (first, last) = (notice(3, "2026-12-01T08:00:00Z"), notice(1, "2026-12-03T08:00:00Z"));

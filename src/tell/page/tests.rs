@@ -73,7 +73,7 @@ fn what_stops_it_stands_first() {
         let why = Reason::Held { by: "bob".into(), why: "the audit".to_string() };
         put(w, Gate::Hold, Verdict::Wait { until: None }, why);
     });
-    assert!(held.starts_with("> 🔴 **Held.** held by bob: the audit."), "{held}");
+    assert!(held.starts_with("> 🔴 **Held by bob: the audit.**"), "{held}");
     has(&held, &["`/coldframe resume`"], &["Every gate passes"]);
     let at = fixture::now();
     let rejected = WaveState::Rejected { at, by: Some("alice".into()), pull: PullNumber(12) };

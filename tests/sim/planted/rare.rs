@@ -138,7 +138,8 @@ fn force_counts_from_the_opening(snapshot: &Snapshot, now: Timestamp) -> Plan {
                 let Some(force) = &tier.force else { continue };
                 for wave in page.tiers.get_mut(&tier.name).into_iter().flatten().filter(|wave| wave.grace.is_none()) {
                     let since = wave.pull.as_ref().map(|pull| pull.at);
-                    let fresh = |since| Grace { since, deadline: since + force.after, notices: Vec::new() };
+                    let fresh =
+                        |since| Grace { since, deadline: since + force.after, notices: Vec::new(), giving: None };
                     wave.grace = since.map(fresh);
                 }
             }

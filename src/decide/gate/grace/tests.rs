@@ -19,7 +19,12 @@ fn graced(world: &mut Snapshot, since: i64) {
     let since = ago(since);
     remember(
         world,
-        Change::Grace(Grace { since, deadline: since + SignedDuration::from_hours(1), notices: Vec::new() }),
+        Change::Grace(Grace {
+            since,
+            deadline: since + SignedDuration::from_hours(1),
+            notices: Vec::new(),
+            giving: None,
+        }),
     );
 }
 
@@ -192,6 +197,46 @@ fn f39_f45_each_condition_of_force_is_needed() {
     }
 }
 
+fn gives(world: &Snapshot, at: Timestamp) -> Option<Vec<String>> {
+    crate::plan(world, at).actions.into_iter().find_map(|action| match action {
+        Action::Notice { owners, .. } => Some(owners),
+        _ => None,
+    })
+}
+
+/// The hub tells nobody else: a notice names the owners, and where they cannot be read there is none yet.
+#[test]
+fn a_notice_is_for_those_who_may_approve() {
+    let mut world = unapproved();
+    graced(&mut world, 50);
+    assert_eq!(gives(&world, noon()), Some(vec!["@acme/platform".into()]));
+    edit(&mut world, |pull| pull.owned = Read::Unread("503".into()));
+    assert_eq!(gives(&world, noon()), None);
+    bronze(&mut world).approvals.code_owners = false;
+    assert_eq!(gives(&world, noon()), Some(vec![]), "nobody's word is asked for");
+}
+
+/// Whoever gave it may have ended before the hub showed it.
+#[test]
+fn a_notice_that_is_being_given_is_waited_for() {
+    let mut world = unapproved();
+    let (since, before) = (ago(50), SignedDuration::from_mins(10));
+    let giving = Some(SentNotice { before, at: noon() });
+    let grace = Grace { since, deadline: since + SignedDuration::from_hours(1), notices: Vec::new(), giving };
+    remember(&mut world, Change::Grace(grace));
+    let late = noon() + LAG;
+    assert_eq!((gives(&world, noon()), gives(&world, late - SignedDuration::from_secs(1))), (None, None));
+    assert!(crate::plan(&world, noon()).alarm.is_some_and(|alarm| alarm.at <= late), "and looked for");
+    assert!(gives(&world, late).is_some(), "it was not given");
+    edit(&mut world, |pull| pull.notices = vec![SentNotice { before, at: noon() }]);
+    let plan = crate::plan(&world, noon());
+    let graces = plan.entries.iter().filter_map(|record| match &record.entry {
+        crate::Entry::Wave { change: Change::Grace(grace), .. } => Some(grace),
+        _ => None,
+    });
+    assert!(graces.into_iter().any(|grace| grace.giving.is_none() && grace.notices.len() == 1), "{:?}", plan.entries);
+}
+
 #[test]
 fn notices_go_out_when_due_and_the_deadline_never_moves_earlier() {
     let notices = |minutes: i64| {
@@ -233,7 +278,7 @@ fn notices_go_out_when_due_and_the_deadline_never_moves_earlier() {
     assert_eq!(crate::plan(&world, noon()).alarm.map(|alarm| alarm.at), Some(due), "the bot wakes for the notice");
     let mut world = unapproved();
     let later = noon() + SignedDuration::from_hours(9);
-    remember(&mut world, Change::Grace(Grace { since: ago(70), deadline: later, notices: Vec::new() }));
+    remember(&mut world, Change::Grace(Grace { since: ago(70), deadline: later, notices: Vec::new(), giving: None }));
     let report = crate::plan(&world, noon());
     let wave = report.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("bronze");
     assert_eq!(wave.grace.as_ref().map(|grace| grace.deadline), Some(later));
@@ -256,7 +301,7 @@ fn a_clock_that_differs_forces_nothing_sooner() {
 
 #[test]
 fn f39_an_outage_that_two_processes_noted_counts_once() {
-    let grace = Grace { since: ago(60), deadline: ago(60), notices: Vec::new() };
+    let grace = Grace { since: ago(60), deadline: ago(60), notices: Vec::new(), giving: None };
     let force = Force { after: SignedDuration::from_mins(60), notice: Vec::new() };
     let of = |spans: &[(i64, i64)]| {
         let outages = spans.iter().map(|(from, to)| Outage { from: ago(*from), to: ago(*to) }).collect();
@@ -304,7 +349,7 @@ fn a_clock_is_carried_by_the_move_and_not_over_a_time_without_force() {
         let waves = waves.expect("bronze");
         let mut older = waves.last().expect("a wave").clone();
         older.version = version("1.0.5");
-        older.grace = Some(Grace { since: ago(70), deadline: ago(5), notices: Vec::new() });
+        older.grace = Some(Grace { since: ago(70), deadline: ago(5), notices: Vec::new(), giving: None });
         older.superseded = Some(crate::ledger::Superseded { at: ago(20), by: version("1.1.0") });
         if !known {
             waves.last_mut().expect("a wave").pull = None;

@@ -100,7 +100,7 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
         pull.notices = notices;
     });
     let (since, deadline) = (ago(20 * 24 * 60), ago(60));
-    remember(&mut world, Change::Grace(crate::ledger::Grace { since, deadline, notices: Vec::new() }));
+    remember(&mut world, Change::Grace(crate::ledger::Grace { since, deadline, notices: Vec::new(), giving: None }));
     let forced = |world: &Snapshot| {
         let plan = crate::plan(world, noon());
         plan.actions.iter().any(|action| matches!(action, Action::Merge { forced: Some(_), .. }))

@@ -9,7 +9,9 @@ use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::demo::github::markdown;
 use crate::demo::github::rest::render;
 use crate::demo::github::standing::latest;
-use crate::demo::github::state::{Comment, Pull, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp};
+use crate::demo::github::state::{
+    Comment, Pull, REACTIONS, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp,
+};
 
 impl Executor<'_> {
     /// A page of pull requests that fit the arguments and a condition.
@@ -89,7 +91,7 @@ impl Executor<'_> {
                 connection("LabelConnection", arguments, items)?
             }
             "comments" => {
-                let found = repo.comments.values().filter(|one| one.number == number);
+                let found = repo.comments.values().filter(|one| one.number == number && world.listed_since(one.created_at));
                 let items = found.map(|one| (one.id.to_string(), comment(world, repo, one, &me))).collect();
                 connection("IssueCommentConnection", arguments, items)?
             }
@@ -299,8 +301,25 @@ fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Res
             ("includesCreatedEdit", edited.into()),
             ("isMinimized", false.into()),
             ("url", page.into()),
+            ("reactionGroups", Resolved::List(REACTIONS.iter().map(|names| reactions(comment, *names, me)).collect())),
             ("viewerDidAuthor", (me == comment.author).into()),
             ("viewerCanUpdate", (me == comment.author).into()),
+        ],
+    )
+}
+
+/// Reactions of one kind; there is a group of each kind, be it empty.
+fn reactions(comment: &Comment, (content, name): (&str, &str), me: &str) -> Resolved {
+    let of_kind: Vec<_> = comment.reactions.iter().filter(|one| one.content == content).collect();
+    let count = |kind| ready(kind, [("totalCount", of_kind.len().into())]);
+    ready(
+        "ReactionGroup",
+        [
+            ("content", name.into()),
+            ("createdAt", of_kind.first().map(|one| stamp(one.at)).into()),
+            ("users", count("ReactingUserConnection")),
+            ("reactors", count("ReactorConnection")),
+            ("viewerHasReacted", of_kind.iter().any(|one| one.by == me).into()),
         ],
     )
 }

@@ -47,7 +47,7 @@ pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
 }
 
 /// Comments of pull requests need either of the two permissions.
-fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answer> {
+pub fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answer> {
     call.repository(world, "issues", access, Role::Read)
         .or_else(|_| call.repository(world, "pull_requests", access, Role::Read))
 }
@@ -63,7 +63,10 @@ fn list(world: &mut World, call: &Call<'_>) -> Outcome {
     let number = call.number("number")?;
     world.pull_of(id, number)?;
     let repo = world.repo(id)?;
-    let comments = repo.comments.values().filter(|comment| comment.number == number);
+    let since = call.request.query.get("since").map(|text| text.parse::<jiff::Timestamp>());
+    let since = since.transpose().map_err(|_| Answer::invalid_field("IssueComment", "since", "invalid"))?;
+    let changed = |comment: &&Comment| since.is_none_or(|since| comment.updated_at.as_second() >= since.as_second());
+    let comments = repo.comments.values().filter(|comment| comment.number == number).filter(changed);
     let items = comments.map(|comment| render::comment(world, repo, comment)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
@@ -98,19 +101,21 @@ impl World {
                 created_at: now,
                 updated_at: now,
                 editor: None,
+                reactions: Vec::new(),
             },
         );
         if let Some(pull) = repo.pulls.get_mut(&number) {
             pull.updated_at = now;
         }
         self.note(id, format!("commented on #{number} by {login}"));
+        self.tell(id, comment);
         webhooks::comment(self, id, comment, "created", login);
         Ok(comment)
     }
 }
 
 impl World {
-    /// Changes a comment; whose it was, it stays.
+    /// Changes a comment; whose it was, it stays. Nobody is told.
     pub fn edit_comment(&mut self, id: u64, comment: u64, login: &str, body: &str) -> Result<(), Answer> {
         check(body)?;
         let now = self.now();
@@ -133,7 +138,7 @@ fn check(body: &str) -> Result<(), Answer> {
     Ok(())
 }
 
-fn found<'a>(world: &'a World, call: &Call<'_>, id: u64) -> Result<&'a Comment, Answer> {
+pub fn found<'a>(world: &'a World, call: &Call<'_>, id: u64) -> Result<&'a Comment, Answer> {
     world.repo(id)?.comments.get(&call.number("comment")?).ok_or_else(Answer::not_found)
 }
 

@@ -11,6 +11,7 @@ mod merge;
 mod objects;
 mod people;
 mod pulls;
+mod reactions;
 mod refs;
 mod repos;
 mod reviews;
@@ -78,6 +79,7 @@ pub fn routes() -> Vec<Route> {
         merge::routes(),
         reviews::routes(),
         comments::routes(),
+        reactions::routes(),
         checks::routes(),
         deployments::routes(),
         refs::routes(),

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::demo::github::state::{
-    App, CheckRun, Comment, Installation, Kind, Method, Pull, Repository, Review, ReviewState, Status, World, stamp,
+    App, CheckRun, Comment, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, Status, World,
+    stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -275,11 +276,17 @@ pub fn comment(world: &World, repository: &Repository, comment: &Comment) -> Val
         "user": user(world, &comment.author), "created_at": stamp(comment.created_at),
         "updated_at": stamp(comment.updated_at), "body": comment.body, "performed_via_github_app": null,
         "author_association": association(world, repository, &comment.author),
-        "reactions": {
-            "url": format!("{api}/issues/comments/{}/reactions", comment.id), "total_count": 0, "+1": 0, "-1": 0,
-            "laugh": 0, "hooray": 0, "confused": 0, "heart": 0, "rocket": 0, "eyes": 0,
-        },
+        "reactions": reactions(&format!("{api}/issues/comments/{}/reactions", comment.id), comment),
     })
+}
+
+/// How many reacted to a comment, and how.
+fn reactions(url: &str, comment: &Comment) -> Value {
+    let mut counts = json!({ "url": url, "total_count": comment.reactions.len() });
+    for (content, _) in REACTIONS {
+        counts[content] = comment.reactions.iter().filter(|one| one.content == content).count().into();
+    }
+    counts
 }
 
 /// An App.

@@ -13,12 +13,14 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::faults::Faults;
+use super::told::Told;
 use super::webhooks::{Delivered, Delivery};
 use crate::demo::clock::Clock;
 
 pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
 pub use pull::{
-    CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, Review, ReviewState, Status, Turn, Turned,
+    CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review, ReviewState, Status,
+    Turn, Turned,
 };
 pub use repository::{Activity, Method, Protection, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;
@@ -63,6 +65,8 @@ pub struct World {
     pub faults: Faults,
     /// Webhooks that left, with the answer.
     pub delivered: Vec<Delivered>,
+    /// Whom it told of which comment, in order.
+    pub told: Vec<Told>,
 }
 
 /// Requests of one actor in one hour.

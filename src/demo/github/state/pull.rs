@@ -160,6 +160,33 @@ pub struct Comment {
     pub updated_at: Timestamp,
     /// By whom.
     pub editor: Option<String>,
+    /// Reactions to it, oldest first.
+    pub reactions: Vec<Reaction>,
+}
+
+/// What a reaction may be: as REST calls it, and as GraphQL does.
+pub const REACTIONS: [(&str, &str); 8] = [
+    ("+1", "THUMBS_UP"),
+    ("-1", "THUMBS_DOWN"),
+    ("laugh", "LAUGH"),
+    ("hooray", "HOORAY"),
+    ("confused", "CONFUSED"),
+    ("heart", "HEART"),
+    ("rocket", "ROCKET"),
+    ("eyes", "EYES"),
+];
+
+/// A reaction to a comment.
+#[derive(Clone, Debug)]
+pub struct Reaction {
+    /// Its id.
+    pub id: u64,
+    /// Whose.
+    pub by: String,
+    /// One of [`REACTIONS`], as REST calls it.
+    pub content: &'static str,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// A check run.

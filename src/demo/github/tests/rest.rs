@@ -114,6 +114,58 @@ async fn comments_are_written_edited_and_listed() {
     assert_eq!(town.post(&path, json!({"body": " "})).await.0, 422);
     assert_eq!(town.post(&path, json!({"body": "x".repeat(65_537)})).await.0, 422);
     assert_eq!(town.hub.comments(REPO).unwrap().len(), 2);
+    let later = town.hub.world().now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let since = town.get(&format!("{path}?since={later}")).await.1;
+    assert_eq!((since.as_array().unwrap().len(), &since[0]["body"]), (1, &json!("changed")), "by its last change");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_comment_tells_those_whom_it_mentions_and_an_edit_tells_nobody() {
+    let town = town().await;
+    town.branch("one", "clusters/qa/app.yaml", "1.1.0");
+    let number = town.open("one").await;
+    let path = format!("/repos/acme/config/issues/{number}/comments");
+    let told = |why| -> Vec<String> {
+        let told = town.hub.told();
+        told.into_iter().filter(|told| told.why == why).map(|told| told.who).collect()
+    };
+    let body = "@acme/platform and @bob, not `@eve`, not @nobody, not a@carol";
+    let comment = town.post(&path, json!({"body": body})).await.1;
+    assert_eq!((told("team_mention"), told("mention")), (vec!["alice".to_owned()], vec!["bob".to_owned()]));
+    assert_eq!(told("comment"), Vec::<String>::new(), "the bot took part alone");
+    let own = format!("/repos/acme/config/issues/comments/{}", comment["id"]);
+    town.patch(&own, json!({"body": "@eve and @acme/platform"})).await;
+    assert_eq!(town.hub.told().len(), 2, "{:?}", town.hub.told());
+    town.hub.comment(REPO, number, "carol", "I look at it").unwrap();
+    town.hub.comment(REPO, number, "bob", "thanks").unwrap();
+    assert_eq!(told("comment"), ["carol"], "who takes part hears of it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reactions_are_one_of_each_kind_per_account() {
+    let town = town().await;
+    town.branch("one", "clusters/qa/app.yaml", "1.1.0");
+    let number = town.open("one").await;
+    town.hub.comment(REPO, number, "bob", "/coldframe hold").unwrap();
+    let id = town.hub.comments(REPO).unwrap()[0].id;
+    let path = format!("/repos/acme/config/issues/comments/{id}/reactions");
+    let (status, first) = town.post(&path, json!({"content": "+1"})).await;
+    assert_eq!((status, &first["user"]["login"]), (201, &json!("coldframe[bot]")));
+    let (status, again) = town.post(&path, json!({"content": "+1"})).await;
+    assert_eq!((status, &again["id"]), (200, &first["id"]));
+    assert_eq!(town.post(&path, json!({"content": "confused"})).await.0, 201);
+    assert_eq!(town.post(&path, json!({"content": "shrug"})).await.0, 422);
+    assert_eq!(town.get(&path).await.1.as_array().unwrap().len(), 2);
+    assert_eq!(town.get(&format!("{path}?content=%2B1")).await.1.as_array().unwrap().len(), 1);
+    let comment = town.get(&format!("/repos/acme/config/issues/comments/{id}")).await.1;
+    assert_eq!(comment["reactions"]["+1"], 1);
+    let query = "query($n: Int!) { repository(owner: \"acme\", name: \"config\") { pullRequest(number: $n) {
+        comments(last: 1) { nodes { reactionGroups { content viewerHasReacted } } } } } }";
+    let answer = town.query(query, json!({"n": number})).await;
+    let groups = &answer["data"]["repository"]["pullRequest"]["comments"]["nodes"][0]["reactionGroups"];
+    let mine = groups.as_array().unwrap().iter().filter(|group| group["viewerHasReacted"] == true);
+    let mine: Vec<&str> = mine.map(|group| group["content"].as_str().unwrap()).collect();
+    assert_eq!(mine, ["THUMBS_UP", "CONFUSED"], "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,49 @@
+//! Gives notice before a grace period ends, in a comment of its own: the hub tells nobody of an edited one. Whoever
+//! gives it has said so on the ledger branch first, so that of several one does; whether it went out is settled by
+//! looking.
+
+use decide::Entry;
+use decide::ledger::{Change, Grace};
+use decide::plan::{Action, Plan};
+use decide::snapshot::SentNotice;
+use jiff::Timestamp;
+
+use super::{Receipt, intend};
+use crate::observe::Seen;
+use crate::rooms::Rooms;
+use crate::tell;
+
+pub(super) async fn give(
+    rooms: &mut Rooms,
+    seen: &Seen,
+    plan: &Plan,
+    action: &Action,
+    now: Timestamp,
+) -> anyhow::Result<Receipt> {
+    let Action::Notice { plugin, tier, version, pull, before, deadline, owners } = action else {
+        return Ok(Receipt::Refused("only a notice can be given".to_string()));
+    };
+    let wave = plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == *tier);
+    let Some((wave, grace)) = wave.and_then(|wave| Some((wave, wave.grace.as_ref()?))) else {
+        return Ok(Receipt::Moved(format!("{pull} has no grace period")));
+    };
+    // A second, independent look: a process may have ended after it gave this notice, or our page lags.
+    let given = rooms.hub.own_comments(*pull, grace.since).await?;
+    let this = |body: &str| tell::read_notice(body) == Some(*before);
+    if given.iter().any(|comment| !comment.changed && comment.at >= grace.since && this(&comment.body)) {
+        return Ok(Receipt::Refused(format!("the notice on {pull} is there, and the hub's page does not show it yet")));
+    }
+    let giving = Some(SentNotice { before: *before, at: now });
+    let entry = Entry::Wave {
+        plugin: plugin.clone(),
+        tier: tier.clone(),
+        version: version.clone(),
+        change: Change::Grace(Grace { giving, ..grace.clone() }),
+    };
+    if let Some(receipt) = intend(rooms, entry, now).await? {
+        return Ok(receipt);
+    }
+    let text = tell::notice(wave, &seen.links(), (*before, *deadline), owners)?;
+    rooms.hub.comment(*pull, &text).await?;
+    Ok(Receipt::Done(format!("gave notice on {pull}, {plugin} → {tier}")))
+}

@@ -1,0 +1,104 @@
+//! Whom the hub tells of a new comment: those whom it mentions and who may read the repository, and those who take
+//! part in the conversation. An edit tells nobody, whatever it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use super::GitHub;
+use super::state::{Kind, Role, World};
+
+/// The most mentions of one comment that the hub tells anybody of.
+const MOST_MENTIONS: usize = 50;
+
+/// That somebody was told of a comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Whom.
+    pub who: String,
+    /// The pull request.
+    pub number: u64,
+    /// The comment.
+    pub comment: u64,
+    /// GitHub's word for why: `mention`, `team_mention` or `comment`.
+    pub why: &'static str,
+}
+
+impl World {
+    /// Tells people of a comment that was just written.
+    pub fn tell(&mut self, id: u64, comment: u64) {
+        let Some(repo) = self.repositories.get(&id) else { return };
+        let Some(found) = repo.comments.get(&comment) else { return };
+        let Some(pull) = repo.pulls.get(&found.number) else { return };
+        let mut why: BTreeMap<String, &'static str> = BTreeMap::new();
+        let said = repo.comments.values().filter(|other| other.number == found.number).map(|other| &other.author);
+        let part = said.chain(pull.reviews.iter().map(|review| &review.author)).chain(&pull.requested);
+        why.extend(part.chain([&pull.author]).map(|login| (login.clone(), "comment")));
+        for name in mentions(&found.body).into_iter().take(MOST_MENTIONS) {
+            match name.split_once('/') {
+                Some((org, slug)) => {
+                    let team = |((owner, team), _): &(&(String, String), _)| {
+                        owner.eq_ignore_ascii_case(org) && team.eq_ignore_ascii_case(slug)
+                    };
+                    let members = self.teams.iter().find(team).map(|(_, members)| members);
+                    why.extend(members.into_iter().flatten().map(|login| (login.clone(), "team_mention")));
+                }
+                None => why.extend(self.account(&name).map(|account| (account.login.clone(), "mention"))),
+            }
+        }
+        let person = |login: &str| self.account(login).is_some_and(|account| account.kind == Kind::User);
+        why.retain(|login, _| *login != found.author && person(login) && self.role(repo, login) >= Role::Read);
+        let number = found.number;
+        self.told.extend(why.into_iter().map(|(who, why)| Told { who, number, comment, why }));
+    }
+}
+
+impl GitHub {
+    /// What the hub told people of, in order.
+    pub fn told(&self) -> Vec<Told> {
+        self.world().told.clone()
+    }
+}
+
+/// `login` and `organization/team` behind each `@` of a text, without those in code and in HTML.
+fn mentions(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let (mut code, mut plain) = (0_usize, String::new());
+    for event in Parser::new(text) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => code += 1,
+            Event::End(TagEnd::CodeBlock) => code -= 1,
+            // One text may come in pieces.
+            Event::Text(piece) if code == 0 => plain.push_str(&piece),
+            _ => plain.push(' '),
+        }
+    }
+    let in_name = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    for (at, _) in plain.match_indices('@') {
+        let before = plain.get(..at).and_then(|before| before.chars().next_back());
+        let rest = plain.get(at + 1..).unwrap_or_default();
+        let name = rest.split(|c| !in_name(c)).next().unwrap_or_default().trim_end_matches(['.', '/']);
+        if !name.is_empty() && !before.is_some_and(|c| c.is_alphanumeric() || "_`/".contains(c)) {
+            found.insert(name.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_and_addresses_mention_nobody() {
+        for (text, names) in [
+            ("@alice, look", vec!["alice"]),
+            ("(@acme/platform and **@bob**).", vec!["acme/platform", "bob"]),
+            ("`@alice` a@b.example <!-- @bob -->", vec![]),
+            ("```text\n@alice\n```", vec![]),
+            ("ask @alice.", vec!["alice"]),
+        ] {
+            assert_eq!(mentions(text).into_iter().collect::<Vec<_>>(), names, "{text}");
+        }
+    }
+}
