@@ -38,7 +38,7 @@ pub(super) async fn answer(
     now: Timestamp,
 ) -> anyhow::Result<()> {
     // What is older than the page may have been answered: who floods a pull request gets no answers there.
-    if page.more_comments {
+    if page.older_comments.is_some() {
         return Ok(());
     }
     let (counted, answers) = heard(seen, page);
