@@ -236,7 +236,7 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
-            Self::MergeRefused { why } => format!("the hub did not merge it: {why}"),
+            Self::MergeRefused { why } => format!("it was not merged: {why}"),
             Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),

@@ -8,15 +8,15 @@ use coldframe::demo::github::{MergeFault, PullView, Role};
 
 use crate::support::{Bot, REPOSITORY, Stage, is_approved, is_merged, is_open};
 
-const OWNER: &str = "maria";
+pub const OWNER: &str = "maria";
 const ADMIN: &str = "alice";
-const WRITER: &str = "eve";
-const LEDGER: &str = "coldframe-ledger";
-const PLUGIN: &str = "cert-manager";
-const PLUGINS: [&str; 3] = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
+pub const WRITER: &str = "eve";
+pub const LEDGER: &str = "coldframe-ledger";
+pub const PLUGIN: &str = "cert-manager";
+pub const PLUGINS: [&str; 3] = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
 
 /// The sandbox with somebody who may write, an administrator, and a ledger branch that no rule guards.
-async fn open_stage() -> Stage {
+pub async fn open_stage() -> Stage {
     let stage = Stage::set().await;
     let github = stage.world.github();
     github.set_permission(REPOSITORY, WRITER, Role::Write).unwrap();
@@ -35,7 +35,7 @@ fn said(pull: &PullView) -> String {
 }
 
 /// Waits until a pull request says something, on its page or in its check.
-async fn says(stage: &Stage, number: u64, words: &str) -> String {
+pub async fn says(stage: &Stage, number: u64, words: &str) -> String {
     stage
         .until(&format!("#{number} says `{words}`"), |stage| {
             let text = said(&stage.world.github().pull(REPOSITORY, number).unwrap());
@@ -155,14 +155,14 @@ async fn a09_f36_a_hold_in_the_queue_is_heard() {
 }
 
 /// Merges that were asked for since the sandbox began.
-fn asked(stage: &Stage) -> u64 {
+pub fn asked(stage: &Stage) -> u64 {
     let requests = stage.world.github().requests();
     let merges = requests.iter().filter(|(route, _)| route.starts_with("PUT") && route.ends_with("/merge"));
     merges.map(|(_, count)| count).sum()
 }
 
 /// Everything stands still, says so, outlives the process, and goes on when an administrator has cleared it.
-async fn stands_still(stage: &Stage, bot: Bot, pull: &PullView, words: &str) {
+pub async fn stands_still(stage: &Stage, bot: Bot, pull: &PullView, words: &str) {
     let github = stage.world.github();
     let text = says(stage, pull.number, "everything stands still because").await;
     assert!(text.contains(words), "{text}");

@@ -58,7 +58,7 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timest
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
-    use crate::ledger::Change;
+    use crate::ledger::{Change, Refusal};
     use crate::snapshot::RequiredCheck;
     use crate::testing::*;
     use alloc::vec;
@@ -157,7 +157,8 @@ mod tests {
             let mut world = ready();
             let at = noon() - jiff::SignedDuration::from_secs(seconds);
             for anew in (1..times).map(|_| before).chain([anew]) {
-                let refused = Change::Refused { head: pull().head, at, why: "405".into(), anew };
+                let kind = if anew { Refusal::Flawed } else { Refusal::No };
+                let refused = Change::Refused { head: pull().head, at, why: "405".into(), kind };
                 remember(&mut world, refused);
             }
             let actions = crate::plan(&world, noon()).actions;
