@@ -49,12 +49,18 @@ fn doctor(stage: &Stage, pull: &PullView) -> String {
     let github = stage.world.github();
     let push = |path: &str, text: &str| github.push_file(REPOSITORY, &pull.head, WRITER, path, text, "More").unwrap();
     let head = push(".github/CODEOWNERS", "* @eve\n");
-    let page = "plugins/cert-manager.yaml";
-    let text = github.file(REPOSITORY, LEDGER, page).unwrap().unwrap();
-    assert!(text.contains(&pull.head_sha), "{text}");
-    let forged = text.replace(&pull.head_sha, &head);
-    github.push_file(REPOSITORY, LEDGER, WRITER, page, &forged, "cert-manager 1.15.0 on bronze: finished").unwrap();
+    forge(stage, pull, &head);
     head
+}
+
+/// Puts the id of a commit into the ledger as the bot's, in the place of the head of a pull request.
+fn forge(stage: &Stage, pull: &PullView, head: &str) {
+    let github = stage.world.github();
+    let page = format!("plugins/{}.yaml", pull.head.split('/').nth(1).unwrap());
+    let text = github.file(REPOSITORY, LEDGER, &page).unwrap().unwrap();
+    assert!(text.contains(&pull.head_sha), "{text}");
+    let forged = text.replace(&pull.head_sha, head);
+    github.push_file(REPOSITORY, LEDGER, WRITER, &page, &forged, "cert-manager 1.15.0 on bronze: finished").unwrap();
 }
 
 fn owners(stage: &Stage) -> String {
@@ -87,12 +93,15 @@ async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     let github = stage.world.github();
     github.set_permission(REPOSITORY, "robot", Role::Write).unwrap();
     let token = github.add_token("robot");
-    let mut command = stage.command(&["serve"]);
-    for name in ["APP_ID", "APP_KEY", "BYPASS_APP_ID", "BYPASS_APP_KEY"] {
-        command.env_remove(format!("COLDFRAME_{name}"));
-    }
-    command.env("COLDFRAME_TOKEN", token);
-    let _bot = stage.start(command);
+    let command = |stage: &Stage| {
+        let mut command = stage.command(&["serve"]);
+        for name in ["APP_ID", "APP_KEY", "BYPASS_APP_ID", "BYPASS_APP_KEY"] {
+            command.env_remove(format!("COLDFRAME_{name}"));
+        }
+        command.env("COLDFRAME_TOKEN", &token);
+        command
+    };
+    let bot = stage.start(command(&stage));
     let pull = stage.until("qa opens", |stage| stage.pull(PLUGIN, "qa").filter(is_open)).await;
     assert_eq!(pull.author, "robot");
     let ledger = |stage: &Stage| {
@@ -114,6 +123,42 @@ async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     assert!(!owners(&stage).contains("eve"), "{}", owners(&stage));
     let log = stage.world.github().log(REPOSITORY, LEDGER).unwrap();
     assert!(log.iter().any(|commit| commit.message.contains("its commit is to be written anew")));
+    drop(bot);
+    // What is planned, and made otherwise: by somebody else, with two parents, off the base.
+    let robot = ("robot", "robot@users.noreply.github.com");
+    let eve = (WRITER, "eve@users.noreply.github.com");
+    let parent = |pull: &PullView| github.log(REPOSITORY, &pull.head_sha).unwrap()[0].parents[0].clone();
+    let aside = github.head(REPOSITORY, LEDGER).unwrap().unwrap();
+    for (number, (author, beside, words)) in [
+        (eve, None, "is not by robot alone"),
+        (robot, Some(aside.as_str()), "2 parents"),
+        (robot, None, "is not on `main`"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let bot = stage.start(command(&stage));
+        let plugin = PLUGINS[number];
+        let pull = stage.until("bronze opens", |stage| stage.pull(plugin, "bronze").filter(is_open)).await;
+        let page = format!("plugins/{plugin}.yaml");
+        let known = |stage: &Stage| {
+            let text = stage.world.github().file(REPOSITORY, LEDGER, &page).ok()??;
+            text.contains(&pull.head_sha).then_some(())
+        };
+        stage.until("the ledger knows its head", known).await;
+        drop(bot);
+        let base = if words.contains("main") { pull.head_sha.clone() } else { parent(&pull) };
+        let parents: Vec<&str> = std::iter::once(base.as_str()).chain(beside).collect();
+        let head = github.force_commit(REPOSITORY, &pull.head, (&pull.head_sha, author), &parents).unwrap();
+        forge(&stage, &pull, &head);
+        github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+        let _bot = stage.start(command(&stage));
+        stage.until(words, |stage| stage.whole_log().contains(words).then_some(())).await;
+        stage
+            .until("it is written anew", |stage| stage.pull(plugin, "bronze").filter(|now| now.head_sha != head))
+            .await;
+        assert!(!stage.pull(plugin, "bronze").is_some_and(|now| is_merged(&now)));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::github::{Protection, Role};
+use coldframe::demo::github::{Protection, Rule};
 
 use crate::merge::{LEDGER, OWNER, PLUGIN, asked, open_stage};
 use crate::proxy::Proxy;
@@ -47,7 +47,16 @@ async fn is_heard(happens: impl FnOnce(&Stage)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn f33_an_approver_who_loses_the_right_while_the_permit_is_made_is_heard() {
-    is_heard(|stage| stage.world.github().set_permission(REPOSITORY, OWNER, Role::Read).unwrap()).await;
+    is_heard(|stage| stage.world.github().leave_team("acme", "platform", OWNER)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f33_a_rule_that_is_added_while_the_permit_is_made_is_heard() {
+    is_heard(|stage| {
+        let rule = Rule::Checks { name: "e2e", app: None, strict: false };
+        stage.world.github().add_ruleset(REPOSITORY, "main", &[rule], &[]).unwrap();
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
