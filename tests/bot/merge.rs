@@ -127,7 +127,7 @@ async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     // What is planned, and made otherwise: by somebody else, with two parents, off the base.
     let robot = ("robot", "robot@users.noreply.github.com");
     let eve = (WRITER, "eve@users.noreply.github.com");
-    let parent = |pull: &PullView| github.log(REPOSITORY, &pull.head_sha).unwrap()[0].parents[0].clone();
+    let parent = |pull: &PullView| github.log(REPOSITORY, &pull.head).unwrap()[0].parents[0].clone();
     let aside = github.head(REPOSITORY, LEDGER).unwrap().unwrap();
     for (number, (author, beside, words)) in [
         (eve, None, "is not by robot alone"),
