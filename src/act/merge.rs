@@ -1,17 +1,17 @@
 //! Merges one pull request, in one line: intent, turn, permit, merge, proof, and only then what is tidied up. Each step
 //! rests on the one before it; whether it happened is settled by git, never by the answer alone.
 
-use decide::ledger::{Change, Entry, Merging};
+use decide::ledger::{Change, Entry, Merging, Refusal};
 use decide::plan::Action;
 use decide::snapshot::Landing;
-use decide::{PluginName, Sha, TierName, Version};
+use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::Timestamp;
 
 use super::permit::{No, Permit};
 use super::{Receipt, branch, intend, proof};
 use crate::clock;
 use crate::git::Asked;
-use crate::hub::{HubError, MergeAnswer, MergeRequest};
+use crate::hub::{HubError, HubState, MergeAnswer, MergeRequest};
 use crate::observe::Seen;
 use crate::rooms::Rooms;
 
@@ -23,9 +23,13 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
         return Ok(Receipt::Moved(format!("{pull} is not merged: its base branch was not read")));
     };
     let wave = Wave { plugin, tier, version };
+    let known = wave.of(seen).filter(|known| known.asked().is_some_and(|asked| asked.head == *head));
+    // What was asked for before and may still come is looked for from where the branch was then.
+    let earlier = known.and_then(|known| known.asked()?.base.clone());
+    let before = &earlier.unwrap_or_else(|| before.clone());
     let merging = Merging { head: head.clone(), at: now, base: Some(before.clone()), forced: forced.clone() };
     // What came to nothing before the call is the same intent still: it is not written once more.
-    if !is_intended(seen, &wave, &merging)
+    if !known.is_some_and(|known| is_intended(known, &merging))
         && let Some(receipt) = intend(rooms, wave.entry(Change::Merging(merging)), now).await?
     {
         return Ok(receipt);
@@ -34,7 +38,8 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
     let permit = match Permit::obtain(rooms, action).await? {
         Ok(permit) => permit,
         Err(No::Moved(why)) => return Ok(Receipt::Moved(format!("{pull} is not merged: {why}"))),
-        Err(No::Flawed(why)) => return refused(rooms, &wave, head, &why, true).await,
+        Err(No::Unknown(why)) => return refused(rooms, &wave, head, why, Refusal::No).await,
+        Err(No::Flawed(why)) => return refused(rooms, &wave, head, why, Refusal::Flawed).await,
     };
     let (number, head, via, good_until) = permit.terms();
     let title = format!("{plugin} {version} → {tier} ({number})");
@@ -42,26 +47,37 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
     // As they were just read for the permit.
     let demands = &rooms.memory.hub.known_demands(base);
     let request = MergeRequest { number, head, via, title: &title, message: &message, good_until, demands };
-    let named = match rooms.hub.merge(turn, &request).await {
-        Ok(MergeAnswer::Merged { commit }) => Some(commit),
+    let (named, kind, said) = match rooms.hub.merge(turn, &request).await {
+        Ok(MergeAnswer::Merged { commit }) => {
+            (Some(commit), Refusal::FalseYes, "the hub said that it merged it".to_string())
+        }
         Ok(MergeAnswer::Indeterminate { why }) => {
             tracing::warn!(%number, %why, "the hub did not say whether it merged");
-            None
+            (None, Refusal::Unanswered, format!("the hub did not say whether it merged it ({why})"))
         }
-        Ok(MergeAnswer::HeadMoved) => return Ok(Receipt::Moved(format!("the head of {number} moved"))),
-        Ok(MergeAnswer::Refused { why }) => return refused(rooms, &wave, head, &why, false).await,
-        Err(error @ HubError::Stale { .. }) => return Ok(Receipt::Moved(error.to_string())),
+        Ok(MergeAnswer::HeadMoved) => {
+            let why = "the hub said that its head had moved, and it has not".to_string();
+            return unless_moved(rooms, &wave, (number, head), why, Refusal::No).await;
+        }
+        Ok(MergeAnswer::Refused { why }) => return refused(rooms, &wave, head, why, Refusal::No).await,
+        Err(HubError::Stale { .. }) => {
+            let why = "what it rests on was too old when it was about to be asked for".to_string();
+            return refused(rooms, &wave, head, why, Refusal::No).await;
+        }
         Err(error) => return Err(error.into()),
     };
     let asked = Asked { head: head.clone(), before: before.clone(), named };
-    Ok(match proof::landing(rooms, base, &asked).await? {
+    match proof::landing(rooms, base, &asked).await? {
         Landing::Proven { .. } => {
             tidy_up(rooms, &wave).await;
-            Receipt::Done(format!("merged {number}, {plugin} {version} → {tier}"))
+            Ok(Receipt::Done(format!("merged {number}, {plugin} {version} → {tier}")))
         }
-        Landing::Absent => Receipt::Moved(format!("`{base}` does not hold {number}")),
-        Landing::Wrong { why } => Receipt::Moved(format!("{number} did not land as planned: {why}")),
-    })
+        Landing::Absent => {
+            let why = format!("{said}, and `{base}` has nothing of it");
+            unless_moved(rooms, &wave, (number, head), why, kind).await
+        }
+        Landing::Wrong { why } => Ok(Receipt::Moved(format!("{number} did not land as planned: {why}"))),
+    }
 }
 
 /// What a merge is about.
@@ -72,24 +88,55 @@ struct Wave<'a> {
 }
 
 impl Wave<'_> {
+    /// What the ledger has of it.
+    fn of<'a>(&self, seen: &'a Seen) -> Option<&'a decide::ledger::Wave> {
+        seen.snapshot.ledger.plugins.get(self.plugin)?.wave(self.tier, self.version)
+    }
+
     fn entry(&self, change: Change) -> Entry {
         let (plugin, tier, version) = (self.plugin.clone(), self.tier.clone(), self.version.clone());
         Entry::Wave { plugin, tier, version, change }
     }
 }
 
-/// Whether the ledger has this intent, and no answer of the hub to it.
-fn is_intended(seen: &Seen, wave: &Wave<'_>, merging: &Merging) -> bool {
-    let page = seen.snapshot.ledger.plugins.get(wave.plugin);
-    let Some(known) = page.and_then(|page| page.wave(wave.tier, wave.version)) else { return false };
-    known.asked().is_some_and(|before| Merging { at: before.at, ..merging.clone() } == *before)
+/// Whether the ledger has this intent, and nothing that came of it.
+fn is_intended(known: &decide::ledger::Wave, merging: &Merging) -> bool {
+    let since = |asked: &Merging| known.refused.as_ref().is_some_and(|refused| refused.at >= asked.at);
+    let same = |asked: &Merging| Merging { at: asked.at, ..merging.clone() } == *asked;
+    known.asked().is_some_and(|asked| same(asked) && !since(asked))
 }
 
-/// Remembers that the hub, or the proof of the head, said no: it is left alone for a while, and the others go on.
-async fn refused(rooms: &mut Rooms, wave: &Wave<'_>, head: &Sha, why: &str, anew: bool) -> anyhow::Result<Receipt> {
+/// What did not come is refused, unless the hub shows that the world has moved: the next look decides anew then.
+async fn unless_moved(
+    rooms: &mut Rooms,
+    wave: &Wave<'_>,
+    (number, head): (PullNumber, &Sha),
+    why: String,
+    kind: Refusal,
+) -> anyhow::Result<Receipt> {
+    let stands = match rooms.hub.pull(number).await {
+        Ok(pull) => pull.head == *head && pull.state == HubState::Open,
+        Err(error) => {
+            tracing::warn!(%number, %error, "how it stands after a merge that did not come");
+            true
+        }
+    };
+    match stands {
+        true => refused(rooms, wave, head, why, kind).await,
+        false => Ok(Receipt::Moved(format!("{number} is not as it was, and nothing of it has come"))),
+    }
+}
+
+/// Remembers why nothing came of it: it is left alone for a while, and the others go on.
+async fn refused(
+    rooms: &mut Rooms,
+    wave: &Wave<'_>,
+    head: &Sha,
+    why: String,
+    kind: Refusal,
+) -> anyhow::Result<Receipt> {
     let now = clock::now();
-    let (head, told) = (head.clone(), why.to_string());
-    let change = Change::Refused { head, at: now, why: told, anew };
+    let change = Change::Refused { head: head.clone(), at: now, why: why.clone(), kind };
     if let Some(receipt) = intend(rooms, wave.entry(change), now).await? {
         return Ok(receipt);
     }

@@ -1,14 +1,17 @@
 //! Permits to merge. They cannot be made anywhere else: making one reads the whole hub again at that moment, asks the
 //! planner whether it would still do the very same thing, and proves the head from git. One is good for five seconds.
 
+use std::collections::BTreeMap;
+
 use decide::plan::{Action, Identity};
-use decide::snapshot::{CheckState, Read, ReviewVerdict};
+use decide::snapshot::{CheckState, Pull, Read, ReviewVerdict};
 use decide::{PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::proof::{self, Flaw, Planned};
 use crate::clock;
 use crate::hub::{CHECK, HubPull};
+use crate::observe::recall::Recall;
 use crate::observe::{self, Seen, command};
 use crate::rooms::Rooms;
 
@@ -28,6 +31,8 @@ pub(super) struct Permit {
 pub(super) enum No {
     /// The world moved, or something could not be read: the next look decides anew.
     Moved(String),
+    /// Whether the head is what was planned could not be found out.
+    Unknown(String),
     /// The head is not what was planned.
     Flawed(String),
 }
@@ -54,32 +59,63 @@ impl Permit {
         match proof::head(rooms, &seen, terms.planned).await? {
             Ok(()) => {}
             Err(Flaw::NotAsPlanned(why)) => return Ok(Err(No::Flawed(why))),
-            Err(Flaw::Unknown(why)) => return Ok(Err(No::Moved(why))),
+            Err(Flaw::Unknown(why)) => return Ok(Err(No::Unknown(why))),
         }
         // All of that takes its time, in a large fleet more than a permit is good for: so does the page of all pull
-        // requests. What is about to be merged is read once more by itself.
-        if let Err(why) = is_still(rooms, &seen).await? {
+        // requests. What could take leave away from this one merge is read last, all at once.
+        if let Err(why) = others_are_still(rooms, &seen).await? {
             return Ok(Err(No::Moved(why)));
         }
         let begun = clock::now();
-        let last = rooms.hub.pull(terms.pull).await?;
-        if seen.pull(terms.pull).is_none_or(|then| !is_same(then, &last)) {
-            return Ok(Err(No::Moved(format!("something changed on {} meanwhile", terms.pull))));
+        if let Err(why) = is_still(rooms, &seen, &terms).await? {
+            return Ok(Err(No::Moved(why)));
         }
         let (pull, head, via) = (terms.pull, terms.planned.head.clone(), terms.via);
         Ok(Ok(Self { pull, head, via, good_until: begun + GOOD_FOR }))
     }
 }
 
-/// Whether the base branches and our pull requests are as they were seen: nobody has said a word since.
-async fn is_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(), String>> {
-    for (branch, commit) in seen.all_bases() {
-        let name = branch.to_string();
-        let tip = rooms.git(move |store, access| store.tip(access, &name)).await?;
-        if tip.as_ref() != Some(commit) {
-            return Ok(Err(format!("`{branch}` moved meanwhile")));
-        }
+/// Whether everything that this one merge rests on is as it was seen: the branches, the ledger, the pull request, and
+/// the rights, owners and rules around it.
+async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Result<Result<(), String>> {
+    let moved = || Ok(Err(format!("something changed on {} meanwhile", terms.pull)));
+    let Planned { plugin, tier, .. } = terms.planned;
+    let planned = seen.snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known());
+    let planned = planned.and_then(|pulls| pulls.iter().find(|pull| pull.number == terms.pull));
+    let (Some(then), Some(planned), Some(base)) = (seen.pull(terms.pull), planned, seen.base(tier)) else {
+        return moved();
+    };
+    let mut branches = BTreeMap::from([(rooms.repository.default_branch.clone(), seen.snapshot.policy_commit.clone())]);
+    branches.extend(seen.all_bases().into_iter().map(|(name, commit)| (name.to_string(), commit.clone())));
+    let ledger = rooms.ledger.as_ref().and_then(|ledger| ledger.tip().cloned());
+    branches.extend(ledger.map(|tip| (crate::ledger::BRANCH.to_string(), tip)));
+    let names: Vec<String> = branches.keys().cloned().collect();
+    let tips = rooms.git(move |store, access| store.tips(access, &names));
+    let fresh = Recall::about(&rooms.hub, planned, base, clock::now());
+    let (tips, last, mut fresh) = tokio::join!(tips, rooms.hub.pull(terms.pull), fresh);
+    let (tips, last) = (tips?, last?);
+    if let Some((name, _)) = branches.iter().find(|(name, commit)| tips.get(*name) != Some(*commit)) {
+        return Ok(Err(format!("`{name}` moved meanwhile")));
     }
+    if !is_same(then, &last) {
+        return moved();
+    }
+    match observe::again(rooms, seen, &last, &mut fresh).await {
+        Some(now) if keeps_leave(planned, &now) => Ok(Ok(())),
+        Some(_) | None => Ok(Err(format!("rights or rules around {} changed meanwhile", terms.pull))),
+    }
+}
+
+/// Whether nothing that a merge rests on is gone or different. More approvals take no leave away, and other reviews are
+/// not passed over by `is_same`; what git says of a landing was not asked again.
+fn keeps_leave(then: &Pull, now: &Pull) -> bool {
+    let stays = then.reviews.iter().all(|review| now.reviews.contains(review));
+    let now = Pull { reviews: then.reviews.clone(), landing: then.landing.clone(), ..now.clone() };
+    stays && *then == now
+}
+
+/// Whether our pull requests are as they were seen: nobody has said a word since.
+async fn others_are_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(), String>> {
     let branches = seen.all_bases().into_keys().map(ToString::to_string).collect();
     let page = observe::page(rooms, &branches).await?;
     let moved = page.iter().find(|now| seen.pull(now.number).is_none_or(|then| !is_same(then, now)));
@@ -104,6 +140,7 @@ fn is_same(then: &HubPull, now: &HubPull) -> bool {
         }
         if let Read::Known(comments) = &mut pull.comments {
             comments.retain(|comment| command::parse(&comment.body).is_some());
+            comments.iter_mut().for_each(|comment| comment.reacted = false);
         }
         pull
     };

@@ -9,6 +9,7 @@ use decide::{PluginName, Sha, TierName, Version};
 
 use super::promote;
 use crate::git::{Asked, Raw};
+use crate::hub::HubError;
 use crate::observe::{Seen, spots_at};
 use crate::rooms::Rooms;
 
@@ -110,7 +111,12 @@ async fn on_base(rooms: &Rooms, seen: &Seen, tier: &TierName, commit: &Sha) -> a
         let why = format!("{} is not on `{branch}`, so that more than one commit would be merged", commit.short());
         if is_here { Ok(()) } else { Err(Flaw::NotAsPlanned(why)) }
     };
-    let here = rooms.hub.contains(tip, commit).await?;
+    let here = match rooms.hub.contains(tip, commit).await {
+        Ok(here) => here,
+        // A limit is everybody's, what the hub does not find out this pull request's alone.
+        Err(error @ HubError::Limited { .. }) => return Err(error.into()),
+        Err(error) => return Ok(Err(Flaw::Unknown(error.to_string()))),
+    };
     let (wanted, is_here) = (commit.clone(), brought(here));
     Ok(match is_here {
         Ok(()) if rooms.git(move |store, access| store.fetch_commit(access, &wanted)).await? => Ok(()),

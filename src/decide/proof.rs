@@ -1,18 +1,21 @@
 //! Whether what the bot asked to be merged has landed as planned (design: invariant S14). What is not proved stops
 //! every plugin: a hub that merged something else once may do so again. How git proves it is the bot's `act/proof`.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ledger::{Entry, Stop, Wave};
+use crate::ledger::{Entry, Ledger, PluginLedger, Rebuild, Stop, Wave};
 use crate::plan::{Record, Urgency};
 use crate::snapshot::{Landing, LedgerState, Pull, PullState, Read, Snapshot};
 use crate::{PullNumber, Reason};
 
 /// A hub shows what it has merged on every replica within seconds; after this it has not.
 pub(crate) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
+/// So many times in a row a hub may say of one head that it merged it, and have nothing of it: after that it lies.
+const FALSE_YES: u32 = 3;
 
 /// What merges of the bot are not proved.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,11 +56,13 @@ pub(crate) fn read(snapshot: &Snapshot, now: Timestamp) -> (Proofs, Vec<Record>)
     }
     for (plugin, page) in &snapshot.ledger.plugins {
         let Some(pulls) = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known()) else { continue };
-        for wave in page.tiers.values().flatten().filter(|wave| wave.landed.is_none()) {
-            let Some(pull) = asked_for(wave, pulls) else { continue };
-            let known = snapshot.ledger.stops.iter().any(|stop| stop.head == pull.head);
-            match verdict(pull, now + snapshot.hub.skew) {
-                _ if known => {}
+        let open = page.tiers.values().flatten().filter(|wave| wave.landed.is_none());
+        let asked = open.filter_map(|wave| Some((wave, asked_for(wave, pulls)?)));
+        let asked = asked.map(|(wave, pull)| (pull, verdict(wave, pull, now + snapshot.hub.skew)));
+        let unasked = pulls.iter().filter_map(|pull| Some((pull, Verdict::Wrong(unasked(snapshot, page, pull)?))));
+        for (pull, verdict) in asked.chain(unasked) {
+            match verdict {
+                _ if snapshot.ledger.stops.iter().any(|stop| stop.head == pull.head) => {}
                 Verdict::Fine => {}
                 Verdict::Waits(why) => proofs.waits = proofs.waits.or(Some((pull.number, why))),
                 Verdict::Wrong(why) => {
@@ -83,13 +88,29 @@ fn asked_for<'a>(wave: &Wave, pulls: &'a [Pull]) -> Option<&'a Pull> {
     pulls.iter().find(|pull| pull.head == merging.head)
 }
 
+/// What is wrong with a pull request that the hub shows as merged by one of our Apps: the ledger has every merge that
+/// they ask for before it is asked for. What a lost ledger has forgotten, nobody knows.
+fn unasked(snapshot: &Snapshot, page: &PluginLedger, pull: &Pull) -> Option<String> {
+    let PullState::Merged { at, by, .. } = &pull.state else { return None };
+    let wave =
+        page.tiers.get(&pull.tier)?.iter().rfind(|wave| wave.head().is_some_and(|head| head.commit == pull.head))?;
+    let asked = wave.merging.as_ref().is_some_and(|merging| merging.head == pull.head);
+    let Ledger { rebuilds, stops, .. } = &snapshot.ledger;
+    let lost = |rebuild: &&Rebuild| !stops.iter().any(|stop| stop.head == rebuild.cited);
+    let forgotten = rebuilds.iter().filter(lost).any(|rebuild| rebuild.at >= *at);
+    (snapshot.hub.own.contains(by) && !asked && !forgotten)
+        .then(|| format!("the hub says that {by} merged it, and the bot did not ask for that"))
+}
+
 enum Verdict {
     Fine,
     Waits(String),
     Wrong(String),
 }
 
-fn verdict(pull: &Pull, now: Timestamp) -> Verdict {
+fn verdict(wave: &Wave, pull: &Pull, now: Timestamp) -> Verdict {
+    let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
+    let lies = refused.is_some_and(|refused| refused.false_yes >= FALSE_YES);
     match (&pull.landing, &pull.state) {
         (Read::Known(Landing::Wrong { why }), _) => Verdict::Wrong(why.clone()),
         (Read::Known(Landing::Proven { .. }), _) => Verdict::Fine,
@@ -100,6 +121,11 @@ fn verdict(pull: &Pull, now: Timestamp) -> Verdict {
             Verdict::Waits("the hub says that it is merged, and the base branch does not show it".to_string())
         }
         (Read::Unread(why), PullState::Merged { .. }) => Verdict::Waits(why.clone()),
+        (Read::Known(Landing::Absent), PullState::Open) if lies => {
+            let why =
+                format!("the hub said {FALSE_YES} times that it merged it, and the base branch has nothing of it");
+            Verdict::Wrong(why)
+        }
         (Read::Known(Landing::Absent) | Read::Unread(_), PullState::Open | PullState::Closed { .. }) => Verdict::Fine,
     }
 }
@@ -108,7 +134,8 @@ fn verdict(pull: &Pull, now: Timestamp) -> Verdict {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
-    use crate::ledger::{Change, Merging};
+    use crate::Sha;
+    use crate::ledger::{Change, Merging, Refusal};
     use crate::plan::Gate;
     use crate::snapshot::{Command, CommandKind};
     use crate::testing::*;
@@ -156,6 +183,72 @@ mod tests {
             assert_eq!(plan.waves.iter().all(held), blocked, "{name}: {:?}", plan.waves);
             assert!(!blocked || plan.actions.is_empty(), "{name}: {:?}", plan.actions);
         }
+    }
+
+    /// A yes that is not to be seen is asked for again, and the third one is a lie. What the hub did not say is none, and
+    /// a no in between shows that it does not always lie.
+    #[test]
+    fn f30_a_third_false_yes_stops_everything() {
+        use Refusal::{FalseYes, No, Unanswered};
+        for (name, kinds, stopped) in [
+            ("twice", &[FalseYes, FalseYes][..], false),
+            ("three times", &[FalseYes, FalseYes, FalseYes], true),
+            ("silence between", &[FalseYes, FalseYes, Unanswered, FalseYes], true),
+            ("silence at last", &[FalseYes, FalseYes, Unanswered], false),
+            ("a no between", &[FalseYes, FalseYes, No, FalseYes], false),
+            ("never an answer", &[Unanswered; 9], false),
+        ] {
+            let world = |landing, head: &str| {
+                let mut world = asked(landing, None);
+                for kind in kinds {
+                    let (head, at) = (head.into(), ago(6));
+                    remember(&mut world, Change::Refused { head, at, why: "nothing came".into(), kind: *kind });
+                }
+                world
+            };
+            let (absent, head) = (|| Read::Known(Landing::Absent), pull().head);
+            assert_eq!(stops(&world(absent(), head.as_str())), stopped, "{name}");
+            assert!(!stops(&world(absent(), "ffffffffff")), "{name}, of another head");
+            assert!(!stops(&world(Read::Unread("503".into()), head.as_str())), "{name}, and nobody knows");
+        }
+    }
+
+    /// Asked for one, the hub merged another of ours: nobody but the bot merges as the bot.
+    #[test]
+    fn f30_a_merge_of_ours_that_the_bot_did_not_ask_for_stops_everything() {
+        let merged = |change: fn(&mut Snapshot)| {
+            let mut world = ready();
+            edit(&mut world, |pull| {
+                pull.state = PullState::Merged { at: ago(5), by: BOT.into(), commit: "dd".into() };
+            });
+            change(&mut world);
+            world
+        };
+        let by = |world: &mut Snapshot, login: &str| {
+            edit(world, |pull| pull.state = PullState::Merged { at: ago(5), by: login.into(), commit: "dd".into() });
+        };
+        fn rebuilt(world: &mut Snapshot, minutes: i64, cited: &str) {
+            let rebuild = Rebuild { cited: cited.into(), by: "noor".into(), at: ago(minutes), pull: PullNumber(7) };
+            world.ledger.apply(&Entry::Rebuilt(rebuild));
+        }
+        assert!(stops(&merged(|_| {})), "by the bot");
+        assert!(stops(&merged(|w| rebuilt(w, 6, "cc"))), "the ledger was lost before");
+        assert!(!stops(&merged(|w| rebuilt(w, 4, "cc"))), "and since: then nobody knows");
+        let mut cleared = merged(|_| {});
+        let (pull, head, why) = (PullNumber(5), Sha::from("bb"), String::from("another"));
+        cleared.ledger.apply(&Entry::Stopped(Stop { pull, head, at: ago(9), why, cleared: None }));
+        rebuilt(&mut cleared, 4, "bb");
+        assert!(stops(&cleared), "who cleared another stop has given up no ledger");
+        let mut bypass = merged(|w| w.hub.own.push("second[bot]".into()));
+        by(&mut bypass, "second[bot]");
+        assert!(stops(&bypass), "by the other identity");
+        let mut person = merged(|_| {});
+        by(&mut person, "maria");
+        assert!(!stops(&person), "by a person");
+        assert!(!stops(&merged(|w| w.hub.own.clear())), "as somebody whom others may be, too");
+        assert!(!stops(&asked(Read::Known(Landing::Proven { commit: "dd".into() }), Some(1))), "asked for");
+        let elsewhere = |w: &mut Snapshot| edit(w, |pull| pull.head = "eeeeeeeeee".into());
+        assert!(!stops(&merged(elsewhere)), "with what the bot did not write");
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl fmt::Display for Reason {
             Self::MergedElsewhere { version } => {
                 format!("the hub says it is merged, but {version} is not on the base branch")
             }
-            Self::MergeRefused { why, anew: false } => format!("the hub did not merge it: {why}"),
+            Self::MergeRefused { why, anew: false } => format!("it was not merged: {why}"),
             Self::MergeRefused { why, anew: true } => {
                 format!("its commit is to be written anew before it merges: {why}")
             }

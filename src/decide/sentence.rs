@@ -8,7 +8,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 
-use crate::ledger::{Change, Entry, ForceEvidence, Grace, Labelled, Landed, Part, Purpose};
+use crate::ledger::{Change, Entry, ForceEvidence, Grace, Labelled, Landed, Part, Purpose, Refusal};
 use crate::reason::spell;
 use crate::{Digest, Reason, Version};
 
@@ -115,8 +115,12 @@ impl Change {
             Self::GraceEnded => "no grace period any more".to_string(),
             Self::Merging(merging) if merging.forced.is_some() => "about to be merged by force".to_string(),
             Self::Merging(_) => "about to be merged".to_string(),
-            Self::Refused { anew: true, .. } => "not merged, its commit is to be written anew".to_string(),
-            Self::Refused { .. } => "not merged by the hub".to_string(),
+            Self::Refused { kind, .. } => match kind {
+                Refusal::No => "not merged by the hub".to_string(),
+                Refusal::Flawed => "not merged, its commit is to be written anew".to_string(),
+                Refusal::Unanswered => "not merged, as far as can be seen: the hub did not answer".to_string(),
+                Refusal::FalseYes => "not merged, though the hub said so".to_string(),
+            },
             Self::Left { clusters: gone } => format!("{} left the tier", clusters(gone.len())),
             Self::Landed(_) => "landed".to_string(),
             Self::Converged(_) => "every cluster is healthy on it".to_string(),

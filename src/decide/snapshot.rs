@@ -98,6 +98,9 @@ pub struct HubFacts {
     pub bot: Person,
     /// Whether a second App identity is set up that branch rules let bypass reviews.
     pub bypass: bool,
+    /// Logins of our Apps: nobody else merges as one of them. None with a plain token, which others may have, too.
+    #[serde(default)]
+    pub own: Vec<Person>,
     /// How far our clock is ahead of the hub's `Date` header (behind: negative); more than 30 s either way
     /// blocks force (design: invariant S8).
     pub skew: SignedDuration,

@@ -1,6 +1,7 @@
 //! Fetching and pushing one branch. How the bytes travel is in `transport`.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use decide::Sha;
@@ -58,14 +59,24 @@ impl Store {
     /// # Errors
     /// `Unreachable`, `Denied`, `Missing` (the whole repository) or `Malformed`.
     pub fn tip(&self, access: &Access, branch: &str) -> Result<Option<Sha>, GitError> {
-        let name = full(branch)?;
+        Ok(self.tips(access, &[branch.to_string()])?.remove(branch))
+    }
+
+    /// The same of several, at one moment; those that do not exist are missing.
+    ///
+    /// # Errors
+    /// As `tip`.
+    pub fn tips(&self, access: &Access, branches: &[String]) -> Result<BTreeMap<String, Sha>, GitError> {
+        let names = branches.iter().map(|branch| Ok((branch, full(branch)?))).collect::<Result<Vec<_>, GitError>>()?;
         let session = Session::new(access, self.limits)?;
         let found = session.during(|| {
             let mut remote = self.repo.remote_anonymous(ADDRESS)?;
             let connection = remote.connect_auth(Direction::Fetch, None, None)?;
-            Ok(head(connection.list()?, &name))
+            let list = connection.list()?;
+            let here = names.iter().filter_map(|(branch, name)| Some(((*branch).clone(), sha(head(list, name)?))));
+            Ok(here.collect())
         });
-        found.map(|id| id.map(sha)).map_err(|error: git2::Error| session.explain(&error))
+        found.map_err(|error: git2::Error| session.explain(&error))
     }
 
     /// Brings a branch here and says where it is; none when it does not exist at the server.

@@ -156,10 +156,19 @@ impl Hub {
                 }
             },
         };
+        let mut own = Vec::new();
+        for account in
+            [Some(&self.main), self.bypass.as_ref()].into_iter().flatten().filter(|account| !account.is_token())
+        {
+            match account.bot().await {
+                Ok(login) => own.push(login.clone()),
+                Err(error) => tracing::warn!(%error, "the hub does not say as whom one of our Apps merges"),
+            }
+        }
         let (plain, app) = (self.main.is_token(), self.main.app());
         let root = format!("/repos/{}/{}", segment(&repository.owner), segment(&repository.name));
         let repository = repository.clone();
-        Ok(RepoHub { inner: Arc::new(Inner { repository, root, bot, app, main, bypass, plain, workflow }) })
+        Ok(RepoHub { inner: Arc::new(Inner { repository, root, bot, own, app, main, bypass, plain, workflow }) })
     }
 }
 
@@ -187,6 +196,8 @@ struct Inner {
     /// `/repos/{owner}/{name}`.
     root: String,
     bot: Person,
+    /// The logins of our Apps.
+    own: Vec<Person>,
     /// The number of our App.
     app: Option<u64>,
     main: Client,
@@ -206,6 +217,11 @@ impl RepoHub {
     /// Our own login: `name[bot]` for an App, the login of a token.
     pub fn bot(&self) -> &Person {
         &self.inner.bot
+    }
+
+    /// The logins of our Apps; nobody else writes as one of them. A plain token is none.
+    pub fn own(&self) -> &[Person] {
+        &self.inner.own
     }
 
     /// The number of our App; none with a plain token.

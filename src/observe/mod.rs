@@ -1,6 +1,7 @@
 //! Reads every fact of a repository into one snapshot. What could not be read is absent and says
 //! why; what follows from it is decided in `decide`.
 
+mod again;
 pub mod ask;
 mod base;
 mod believed;
@@ -32,10 +33,11 @@ pub mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Plan, WaveReport};
-use decide::snapshot::{HubFacts, PluginFacts, Pull, Read, Reading, Snapshot};
+use decide::snapshot::{HubFacts, PluginFacts, Read, Reading, Snapshot};
 use decide::{Ledger, PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
+pub use self::again::again;
 use self::base::Base;
 pub use self::spots::{Spot, at as spots_at};
 use crate::hub::HubPull;
@@ -60,6 +62,8 @@ pub struct Seen {
     /// Where people find the dashboard.
     pub dashboard: Option<url::Url>,
     spots: BTreeMap<(PluginName, TierName), Vec<Spot>>,
+    /// What each tier rests on, by the name of its branch.
+    lines: BTreeMap<String, Read<base::Line>>,
     /// The policy as it was read.
     pub loaded: std::sync::Arc<Loaded>,
     /// The inventory as it was read.
@@ -85,7 +89,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let loaded = std::sync::Arc::clone(&base.loaded);
     let mut readings = heard(rooms, &base, now).await?;
     let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
-    let mut pulls = planned_pulls(rooms, &page, &base, now).await;
+    let mut pulls = again::all(rooms, &page, &base, now).await;
     landed::ask(rooms, &base, &mut pulls).await;
     let strays = owners::strays(rooms, &base, now).await;
     let mut places = vacant::places(&base.spots, rooms.ledger.as_ref().map(Branch::ledger));
@@ -113,7 +117,7 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         policy_commit: base.commit.clone(),
         policy_problem: base.problem.clone(),
         clusters: base::planned(&base.clusters),
-        hub: HubFacts { bot, bypass: rooms.hub.has_bypass(), skew: rooms.hub.skew() },
+        hub: HubFacts { bot, bypass: rooms.hub.has_bypass(), own: rooms.hub.own().to_vec(), skew: rooms.hub.skew() },
         ledger: rooms.ledger.as_ref().map(|branch| branch.ledger().clone()).unwrap_or_default(),
         ledger_state,
         look_again: rooms.look_again,
@@ -129,8 +133,8 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         Read::Unread(_) => Vec::new(),
     };
     let (web, clusters) = (rooms.hub.web_url(), std::sync::Arc::new(clusters));
-    let dashboard = rooms.dashboard.clone();
-    Ok(Seen { snapshot, bases, pulls: page, notes, web, dashboard, spots: base.spots, loaded: base.loaded, clusters })
+    let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, rooms.dashboard.clone());
+    Ok(Seen { snapshot, bases, pulls: page, notes, web, dashboard, spots, lines, loaded, clusters })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
@@ -317,45 +321,6 @@ fn before(ledger: Option<&Branch>, base: &Base, plugin: &PluginName) -> Option<V
 fn lowest(base: &Base, plugin: &PluginName) -> Option<Version> {
     let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
     of_plugin.flat_map(|(_, spots)| spots).filter_map(|spot| spot.version.known().cloned()).min()
-}
-
-async fn planned_pulls(
-    rooms: &mut Rooms,
-    page: &[HubPull],
-    base: &Base,
-    now: Timestamp,
-) -> BTreeMap<PluginName, Vec<Pull>> {
-    let differences = difference::of_heads(rooms, page).await;
-    let hub = rooms.hub.clone();
-    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
-    let recall = &mut rooms.memory.hub;
-    let people = &base.loaded.wiring.people;
-    let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
-    for pull in page {
-        let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
-        let branch = base.branch(&tier);
-        let rules = recall.rules(&hub, branch, now).await;
-        let nowhere = |why: &str| (Sha::from(""), Read::Unread(why.to_string()));
-        let (commit, file) = base.line(&tier).map_or_else(nowhere, |line| (line.commit.clone(), line.owners.clone()));
-        let owners = owners::Owners { hub: &hub, commit: &commit, file: &file, now };
-        let difference = differences.get(&pull.head);
-        let up_to_date = match difference {
-            Some(Read::Known(difference)) => Read::Known(difference.parent == commit),
-            Some(Read::Unread(why)) => Read::Unread(why.clone()),
-            None => Read::Unread("nobody looked".to_string()),
-        };
-        let (owners, rules, up_to_date) = (&owners, &rules, &up_to_date);
-        let around = pulls::Around { hub: &hub, people, branch, owners, rules, up_to_date, now };
-        let of_plugin = base.spots.iter().filter(|((name, _), _)| *name == plugin);
-        let files = |of_tier: Option<&TierName>| -> BTreeSet<String> {
-            let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
-            spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect()
-        };
-        let paths =
-            pulls::Paths::of(difference, wrote(ledger, &plugin, &tier, &pull.head), files(Some(&tier)), files(None));
-        planned.entry(plugin).or_default().push(pulls::planned(pull, tier, &paths, &around, recall).await);
-    }
-    planned
 }
 
 /// Whether the ledger knows a commit as one that the bot wrote for this tier.

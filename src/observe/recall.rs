@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::snapshot::Read;
+use decide::snapshot::{Pull, Read};
 use decide::{Person, Sha};
+use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::hub::code_owners::Problem;
@@ -67,6 +68,29 @@ impl Answer {
 }
 
 impl Recall {
+    /// What one pull request rests on, asked now and all at once. What the hub does not answer is asked again by who
+    /// needs it.
+    pub async fn about(hub: &RepoHub, pull: &Pull, (branch, commit): (&str, &Sha), now: Timestamp) -> Self {
+        let reviewers = pull.reviews.iter().filter(|review| review.human).map(|review| &review.by);
+        let people: BTreeSet<&Person> = reviewers.chain(pull.commands.iter().map(|command| &command.by)).collect();
+        let owned = pull.owned.known().into_iter().flatten();
+        let owners: BTreeSet<&String> = owned.flat_map(|owned| &owned.owners).collect();
+        let roles = join_all(people.into_iter().map(|person| async move { (person, hub.may_write(person).await) }));
+        let teams = join_all(owners.into_iter().map(|owner| async move { (owner, hub.people_of(owner).await) }));
+        let (roles, teams, rules, problems) =
+            tokio::join!(roles, teams, hub.branch_rules(branch), hub.code_owner_problems(commit));
+        let mut recall = Self::default();
+        for (person, role) in roles {
+            recall.roles.extend(role.ok().map(|role| (person.clone(), Answer { at: now, role, fresh: true })));
+        }
+        for (owner, people) in teams {
+            recall.people.extend(people.ok().map(|people| (owner.clone(), (now, people))));
+        }
+        recall.rules.extend(rules.ok().map(|rules| (branch.to_string(), (now, rules))));
+        recall.owners.extend(problems.ok().map(|problems| (commit.clone(), (now, problems))));
+        recall
+    }
+
     /// Drops everything that could let something through, so that the next answers are fresh.
     pub fn forget(&mut self) {
         let mut roles = std::mem::take(&mut self.roles);

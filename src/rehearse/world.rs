@@ -102,7 +102,8 @@ pub(crate) struct Restless(pub Timestamp);
 impl World {
     /// A world at `now` in which nothing runs yet.
     pub fn new(now: Timestamp, policy: &Loaded, clusters: Vec<Cluster>, rollout: SignedDuration) -> Self {
-        let hub = HubFacts { bot: Person::from(BOT), bypass: true, skew: SignedDuration::ZERO };
+        let hub =
+            HubFacts { bot: Person::from(BOT), bypass: true, own: vec![Person::from(BOT)], skew: SignedDuration::ZERO };
         let mut world = Self {
             now,
             snapshot: Snapshot {

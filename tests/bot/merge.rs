@@ -8,15 +8,15 @@ use coldframe::demo::github::{MergeFault, PullView, Role};
 
 use crate::support::{Bot, REPOSITORY, ROBOT, Stage, is_approved, is_merged, is_open};
 
-const OWNER: &str = "maria";
+pub const OWNER: &str = "maria";
 const ADMIN: &str = "alice";
-const WRITER: &str = "eve";
-const LEDGER: &str = "coldframe-ledger";
-const PLUGIN: &str = "cert-manager";
-const PLUGINS: [&str; 3] = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
+pub const WRITER: &str = "eve";
+pub const LEDGER: &str = "coldframe-ledger";
+pub const PLUGIN: &str = "cert-manager";
+pub const PLUGINS: [&str; 3] = ["cert-manager", "ingress-nginx", "kube-state-metrics"];
 
 /// The sandbox with somebody who may write, an administrator, and a ledger branch that no rule guards.
-async fn open_stage() -> Stage {
+pub async fn open_stage() -> Stage {
     let stage = Stage::set().await;
     let github = stage.world.github();
     github.set_permission(REPOSITORY, WRITER, Role::Write).unwrap();
@@ -35,7 +35,7 @@ fn said(pull: &PullView) -> String {
 }
 
 /// Waits until a pull request says something, on its page or in its check.
-async fn says(stage: &Stage, number: u64, words: &str) -> String {
+pub async fn says(stage: &Stage, number: u64, words: &str) -> String {
     stage
         .until(&format!("#{number} says `{words}`"), |stage| {
             let text = said(&stage.world.github().pull(REPOSITORY, number).unwrap());
@@ -49,12 +49,18 @@ fn doctor(stage: &Stage, pull: &PullView) -> String {
     let github = stage.world.github();
     let push = |path: &str, text: &str| github.push_file(REPOSITORY, &pull.head, WRITER, path, text, "More").unwrap();
     let head = push(".github/CODEOWNERS", "* @eve\n");
-    let page = "plugins/cert-manager.yaml";
-    let text = github.file(REPOSITORY, LEDGER, page).unwrap().unwrap();
-    assert!(text.contains(&pull.head_sha), "{text}");
-    let forged = text.replace(&pull.head_sha, &head);
-    github.push_file(REPOSITORY, LEDGER, WRITER, page, &forged, "cert-manager 1.15.0 on bronze: finished").unwrap();
+    forge(stage, pull, &head);
     head
+}
+
+/// Puts the id of a commit into the ledger as the bot's, in the place of the head of a pull request.
+fn forge(stage: &Stage, pull: &PullView, head: &str) {
+    let github = stage.world.github();
+    let page = format!("plugins/{}.yaml", pull.head.split('/').nth(1).unwrap());
+    let text = github.file(REPOSITORY, LEDGER, &page).unwrap().unwrap();
+    assert!(text.contains(&pull.head_sha), "{text}");
+    let forged = text.replace(&pull.head_sha, head);
+    github.push_file(REPOSITORY, LEDGER, WRITER, &page, &forged, "cert-manager 1.15.0 on bronze: finished").unwrap();
 }
 
 fn owners(stage: &Stage) -> String {
@@ -84,7 +90,8 @@ async fn a15_a_ledger_that_somebody_else_wrote_is_not_believed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     let stage = open_stage().await;
-    let _bot = stage.serve_with_token();
+    let github = stage.world.github();
+    let bot = stage.serve_with_token();
     let pull = stage.until("qa opens", |stage| stage.pull(PLUGIN, "qa").filter(is_open)).await;
     assert_eq!(pull.author, ROBOT);
     let ledger = |stage: &Stage| {
@@ -106,6 +113,42 @@ async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
     assert!(!owners(&stage).contains("eve"), "{}", owners(&stage));
     let log = stage.world.github().log(REPOSITORY, LEDGER).unwrap();
     assert!(log.iter().any(|commit| commit.message.contains("its commit is to be written anew")));
+    drop(bot);
+    // What is planned, and made otherwise: by somebody else, with two parents, off the base.
+    let robot = (ROBOT, "robot@users.noreply.github.com");
+    let eve = (WRITER, "eve@users.noreply.github.com");
+    let parent = |pull: &PullView| github.log(REPOSITORY, &pull.head).unwrap()[0].parents[0].clone();
+    let aside = github.head(REPOSITORY, LEDGER).unwrap().unwrap();
+    for (number, (author, beside, words)) in [
+        (eve, None, "is not by robot alone"),
+        (robot, Some(aside.as_str()), "2 parents"),
+        (robot, None, "is not on `main`"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let bot = stage.serve_with_token();
+        let plugin = PLUGINS[number];
+        let pull = stage.until("bronze opens", |stage| stage.pull(plugin, "bronze").filter(is_open)).await;
+        let page = format!("plugins/{plugin}.yaml");
+        let known = |stage: &Stage| {
+            let text = stage.world.github().file(REPOSITORY, LEDGER, &page).ok()??;
+            text.contains(&pull.head_sha).then_some(())
+        };
+        stage.until("the ledger knows its head", known).await;
+        drop(bot);
+        let base = if words.contains("main") { pull.head_sha.clone() } else { parent(&pull) };
+        let parents: Vec<&str> = std::iter::once(base.as_str()).chain(beside).collect();
+        let head = github.force_commit(REPOSITORY, &pull.head, (&pull.head_sha, author), &parents).unwrap();
+        forge(&stage, &pull, &head);
+        github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+        let _bot = stage.serve_with_token();
+        stage.until(words, |stage| stage.whole_log().contains(words).then_some(())).await;
+        stage
+            .until("it is written anew", |stage| stage.pull(plugin, "bronze").filter(|now| now.head_sha != head))
+            .await;
+        assert!(!stage.pull(plugin, "bronze").is_some_and(|now| is_merged(&now)));
+    }
 }
 
 /// Pushes a commit that cites a ledger commit which never was, to the first pull request of `tier`; others merge.
@@ -160,14 +203,14 @@ async fn a09_f36_a_hold_in_the_queue_is_heard() {
 }
 
 /// Merges that were asked for since the sandbox began.
-fn asked(stage: &Stage) -> u64 {
+pub fn asked(stage: &Stage) -> u64 {
     let requests = stage.world.github().requests();
     let merges = requests.iter().filter(|(route, _)| route.starts_with("PUT") && route.ends_with("/merge"));
     merges.map(|(_, count)| count).sum()
 }
 
 /// Everything stands still, says so, outlives the process, and goes on when an administrator has cleared it.
-async fn stands_still(stage: &Stage, bot: Bot, pull: &PullView, words: &str) {
+pub async fn stands_still(stage: &Stage, bot: Bot, pull: &PullView, words: &str) {
     let github = stage.world.github();
     let text = says(stage, pull.number, "everything stands still because").await;
     assert!(text.contains(words), "{text}");

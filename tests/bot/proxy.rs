@@ -60,10 +60,45 @@ struct Line {
     luck: Mutex<u64>,
     passed: Notify,
     counts: Mutex<BTreeMap<Fault, u64>>,
+    gate: Mutex<Option<Gate>>,
+    held: Notify,
+    opened: Notify,
+    /// Whether faults are drawn.
+    bad: bool,
+}
+
+/// Keeps one answer back.
+struct Gate {
+    /// What the body of its request holds.
+    body: &'static str,
+    /// Such requests that pass before it.
+    passes: u32,
 }
 
 impl Proxy {
     pub async fn between(hub: &str, seed: u64) -> Self {
+        Self::start(hub, seed, true).await
+    }
+
+    /// A line without faults, on which an answer may be held.
+    pub async fn quiet(hub: &str) -> Self {
+        Self::start(hub, 1, false).await
+    }
+
+    /// Keeps the answer to a request back that has this in its body, when so many of them have passed. Waits until the
+    /// hub has given that answer.
+    pub async fn hold(&self, body: &'static str, passes: u32) {
+        *self.line.gate.lock().unwrap() = Some(Gate { body, passes });
+        let held = tokio::time::timeout(Duration::from_secs(120), self.line.held.notified());
+        held.await.expect("nobody asked for what is to be held");
+    }
+
+    /// Lets it go on.
+    pub fn release(&self) {
+        self.line.opened.notify_one();
+    }
+
+    async fn start(hub: &str, seed: u64, bad: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
@@ -73,6 +108,10 @@ impl Proxy {
             luck: Mutex::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             passed: Notify::new(),
             counts: Mutex::default(),
+            gate: Mutex::default(),
+            held: Notify::new(),
+            opened: Notify::new(),
+            bad,
         });
         let shared = Arc::clone(&line);
         tokio::spawn(async move {
@@ -102,7 +141,7 @@ impl Line {
         let cut = |what: &str| Error::new(ErrorKind::ConnectionReset, what.to_owned());
         let (head, body) = request.into_parts();
         let body = body.collect().await.map_err(|error| cut(&error.to_string()))?.to_bytes();
-        let fault = self.draw();
+        let fault = self.draw().filter(|_| self.bad);
         if let Some(fault) = fault {
             *self.counts.lock().unwrap().entry(fault).or_default() += 1;
         }
@@ -112,7 +151,12 @@ impl Line {
             Some(Fault::Overtaken) => drop(tokio::time::timeout(LONGEST, self.passed.notified()).await),
             _ => {}
         }
+        let kept_back = self.keeps_back(&body);
         let first = self.ask(&head, body.clone()).await;
+        if kept_back {
+            self.held.notify_one();
+            self.opened.notified().await;
+        }
         let answer = match fault {
             Some(Fault::Twice) => self.ask(&head, body).await.and(first),
             Some(Fault::Retried) => self.ask(&head, body).await,
@@ -125,6 +169,20 @@ impl Line {
             _ => {}
         }
         answer.map_err(|error| cut(&error.to_string()))
+    }
+
+    fn keeps_back(&self, body: &Bytes) -> bool {
+        let mut gate = self.gate.lock().unwrap();
+        let Some(Gate { body: wanted, passes }) = gate.as_mut() else { return false };
+        if !String::from_utf8_lossy(body).contains(*wanted) {
+            return false;
+        }
+        let here = *passes == 0;
+        *passes = passes.saturating_sub(1);
+        if here {
+            *gate = None;
+        }
+        here
     }
 
     async fn ask(&self, head: &http::request::Parts, body: Bytes) -> reqwest::Result<Response<Full<Bytes>>> {

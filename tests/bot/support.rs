@@ -210,6 +210,14 @@ pub fn is_merged(pull: &PullView) -> bool {
 /// A running bot. Dropped, it is killed as `kill -9` does.
 pub struct Bot(Child);
 
+impl Bot {
+    /// Sends its process a signal.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+}
+
 impl Drop for Bot {
     fn drop(&mut self) {
         self.0.kill().ok();

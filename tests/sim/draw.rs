@@ -14,6 +14,7 @@ use decide::{ClusterName, PluginName, TierName};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::merges::Hand;
 use crate::rng::Rng;
 use crate::scenario::{BranchRules, Happening, Mode, Scenario};
 
@@ -129,6 +130,7 @@ pub fn any(seed: u64, days: u64) -> Scenario {
         storm: false,
         happenings: Vec::new(),
         cuts: Vec::new(),
+        hand: Hand::Careful,
     };
     crate::keys::draw(&mut scenario);
     crate::rare::draw(&mut scenario);

@@ -35,6 +35,7 @@ impl World {
             hub: HubFacts {
                 bot: Person::from(BOT),
                 bypass: self.scenario.bypass,
+                own: vec![Person::from(BOT)],
                 skew: SignedDuration::from_secs(self.off()),
             },
             ledger,

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::Sha;
-use decide::ledger::{Change, Head, Ledger, Merging};
+use decide::ledger::{Change, Head, Ledger, Merging, Refusal as Kind};
 use decide::plan::{Action, Identity};
 use decide::snapshot::{CommandKind, Landing, Pull, ReviewVerdict, Snapshot};
 use jiff::{SignedDuration, Timestamp};
@@ -23,13 +23,42 @@ use crate::world::{Due, Spot, World};
 /// A permit is good for so long.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(5);
 
+/// What is false about a yes of the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum False {
+    /// More came than was asked for.
+    More,
+    /// Nothing came, and the pull request is shown as merged.
+    Nothing,
+    /// Nothing came, and the pull request stays open, however often it is asked for.
+    Open,
+    /// It is no yes: the hub does not answer, and nothing comes, however often it is asked for.
+    Silent,
+    /// Another pull request of the bot is merged, and this one stays open.
+    Another,
+}
+
+/// How the bot's hands go the way of a merge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hand {
+    /// As they should.
+    #[default]
+    Careful,
+    /// A permit is good for ever.
+    OldPermit,
+    /// Whatever the head holds is merged.
+    AnyHead,
+}
+
 /// What is wrong with merges, at the hub and around it.
 #[derive(Clone, Debug, Default)]
 pub struct Merges {
     /// The hub refuses to merge there until then, whatever its rules say.
     pub refusing: BTreeMap<Spot, Timestamp>,
-    /// The next merge there is a false yes: something else comes, too, or nothing at all.
-    pub false_yes: BTreeMap<Spot, bool>,
+    /// What is false about the hub's yes there; some of it is so until it comes to itself.
+    pub false_yes: BTreeMap<Spot, False>,
+    /// How often in a row the hub said yes to a head, and nothing came; and how many ledgers were lost by then.
+    pub vain: BTreeMap<String, (u32, u32)>,
     /// Until then the rules ask for one thing more.
     pub ruled: Option<Timestamp>,
     /// When the hub refused a merge there last.
@@ -55,12 +84,13 @@ pub struct Lie {
 pub fn draw(scenario: &mut Scenario) {
     let seed = scenario.seed;
     let span = scenario.calm.duration_since(scenario.start).as_secs() as u64;
-    let kinds: [(&str, u64, u64); 5] = [
+    let kinds: [(&str, u64, u64); 6] = [
         ("refuse merges", 35, 4),
         ("false yes", 25, 2),
         ("forge the ledger", 25, 2),
         ("doctor a head", 25, 4),
         ("change the rules", 25, 3),
+        ("vain yes", 30, 3),
     ];
     for (what, percent, most) in kinds {
         let mut rng = Rng::fate(seed, &[what]);
@@ -72,7 +102,14 @@ pub fn draw(scenario: &mut Scenario) {
             let hours = rng.range(1, 60);
             let happening = match what {
                 "refuse merges" => Happening::RefuseMerges { plugin, tier, hours },
-                "false yes" => Happening::FalseYes { plugin, tier, more: rng.chance(50), hours },
+                "false yes" => {
+                    let what = if rng.chance(50) { False::More } else { False::Nothing };
+                    Happening::FalseYes { plugin, tier, what, hours }
+                }
+                "vain yes" => {
+                    let what = *rng.pick(&[False::Open, False::Silent, False::Another]);
+                    Happening::FalseYes { plugin, tier, what, hours }
+                }
                 "forge the ledger" => Happening::ForgeLedger { hours },
                 "doctor a head" => Happening::Doctor { plugin, tier },
                 _ => Happening::ChangeRules { hours },
@@ -88,12 +125,15 @@ pub fn draw(scenario: &mut Scenario) {
         scenario.happenings.push((at, Happening::RefuseMerges { plugin, tier, hours: rng.range(12, 72) }));
     }
     scenario.happenings.sort_by_key(|(at, _)| *at);
-    let mut rng = Rng::fate(seed, &["cut at a merge"]);
+    let (mut rng, mut holds) = (Rng::fate(seed, &["cut at a merge"]), Rng::fate(seed, &["hold in a freeze"]));
     for _ in 0..if rng.chance(40) { rng.range(1, 40) } else { 0 } {
         let cut = match rng.range(0, 2) {
             0 => Cut::HoldBeforeMerge,
             1 => Cut::RulesBeforeMerge,
-            _ => Cut::FreezeBeforeMerge { seconds: rng.range(1, 3_000) },
+            _ => {
+                let seconds = rng.range(1, 3_000);
+                Cut::FreezeBeforeMerge { seconds, hold: GOOD_FOR.as_secs() < seconds as i64 && holds.chance(50) }
+            }
         };
         scenario.cuts.push((rng.range(0, 1_500) as u32, cut));
     }
@@ -107,8 +147,8 @@ pub fn befall(world: &mut World, happening: Happening) {
         Happening::RefuseMerges { plugin, tier, hours } => {
             world.merges.refusing.insert((plugin, tier), until(hours));
         }
-        Happening::FalseYes { plugin, tier, more, hours } => {
-            world.merges.false_yes.insert((plugin, tier), more);
+        Happening::FalseYes { plugin, tier, what, hours } => {
+            world.merges.false_yes.insert((plugin, tier), what);
             world.schedule(until(hours), Due::Rare(Later::Clear { allowed: false }));
             world.schedule(until(2 * hours), Due::Rare(Later::Clear { allowed: true }));
         }
@@ -137,6 +177,9 @@ pub fn settle(world: &mut World) {
 
 /// Somebody says of what did not land as planned that things may go on.
 pub fn clear(world: &mut World, allowed: bool) {
+    if allowed {
+        world.merges.false_yes.retain(|_, what| !matches!(what, False::Open | False::Silent));
+    }
     let (now, by) = (world.now, if allowed { OWNERS[0] } else { STRANGER });
     let Some(newest) = world.pulls.last_mut() else { return };
     for lie in world.merges.lies.iter_mut().filter(|lie| !lie.cleared) {
@@ -200,26 +243,28 @@ impl Process {
         if !again.actions.iter().any(|planned| is_same(planned, action)) || !is_still(world, &fresh, action) {
             return Ok(Err(Refusal::Moved));
         }
-        let refused = |why: &str, anew: bool, at: Timestamp| Change::Refused {
-            head: head.clone(),
-            at,
-            why: why.to_string(),
-            anew,
+        let refused = |why: &str, kind: Kind, at: Timestamp| {
+            let (head, why) = (head.clone(), why.to_string());
+            Change::Refused { head, at, why, kind }
         };
-        if world.pulls.iter().any(|pull| pull.number == number && pull.doctored) {
+        let hand = world.scenario.hand;
+        let doctored = world.pulls.iter().any(|pull| pull.number == number && pull.doctored);
+        if doctored && hand != Hand::AnyHead {
+            world.merges.vain.remove(head.as_str());
             watch.is_refused(world, head.as_str());
             // The first time it is written anew at once, and after that as late as what the hub refuses.
             if !world.merges.flawed.insert((spot.clone(), version.to_string())) {
                 world.merges.refused.insert(spot.clone(), world.now);
             }
-            self.change(world, &spot, version, refused("it changes something else", true, world.ours()))?;
+            self.change(world, &spot, version, refused("it changes something else", Kind::Flawed, world.ours()))?;
             return Ok(Err(Refusal::Refused));
         }
-        if let Some(Cut::FreezeBeforeMerge { seconds }) = asking.cut {
+        if let Some(Cut::FreezeBeforeMerge { seconds, hold }) = asking.cut {
             world.note("the process freezes");
+            last_words(world, number, hold.then_some(Cut::HoldBeforeMerge));
             world.advance(world.now + SignedDuration::from_secs(seconds as i64));
         }
-        if world.now > obtained + GOOD_FOR {
+        if world.now > obtained + GOOD_FOR && hand != Hand::OldPermit {
             return Ok(Err(Refusal::Moved));
         }
         watch.merges(world, self.kept(), &fresh, action);
@@ -233,21 +278,40 @@ impl Process {
             Err(Refusal::Forbidden | Refusal::Moved | Refusal::Refused) => {
                 world.merges.refused.insert(spot.clone(), world.now);
                 watch.is_refused(world, head.as_str());
-                self.change(world, &spot, version, refused("405", false, world.ours()))?;
+                world.merges.vain.remove(head.as_str());
+                self.change(world, &spot, version, refused("405", Kind::No, world.ours()))?;
                 return Ok(Err(Refusal::Refused));
             }
         }
-        match world.merges.false_yes.remove(&spot) {
-            Some(more) => {
-                world.merge_falsely(number, more);
-                Ok(Err(Refusal::Moved))
-            }
+        let what = world.merges.false_yes.get(&spot).copied();
+        if !matches!(what, Some(False::Open | False::Silent)) {
+            world.merges.false_yes.remove(&spot);
+        }
+        let kind = match what {
             None => {
                 watch.merged(world, self.kept(), &spot, &plain(version), number);
                 world.merge(number, BOT);
-                Ok(Ok(()))
+                return Ok(Ok(()));
             }
+            Some(False::More | False::Nothing) => {
+                world.merge_falsely(number, what == Some(False::More));
+                return Ok(Err(Refusal::Moved));
+            }
+            Some(False::Silent) => Kind::Unanswered,
+            Some(False::Open) => Kind::FalseYes,
+            Some(False::Another) => {
+                world.merge_another(number, &self.memory);
+                Kind::FalseYes
+            }
+        };
+        world.note(format!("nothing comes of the merge of #{number}: {what:?}"));
+        world.merges.refused.insert(spot.clone(), world.now);
+        watch.is_refused(world, head.as_str());
+        self.change(world, &spot, version, refused("nothing came", kind, world.ours()))?;
+        if kind == Kind::FalseYes {
+            world.said_in_vain(number, head.as_str());
         }
+        Ok(Err(Refusal::Refused))
     }
 }
 
@@ -320,5 +384,36 @@ impl World {
             if more { "more came" } else { "nothing came" }
         ));
         self.merges.lies.push(Lie { pull: number, head, cleared: false, losses });
+    }
+
+    /// The hub merges another pull request than the one that it was asked for, if the bot has one. Where the ledger has
+    /// an intent for that one, too, nobody can tell.
+    fn merge_another(&mut self, number: u64, ledger: &Ledger) {
+        let like = |pull: &&crate::pulls::PullRequest| {
+            pull.number != number && pull.is_open() && pull.ours && !pull.doctored && !pull.misplaced
+        };
+        let Some(other) = self.pulls.iter().find(like).map(|pull| pull.number) else { return };
+        let pull = &self.pulls[other as usize - 1];
+        let (head, losses) = (pull.head.clone(), self.losses);
+        let waves = ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
+        let mut asked = waves.filter_map(|wave| wave.merging.as_ref());
+        let was_asked = asked.any(|merging| merging.head.as_str() == head);
+        self.note(format!("asked for #{number}, the hub merges #{other}"));
+        self.merge(other, BOT);
+        if !was_asked {
+            self.merges.lies.push(Lie { pull: other, head, cleared: false, losses });
+        }
+    }
+
+    /// The hub said yes to this head, and nothing came: the third time in a row it lies.
+    fn said_in_vain(&mut self, number: u64, head: &str) {
+        let losses = self.losses;
+        let (times, since) = self.merges.vain.entry(head.to_string()).or_insert((0, losses));
+        // A lost ledger has forgotten how often.
+        *times = if *since == losses { *times + 1 } else { 1 };
+        *since = losses;
+        if *times == 3 && !self.merges.lies.iter().any(|lie| lie.head == head) {
+            self.merges.lies.push(Lie { pull: number, head: head.to_string(), cleared: false, losses });
+        }
     }
 }

@@ -9,6 +9,7 @@ use decide::{ClusterName, PluginName, TierName};
 use jiff::Timestamp;
 
 use crate::first::Bare;
+use crate::merges::{False, Hand};
 
 /// A whole world before its first instant.
 #[derive(Clone, Debug)]
@@ -43,6 +44,7 @@ pub struct Scenario {
     pub happenings: Vec<(Timestamp, Happening)>,
     /// What goes wrong inside a tick, by the number of the tick.
     pub cuts: Vec<(u32, Cut)>,
+    pub hand: Hand,
 }
 
 /// How the versions of a plugin are written.
@@ -256,8 +258,7 @@ pub enum Happening {
     FalseYes {
         plugin: PluginName,
         tier: TierName,
-        /// More came than was asked for; else nothing.
-        more: bool,
+        what: False,
         hours: u64,
     },
     /// Somebody pushes a ledger of his own; it is put right after a while.
@@ -423,8 +424,8 @@ pub enum Cut {
     HoldBeforeMerge,
     /// The rules change when something is about to be merged.
     RulesBeforeMerge,
-    /// The process freezes between its permit and the call.
-    FreezeBeforeMerge { seconds: u64 },
+    /// The process freezes between its permit and the call; meanwhile somebody may hold what is to be merged.
+    FreezeBeforeMerge { seconds: u64, hold: bool },
     /// So many minutes pass between looking and acting.
     Stall { minutes: u64 },
     /// The other process looks and acts between our look and our deeds.

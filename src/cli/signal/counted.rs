@@ -64,7 +64,12 @@ fn world(reading: &Reading, wanted: &Wanted, landed: Landed) -> Snapshot {
         policy_commit: Sha::new("0"),
         policy_problem: None,
         clusters: Read::Known(vec![Cluster { name: cluster, labels: BTreeMap::new() }]),
-        hub: HubFacts { bot: Person::from("coldframe[bot]"), bypass: false, skew: SignedDuration::ZERO },
+        hub: HubFacts {
+            bot: Person::from("coldframe[bot]"),
+            bypass: false,
+            own: Vec::new(),
+            skew: SignedDuration::ZERO,
+        },
         ledger,
         ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_mins(1),

@@ -124,7 +124,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
         policy_commit: "cccccccccc".into(),
         policy_problem: None,
         clusters: Read::Known(clusters),
-        hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
+        hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, own: Vec::new(), skew: SignedDuration::ZERO },
         ledger,
         ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_secs(30),

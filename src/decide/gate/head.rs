@@ -81,7 +81,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::conveyor::tests::doings;
-    use crate::ledger::Change;
+    use crate::ledger::{Change, Refusal};
     use crate::snapshot::{LedgerGuard, LedgerState, RequiredCheck, Snapshot};
     use crate::testing::*;
     use alloc::vec;
@@ -181,7 +181,8 @@ mod tests {
             let mut world = ready();
             let at = noon() - jiff::SignedDuration::from_secs(seconds);
             for anew in (1..times).map(|_| before).chain([anew]) {
-                let refused = Change::Refused { head: pull().head, at, why: "405".into(), anew };
+                let kind = if anew { Refusal::Flawed } else { Refusal::No };
+                let refused = Change::Refused { head: pull().head, at, why: "405".into(), kind };
                 remember(&mut world, refused);
             }
             let actions = crate::plan(&world, noon()).actions;
@@ -271,7 +272,7 @@ mod tests {
     #[test]
     fn whose_refusal_it_is_is_said() {
         for (anew, words, who) in [
-            (false, "the hub did not merge it: no", "whoever can do what the hub asks for"),
+            (false, "it was not merged: no", "whoever can do what the hub asks for"),
             (true, "its commit is to be written anew before it merges: no", "the bot, by writing it anew"),
         ] {
             let because = Reason::MergeRefused { why: "no".into(), anew };

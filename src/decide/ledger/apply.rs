@@ -148,12 +148,8 @@ impl Wave {
             }
             Change::GraceEnded => self.grace = None,
             Change::Merging(merging) => self.merging = Some(merging.clone()),
-            Change::Refused { head, at, why, anew } => {
-                let before = self.refused.as_ref();
-                let times = before.map_or(1, |before| before.times.saturating_add(1));
-                let again = before.is_some_and(|before| before.anew || before.again);
-                let (head, at, why, anew) = (head.clone(), *at, why.clone(), *anew);
-                self.refused = Some(Refused { head, at, why, times, anew, again });
+            Change::Refused { head, at, why, kind } => {
+                self.refused = Some(Refused::after(self.refused.as_ref(), (head.clone(), *at), why.clone(), *kind));
             }
             Change::Left { clusters } => {
                 let mut known = Finder::new(&self.left);

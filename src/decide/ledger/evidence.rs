@@ -75,9 +75,47 @@ pub struct Refused {
     /// Whether a head before this one had to be written anew, too: then writing it anew waits like any other try.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub again: bool,
+    /// Whether it may have merged it all the same: it did not answer, or its yes is not to be seen.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub unsure: bool,
+    /// How often in a row it said of this head that it merged it, when the base branch had nothing of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub false_yes: u32,
+}
+
+/// Why a merge did not come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Refusal {
+    /// The hub said no, or was not asked: nothing can have come of it.
+    No,
+    /// The head is not what was planned: it has to be written anew before it is tried again.
+    Flawed,
+    /// The hub did not say, and the base branch has nothing of it.
+    Unanswered,
+    /// The hub said yes, and the base branch has nothing of it.
+    FalseYes,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Refused {
+    /// What is kept after one more refusal.
+    pub(super) fn after(before: Option<&Self>, (head, at): (Sha, Timestamp), why: String, kind: Refusal) -> Self {
+        let yes = before.filter(|before| before.head == head).map_or(0, |before| before.false_yes);
+        let (anew, unsure, false_yes) = match kind {
+            Refusal::No => (false, false, 0),
+            Refusal::Flawed => (true, false, 0),
+            Refusal::Unanswered => (false, true, yes),
+            Refusal::FalseYes => (false, true, yes.saturating_add(1)),
+        };
+        let times = before.map_or(1, |before| before.times.saturating_add(1));
+        let again = before.is_some_and(|before| before.anew || before.again);
+        Self { head, at, why, times, anew, again, unsure, false_yes }
+    }
+
     /// Whether the head is to be written anew now: the first time at once, whatever the hub refused before, and after that
     /// no sooner than it may be tried again.
     pub fn rewrites(&self, now: Timestamp) -> bool {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
-pub use evidence::{ForceEvidence, Merging, Refused, Said};
+pub use evidence::{ForceEvidence, Merging, Refusal, Refused, Said};
 pub use wave::{
     Announced, Failed, Grace, Head, Landed, LetThrough, Part, Purpose, Rejected, Soaked, Superseded, Verification,
     Verify, Wait, Wave, Withdrawn,
@@ -348,16 +348,16 @@ pub enum Change {
     GraceEnded,
     /// A merge is about to be asked for.
     Merging(Merging),
-    /// The hub did not merge it.
+    /// It was not merged.
     Refused {
         /// Which head.
         head: Sha,
         /// When.
         at: Timestamp,
-        /// What the hub said, as data.
+        /// What the hub said, or what is wrong, as data.
         why: String,
-        /// Whether the head has to be written anew before it is tried again.
-        anew: bool,
+        /// What kind of no it is.
+        kind: Refusal,
     },
     /// Clusters of its climb left the tier, or were pinned.
     Left {

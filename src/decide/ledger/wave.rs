@@ -51,7 +51,7 @@ pub struct Wave {
     /// The merge that the bot asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merging: Option<Merging>,
-    /// What the hub said when it last did not merge it.
+    /// Why it was not merged when that was last tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
     /// Proof that the version is on the base branch.
@@ -120,10 +120,12 @@ impl Wave {
         }
     }
 
-    /// The merge that the bot asked for, unless the hub has said no to it since: nothing has come of that one.
+    /// The merge that the bot asked for, unless the hub has said no to it since: nothing has come of that one. Where it
+    /// did not answer, or its yes was not to be seen, something may come still.
     pub fn asked(&self) -> Option<&Merging> {
         let refused = |merging: &Merging| {
-            self.refused.as_ref().is_some_and(|refused| refused.head == merging.head && refused.at >= merging.at)
+            let no = |refused: &Refused| !refused.unsure && refused.head == merging.head && refused.at >= merging.at;
+            self.refused.as_ref().is_some_and(no)
         };
         self.merging.as_ref().filter(|merging| self.landed.is_some() || !refused(merging))
     }

@@ -5,7 +5,7 @@ use anyhow::Context as _;
 
 use super::GitHub;
 use super::answer::Answer;
-use super::git::ZERO;
+use super::git::{Signature, ZERO};
 use super::merge::MergeRequest;
 use super::setup::plainly;
 use super::state::{Access, Actor, ReviewState, Role, World};
@@ -259,5 +259,25 @@ impl GitHub {
         let old = repo.head(branch).unwrap_or(ZERO);
         repo.git.update_ref(&format!("refs/heads/{branch}"), commit.as_deref().unwrap_or(ZERO), old)?;
         world.sync(id, &Actor::User(login.to_owned())).map_err(plainly)
+    }
+
+    /// Moves a branch to a commit that somebody made by hand: the tree and the message of another one, by anybody, with
+    /// any parents. Gives its id.
+    pub fn force_commit(
+        &self,
+        repository: &str,
+        branch: &str,
+        (like, author): (&str, (&str, &str)),
+        parents: &[&str],
+    ) -> anyhow::Result<String> {
+        let made = {
+            let world = self.world();
+            let repo = world.repositories.get(&world.named(repository)?).context("it was just found")?;
+            let like = repo.git.commit(like)?;
+            let who = Signature { name: author.0.to_owned(), email: author.1.to_owned() };
+            repo.git.commit_tree(&like.tree, parents, &who, &who, world.now(), &like.message)?
+        };
+        self.force_branch(repository, branch, author.0, Some(&made))?;
+        Ok(made)
     }
 }

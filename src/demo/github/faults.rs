@@ -11,6 +11,8 @@ pub struct Faults {
     pub webhooks: Webhooks,
     /// What the next merges meet, in order.
     pub merges: VecDeque<MergeFault>,
+    /// What every merge of a pull request from one of these branches meets.
+    pub always: BTreeMap<String, MergeFault>,
     /// Merges of pull requests from these branches are refused for ever with 405 and these words.
     pub never_merges: BTreeMap<String, String>,
     /// What the next creations (pull requests, comments, check runs, refs by REST) meet, in order.
@@ -73,6 +75,10 @@ pub enum MergeFault {
     WrongContent,
     /// `merged: true`, and nothing happened.
     FalseYes,
+    /// 409, and nothing happened: the head is where it was.
+    HeadSaidToMove,
+    /// `merged: true`, and another pull request was merged instead, with everything that belongs to it.
+    Another,
 }
 
 /// What a creation meets.

@@ -37,12 +37,13 @@ impl Watch {
             return;
         }
         let stands = world.merges.lies.iter().filter(|lie| !lie.cleared && lie.losses == world.losses);
-        let numbers: Vec<u64> = stands.map(|lie| lie.pull).collect();
-        for number in numbers {
+        let lies: Vec<(u64, String)> = stands.map(|lie| (lie.pull, lie.head.clone())).collect();
+        for (number, head) in lies {
             let spot = &world.pulls[number as usize - 1].spot.0;
             let seen = pull_of(shown, spot, number).is_some_and(|seen| {
                 let wrong = matches!(seen.landing, Read::Known(Landing::Wrong { .. }));
-                wrong || matches!(seen.state, PullState::Merged { .. })
+                let in_vain = seen.state == PullState::Open && seen.head.as_str() == head;
+                wrong || in_vain || matches!(seen.state, PullState::Merged { .. })
             });
             if seen {
                 self.fails(

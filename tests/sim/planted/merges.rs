@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Bug;
 use super::facts::{lied_to, pulls, waves};
+use crate::merges::Hand;
 
 /// What somebody else wrote on the ledger branch counts.
 fn foreign_ledger_believed(snapshot: &Snapshot, now: Timestamp) -> Plan {
@@ -91,12 +92,36 @@ fn refused_counts_as_changed(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// However often a yes was false, it may be true the next time.
+fn yes_is_never_a_lie(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        waves(snapshot).filter_map(|wave| wave.refused.as_mut()).for_each(|refused| refused.false_yes = 0);
+        snapshot.ledger.stops.clear();
+    })
+}
+
+/// Whoever merged it, it is merged.
+fn unasked_is_welcome(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        snapshot.hub.own.clear();
+        snapshot.ledger.stops.clear();
+    })
+}
+
+/// Hands that forget one step of the way, with the planner as it is.
+pub const HANDS: &[(&str, Hand, &[&str])] = &[
+    ("a permit is good for ever", Hand::OldPermit, &["S9"]),
+    ("whatever the head holds is merged", Hand::AnyHead, &["S6"]),
+];
+
 pub const BUGS: &[Bug] = &[
     ("a foreign ledger is believed", foreign_ledger_believed, &["S16"]),
     ("an unproved head is asked for again", unproved_is_asked_again, &["L1", "L3", "L5"]),
     ("a hold of the last moment is overheard", last_hold_overheard, &["S9"]),
     ("rules are those of the first look", rules_of_the_first_look, &["S8"]),
     ("a yes of the hub is a proof", a_yes_is_a_proof, &["S14"]),
+    ("a yes is never a lie", yes_is_never_a_lie, &["S14"]),
+    ("a merge of ours is welcome unasked", unasked_is_welcome, &["S14"]),
     ("what did not land is forgotten", stops_are_forgotten, &["S14"]),
     ("what is refused is asked for at once", refusals_are_forgotten, &["L5"]),
     ("one refusal stops all", one_refusal_stops_all, &["L3"]),

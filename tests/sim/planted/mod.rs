@@ -8,7 +8,9 @@ mod rules;
 
 use std::fmt;
 
+use crate::merges::Hand;
 use crate::run::run;
+use crate::scenario::Scenario;
 use crate::{Planner, draw, first_of};
 
 /// Worlds within which each bug has to be found; by a quick look, and by a thorough one.
@@ -43,10 +45,13 @@ impl fmt::Display for Row {
 #[allow(clippy::disallowed_methods)] // how long it took; nothing in a world asks it
 pub fn matrix(days: u64, worlds: u64, jobs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (bug, planner, invariants) in facts::BUGS.iter().chain(rules::BUGS).chain(rare::BUGS).chain(merges::BUGS) {
+    let bugs = facts::BUGS.iter().chain(rules::BUGS).chain(rare::BUGS).chain(merges::BUGS);
+    let bugs = bugs.map(|(bug, planner, invariants)| (*bug, *planner, Hand::Careful, *invariants));
+    let hands = merges::HANDS.iter().map(|(bug, hand, invariants)| (*bug, decide::plan as Planner, *hand, *invariants));
+    for (bug, planner, hand, invariants) in bugs.chain(hands) {
         let begun = std::time::Instant::now();
         let found = first_of(1..worlds + 1, jobs, |seed| {
-            let broken = run(draw::crowded(seed, days), *planner).broken;
+            let broken = run(Scenario { hand, ..draw::crowded(seed, days) }, planner).broken;
             broken.iter().find_map(|what| invariants.iter().find(|name| what.starts_with(&format!("{name} "))).copied())
         });
         let row = Row { bug, found: found.map(|(seed, by)| (by, seed)), seconds: begun.elapsed().as_secs_f64() };

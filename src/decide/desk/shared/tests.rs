@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::PluginPolicy;
-use crate::ledger::{Change, Landed, Merging};
+use crate::ledger::{Change, Landed, Merging, Refusal};
 use crate::snapshot::{Landing, Read};
 use crate::testing::*;
 use alloc::vec;
@@ -71,7 +71,8 @@ fn f32_what_the_hub_refused_to_merge_has_changed_no_cluster() {
         let merging = Merging { head: pull().head, at: ago(5), base: None, forced: None };
         remember(&mut world, Change::Merging(merging));
         for minutes in refused {
-            let refused = Change::Refused { head: pull().head, at: ago(*minutes), why: "405".into(), anew: false };
+            let refused =
+                Change::Refused { head: pull().head, at: ago(*minutes), why: "405".into(), kind: Refusal::No };
             remember(&mut world, refused);
         }
         Shared::count(&world, noon()).changed.len()

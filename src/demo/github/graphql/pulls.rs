@@ -91,7 +91,8 @@ impl Executor<'_> {
                 connection("LabelConnection", arguments, items)?
             }
             "comments" => {
-                let found = repo.comments.values().filter(|one| one.number == number && world.listed_since(one.created_at));
+                let found =
+                    repo.comments.values().filter(|one| one.number == number && world.listed_since(one.created_at));
                 let items = found.map(|one| (one.id.to_string(), comment(world, repo, one, &me))).collect();
                 connection("IssueCommentConnection", arguments, items)?
             }

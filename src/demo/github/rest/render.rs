@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::demo::github::state::{
-    App, CheckRun, Comment, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, Status, World,
-    stamp,
+    App, CheckRun, Comment, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, Status,
+    World, stamp,
 };
 
 /// A person, an App's account or an organization.

@@ -242,7 +242,7 @@ fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {
         policy_commit: "cccccccccc".into(),
         policy_problem: None,
         clusters: Read::Known(listed.collect()),
-        hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, skew: SignedDuration::ZERO },
+        hub: HubFacts { bot: "coldframe[bot]".into(), bypass: true, own: Vec::new(), skew: SignedDuration::ZERO },
         ledger: Ledger::default(),
         ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_secs(30),

@@ -1,0 +1,96 @@
+//! Our pull requests with everything that surrounds them: what they change, whose that is, what the rules ask. All of
+//! them for a look, and one of them once more before it is merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use decide::snapshot::{Pull, Read};
+use decide::{Ledger, PluginName, Sha, TierName};
+use jiff::Timestamp;
+
+use super::base::{self, Base, Line};
+use super::difference::{self, Difference};
+use super::recall::Recall;
+use super::{Seen, Spot, owners, pulls, wrote};
+use crate::clock;
+use crate::hub::{HubPull, RepoHub};
+use crate::ledger::Branch;
+use crate::policy::Loaded;
+use crate::rooms::Rooms;
+
+/// What one pull request is read with.
+struct Ground<'a> {
+    hub: &'a RepoHub,
+    ledger: Option<&'a Ledger>,
+    loaded: &'a Loaded,
+    spots: &'a BTreeMap<(PluginName, TierName), Vec<Spot>>,
+    /// The base branch of its tier, and what that holds.
+    branch: &'a str,
+    line: Result<&'a Line, &'a str>,
+    difference: Option<&'a Read<Difference>>,
+    now: Timestamp,
+}
+
+/// Every pull request of the page, by plugin.
+pub(super) async fn all(
+    rooms: &mut Rooms,
+    page: &[HubPull],
+    base: &Base,
+    now: Timestamp,
+) -> BTreeMap<PluginName, Vec<Pull>> {
+    let differences = difference::of_heads(rooms, page).await;
+    let hub = rooms.hub.clone();
+    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
+    let recall = &mut rooms.memory.hub;
+    let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
+    for pull in page {
+        let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
+        let (branch, line) = (base.branch(&tier), base.line(&tier));
+        let (loaded, spots) = (&base.loaded, &base.spots);
+        let difference = differences.get(&pull.head);
+        let ground = Ground { hub: &hub, ledger, loaded, spots, branch, line, difference, now };
+        let read = one(pull, (&plugin, tier), &ground, recall).await;
+        planned.entry(plugin).or_default().push(read);
+    }
+    planned
+}
+
+/// One pull request of a look once more: with rights, owners and rules as they are in `fresh`. None where it is none of
+/// ours, or its base branch was not read.
+pub async fn again(rooms: &Rooms, seen: &Seen, last: &HubPull, fresh: &mut Recall) -> Option<Pull> {
+    let (plugin, tier) = pulls::subject(&last.branch)?;
+    let branch = base::branch_of(&seen.loaded, &tier, &rooms.repository.default_branch);
+    let line = Ok(seen.lines.get(branch)?.known()?);
+    let difference = rooms.memory.differences.get(&last.head).cloned().map(Read::Known);
+    let (hub, ledger, difference) = (&rooms.hub, Some(&seen.snapshot.ledger), difference.as_ref());
+    let (loaded, spots, now) = (&*seen.loaded, &seen.spots, clock::now());
+    let ground = Ground { hub, ledger, loaded, spots, branch, line, difference, now };
+    Some(one(last, (&plugin, tier), &ground, fresh).await)
+}
+
+async fn one(
+    pull: &HubPull,
+    (plugin, tier): (&PluginName, TierName),
+    ground: &Ground<'_>,
+    recall: &mut Recall,
+) -> Pull {
+    let &Ground { hub, ledger, branch, difference, now, .. } = ground;
+    let rules = recall.rules(hub, branch, now).await;
+    let nowhere = |why: &str| (Sha::from(""), Read::Unread(why.to_string()));
+    let (commit, file) = ground.line.map_or_else(nowhere, |line| (line.commit.clone(), line.owners.clone()));
+    let owners = owners::Owners { hub, commit: &commit, file: &file, now };
+    let up_to_date = match difference {
+        Some(Read::Known(difference)) => Read::Known(difference.parent == commit),
+        Some(Read::Unread(why)) => Read::Unread(why.clone()),
+        None => Read::Unread("nobody looked".to_string()),
+    };
+    let (owners, rules, up_to_date) = (&owners, &rules, &up_to_date);
+    let around = pulls::Around { hub, people: &ground.loaded.wiring.people, branch, owners, rules, up_to_date, now };
+    let of_plugin = ground.spots.iter().filter(|((name, _), _)| name == plugin);
+    let files = |of_tier: Option<&TierName>| -> BTreeSet<String> {
+        let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));
+        spots.flat_map(|(_, spots)| spots).map(|spot| spot.file.clone()).collect()
+    };
+    let ours = wrote(ledger, plugin, &tier, &pull.head);
+    let paths = pulls::Paths::of(difference, ours, files(Some(&tier)), files(None));
+    pulls::planned(pull, tier, &paths, &around, recall).await
+}
