@@ -174,12 +174,11 @@ pub(crate) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
         about::same(desk, wave, pull)
             .any(|head| head.commit == review.commit && review.at.as_second() + slack >= head.at.as_second())
     };
+    let by_people = |review: &&Review| review.human && review.by != desk.snapshot.hub.bot;
     latest(pull)
         .into_values()
-        .filter(|review| {
-            review.verdict == ReviewVerdict::Approved && review.human && review.by != desk.snapshot.hub.bot
-        })
-        .filter(|review| review.may_write == Read::Known(true))
+        .filter(|review| review.verdict == ReviewVerdict::Approved && review.may_write == Read::Known(true))
+        .filter(by_people)
         .filter(about_it)
         .map(|review| review.by.clone())
         .collect()

@@ -41,8 +41,7 @@ pub struct Wave {
     /// The pull request, once it was seen at the hub, and when the hub says it was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull: Option<Announced>,
-    /// Its commit, once the hub showed it on a pull request that had been there before it; and when that
-    /// was, by the hub's clock. What was said before was said of another commit.
+    /// Its commit and since when an older pull request shows it, by the hub's clock: what was said before was not of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Head>,
     /// The grace period, while the file has one.
@@ -327,8 +326,7 @@ pub struct Head {
     pub commit: Sha,
     /// When it was written; approvals count only after it.
     pub at: Timestamp,
-    /// Whether it changes the same as the one before it, on a newer commit of the base branch: what people said of
-    /// that one is said of this one.
+    /// Whether it changes what the one before it changes, on a newer base: what was said of that one is said of it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub repeats: bool,
 }

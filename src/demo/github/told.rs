@@ -70,7 +70,19 @@ fn mentions(text: &str) -> BTreeSet<String> {
             Event::End(TagEnd::CodeBlock) => code -= 1,
             // One text may come in pieces.
             Event::Text(piece) if code == 0 => plain.push_str(&piece),
-            _ => plain.push(' '),
+            Event::Start(_)
+            | Event::End(_)
+            | Event::Text(_)
+            | Event::Code(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::FootnoteReference(_)
+            | Event::SoftBreak
+            | Event::HardBreak
+            | Event::Rule
+            | Event::TaskListMarker(_) => plain.push(' '),
         }
     }
     let in_name = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);

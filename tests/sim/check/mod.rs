@@ -266,7 +266,7 @@ impl Watch {
 
     /// A notice is about to be given: once, and on a pull request that is open.
     pub fn tells(&mut self, world: &mut World, kept: &Kept, shown: &Snapshot, action: &Action) {
-        let Action::Notice { plugin, tier, version, pull, before, deadline } = action else { return };
+        let Action::Notice { plugin, tier, version, pull, before, deadline, .. } = action else { return };
         let seen = pull_of(shown, plugin, pull.0);
         // A period that was switched off and on again gives its notices anew.
         let since = kept.grace.get(&((plugin.clone(), tier.clone()), pull.0)).copied().unwrap_or(Timestamp::MIN);
