@@ -168,8 +168,7 @@ fn everybody(pull: &Pull) -> Vec<String> {
 
 /// People whose approval counts for the head as it is.
 pub(crate) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
-    let slack = desk.snapshot.hub.skew.abs().as_secs();
-    // The hub's times have whole seconds.
+    let slack = desk.snapshot.hub.skew.abs().as_secs(); // beside that, the hub's times have whole seconds
     let about_it = |review: &&Review| {
         about::same(desk, wave, pull)
             .any(|head| head.commit == review.commit && review.at.as_second() + slack >= head.at.as_second())
