@@ -136,7 +136,7 @@ pub(crate) fn ready() -> Snapshot {
         policy_commit: "cccccccccc".into(),
         policy_problem: None,
         clusters: Read::Known(vec![cluster("qa"), cluster("bronze")]),
-        hub: HubFacts { bot: BOT.into(), bypass: true, own: vec![BOT.into()], skew: SignedDuration::ZERO },
+        hub: HubFacts { bot: BOT.into(), bypass: true, own: Vec::new(), skew: SignedDuration::ZERO },
         ledger,
         ledger_state: LedgerState::Intact { guarded: LedgerGuard::Sealed },
         look_again: SignedDuration::from_secs(30),
