@@ -187,7 +187,7 @@ mod tests {
                         bronze(w).approvals.at_least = 2;
                     },
                     WAIT,
-                    "waits for an approval",
+                    "waits for 2 approvals",
                 ),
                 (
                     "two are asked for, one here and one there",

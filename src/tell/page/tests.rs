@@ -59,7 +59,7 @@ fn the_grace_sentence_is_there_while_nobody_has_approved() {
         put(w, Gate::Approvals, wait, owners());
         put(w, Gate::Grace, wait, Reason::LedgerOpen { why: "anybody can push".to_string() });
     });
-    has(&off, &["If nobody approves", "**As things stand it will not:** force is off"], &[]);
+    has(&off, &["If nobody approves", "**As things stand it will not:** nothing is forced"], &[]);
     let none = open(|w| {
         w.grace = None;
         put(w, Gate::Approvals, wait, owners());
