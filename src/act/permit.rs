@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use decide::plan::{Action, Identity};
-use decide::snapshot::{CheckState, Pull, Read, ReviewVerdict};
+use decide::snapshot::{CheckState, Command, Pull, Read, ReviewVerdict};
 use decide::{PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
@@ -91,7 +91,7 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     branches.extend(ledger.map(|tip| (crate::ledger::BRANCH.to_string(), tip)));
     let names: Vec<String> = branches.keys().cloned().collect();
     let tips = rooms.git(move |store, access| store.tips(access, &names));
-    let fresh = Recall::about(&rooms.hub, planned, base, clock::now());
+    let fresh = rooms.memory.hub.about(&rooms.hub, planned, base, clock::now());
     let (tips, last, mut fresh) = tokio::join!(tips, rooms.hub.pull(terms.pull), fresh);
     let (tips, last) = (tips?, last?);
     if let Some((name, _)) = branches.iter().find(|(name, commit)| tips.get(*name) != Some(*commit)) {
@@ -106,11 +106,15 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     }
 }
 
-/// Whether nothing that a merge rests on is gone or different. More approvals take no leave away, and other reviews are
-/// not passed over by `is_same`; what git says of a landing was not asked again.
+/// Whether nothing that a merge rests on is gone or different. More approvals take no leave away, and other reviews and
+/// commands are not passed over by `is_same`; nothing rests on commands of people who may not give them. What git says of
+/// a landing was not asked again.
 fn keeps_leave(then: &Pull, now: &Pull) -> bool {
-    let stays = then.reviews.iter().all(|review| now.reviews.contains(review));
-    let now = Pull { reviews: then.reviews.clone(), landing: then.landing.clone(), ..now.clone() };
+    let counts = |command: &&Command| command.allowed == Read::Known(true);
+    let stays = then.reviews.iter().all(|review| now.reviews.contains(review))
+        && then.commands.iter().filter(counts).all(|command| now.commands.contains(command));
+    let (reviews, commands) = (then.reviews.clone(), then.commands.clone());
+    let now = Pull { reviews, commands, landing: then.landing.clone(), ..now.clone() };
     stays && *then == now
 }
 

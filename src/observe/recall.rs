@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::snapshot::{Pull, Read};
+use decide::snapshot::{Pull, Read, ReviewVerdict};
 use decide::{Person, Sha};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
@@ -37,6 +37,7 @@ pub struct Recall {
 }
 
 /// What the hub said of one person.
+#[derive(Clone)]
 struct Answer {
     at: Timestamp,
     role: Role,
@@ -70,16 +71,24 @@ impl Answer {
 impl Recall {
     /// What one pull request rests on, asked now and all at once. What the hub does not answer is asked again by who
     /// needs it.
-    pub async fn about(hub: &RepoHub, pull: &Pull, (branch, commit): (&str, &Sha), now: Timestamp) -> Self {
-        let reviewers = pull.reviews.iter().filter(|review| review.human).map(|review| &review.by);
-        let people: BTreeSet<&Person> = reviewers.chain(pull.commands.iter().map(|command| &command.by)).collect();
+    ///
+    /// Of people those are asked about on whose word it rests; of the others the last answer holds, however many talk.
+    pub async fn about(&self, hub: &RepoHub, pull: &Pull, (branch, commit): (&str, &Sha), now: Timestamp) -> Self {
+        let counts = |review: &&Review| {
+            review.human && matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested)
+        };
+        let reviewers = pull.reviews.iter().filter(counts).map(|review| &review.by);
+        let commands = pull.commands.iter().filter(|command| command.allowed == Read::Known(true));
+        let people: BTreeSet<&Person> = reviewers.chain(commands.map(|command| &command.by)).collect();
+        let mut known = self.roles.clone();
+        known.retain(|person, _| !people.contains(person));
         let owned = pull.owned.known().into_iter().flatten();
         let owners: BTreeSet<&String> = owned.flat_map(|owned| &owned.owners).collect();
         let roles = join_all(people.into_iter().map(|person| async move { (person, hub.may_write(person).await) }));
         let teams = join_all(owners.into_iter().map(|owner| async move { (owner, hub.people_of(owner).await) }));
         let (roles, teams, rules, problems) =
             tokio::join!(roles, teams, hub.branch_rules(branch), hub.code_owner_problems(commit));
-        let mut recall = Self::default();
+        let mut recall = Self { roles: known, reserve: self.reserve, ..Self::default() };
         for (person, role) in roles {
             recall.roles.extend(role.ok().map(|role| (person.clone(), Answer { at: now, role, fresh: true })));
         }
