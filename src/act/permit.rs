@@ -11,7 +11,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::proof::{self, Flaw, Planned};
 use crate::clock;
 use crate::hub::{CHECK, HubPull};
-use crate::observe::recall::Recall;
 use crate::observe::{self, Seen, command};
 use crate::rooms::Rooms;
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::snapshot::{Pull, Read, ReviewVerdict};
+use decide::snapshot::{Pull, Read, Review, ReviewVerdict};
 use decide::{Person, Sha};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
