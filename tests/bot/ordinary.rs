@@ -44,17 +44,18 @@ async fn every_merge_puts_the_others_behind_and_all_arrive() {
     });
     let _bot = stage.serve();
     let mut approved: BTreeSet<u64> = BTreeSet::new();
-    stage
-        .until("all others have reached gold", |stage| {
+    for tier in TIERS {
+        let look = |stage: &Stage| {
             // Each pull request is approved once: being brought up to date takes nothing away.
             for pull in stage.pulls().into_iter().filter(is_open).filter(|pull| pull.head.starts_with("coldframe/")) {
                 if approved.insert(pull.number) {
                     stage.world.github().approve(REPOSITORY, pull.number, OWNER).ok();
                 }
             }
-            others.iter().all(|plugin| stage.pull(plugin, "gold").is_some_and(|pull| is_merged(&pull))).then_some(())
-        })
-        .await;
+            others.iter().all(|plugin| stage.pull(plugin, tier).is_some_and(|pull| is_merged(&pull))).then_some(())
+        };
+        stage.until("all others have reached the tier", look).await;
+    }
     assert!(!is_merged(&stage.pull(PLUGIN, "bronze").unwrap()));
     for plugin in &others {
         for tier in TIERS {
