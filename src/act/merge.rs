@@ -74,7 +74,11 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
         }
         Landing::Absent => {
             let why = format!("{said}, and `{base}` has nothing of it");
-            unless_moved(rooms, &wave, (number, head), why, kind).await
+            // What it did instead is looked at before anything else is asked for: the others go on at the next look.
+            Ok(match unless_moved(rooms, &wave, (number, head), why, kind).await? {
+                Receipt::Refused(why) => Receipt::Moved(why),
+                other @ (Receipt::Noted(_) | Receipt::Done(_) | Receipt::Moved(_)) => other,
+            })
         }
         Landing::Wrong { why } => Ok(Receipt::Moved(format!("{number} did not land as planned: {why}"))),
     }

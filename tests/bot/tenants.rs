@@ -180,7 +180,7 @@ fn a05_a_private_host_is_for_a_repository_that_is_named() {
     };
     let token = ["--token", "t", "--allow-hosts", "10.0.0.5", "--repository", "acme/*"];
     let (code, said) = serve(&token);
-    assert!(code == Some(1) && said.contains("`shared=HOST` for all of them"), "{said}");
+    assert!(code == Some(1) && said.contains("`shared=10.0.0.5` for all of them"), "{said}");
     let (code, said) = serve(&token[..2]);
     assert!(code == Some(1) && said.contains("say what to look after with --repository"), "{said}");
 }

@@ -311,7 +311,8 @@ impl Process {
         if kind == Kind::FalseYes {
             world.said_in_vain(number, head.as_str());
         }
-        Ok(Err(Refusal::Refused))
+        // What it did instead is looked at first.
+        Ok(Err(Refusal::Moved))
     }
 }
 
