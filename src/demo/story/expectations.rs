@@ -85,10 +85,13 @@ pub fn check(facts: &Facts<'_>, hands_on: bool) -> Vec<Expectation> {
     );
     expect("No two pull requests are open for one plugin and tier".to_owned(), facts.one_at_a_time());
     expect("No release is proposed to a tier by two pull requests".to_owned(), facts.proposed_once());
-    expect("No pull request has more than one comment of the bot".to_owned(), facts.one_comment());
+    expect("Beside notices, no pull request has more than one comment of the bot".to_owned(), facts.one_comment());
     expect("The ledger is a branch that only the bot writes".to_owned(), facts.ledger());
     all
 }
+
+/// How a notice is marked.
+const NOTICE: &str = "<!-- coldframe:notice ";
 
 impl Facts<'_> {
     fn pulls(&self) -> impl Iterator<Item = &PullSeen> {
@@ -292,17 +295,26 @@ impl Facts<'_> {
         Ok(counted(known.len(), "proposal"))
     }
 
+    /// Beside the notices, each of which is a comment of its own and given once.
     fn one_comment(&self) -> Verdict {
-        let mut most = 0;
+        let (mut most, mut notices) = (0, 0);
         for pull in self.pulls() {
-            let of_bots = |(author, _): &&(String, String)| author == self.bot || author == self.bypass;
-            let count = pull.comments.iter().filter(of_bots).count();
+            let of_bots = pull.comments.iter().filter(|(author, _)| author == self.bot || author == self.bypass);
+            let mark = |text: &str| Some(text.split_once(NOTICE)?.1.to_owned());
+            let mut marks: Vec<Option<String>> = of_bots.map(|(_, text)| mark(text)).collect();
+            let count = marks.iter().filter(|mark| mark.is_none()).count();
             if count > 1 {
                 return Err(format!("#{} has {count}", pull.number));
             }
-            most = most.max(count);
+            marks.retain(Option::is_some);
+            marks.sort();
+            if marks.windows(2).any(|two| two.first() == two.last()) {
+                return Err(format!("#{} has a notice twice", pull.number));
+            }
+            (most, notices) = (most.max(count), notices + marks.len());
         }
-        Ok(if most == 0 { "there is none at all".to_owned() } else { "one at most".to_owned() })
+        let most = if most == 0 { "there is none at all" } else { "one at most" };
+        Ok(format!("{most}, and {notices} notices"))
     }
 
     fn ledger(&self) -> Verdict {

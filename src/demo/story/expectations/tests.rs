@@ -214,6 +214,14 @@ fn one_thing_gone_wrong_breaks_the_expectations_about_it() {
             |s| s.pull("cert-manager", "1.15.0", "qa").comments = vec![(BOT.to_owned(), "a".to_owned()); 2],
             &["more than one comment"],
         ),
+        (
+            "a notice twice",
+            |s| {
+                let notice = "soon\n\n<!-- coldframe:notice 60 -->".to_owned();
+                s.pull("cert-manager", "1.15.0", "qa").comments = vec![(BOT.to_owned(), notice); 2];
+            },
+            &["more than one comment"],
+        ),
     ];
     for (what, spoil, words) in cases {
         let mut story = Story::good();
