@@ -20,6 +20,8 @@ async fn the_sandbox_answers_as_github_says_it_does() {
     let head = branches_and_files(&mut town).await;
     checks(&mut town, &head).await;
     pulls(&mut town, &head).await;
+    let noted = town.reads("bot", "~/activity").await;
+    assert_ne!(noted, json!([]), "so that the shape of a move is looked at");
     refusals(&mut town).await;
 
     let routes: BTreeSet<String> = GitHub::routes().into_iter().collect();
@@ -96,8 +98,6 @@ async fn repository(town: &mut Town) {
     let id = town.reads("bot", "~").await["id"].clone();
     town.reads("bot", &format!("/repositories/{id}")).await;
     town.reads("bot", "~/branches").await;
-    let noted = town.reads("bot", "~/activity?ref=main").await;
-    assert_ne!(noted, json!([]), "so that the shape of a move is looked at");
     town.reads("bot", "~/branches/main").await;
     town.reads("carol", "~/branches/main/protection").await;
     town.reads("bot", "~/rules/branches/coldframe-ledger").await;
