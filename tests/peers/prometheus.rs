@@ -125,7 +125,11 @@ async fn pass_fail_no_data_bad_query_down() {
             Health::Healthy,
             "revision",
         ),
-        (r#"query: gotk_resource_info, expect: "== 1", version: name"#, Health::Unknown, "is a text of 4 characters that is no version"),
+        (
+            r#"query: gotk_resource_info, expect: "== 1", version: name"#,
+            Health::Unknown,
+            "is a text of 4 characters that is no version",
+        ),
     ] {
         let reading = ask(&host, keys).await;
         assert_eq!(reading.health, health, "{keys}: {}", reading.evidence);
