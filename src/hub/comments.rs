@@ -18,8 +18,6 @@ pub struct RestComment {
     pub by: Option<Person>,
     /// When, by the hub's clock.
     pub at: Timestamp,
-    /// Whether somebody changed it since.
-    pub changed: bool,
     /// Its text.
     pub body: String,
 }
@@ -76,7 +74,6 @@ impl RepoHub {
             id: u64,
             user: Option<User>,
             created_at: Timestamp,
-            updated_at: Timestamp,
             #[serde(default)]
             body: String,
         }
@@ -91,7 +88,6 @@ impl RepoHub {
             id: wire.id,
             by: wire.user.map(|user| Person::new(user.login)),
             at: wire.created_at,
-            changed: wire.updated_at != wire.created_at,
             body: wire.body,
         });
         Ok(read.filter(|comment| comment.by.as_ref() == Some(self.bot())).collect())

@@ -137,7 +137,9 @@ async fn a21_a_notice_that_somebody_else_wrote_into_our_comment_was_not_given() 
     let first = stage.until("the first notice", |stage| ours(stage).into_iter().next()).await;
     assert!(first.body.contains("<!-- coldframe:notice 145 -->"), "{}", first.body);
     let forged = first.body.replace("notice 145", "notice 60");
+    // In the second in which we wrote it, so that its times do not tell.
     github.edit_comment(REPOSITORY, first.id, "wim", &forged).unwrap();
+    github.as_if_edited_at_once(REPOSITORY, first.id).unwrap();
     let second = |stage: &Stage| {
         ours(stage).into_iter().find(|comment| comment.id != first.id && comment.body.contains("notice 60"))
     };
