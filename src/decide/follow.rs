@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
 use crate::model::Tier;
+use crate::snapshot::PluginFacts;
 use crate::{ClusterName, PluginName, Version};
 
 /// What the clusters of such a tier run. One that does not say makes it unknown.
@@ -19,7 +20,8 @@ pub(crate) fn base(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier) -> Base {
     }
 }
 
-/// What these clusters say that they run.
+/// What these clusters say that they run. One that says nothing makes it unknown, unless nothing was ever installed
+/// there: as on a tier that is written, it takes no part until it is.
 pub(crate) fn running<'a>(
     desk: &Desk<'a>,
     plugin: &PluginName,
@@ -31,11 +33,17 @@ pub(crate) fn running<'a>(
         let says = facts.readings.of(cluster).iter().filter_map(|row| row.fact.running.as_ref());
         let before = running.len();
         running.extend(says);
-        if running.len() == before {
+        if running.len() == before && !is_vacant(facts, cluster) {
             return Err(alloc::format!("{cluster} does not say what it runs"));
         }
     }
     Ok(running)
+}
+
+/// Whether the base branch has no file yet for this cluster, and is known to have none.
+fn is_vacant(facts: &PluginFacts, cluster: &ClusterName) -> bool {
+    let mut places = facts.base.known().into_iter().flat_map(|base| base.values()).flatten();
+    places.any(|place| place.vacant && place.cluster.as_ref() == Some(cluster))
 }
 
 #[cfg(test)]
@@ -137,6 +145,23 @@ mod tests {
             let adopted = plan.entries.iter().any(|record| record.entry.to_string().contains("1.2.0 on qa"));
             assert!(!adopted, "{name}: {:?}", plan.entries);
             assert!(doings(&world).iter().all(|doing| !doing.contains("qa")), "{name}");
+        }
+    }
+
+    #[test]
+    fn who_has_nothing_installed_yet_takes_no_part() {
+        for (vacant, adopts) in [(false, false), (true, true)] {
+            let mut world = follows();
+            let labels = [("tier".to_string(), "qa".to_string())].into();
+            let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+            clusters.push(crate::snapshot::Cluster { name: "qa-2".into(), labels });
+            facts(&mut world).readings.insert("qa-2".into(), Vec::new());
+            let (file, cluster) = ("clusters/qa-2.yaml".to_string(), Some("qa-2".into()));
+            let version = Read::Unread("there is no file".into());
+            let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
+            let empty = crate::snapshot::Place { file, cluster, version, range: None, vacant };
+            base.get_mut(&"qa".into()).unwrap().push(empty);
+            assert_eq!(report(&world).version == Some(crate::testing::version("1.2.0")), adopts, "vacant: {vacant}");
         }
     }
 

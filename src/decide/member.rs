@@ -17,16 +17,12 @@ use crate::plan::{MemberState, Members, Since};
 use crate::readings::{Fact, Readings, Row, Stamp};
 use crate::reason::MemberTrouble;
 use crate::snapshot::Health;
-use crate::{ClusterName, Clusters, Digest, Reason, Version, release, slice};
+use crate::{ClusterName, Clusters, Digest, Version, release, slice};
 
-/// The members of a wave at one instant.
-pub(crate) struct Assessment {
-    pub members: Members,
-    /// The oldest observation among the healthy members: up to then all of them were looked at.
-    pub observed_until: Option<Timestamp>,
-    /// Since when all healthy members have been so, by their own times; none when one of them has none.
-    pub healthy_since: Option<Timestamp>,
-}
+mod assessment;
+
+pub(crate) use assessment::Assessment;
+use assessment::Turn;
 
 /// What is asked about the clusters of a wave: everything on which the answer rests beside the readings
 /// and the time.
@@ -106,6 +102,7 @@ impl Question {
         let mut since = Since::Rows(readings.clone(), 0);
         let mut odd = Vec::new();
         let mut all = Together::default();
+        let (mut turn, mut everybody) = (Turn::default(), Turn::default());
         for (at, cluster) in self.clusters.iter().enumerate() {
             let (begin, rows) = cursor.of(cluster);
             let (order, ahead) = orders.of(cluster);
@@ -121,6 +118,10 @@ impl Question {
                     | MemberState::Failed(_)) => Err(other),
                 },
             };
+            everybody.add(&state);
+            if !ahead {
+                turn.add(&state);
+            }
             match state {
                 Ok(healthy) => {
                     all.add(rows, healthy);
@@ -136,6 +137,7 @@ impl Question {
             members: Members::healthy_but(self.clusters.clone(), since, odd),
             observed_until: all.observed_until.and_then(Stamp::get),
             healthy_since: all.since.filter(|_| !all.unsaid).and_then(Stamp::get),
+            turn: if turn.members > 0 { turn } else { everybody },
         }
     }
 }
@@ -224,66 +226,6 @@ impl Order {
     /// Whether what runs has other content than was pinned for this version.
     fn is_other(&self, fact: &Fact) -> bool {
         matches!((&fact.digest, &self.digest), (Some(found), Some(pinned)) if found != pinned)
-    }
-}
-
-impl Assessment {
-    /// Members in each state that matters to a verdict, healthy ones aside.
-    fn count(&self, is: impl Fn(&MemberState) -> bool) -> usize {
-        self.members.odd().filter(|state| is(state)).count()
-    }
-
-    /// Healthy members.
-    pub(crate) fn healthy(&self) -> usize {
-        self.members.healthy()
-    }
-
-    /// Failed members and members of unknown health that the rule tolerates.
-    pub(crate) fn tolerated(&self, rule: &HealthRule) -> usize {
-        let failed = self.count(|state| matches!(state, MemberState::Failed(_)));
-        let unknown = self.count(|state| matches!(state, MemberState::Unknown(_)));
-        failed.min(rule.max_failures as usize) + unknown.min(rule.max_unknown as usize)
-    }
-
-    /// Whether every member is healthy on this version, tolerated ones left out. A wave in which
-    /// nobody is healthy never is.
-    pub(crate) fn all_healthy(&self, rule: &HealthRule) -> bool {
-        self.healthy() > 0 && self.healthy() + self.tolerated(rule) == self.members.len()
-    }
-
-    /// Whether somebody is degraded or has failed beyond what is tolerated, which resets a soak.
-    pub(crate) fn degraded(&self, rule: &HealthRule) -> bool {
-        let failed = self.count(|state| matches!(state, MemberState::Failed(_)));
-        failed > rule.max_failures as usize || self.count(|state| matches!(state, MemberState::Degraded(_))) > 0
-    }
-
-    /// What is wrong with members in the states that `is` names.
-    pub(crate) fn troubles(&self, is: impl Fn(&MemberState) -> bool) -> Vec<MemberTrouble> {
-        self.members.odd().filter(|state| is(state)).filter_map(|state| state.trouble().cloned()).collect()
-    }
-
-    /// Why the wave has failed, when it has.
-    pub(crate) fn failure(&self, tier: &Tier, wave: &Wave, now: Timestamp) -> Option<Reason> {
-        let rule = &tier.health;
-        let failed = self.troubles(|state| matches!(state, MemberState::Failed(_)));
-        // A wave in which nobody is left to be healthy has failed, whatever is tolerated.
-        if failed.len() > rule.max_failures as usize || (!failed.is_empty() && failed.len() == self.members.len()) {
-            return Some(Reason::MembersFailed { members: failed, tolerated: rule.max_failures });
-        }
-        let ailing = wave.soak.and_then(|soak| soak.ailing);
-        if ailing.is_some_and(|since| now >= since + rule.degraded_for) && self.degraded(rule) {
-            let members = self.troubles(|state| matches!(state, MemberState::Degraded(_) | MemberState::Failed(_)));
-            if members.len() > rule.max_failures as usize || members.len() == self.members.len() {
-                return Some(Reason::MembersFailed { members, tolerated: rule.max_failures });
-            }
-        }
-        let late = past_deadline(wave, rule, now);
-        let unknown = self.troubles(|state| matches!(state, MemberState::Unknown(_)));
-        // What is tolerated proves nothing: a wave of which nobody became healthy has failed.
-        let nobody = self.healthy() == 0;
-        let members = if nobody { self.troubles(|_| true) } else { unknown.clone() };
-        (late && (nobody || unknown.len() > rule.max_unknown as usize))
-            .then_some(Reason::PastProgressDeadline { deadline: rule.progress_deadline, members })
     }
 }
 

@@ -13,9 +13,10 @@ use crate::branch::Fenced;
 use crate::check::{Kept, Watch};
 use crate::merges::Asking;
 use crate::pulls::{BOT, Refusal};
+use crate::rarely::Later;
 use crate::releases::plain;
 use crate::scenario::Cut;
-use crate::world::{Spot, World};
+use crate::world::{Due, Spot, World};
 use crate::{Planner, trace};
 
 /// Progress may wait this long for the next push.
@@ -172,6 +173,10 @@ impl Process {
         steps.one()?;
         for record in &plan.entries {
             self.remember(&record.entry, record.urgency, world.ours());
+            if matches!(record.entry, Entry::Stopped(_)) && world.is_calm() {
+                let soon = world.now + SignedDuration::from_hours(1);
+                world.schedule(soon, Due::Rare(Later::Clear { allowed: true }));
+            }
         }
         watch.recorded(world, &mut self.kept, (snapshot, looked, ours), &self.memory);
         self.push_what_is_due(world)?;

@@ -91,11 +91,16 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Runs a world for each seed; the first failure, or none, as a story, and the sums.
-fn worlds(seeds: Range<u64>, days: u64, jobs: usize, draw: Draw) -> (Option<String>, Sums) {
+/// Runs a world for each seed, unless that one is not `wanted`; the first failure, or none, as a story, and the sums.
+fn worlds(
+    seeds: Range<u64>,
+    days: u64,
+    jobs: usize,
+    (draw, wanted): (Draw, fn(&scenario::Scenario) -> bool),
+) -> (Option<String>, Sums) {
     let sums = Mutex::new(Sums::default());
     let failure = first_of(seeds, jobs, |seed| {
-        let outcome = run::run(draw(seed, days), decide::plan);
+        let outcome = run::run(Some(draw(seed, days)).filter(wanted)?, decide::plan);
         let mut sums = sums.lock().unwrap();
         sums.worlds += 1;
         sums.looks += u64::from(outcome.ticks);
@@ -145,7 +150,7 @@ mod tests {
 
     fn keep_the_invariants(seeds: Range<u64>, draw: Draw) -> Sums {
         let days = number("COLDFRAME_SIM_DAYS").unwrap_or(DAYS);
-        let (story, sums) = worlds(seeds.clone(), days, cores(), draw);
+        let (story, sums) = worlds(seeds.clone(), days, cores(), (draw, |_| true));
         if let Some(story) = story {
             panic!("\n{story}");
         }

@@ -181,12 +181,26 @@ pub fn clear(world: &mut World, allowed: bool) {
         world.merges.false_yes.retain(|_, what| !matches!(what, False::Open | False::Silent));
     }
     let (now, by) = (world.now, if allowed { OWNERS[0] } else { STRANGER });
+    let forgotten = forgotten(world);
     let Some(newest) = world.pulls.last_mut() else { return };
+    if let Some(cited) = forgotten {
+        newest.command(now, by, CommandKind::Rebuild { cited: cited.short().to_string() });
+    }
     for lie in world.merges.lies.iter_mut().filter(|lie| !lie.cleared) {
         let cited = Sha::new(lie.head.as_str()).short().to_string();
         newest.command(now, by, CommandKind::Rebuild { cited });
         lie.cleared = allowed;
     }
+}
+
+/// What stands still because a ledger that was rolled back has forgotten that the bot asked for it.
+fn forgotten(world: &World) -> Option<Sha> {
+    let stop = world.branch.tip()?.ledger.stop()?;
+    let merged = |pull: &crate::pulls::PullRequest| {
+        let end = pull.closed.as_ref().filter(|end| end.by == BOT);
+        pull.number == stop.pull.0 && end.is_some_and(|end| end.merged.is_some()) && pull.landing.is_none()
+    };
+    (world.losses > 0 && world.pulls.iter().any(merged)).then(|| stop.head.clone())
 }
 
 /// A ledger by which everything may go at once, and whatever lies on a branch was written by the bot.

@@ -165,8 +165,7 @@ fn next_look(world: &World, ticked: &Ticked, calm: bool, ticks: u32) -> Option<T
     let off = SignedDuration::from_secs(world.off());
     let alarm = ticked.plan.alarm.as_ref().map(|alarm| alarm.at - off);
     if calm {
-        // A release of the storm rings.
-        return [alarm, world.next_storm()].into_iter().flatten().min();
+        return [alarm, world.next_in_the_calm()].into_iter().flatten().min();
     }
     let next = [alarm, world.next_ring()].into_iter().flatten().min()?;
     let late = if luck.chance(4) { luck.minutes(1, 9 * 60) } else { SignedDuration::ZERO };

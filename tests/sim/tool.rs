@@ -2,10 +2,14 @@
 
 use std::process::ExitCode;
 
+use jiff::SignedDuration;
+
+use crate::rng::Rng;
+use crate::scenario::Scenario;
 use crate::{DAYS, Draw, cores, draw, first_of, planted, run, worlds};
 
-const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2]
-       sim survey [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2]
+const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2] [--even 0|1]
+       sim survey [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2] [--even 0|1]
        sim kill-matrix [--worlds N] [--days D] [--jobs J]
 Runs seeded worlds through the planner up to the first failure, lists every failing seed, or looks for each planted bug within N worlds.";
 
@@ -16,6 +20,8 @@ struct Wishes {
     jobs: usize,
     /// How much happens in one world: 0 what people know, 1 all at once, 2 with all losses of the ledger too.
     crowded: u64,
+    /// Of the worlds whose readings are good for a few minutes, which take ten times as many looks, one in ten.
+    even: bool,
 }
 
 impl Wishes {
@@ -24,6 +30,16 @@ impl Wishes {
             0 => draw::draw,
             1 => draw::crowded,
             _ => draw::any,
+        }
+    }
+
+    fn wanted(&self) -> fn(&Scenario) -> bool {
+        match self.even {
+            false => |_| true,
+            true => |world| {
+                let short = world.tiers()[0].health.max_age < SignedDuration::from_mins(20);
+                !short || Rng::fate(world.seed, &["even"]).chance(10)
+            },
         }
     }
 }
@@ -47,7 +63,7 @@ pub fn main() -> ExitCode {
 }
 
 fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
-    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores(), crowded: 0 };
+    let mut wishes = Wishes { worlds: None, seed: 1, days: DAYS, jobs: cores(), crowded: 0, even: false };
     while let Some(word) = words.next() {
         let number: u64 = words.next()?.parse().ok()?;
         match word.as_str() {
@@ -55,6 +71,7 @@ fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
             "--seed" => wishes.seed = number,
             "--days" => wishes.days = number.max(1),
             "--crowded" => wishes.crowded = number,
+            "--even" => wishes.even = number > 0,
             "--jobs" => wishes.jobs = (number as usize).max(1),
             _ => return None,
         }
@@ -66,7 +83,7 @@ fn read(mut words: impl Iterator<Item = String>) -> Option<Wishes> {
 fn run(wishes: &Wishes) -> ExitCode {
     let begun = std::time::Instant::now();
     let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
-    let (story, sums) = worlds(seeds.clone(), wishes.days, wishes.jobs, wishes.draw());
+    let (story, sums) = worlds(seeds.clone(), wishes.days, wishes.jobs, (wishes.draw(), wishes.wanted()));
     let seconds = begun.elapsed().as_secs_f64().max(0.001);
     print!("{}", sums.tally.table());
     let silent = sums.tally.silent();
@@ -99,7 +116,8 @@ fn survey(wishes: &Wishes) -> ExitCode {
     let tally = std::sync::Mutex::new((0_u64, crate::tally::Tally::default()));
     let seeds = wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000);
     first_of(seeds, wishes.jobs, |seed| {
-        let outcome = run::run(wishes.draw()(seed, wishes.days), decide::plan);
+        let world = Some(wishes.draw()(seed, wishes.days)).filter(wishes.wanted())?;
+        let outcome = run::run(world, decide::plan);
         {
             let (worlds, tally) = &mut *tally.lock().unwrap();
             tally.add(&outcome.tally);

@@ -271,11 +271,14 @@ impl World {
         next.map(|((at, _), _)| *at)
     }
 
-    /// The next release of a storm in the calm.
-    pub fn next_storm(&self) -> Option<Timestamp> {
-        self.storm_ends?;
-        let next = self.queue.iter().find(|(_, due)| matches!(due, Due::Rare(Later::Storm { .. })));
-        next.map(|((at, _), _)| *at)
+    /// What rings in the calm: the next release of a storm, or a person's word on what stands still.
+    pub fn next_in_the_calm(&self) -> Option<Timestamp> {
+        let rings = |due: &Due| match due {
+            Due::Rare(Later::Storm { .. }) => self.storm_ends.is_some(),
+            Due::Rare(Later::Clear { allowed }) => *allowed,
+            _ => false,
+        };
+        self.queue.iter().find(|(_, due)| rings(due)).map(|((at, _), _)| *at)
     }
 
     /// Checks that run end now, and what people were about to do unasked is not done: none of that would ring.

@@ -198,6 +198,25 @@ fn a_later_slice_merges_only_while_the_earlier_ones_are_healthy() {
     assert!(matches!(&plan.actions[..], [Action::Close { pull: PullNumber(22), .. }]), "{:?}", plan.actions);
 }
 
+/// Somebody moved bronze-2 ahead of its slice: that it is well says nothing of bronze-1, the only one of the first.
+#[test]
+fn who_moved_ahead_of_its_slice_does_not_answer_for_those_before_it() {
+    for (health, opens) in [(Health::Healthy, true), (Health::Failed, false)] {
+        let mut world = world();
+        bronze(&mut world).health.max_failures = 1;
+        let first = opened(&crate::plan(&world, noon())).unwrap();
+        propose(&mut world, &first, 21, 60);
+        land(&mut world, 21, &["bronze-1"], 30);
+        holds(&mut world, "bronze-2", "1.1.0");
+        facts(&mut world).readings.insert("bronze-2".into(), vec![healthy("1.1.0")]);
+        let first = Reading { health, since: Some(ago(1)), ..healthy("1.1.0") };
+        facts(&mut world).readings.insert("bronze-1".into(), vec![first]);
+        let plan = crate::plan(&world, noon());
+        assert_eq!(opened(&plan).is_some(), opens, "{health:?}: {:?}", plan.actions);
+        assert_eq!(matches!(state(&plan), WaveState::Failed { .. }), !opens, "{:?}", state(&plan));
+    }
+}
+
 #[test]
 fn a_signal_without_times_fails_an_earlier_slice_too() {
     let mut world = one_of_three();

@@ -39,10 +39,12 @@ impl Watch {
         let stands = world.merges.lies.iter().filter(|lie| !lie.cleared && lie.losses == world.losses);
         let lies: Vec<(u64, String)> = stands.map(|lie| (lie.pull, lie.head.clone())).collect();
         for (number, head) in lies {
-            let spot = &world.pulls[number as usize - 1].spot.0;
+            let pull = &world.pulls[number as usize - 1];
+            let (spot, open) = (&pull.spot.0, pull.is_open());
             let seen = pull_of(shown, spot, number).is_some_and(|seen| {
                 let wrong = matches!(seen.landing, Read::Known(Landing::Wrong { .. }));
-                let in_vain = seen.state == PullState::Open && seen.head.as_str() == head;
+                // A list that lags behind shows as open what the hub has merged since.
+                let in_vain = open && seen.state == PullState::Open && seen.head.as_str() == head;
                 wrong || in_vain || matches!(seen.state, PullState::Merged { .. })
             });
             if seen {
