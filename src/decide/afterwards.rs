@@ -90,8 +90,9 @@ pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<
 }
 
 fn watched(desk: &mut Desk<'_>, tier: &Tier) {
-    let finished = |wave: &&Wave| wave.finished.is_some() && wave.failed.is_none() && wave.superseded.is_none();
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(finished).cloned().collect();
+    let now = desk.now;
+    let watched = |wave: &Wave| watched_until(wave, tier, now).is_some();
+    let present: Vec<Wave> = desk.page.present(&tier.name, watched).cloned().collect();
     for wave in present {
         let clusters = desk.still(tier, &wave.clusters());
         // Where a newer release has begun to move, it is that one whose health counts.

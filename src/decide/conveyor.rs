@@ -61,9 +61,8 @@ pub(crate) fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(rung).filter(|tier| !tier.follows) else { return Vec::new() };
     let floor = floor(desk, tier);
     let Some(below) = rung.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
-    let ready = finished(desk, below).into_iter();
     let above = |version: &Version| floor.as_ref().is_none_or(|floor| version > floor);
-    ready.filter(|version| above(version) || only_early(desk, tier, version)).collect()
+    finished(desk, below, |version| above(version) || only_early(desk, tier, version))
 }
 
 /// Whether a version is the newest on a tier only because clusters that were ahead of it run it: the

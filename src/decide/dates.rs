@@ -32,8 +32,9 @@ pub(crate) fn watch(desk: &mut Desk<'_>, tier: &Tier) {
         let begun = wave.landed.is_some() && wave.finished.is_none();
         begun && wave.failed.is_none() && wave.superseded.is_none()
     };
-    let here = desk.page.present(&tier.name);
-    if here.into_iter().any(|wave| soaks(wave) && slice::is_there(desk, tier, wave)) {
+    let mut here = desk.page.present(&tier.name, soaks);
+    if here.any(|wave| slice::is_there(desk, tier, wave)) {
+        drop(here);
         desk.look_again();
     }
 }

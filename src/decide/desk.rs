@@ -44,8 +44,8 @@ pub(crate) struct Desk<'a> {
     pub facts: Option<&'a PluginFacts>,
     pub now: Timestamp,
     pub shared: &'a mut Shared,
-    /// The ledger's page with this plan's entries applied.
-    pub page: PluginLedger,
+    /// The ledger's page with this plan's entries applied; a copy only where there are any.
+    pub page: Cow<'a, PluginLedger>,
     /// Releases that may pass a climbing one, by the file or a command; `hotfix` fills it.
     pub hotfixes: Cow<'a, [Hotfix]>,
     done: Decided,
@@ -101,7 +101,7 @@ impl<'a> Desk<'a> {
             facts: snapshot.plugins.get(&policy.name),
             now,
             shared,
-            page: snapshot.ledger.plugins.get(&policy.name).cloned().unwrap_or_default(),
+            page: snapshot.ledger.plugins.get(&policy.name).map_or_else(Cow::default, Cow::Borrowed),
             hotfixes: Cow::Borrowed(&policy.hotfixes),
             done: Decided {
                 entries: Vec::new(),
@@ -122,9 +122,12 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What was decided, and the page with it.
-    pub(crate) fn close(self) -> (Decided, PluginLedger) {
-        (self.done, self.page)
+    /// What was decided. Those who wait for the plugin are shown its page.
+    pub(crate) fn close(self, awaited: &BTreeSet<&PluginName>) -> Decided {
+        if awaited.contains(&self.policy.name) {
+            self.shared.pages.insert(self.policy.name.clone(), self.page.into_owned());
+        }
+        self.done
     }
 
     pub(crate) fn plugin(&self) -> &PluginName {
@@ -147,7 +150,7 @@ impl<'a> Desk<'a> {
     }
 
     fn remember(&mut self, tier: &TierName, version: &Version, change: Change, urgency: Urgency) {
-        self.page.apply(tier, version, &change);
+        self.page.to_mut().apply(tier, version, &change);
         let plugin = self.plugin().clone();
         let entry = Entry::Wave { plugin, tier: tier.clone(), version: version.clone(), change };
         self.done.entries.push(Record { entry, urgency });
@@ -155,10 +158,10 @@ impl<'a> Desk<'a> {
 
     pub(crate) fn record_entry(&mut self, entry: Entry) {
         match &entry {
-            Entry::Seen { seen, .. } => self.page.releases.push(seen.clone()),
-            Entry::Hotfix { said, .. } => self.page.hotfixes.push(said.clone()),
-            Entry::Labelled { labelled, .. } => self.page.labelled.push(labelled.clone()),
-            Entry::Unlabelled { pull, .. } => self.page.labelled.retain(|known| known.pull != *pull),
+            Entry::Seen { seen, .. } => self.page.to_mut().releases.push(seen.clone()),
+            Entry::Hotfix { said, .. } => self.page.to_mut().hotfixes.push(said.clone()),
+            Entry::Labelled { labelled, .. } => self.page.to_mut().labelled.push(labelled.clone()),
+            Entry::Unlabelled { pull, .. } => self.page.to_mut().labelled.retain(|known| known.pull != *pull),
             Entry::Wave { .. }
             | Entry::Outage(_)
             | Entry::Rebuilt(_)

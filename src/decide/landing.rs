@@ -39,8 +39,8 @@ fn alike(base: &Base) -> Option<&Version> {
 
 /// Waves whose version stands on the places of all their clusters.
 fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
-    let awaited = |wave: &&Wave| wave.landed.is_none();
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(awaited).cloned().collect();
+    let awaited = |wave: &Wave| wave.landed.is_none();
+    let present: Vec<Wave> = desk.page.present(&tier.name, awaited).cloned().collect();
     for wave in present {
         let pulls = desk.pulls(&tier.name).unwrap_or_default();
         let awaited = own_pull(&wave, &pulls).is_some_and(|pull| proof::is_awaited(&wave, pull));
@@ -53,11 +53,14 @@ fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
 
 /// Landed waves that somebody overtook or took back.
 fn departures(desk: &mut Desk<'_>, tier: &Tier) {
-    let begun = |wave: &&Wave| {
+    // What is over has been taken back only where something older stands.
+    let stands = desk.everywhere(&tier.name).filter(|_| !tier.follows);
+    let passed = |wave: &Wave| wave.is_over() && stands.as_ref().is_some_and(|stands| *stands >= wave.version);
+    let begun = |wave: &Wave| {
         let goes_on = !wave.is_over() || wave.finished.is_some() || wave.may_come_again();
-        wave.failed.is_none() && (wave.landed.is_some() || (wave.part.slice > 0 && goes_on))
+        wave.failed.is_none() && (wave.landed.is_some() || (wave.part.slice > 0 && goes_on)) && !passed(wave)
     };
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(begun).cloned().collect();
+    let present: Vec<Wave> = desk.page.present(&tier.name, begun).cloned().collect();
     for wave in present {
         match slice::astray(desk, tier, &wave) {
             // We did: a rollback of ours has landed.

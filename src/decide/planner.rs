@@ -198,12 +198,7 @@ fn decide(
     settle::settle(&mut desk);
     tiers::decide(&mut desk);
     report::climbs(&mut desk);
-    let (done, page) = desk.close();
-    let plugin = &snapshot.policy.plugins[at].name;
-    if awaited.contains(plugin) {
-        shared.pages.insert(plugin.clone(), page);
-    }
-    done
+    desk.close(awaited)
 }
 
 /// A lost ledger is given up when a person who may says so on one of our pull requests, naming the newest

@@ -217,13 +217,19 @@ pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     noes
 }
 
-/// Versions that have finished a tier, were not found wanting afterwards, and are still there.
-pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
+/// Versions that have finished a tier, were not found wanting afterwards, and are still there: those of them that
+/// are asked for.
+pub(crate) fn finished(desk: &Desk<'_>, rung: usize, which: impl Fn(&Version) -> bool) -> Vec<Version> {
+    finished_of(desk, rung, &which)
+}
+
+fn finished_of(desk: &Desk<'_>, rung: usize, which: &dyn Fn(&Version) -> bool) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
     if is_passed(desk, tier) {
-        let accepted = |release: &&Release| unaccepted(desk, rung, &release.version).is_none();
+        let accepted =
+            |release: &&Release| which(&release.version) && unaccepted(desk, rung, &release.version).is_none();
         return match rung.checked_sub(1) {
-            Some(below) => finished(desk, below),
+            Some(below) => finished_of(desk, below, which),
             None => {
                 let releases = desk.releases().unwrap_or_default().iter().filter(accepted);
                 releases.map(|release| release.version.clone()).collect()
@@ -236,7 +242,8 @@ pub(crate) fn finished(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
     // Who finished it may all have left, and others came in their place: no tier gets ahead of those.
     let runs = desk.base(&tier.name);
     let gone = |wave: &Wave| runs.highest().is_some_and(|highest| *highest < wave.version);
-    let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none() && !gone(wave));
+    let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none() && which(&wave.version));
+    let whole = whole.filter(|wave| !gone(wave));
     whole.map(|wave| spelled(desk, &wave.version).clone()).collect()
 }
 
@@ -266,7 +273,7 @@ pub(crate) fn first_with_clusters(desk: &Desk<'_>, rung: usize) -> usize {
 
 /// Whether a version has finished a tier.
 pub(crate) fn has_finished(desk: &Desk<'_>, rung: usize, version: &Version) -> bool {
-    finished(desk, rung).contains(version)
+    !finished(desk, rung, |known| known == version).is_empty()
 }
 
 /// The digest that was pinned for a version.

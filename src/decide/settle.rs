@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, afterwards, blocks, expiry, gate, hotfix, landing, member, rollback, slice, soak};
+use crate::{Reason, Version, afterwards, blocks, expiry, gate, hotfix, landing, member, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -35,9 +35,16 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
 /// The digest of a release is pinned when we first see it.
 fn first_sights(desk: &mut Desk<'_>) {
     let Ok(releases) = desk.releases() else { return };
-    let mut fresh: Vec<_> = releases.iter().filter(|release| desk.page.seen(&release.version).is_none()).collect();
+    let mut fresh: Vec<_> = releases.iter().collect();
     fresh.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.version.as_str().cmp(b.version.as_str())));
     fresh.dedup_by(|a, b| a.version == b.version);
+    let mut seen: Vec<&Version> = desk.page.releases.iter().map(|seen| &seen.version).collect();
+    seen.sort();
+    let mut seen = seen.into_iter().peekable();
+    fresh.retain(|release| {
+        while seen.next_if(|seen| **seen < release.version).is_some() {}
+        seen.peek().is_none_or(|seen| **seen != release.version)
+    });
     for release in fresh {
         let seen = Seen { version: release.version.clone(), digest: release.digest.clone(), first_seen: desk.now };
         let plugin = desk.plugin().clone();
@@ -127,7 +134,7 @@ fn unclaimed<'a>(desk: &Desk<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull> 
 fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
     let base = desk.base(&tier.name);
     let running = base.highest();
-    let counts = |wave: &&&Wave| {
+    let counts = |wave: &Wave| {
         let runs = wave.finished.is_some() && Some(&wave.version) == running;
         !wave.is_over() || runs || wave.may_come_again()
     };
@@ -138,7 +145,7 @@ fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
         let clusters = || all.iter().filter(|name| !finder.has(name)).cloned().collect();
         (here.len() < all.len()).then(clusters).map(|clusters| (wave.version.clone(), clusters))
     };
-    let gone: Vec<_> = desk.page.present(&tier.name).iter().filter(counts).filter_map(|wave| left(wave)).collect();
+    let gone: Vec<_> = desk.page.present(&tier.name, counts).filter_map(left).collect();
     for (version, clusters) in gone {
         desk.record(&tier.name, &version, Change::Left { clusters });
     }
@@ -146,8 +153,8 @@ fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
 
 /// Health and soak of what runs on the tier.
 fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
-    let open = |wave: &&Wave| wave.failed.is_none() && wave.finished.is_none() && wave.superseded.is_none();
-    let present: Vec<Wave> = desk.page.present(&tier.name).into_iter().filter(open).cloned().collect();
+    let open = |wave: &Wave| wave.failed.is_none() && wave.finished.is_none() && wave.superseded.is_none();
+    let present: Vec<Wave> = desk.page.present(&tier.name, open).cloned().collect();
     for wave in present {
         match &wave.landed {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),

@@ -77,9 +77,11 @@ pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
 /// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
 pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
     let tier = desk.policy.tiers.get(rung).filter(|tier| !tier.follows)?;
-    let version = release::finished(desk, rung).into_iter().max()?;
+    let base = desk.base(&tier.name);
+    let highest = base.highest()?;
+    let version = release::finished(desk, rung, |version| version >= highest).into_iter().max()?;
     let taken = || release::stopped(desk, rung, &version).is_none() && conveyor::outdated(desk, &version).is_none();
-    if desk.base(&tier.name).highest() != Some(&version) || !taken() {
+    if *highest != version || !taken() {
         return None;
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
@@ -111,7 +113,7 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
     }
     let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
     let first = release::first_with_clusters(desk, rung);
-    let version = release::finished(desk, first).into_iter().filter(accepted).max()?;
+    let version = release::finished(desk, first, |_| true).into_iter().filter(accepted).max()?;
     // What a newer release has taken the place of would be taken back at once.
     if conveyor::outdated(desk, &version).is_some() {
         return None;
@@ -136,9 +138,8 @@ pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> 
 /// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one of
 /// which everybody has left the tier.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
-    let waves = desk.page.present(&tier.name).into_iter().rev();
-    let early = |wave: &&Wave| wave.part.purpose == Purpose::Early && !desk.still(tier, &wave.own()).is_empty();
-    waves.filter(early).find(|wave| wave.landed.is_some() && !wave.is_over())
+    let early = |wave: &Wave| wave.part.purpose == Purpose::Early && wave.landed.is_some() && !wave.is_over();
+    desk.page.present(&tier.name, early).rfind(|wave| !desk.still(tier, &wave.own()).is_empty())
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those

@@ -51,12 +51,11 @@ fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
         |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
     // Clusters ahead of the tier keep nobody from its turn.
     let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
-    let holds = |wave: &&&Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
+    let holds = |wave: &Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
     let goes_on = |wave: &Wave| {
         wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
     };
-    let present = desk.page.present(&tier.name);
-    let landed = present.iter().rev().find(holds).filter(|wave| slice::is_there(desk, tier, wave)).copied();
+    let landed = desk.page.present(&tier.name, holds).next_back().filter(|wave| slice::is_there(desk, tier, wave));
     landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
 }
 
@@ -101,9 +100,8 @@ fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
         return None;
     }
     let below = (0..rung).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
-    let finished = release::finished(desk, below);
-    let newest = finished.iter().max().filter(|newest| **newest > wave.version)?;
-    (!finished.contains(&wave.version)).then(|| newest.clone())
+    let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;
+    (!release::has_finished(desk, below, &wave.version)).then_some(newest)
 }
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.

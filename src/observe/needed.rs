@@ -24,8 +24,8 @@ pub fn needed(policy: &Policy, ledger: Option<&Ledger>, now: Timestamp) -> Neede
 /// Where everything that came to a tier has finished there and is not watched any more, nothing new is learnt from
 /// its clusters.
 fn has_a_say(page: Option<&PluginLedger>, tier: &Tier, now: Timestamp) -> bool {
-    let present = page.map(|page| page.present(&tier.name)).unwrap_or_default();
-    tier.follows || present.is_empty() || present.iter().any(|wave| is_at_work(wave, tier, now))
+    let Some(page) = page.filter(|page| page.last(&tier.name).is_some()) else { return true };
+    tier.follows || page.present(&tier.name, |wave| is_at_work(wave, tier, now)).next().is_some()
 }
 
 /// Whether the health of a wave still counts: it has not finished, or may still be found to have failed, or did.

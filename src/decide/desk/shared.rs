@@ -120,13 +120,15 @@ impl Shared {
             .flat_map(|(plugin, page)| page.tiers.values().flatten().map(move |wave| (plugin, wave)))
             .filter_map(|(plugin, wave)| {
                 let landed = wave.landed.as_ref();
+                let lately = |at: Timestamp| at + snapshot.hub.skew.abs() + CAP_SPAN > now;
+                landed.is_none_or(|landed| lately(landed.at)).then_some(())?;
                 let pulls = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known());
                 let asked = asked_at(wave, pulls.map_or(&[], Vec::as_slice));
                 // A ledger that was lost has forgotten that we asked for it; the hub knows who did.
                 let by_us = asked.is_some() || landed.and_then(|landed| landed.by.as_ref()).is_some_and(is_app);
                 let at = landed.map(|landed| landed.at).or(asked);
-                let at = at.filter(|_| by_us)? + snapshot.hub.skew.abs();
-                (at + CAP_SPAN > now).then_some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
+                let at = at.filter(|at| by_us && lately(*at))? + snapshot.hub.skew.abs();
+                Some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))
             })
             .collect();
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);

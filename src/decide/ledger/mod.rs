@@ -80,12 +80,15 @@ impl PluginLedger {
         self.tiers.get(tier)?.iter().rev().find(climbs)
     }
 
-    /// The newest wave of each version on a tier, oldest first: of a release that moves in slices the
-    /// present one.
-    pub fn present(&self, tier: &TierName) -> Vec<&Wave> {
+    /// Of the newest wave of each version on a tier those that are asked for, oldest first: of a release that
+    /// moves in slices the present one. Few of a long past are, and only of those it is looked at what came later.
+    pub fn present<'a, F>(&'a self, tier: &TierName, which: F) -> impl DoubleEndedIterator<Item = &'a Wave> + use<'a, F>
+    where
+        F: Fn(&Wave) -> bool,
+    {
         let waves = self.tiers.get(tier).map_or(&[][..], Vec::as_slice);
-        let newest = |at: usize| waves.iter().skip(at + 1).all(|later| later.version != waves[at].version);
-        (0..waves.len()).filter(|at| newest(*at)).map(|at| &waves[at]).collect()
+        let newest = |at: usize| waves[at + 1..].iter().all(|later| later.version != waves[at].version);
+        (0..waves.len()).filter(move |at| which(&waves[*at]) && newest(*at)).map(|at| &waves[at])
     }
 
     /// The waves of this one's climb on the tier that are on the base branch, in order of slices; a
@@ -107,7 +110,8 @@ impl PluginLedger {
 
     /// When the digest of a version was pinned, and which.
     pub fn seen(&self, version: &Version) -> Option<&Seen> {
-        self.releases.iter().find(|seen| seen.version == *version)
+        // Mostly it is one of the newest that is asked for.
+        self.releases.iter().rfind(|seen| seen.version == *version)
     }
 }
 

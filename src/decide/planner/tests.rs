@@ -1,6 +1,10 @@
 //! Whatever changes in a small world, a plan that is brought up to date is the plan that is made anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
+extern crate std;
+
+mod past;
+
 use alloc::format;
 use alloc::vec;
 
