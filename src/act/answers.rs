@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use decide::Person;
-use decide::snapshot::{CommandKind, Pull, Read};
+use decide::snapshot::{Pull, Read};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -120,11 +120,6 @@ fn one(pull: &Pull, comment: &HubComment, by: &Person, people: &People) -> Optio
         Some(Read::Known(true)) => Some(Heard::Counts),
         Some(Read::Known(false)) => Some(Heard::Not(NotCounted::NoRight(command::right(&what, people)))),
         Some(Read::Unread(_)) => None,
-        None => (comment.edited_at.is_some() && !stops(&what)).then_some(Heard::Not(NotCounted::Edited)),
+        None => (comment.edited_at.is_some() && !command::stops(&what)).then_some(Heard::Not(NotCounted::Edited)),
     }
-}
-
-/// Whether a command stops something, so that it counts when it was edited, too.
-fn stops(what: &CommandKind) -> bool {
-    matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. })
 }

@@ -1,21 +1,24 @@
 //! Permits to merge. They cannot be made anywhere else: making one reads the whole hub again at that moment, asks the
 //! planner whether it would still do the very same thing, and proves the head from git. One is good for five seconds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Action, Identity};
-use decide::snapshot::{CheckState, Command, Pull, Read, ReviewVerdict};
-use decide::{PullNumber, Sha};
+use decide::snapshot::{CheckState, Command, Pull, Read, Review, ReviewVerdict};
+use decide::{Person, PullNumber, Sha};
+use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 
 use super::proof::{self, Flaw, Planned};
 use crate::clock;
-use crate::hub::{CHECK, HubPull};
+use crate::hub::{Author, CHECK, HubPull, Role};
 use crate::observe::{self, Seen, command};
 use crate::rooms::Rooms;
 
 /// How long what a permit rests on counts as fresh.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(5);
+/// So many people are asked about who spoke elsewhere while a permit was being made.
+const MOST_ASKED: usize = 30;
 
 /// Leave to merge one head of one pull request now.
 pub(super) struct Permit {
@@ -96,7 +99,8 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     if let Some((name, _)) = branches.iter().find(|(name, commit)| tips.get(*name) != Some(*commit)) {
         return Ok(Err(format!("`{name}` moved meanwhile")));
     }
-    if !is_same(then, &last) {
+    // Whose words count is known below.
+    if !is_same(then, &last, |_| false) {
         return moved();
     }
     match observe::again(rooms, seen, &last, &mut fresh).await {
@@ -105,23 +109,45 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     }
 }
 
-/// Whether nothing that a merge rests on is gone or different. More approvals take no leave away, and other reviews and
-/// commands are not passed over by `is_same`; nothing rests on commands of people who may not give them. What git says of
-/// a landing was not asked again.
+/// Whether nothing that a merge rests on is gone or different, and nobody who may has said a word against it. More
+/// approvals take no leave away, and nothing rests on what is said by people who may not. What git says of a landing
+/// was not asked again.
 fn keeps_leave(then: &Pull, now: &Pull) -> bool {
-    let counts = |command: &&Command| command.allowed == Read::Known(true);
-    let stays = then.reviews.iter().all(|review| now.reviews.contains(review))
-        && then.commands.iter().filter(counts).all(|command| now.commands.contains(command));
+    let commands = now.commands.iter().filter(|command| counts(command));
+    let reviews = || now.reviews.iter().filter(|review| speaks(review));
+    let stays = then.commands.iter().filter(|command| counts(command)).eq(commands)
+        && then.reviews.iter().filter(|review| speaks(review)).all(|review| now.reviews.contains(review))
+        && reviews().filter(|review| objects(review.verdict)).all(|review| then.reviews.contains(review));
     let (reviews, commands) = (then.reviews.clone(), then.commands.clone());
     let now = Pull { reviews, commands, landing: then.landing.clone(), ..now.clone() };
     stays && *then == now
 }
 
-/// Whether our pull requests are as they were seen: nobody has said a word since.
+/// Whether a command counts, or stops something until it is known whether it counts.
+fn counts(command: &Command) -> bool {
+    match command.allowed {
+        Read::Known(allowed) => allowed,
+        Read::Unread(_) => command::stops_or_resumes(&command.what),
+    }
+}
+
+/// Whether a review is anything but that of a person without the right.
+fn speaks(review: &Review) -> bool {
+    !review.human || review.may_write != Read::Known(false)
+}
+
+fn objects(verdict: ReviewVerdict) -> bool {
+    !matches!(verdict, ReviewVerdict::Approved | ReviewVerdict::Commented)
+}
+
+/// Whether our pull requests are as they were seen: nobody who may has said a word since.
 async fn others_are_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(), String>> {
     let branches = seen.all_bases().into_keys().map(ToString::to_string).collect();
     let page = observe::page(rooms, &branches).await?;
-    let moved = page.iter().find(|now| seen.pull(now.number).is_none_or(|then| !is_same(then, now)));
+    let pairs = page.iter().filter_map(|now| Some((seen.pull(now.number)?, now)));
+    let strangers = strangers(rooms, pairs.flat_map(|(then, now)| who_spoke(then, now)).collect()).await;
+    let is_still = |then, now| is_same(then, now, |person| !strangers.contains(person));
+    let moved = page.iter().find(|now| !seen.pull(now.number).is_some_and(|then| is_still(then, now)));
     let gone = seen.pulls.iter().find(|then| !page.iter().any(|now| now.number == then.number));
     Ok(match moved.or(gone) {
         Some(pull) => Err(format!("something changed on {} meanwhile", pull.number)),
@@ -129,25 +155,63 @@ async fn others_are_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(
     })
 }
 
+/// Whose words differ between two looks at a pull request.
+fn who_spoke(then: &HubPull, now: &HubPull) -> BTreeSet<Person> {
+    let words = |pull: &HubPull| {
+        let pull = with_words_of(pull.clone(), |_| true);
+        let (reviews, comments) = (pull.reviews.known().cloned(), pull.comments.known().cloned());
+        (reviews.unwrap_or_default(), comments.unwrap_or_default())
+    };
+    let ((reviews, comments), (more_reviews, more_comments)) = (words(then), words(now));
+    let reviews = differing(&reviews, &more_reviews).map(|review| review.by.as_ref());
+    let comments = differing(&comments, &more_comments).map(|comment| comment.by.as_ref());
+    let people = reviews.chain(comments).flatten().filter(|author| author.human);
+    people.map(|author| author.login.clone()).collect()
+}
+
+fn differing<'a, T: PartialEq>(then: &'a [T], now: &'a [T]) -> impl Iterator<Item = &'a T> {
+    let gone = then.iter().filter(|one| !now.contains(one));
+    gone.chain(now.iter().filter(|one| !then.contains(one)))
+}
+
+/// Those of these people who have none of the rights that a word may rest on, by what the hub says now. Of so many at
+/// once that they cannot all be asked about, the others count as people with rights: then it waits for a quieter moment.
+async fn strangers(rooms: &Rooms, people: BTreeSet<Person>) -> BTreeSet<Person> {
+    let asked = people.into_iter().take(MOST_ASKED).map(|person| async {
+        let stranger = rooms.hub.may_write(&person).await.is_ok_and(|role| role < Role::Write);
+        stranger.then_some(person)
+    });
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
 /// Whether two looks show the same but for what the bot itself writes, and for what takes no leave away: approvals,
-/// green checks, comments that command nothing. Who talks all the time does not keep it from merging.
-fn is_same(then: &HubPull, now: &HubPull) -> bool {
+/// green checks, comments that command nothing, and words of people who have no say. Who talks all the time does not
+/// keep it from merging.
+fn is_same(then: &HubPull, now: &HubPull, has_say: impl Fn(&Person) -> bool) -> bool {
     let without_ours = |pull: &HubPull| {
         let mut pull =
             HubPull { title: String::new(), body: String::new(), updated_at: then.updated_at, ..pull.clone() };
         if let Read::Known(checks) = &mut pull.checks {
             checks.retain(|check| check.name != CHECK && check.state != CheckState::Success);
         }
-        if let Read::Known(reviews) = &mut pull.reviews {
-            reviews.retain(|review| !matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::Commented));
-        }
-        if let Read::Known(comments) = &mut pull.comments {
-            comments.retain(|comment| command::parse(&comment.body).is_some());
-            comments.iter_mut().for_each(|comment| comment.reacted = false);
-        }
-        pull
+        with_words_of(pull, &has_say)
     };
     without_ours(then) == without_ours(now)
+}
+
+/// The same with those words alone that may take leave away: objections, and commands of people who have a say. Apps
+/// may object, and command nothing.
+fn with_words_of(mut pull: HubPull, has_say: impl Fn(&Person) -> bool) -> HubPull {
+    if let Read::Known(reviews) = &mut pull.reviews {
+        let has_say = |author: &Author| !author.human || has_say(&author.login);
+        reviews.retain(|review| objects(review.verdict) && review.by.as_ref().is_none_or(has_say));
+    }
+    if let Read::Known(comments) = &mut pull.comments {
+        let has_say = |author: &Author| author.human && has_say(&author.login);
+        comments.retain(|comment| command::parse(&comment.body).is_some() && comment.by.as_ref().is_some_and(has_say));
+        comments.iter_mut().for_each(|comment| comment.reacted = false);
+    }
+    pull
 }
 
 /// What a planned merge and the same one of a later look have in common.

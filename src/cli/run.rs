@@ -166,7 +166,14 @@ pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Rea
 async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
     let setting = Arc::new(settings.setting(Mode::Once)?);
     let hub = hub(settings)?;
-    let repository = hub.repository(settings.the_repository()?).await?;
+    let repository = match hub.repository(settings.the_repository()?).await {
+        Ok(repository) => repository,
+        Err(error) => {
+            let look_at = hub.look_at(&error).await;
+            let error = anyhow::Error::new(error);
+            return Err(look_at.into_iter().fold(error, |error, look_at| error.context(look_at)));
+        }
+    };
     let reach = reach(settings, Mode::Once, true)?.of(repository.id);
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;

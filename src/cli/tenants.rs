@@ -2,6 +2,7 @@
 //! App. Who installs a public App is not looked after for that. What is done for each is in `serve`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::Discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +51,8 @@ pub struct Tenants {
     asked: BTreeSet<Ask>,
     answers: JoinSet<(Ask, Result<Listed, HubError>)>,
     told: BTreeSet<String>,
+    /// What kept each account from being read when that was told last.
+    troubles: BTreeMap<String, Discriminant<HubError>>,
 }
 
 /// What the hub is asked.
@@ -126,6 +129,7 @@ impl Tenants {
             asked: BTreeSet::new(),
             answers: JoinSet::new(),
             told: BTreeSet::new(),
+            troubles: BTreeMap::new(),
         }
     }
 
@@ -164,8 +168,11 @@ impl Tenants {
                 Ok((ask, answer)) => {
                     self.asked.remove(&ask);
                     match answer {
-                        Ok(listed) => self.listed(&mut list, &ask, listed),
-                        Err(error) => self.unread(&mut list, ask.account(), &error),
+                        Ok(listed) => {
+                            self.troubles.remove(&ask.account().to_lowercase());
+                            self.listed(&mut list, &ask, listed);
+                        }
+                        Err(error) => self.unread(&mut list, ask.account(), &error, hub).await,
                     }
                 }
                 Err(error) => tracing::error!(%error, "a question for the list of repositories ended"),
@@ -199,7 +206,7 @@ impl Tenants {
             (Ok(None), Some(_)) => {}
             (Err(error), known) => {
                 let account = known.as_ref().map(|owner| owner.login.clone()).unwrap_or_default();
-                self.unread(list, &account, &error);
+                self.unread(list, &account, &error, hub).await;
             }
         }
         if let Some(owner) = &self.registrar {
@@ -235,9 +242,16 @@ impl Tenants {
         }
     }
 
-    fn unread(&mut self, list: &mut List, account: &str, error: &HubError) {
-        tracing::warn!(account, %error, "repositories not listed; those that are looked after there go on");
-        list.unread.insert(account.to_lowercase());
+    /// An account could not be read. The same trouble once more is no news.
+    async fn unread(&mut self, list: &mut List, account: &str, error: &HubError, hub: &Hub) {
+        let account = account.to_lowercase();
+        let kind = std::mem::discriminant(error);
+        if self.troubles.insert(account.clone(), kind) != Some(kind) {
+            let look_at = hub.look_at(error).await.map(|words| format!("; {words}")).unwrap_or_default();
+            let error = format!("{error}{look_at}");
+            tracing::warn!(account, error, "repositories not listed; those that are looked after there go on");
+        }
+        list.unread.insert(account);
     }
 
     /// Says once of each account that has the App why nothing is done there.

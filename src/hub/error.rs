@@ -136,6 +136,17 @@ impl HubError {
         matches!(self, Self::Unsettled { .. })
     }
 
+    /// The same with the permission that the call takes, where an App was told so.
+    pub(crate) fn with_permission(self, accepted: Option<&str>) -> Self {
+        match (self, accepted) {
+            (Self::Forbidden { what, why }, Some(accepted)) => {
+                let why = format!("{why}; the App needs the permission {}", harmless(accepted));
+                Self::Forbidden { what, why }
+            }
+            (other, _) => other,
+        }
+    }
+
     /// Whether the same call may work later without anybody doing something.
     pub fn may_pass(&self) -> bool {
         match self {

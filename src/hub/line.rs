@@ -202,8 +202,9 @@ impl Answer {
         if self.status.is_success() {
             return Ok(self);
         }
-        let location = self.headers.get(http::header::LOCATION).and_then(|location| location.to_str().ok());
-        Err(of_status(&call.what, call.writes, self.status, location, &self.body))
+        let header = |name: &str| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let error = of_status(&call.what, call.writes, self.status, header("location"), &self.body);
+        Err(error.with_permission(header("x-accepted-github-permissions")))
     }
 
     /// The body as `T`. For a write this can only fail after the fact: it has happened then, and

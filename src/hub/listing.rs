@@ -149,6 +149,38 @@ impl Hub {
         Ok(client.get::<WireRepository>(&path).await?.of(Some(installation)))
     }
 
+    /// What an operator has to look at where a repository or an account could not be read; none where no setting of
+    /// theirs is to blame.
+    pub async fn look_at(&self, error: &HubError) -> Option<&'static str> {
+        let token = self.main.is_token();
+        match error {
+            HubError::Unauthorized { .. } if token => Some("look at the token: it has ended, or is of another hub"),
+            HubError::Unauthorized { .. } => {
+                Some("look at --app-key and --app-id: the key is none of that App's, or this machine's clock is wrong")
+            }
+            HubError::NotFound { .. } if token => {
+                Some("look at --repository: nothing is called so, or the token does not reach it")
+            }
+            HubError::NotFound { .. } => match self.main.bot().await {
+                Err(HubError::NotFound { .. }) => Some("look at --app-id: the hub knows no such App"),
+                Ok(_) | Err(_) => Some("look at --repository: nothing is called so, or the App is not installed there"),
+            },
+            HubError::Setup(_)
+            | HubError::Unreachable { .. }
+            | HubError::Unsettled { .. }
+            | HubError::Failed { .. }
+            | HubError::Limited { .. }
+            | HubError::Stale { .. }
+            | HubError::Forbidden { .. }
+            | HubError::Moved { .. }
+            | HubError::Refused { .. }
+            | HubError::Malformed { .. }
+            | HubError::TooMuch { .. }
+            | HubError::Partial { .. }
+            | HubError::Owner { .. } => None,
+        }
+    }
+
     /// A repository that we know, as it is now: by its number, so that another one that took over its name is
     /// never taken for it. An App that was taken out and installed anew is found.
     ///

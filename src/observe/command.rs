@@ -168,6 +168,19 @@ pub fn stops_or_resumes(command: &CommandKind) -> bool {
     }
 }
 
+/// Whether it stops something, so that it does also where its comment was edited.
+pub fn stops(command: &CommandKind) -> bool {
+    match command {
+        CommandKind::Hold { .. } | CommandKind::Fail { .. } | CommandKind::Freeze { .. } => true,
+        CommandKind::Resume
+        | CommandKind::Unfreeze
+        | CommandKind::Hotfix(_)
+        | CommandKind::Force { .. }
+        | CommandKind::Acknowledge { .. }
+        | CommandKind::Rebuild { .. } => false,
+    }
+}
+
 /// Whether it says something about every tier of the plugin, so that it asks for the owners of all of its
 /// paths, not for those of the pull request alone.
 pub fn is_for_every_tier(command: &CommandKind) -> bool {

@@ -210,31 +210,47 @@ async fn commands(
         Read::Unread(why) => return (Vec::new(), Some(format!("its comments could not be read: {why}"))),
     };
     let mut commands = Vec::new();
-    for (by, at, what) in newest(comments) {
+    for Said { by, at, what, put_in_mouth } in newest(comments) {
         let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
         let mut command = Command { by: by.clone(), at, what, allowed: Read::Known(false) };
         command.allowed = allowed(&command, files, around, recall).await;
+        if put_in_mouth && command.allowed == Read::Known(true) && is_verdict(&command.what) {
+            command.allowed = Read::Unread(format!("somebody else edited the comment of {by}"));
+        }
         commands.push(command);
     }
     let older = page.older_comments.as_ref().map(|_| "some of its older comments were not read".to_string());
     (commands, older)
 }
 
+/// Whether more than a stop follows from it: what has failed may be rolled back.
+fn is_verdict(what: &CommandKind) -> bool {
+    matches!(what, CommandKind::Fail { .. })
+}
+
+/// A command in a comment.
+struct Said<'a> {
+    by: &'a Person,
+    at: Timestamp,
+    what: CommandKind,
+    /// Somebody else edited it, or nobody knows who did.
+    put_in_mouth: bool,
+}
+
 /// The commands in comments, as they were given: of each person the newest ones of each kind. However much somebody
 /// says, it costs a bounded amount of work, and takes no word of anybody else's.
-fn newest(comments: &[HubComment]) -> Vec<(&Person, Timestamp, CommandKind)> {
-    let mut commands: Vec<(&Person, Timestamp, CommandKind)> = Vec::new();
+fn newest(comments: &[HubComment]) -> Vec<Said<'_>> {
+    let mut commands: Vec<Said<'_>> = Vec::new();
     for comment in comments.iter().rev() {
         // Apps give no commands. A comment that was edited may still stop, but lets nothing through.
         let Some(by) = comment.by.as_ref().filter(|by| by.human) else { continue };
-        let stops = |what: &CommandKind| matches!(what, CommandKind::Hold { .. } | CommandKind::Freeze { .. });
-        let said = command::parse(&comment.body).filter(|what| comment.edited_at.is_none() || stops(what));
+        let edited = comment.edited_at.is_some();
+        let said = command::parse(&comment.body).filter(|what| !edited || command::stops(what));
         let Some(what) = said else { continue };
-        let is_of = |(person, _, other): &&(&Person, Timestamp, CommandKind)| {
-            **person == by.login && discriminant(other) == discriminant(&what)
-        };
+        let is_of = |one: &&Said<'_>| *one.by == by.login && discriminant(&one.what) == discriminant(&what);
         if commands.iter().filter(is_of).count() < NEWEST {
-            commands.push((&by.login, comment.at, what));
+            let put_in_mouth = edited && comment.editor.as_ref().is_none_or(|editor| editor.login != by.login);
+            commands.push(Said { by: &by.login, at: comment.at, what, put_in_mouth });
         }
     }
     commands.reverse();
@@ -347,7 +363,7 @@ mod tests {
     }
 
     fn said(comments: &[HubComment]) -> Vec<(String, CommandKind)> {
-        newest(comments).into_iter().map(|(by, _, what)| (by.as_str().to_owned(), what)).collect()
+        newest(comments).into_iter().map(|one| (one.by.as_str().to_owned(), one.what)).collect()
     }
 
     #[test]
@@ -355,7 +371,7 @@ mod tests {
         for (word, when_edited) in [
             ("hold it", true),
             ("freeze tier an incident", true),
-            ("fail it broke", false),
+            ("fail it broke", true),
             ("resume", false),
             ("unfreeze", false),
             ("force an outage", false),

@@ -46,6 +46,12 @@ async fn a_hub_that_lists_the_clusters_moves_them_and_one_that_does_not_answer_m
     let before = stage.pulls().len();
     let _bot = stage.serve_with(&[("COLDFRAME_CLUSTERS", &folder)]);
     stage.never(5, "nothing moves by a list that nobody could read", |stage| stage.pulls().len() > before).await;
+    let dashboard = format!("http://{}/", stage.world.settings().dashboard);
+    let banner = "the inventory of clusters cannot be read: connection";
+    let page = reqwest::get(&dashboard).await.unwrap().text().await.unwrap();
+    assert!(page.contains(banner), "{page}");
     stage.world.clusters().set_link(HUB, Link::Up).unwrap();
     stage.until("the next tier has its turn", |stage| stage.pull(PLUGIN, "bronze")).await;
+    let page = reqwest::get(&dashboard).await.unwrap().text().await.unwrap();
+    assert!(!page.contains(banner), "{page}");
 }

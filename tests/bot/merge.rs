@@ -54,7 +54,7 @@ fn doctor(stage: &Stage, pull: &PullView) -> String {
 }
 
 /// Puts the id of a commit into the ledger as the bot's, in the place of the head of a pull request.
-fn forge(stage: &Stage, pull: &PullView, head: &str) {
+pub fn forge(stage: &Stage, pull: &PullView, head: &str) {
     let github = stage.world.github();
     let page = format!("plugins/{}.yaml", pull.head.split('/').nth(1).unwrap());
     let text = github.file(REPOSITORY, LEDGER, &page).unwrap().unwrap();
@@ -129,7 +129,7 @@ async fn a15_a_head_with_anything_else_in_it_is_not_merged() {
 }
 
 /// The next pull request, as the ledger knows it, when the bot that opened it is gone.
-async fn opened_before(stage: &Stage) -> PullView {
+pub async fn opened_before(stage: &Stage) -> PullView {
     let _bot = stage.serve_with_token();
     let pull = opened(stage, "bronze").await;
     let known = |stage: &Stage| {

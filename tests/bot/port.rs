@@ -270,6 +270,40 @@ async fn a02_big_bodies_of_strangers_take_no_room() {
     assert!(more < 64 << 10, "{more} KiB more than {before}");
 }
 
+/// A delivery is as big as GitHub's may be, and not a byte bigger, whoever has signed it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a02_what_is_too_big_is_refused_though_it_is_signed() {
+    const MOST: usize = 25 << 20;
+    let stage = Stage::set().await;
+    quiet(&stage);
+    let _bot = stage.serve();
+    is_up(&stage, &Client::new()).await;
+    let id = stage.world.github().repository_id(REPOSITORY).unwrap();
+    for (size, expected) in [(MOST, "202"), (MOST + 1, "413")] {
+        let start = format!("{{\"repository\":{{\"id\":{id}}},\"more\":\"");
+        let body = format!("{start}{}\"}}", "x".repeat(size - start.len() - 2));
+        let signature = signed(&stage, body.as_bytes());
+        let head = format!(
+            "POST /webhook HTTP/1.1\r\nhost: x\r\nx-github-event: push\r\nx-hub-signature-256: {signature}\r\n"
+        );
+        let sent = |lines: &str, rest: &[&str]| {
+            let mut stream = TcpStream::connect(&stage.world.settings().listen).unwrap();
+            for text in [head.as_str(), lines].iter().chain(rest) {
+                stream.write_all(text.as_bytes()).unwrap();
+            }
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).unwrap();
+            String::from_utf8_lossy(&answer[9..]).into_owned()
+        };
+        // What says that it is too big is not even read; what does not say so, until it is.
+        let whole: &[&str] = if size > MOST { &[] } else { &[&body] };
+        assert_eq!(sent(&format!("content-length: {size}\r\n\r\n"), whole), expected, "{size} bytes");
+        let end = if size > MOST { "" } else { "\r\n0\r\n\r\n" };
+        let pieces = format!("transfer-encoding: chunked\r\n\r\n{size:x}\r\n");
+        assert_eq!(sent(&pieces, &[&body, end]), expected, "{size} bytes in pieces");
+    }
+}
+
 /// Whoever recorded what GitHub sends may send it again as often as they like.
 #[tokio::test(flavor = "multi_thread")]
 async fn a04_ten_thousand_replays_wake_nobody_and_write_nothing() {

@@ -1,7 +1,7 @@
 //! Branch rules that a merge past a review would pass, too; objections whoever made them; and checks and
 //! comments that others write under our name.
 
-use coldframe::demo::github::{Access, Role, Rule};
+use coldframe::demo::github::{Access, Method, Role, Rule};
 
 use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 
@@ -11,15 +11,16 @@ fn merged(stage: &Stage) -> bool {
     stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull))
 }
 
-/// Two owners want it merged now; the second App passes whatever these rules ask.
-async fn forced(stage: &Stage, rules: &[Rule]) -> u64 {
+/// Two owners want it merged now; the second App passes whatever these rules ask. Its number, and that of the ruleset.
+async fn forced(stage: &Stage, rules: &[Rule]) -> (u64, u64) {
     let github = stage.world.github();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
-    github.add_ruleset(REPOSITORY, "main", rules, &[stage.world.settings().bypass_app_id]).unwrap();
+    let bypass = [stage.world.settings().bypass_app_id];
+    let ruleset = github.add_ruleset(REPOSITORY, "main", rules, &bypass).unwrap();
     for who in ["maria", "vera"] {
         github.comment(REPOSITORY, pull.number, who, "/coldframe force an outage").unwrap();
     }
-    pull.number
+    (pull.number, ruleset)
 }
 
 async fn says(stage: &Stage, words: &str) {
@@ -31,7 +32,7 @@ async fn says(stage: &Stage, words: &str) {
 async fn f27_a_merge_queue_is_never_jumped() {
     let stage = Stage::set().await;
     let bot = stage.serve();
-    let number = forced(&stage, &[Rule::MergeQueue]).await;
+    let (number, _) = forced(&stage, &[Rule::MergeQueue]).await;
     says(&stage, "`merge_queue`").await;
     stage.never(5, "it jumped the queue", merged).await;
     // An ordinary merge is the hub's to refuse, in words that are told.
@@ -52,7 +53,7 @@ async fn force_waives_approvals_and_no_other_rule() {
     github.install_app(ci.id, REPOSITORY).unwrap();
     let _bot = stage.serve();
     let rules = [Rule::Conversations, Rule::Deployments("staging")];
-    let number = forced(&stage, &rules).await;
+    let (number, _) = forced(&stage, &rules).await;
     github.converse(REPOSITORY, number).unwrap();
     says(&stage, "a conversation is not resolved").await;
     github.resolve(REPOSITORY, number).unwrap();
@@ -61,6 +62,55 @@ async fn force_waives_approvals_and_no_other_rule() {
     let head = stage.pull(PLUGIN, "bronze").unwrap().head_sha;
     github.deploy(REPOSITORY, ci.id, &head, "staging", "success").unwrap();
     stage.until("it merges when they hold", |stage| merged(stage).then_some(())).await;
+}
+
+/// Everything else than a review that a ruleset may ask for, unmet or not to be asked, and what no Coldframe knows.
+const RULES: [(Rule, &str); 17] = [
+    (Rule::Conversations, "a conversation is not resolved"),
+    (Rule::Checks { name: "e2e", app: None, strict: false }, "required checks are missing or running: e2e"),
+    (Rule::LinearHistory, "`required_linear_history`"),
+    (Rule::Signatures, "`required_signatures`"),
+    (Rule::Deployments("staging"), "not deployed to staging"),
+    (Rule::MergeQueue, "`merge_queue`"),
+    (Rule::Workflows, "`workflows`"),
+    (Rule::CodeScanning, "`code_scanning`"),
+    (Rule::Update, "`update`"),
+    (Rule::Newer("commit_message_pattern"), "`commit_message_pattern`"),
+    (Rule::Newer("commit_author_email_pattern"), "`commit_author_email_pattern`"),
+    (Rule::Newer("committer_email_pattern"), "`committer_email_pattern`"),
+    (Rule::Newer("file_path_restriction"), "`file_path_restriction`"),
+    (Rule::Newer("max_file_path_length"), "`max_file_path_length`"),
+    (Rule::Newer("file_extension_restriction"), "`file_extension_restriction`"),
+    (Rule::Newer("max_file_size"), "`max_file_size`"),
+    (Rule::Newer("made_up_tomorrow"), "`made_up_tomorrow`"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f34_each_rule_forbids_the_merge_that_would_pass_it() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let bypass = [stage.world.settings().bypass_app_id];
+    // One that the repository alone allows, and a linear history does not.
+    github.set_merge_methods(REPOSITORY, &[Method::Merge]).unwrap();
+    let bot = stage.serve();
+    let (number, mut last) = forced(&stage, &[Rule::MergeQueue]).await;
+    drop(bot);
+    github.converse(REPOSITORY, number).unwrap();
+    // Never without any.
+    let mut replace = |rules: &[Rule]| {
+        let next = github.add_ruleset(REPOSITORY, "main", rules, &bypass).unwrap();
+        github.remove_ruleset(REPOSITORY, std::mem::replace(&mut last, next)).unwrap();
+    };
+    for (rule, words) in RULES {
+        replace(&[rule]);
+        // A new process has asked nobody yet.
+        let _bot = stage.serve();
+        says(&stage, words).await;
+        assert!(!merged(&stage), "{rule:?} was passed");
+    }
+    replace(&[Rule::Creation, Rule::Deletion, Rule::NonFastForward, Rule::Stale]);
+    let _bot = stage.serve();
+    stage.until("what no merge can break forbids none", |stage| merged(stage).then_some(())).await;
 }
 
 /// The ordinary App may pass the rules of the base branch, so that the hub would hold none of them for it.

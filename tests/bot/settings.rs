@@ -171,6 +171,30 @@ async fn a_server_says_where_it_is_and_what_it_looks_after() {
     assert!(code == 0 && text.contains("The policy has cert-manager, ingress-nginx"), "{text}");
 }
 
+/// A server goes on to try, and says once what its operator has to look at; a single run ends with that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_repository_app_or_key_is_said_with_what_to_look_at() {
+    let stage = Stage::set().await;
+    let other_key = stage.world.settings().bypass_app_key.display().to_string();
+    let mut told = 0;
+    for (name, value, words) in [
+        ("COLDFRAME_REPOSITORY", "acme/flet", "look at --repository: nothing is called so, or the App is not"),
+        ("COLDFRAME_APP_ID", "987654", "look at --app-id: the hub knows no such App"),
+        ("COLDFRAME_APP_KEY", &other_key, "look at --app-key and --app-id: the key is none of that App's"),
+    ] {
+        let (code, text) = tokio::task::block_in_place(|| run(stage.command(&["plan"]).env(name, value)));
+        assert!(code == 1 && text.contains(words), "{text}");
+        let bot = stage.serve_with(&[(name, value)]);
+        stage.until(words, |stage| stage.whole_log().contains(words).then_some(())).await;
+        // The next tries come after two, four and eight seconds.
+        tokio::time::sleep(std::time::Duration::from_secs(8)).await;
+        drop(bot);
+        told += 1;
+        assert_eq!(stage.whole_log().matches("repositories not listed").count(), told, "{}", stage.logged());
+    }
+    assert!(stage.pulls().is_empty());
+}
+
 #[test]
 fn what_cannot_serve_is_said_at_once() {
     let serve = |more: &[&str]| {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
-use coldframe::demo::github::{PullView, Role};
+use coldframe::demo::github::{Access, PullView, Role};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
@@ -220,6 +220,30 @@ async fn f44_trouble_of_one_account_stops_no_other() {
     github.suspend_app(given.app_id, "beta", false).unwrap();
     let again = |stage: &Stage| (begun(stage, "beta/fleet") == 2).then_some(());
     stage.until("it is looked after again", again).await;
+}
+
+/// Its owner takes a permission from the App: what is missing is said, and nothing is merged before it is back.
+#[tokio::test(flavor = "multi_thread")]
+async fn f44_a_permission_that_is_taken_away_is_named() {
+    let stage = Stage::set().await;
+    let (github, app) = (stage.world.github(), stage.world.settings().app_id);
+    let _bot = stage.serve();
+    let merged = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(is_merged);
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    for (name, words) in [
+        ("pull_requests", "pull_requests=write"),
+        ("contents", "check the token and its permissions on this repository"),
+    ] {
+        github.set_app_permission(app, name, Some(Access::Read)).unwrap();
+        github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+        let told = |stage: &Stage| stage.whole_log().contains(words).then_some(());
+        stage.until("the log says what is missing", told).await;
+        stage.never(4, "it was merged", |stage| merged(stage).is_some()).await;
+        github.dismiss_reviews(REPOSITORY, pull.number, OWNER, "vera").unwrap();
+        github.set_app_permission(app, name, Some(Access::Write)).unwrap();
+    }
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    stage.until("it is merged when nothing is missing", merged).await;
 }
 
 /// The hub limits what has to do with one installation, or answers it late; another account's repository can make a

@@ -10,7 +10,7 @@ use super::Read;
 use crate::model::Hotfix;
 use crate::{Person, Version};
 
-/// A command that somebody wrote as a comment, never edited since.
+/// A command that somebody wrote as a comment. One that was edited since can only stop something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Command {

@@ -143,10 +143,12 @@ impl World {
                 let granted = repositories.contains(&repository)
                     && (permission == "metadata" || permissions.get(permission).is_some_and(|has| *has >= access));
                 if granted || public {
-                    Ok(())
-                } else {
-                    Err(Answer::error(403, "Resource not accessible by integration"))
+                    return Ok(());
                 }
+                let mut refusal = Answer::error(403, "Resource not accessible by integration");
+                let takes = format!("{permission}={}", access.name());
+                refusal.headers.push(("x-accepted-github-permissions", takes));
+                Err(refusal)
             }
         }
     }

@@ -242,6 +242,22 @@ impl GitHub {
         Ok(AppSettings { id, key_pem, slug: slug.to_owned(), installation_id: installation })
     }
 
+    /// Gives an App another permission, or takes one from it: also from the tokens that it has.
+    pub fn set_app_permission(&self, app: u64, name: &str, access: Option<Access>) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let world = &mut *world;
+        let found = world.apps.get_mut(&app).with_context(|| format!("no App {app}"))?;
+        let of_tokens = world.tokens.values_mut().filter_map(|token| match &mut token.actor {
+            Actor::Installation { app: of, permissions, .. } if *of == app => Some(permissions),
+            Actor::Installation { .. } | Actor::Anonymous | Actor::User(_) | Actor::App(_) => None,
+        });
+        for permissions in of_tokens.chain([&mut found.permissions]) {
+            permissions.remove(name);
+            permissions.extend(access.map(|access| (name.to_owned(), access)));
+        }
+        Ok(())
+    }
+
     /// Says which account registered an App.
     pub fn set_app_owner(&self, app: u64, owner: &str) -> anyhow::Result<()> {
         let mut world = self.world();
@@ -389,6 +405,11 @@ impl GitHub {
         };
         world.repositories.get_mut(&repo).context("it was just found")?.rulesets.push(set);
         Ok(id)
+    }
+
+    /// Takes one ruleset off a repository.
+    pub fn remove_ruleset(&self, repository: &str, id: u64) -> anyhow::Result<()> {
+        self.edit(repository, |_, repo| repo.rulesets.retain(|set| set.id != id))
     }
 
     /// Takes all rulesets off a repository.
