@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use coldframe::cli::{Cli, Command, demo, edit, init, rehearse, run, serve::Server, signal};
+use coldframe::cli::{Cli, Command, check, demo, edit, init, rehearse, run, serve::Server, signal};
 
 fn main() -> ExitCode {
     coldframe::process::settle();
@@ -34,7 +34,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Signal(arguments) => signal::signal(&arguments).await,
         Command::Edit(arguments) => edit::edit(&arguments),
         Command::Init(arguments) => init::init(&arguments),
-        Command::Check(arguments) => run::check(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
         Command::Rehearse(arguments) => rehearse::rehearse(&arguments),
         Command::Schema(arguments) => run::schema(&arguments),
     }

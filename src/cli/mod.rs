@@ -1,5 +1,6 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
+pub mod check;
 pub mod demo;
 pub mod edit;
 pub mod init;
@@ -30,7 +31,7 @@ const AFTER_HELP: &str = "\
 Start here:
   coldframe demo                 a GitHub, a chart registry and twelve clusters on loopback, and the bot at work
   coldframe init                 a policy file for the config repository here
-  coldframe check coldframe.yaml the policy file, all errors at once
+  coldframe check                the policy file here and what it speaks of, all errors at once
   coldframe plan --repository acme/fleet --token \"$GITHUB_TOKEN\"";
 
 /// The commands.
@@ -52,7 +53,7 @@ pub enum Command {
     Signal(Signal),
     /// Writes a version into a file of any layout that is known, and changes nothing else
     Edit(Edit),
-    /// Reads a policy file and shows all of its errors at once; exit code 1 when there are any
+    /// Reads a policy file, and in a checkout what it speaks of; shows all errors at once, exit code 1 when there are any
     Check(Check),
     /// Tells a scripted story, or replays a history of releases, through the real planner
     Rehearse(Rehearse),
@@ -277,6 +278,7 @@ fn duration(text: &str) -> Result<jiff::SignedDuration, String> {
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
+#[command(after_help = CHECK_HELP)]
 pub struct Check {
     /// The policy file [default: coldframe.yaml or .github/coldframe.yaml, with coldframe.d/*.yaml]
     pub file: Option<PathBuf>,
@@ -287,6 +289,11 @@ pub struct Check {
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,
 }
+
+const CHECK_HELP: &str = "\
+Where the policy file is that of a git checkout, the checkout is read as the bot would read it, committed or not, and
+nobody is asked: a missing or broken inventory, a tier without clusters and a place without a version are errors; a
+missing CODEOWNERS, or one with mistakes, is a warning. Elsewhere the policy alone is read, and that is said.";
 
 /// Arguments of `schema`.
 #[derive(Debug, Args)]

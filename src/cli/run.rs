@@ -1,8 +1,8 @@
-//! Runs the commands that end by themselves: once, plan, explain, check, schema.
+//! Runs the commands that end by themselves: once, plan, explain, schema.
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +11,14 @@ use decide::{PluginName, TierName};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::SignedDuration;
 
-use super::settings::{Settings, limits};
-use super::{Check, Explain, Schema, workflow};
+use super::settings::Settings;
+use super::{Explain, Schema, workflow};
 use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::{Given, Logins, Net, NetError, NetSettings};
 use crate::observe::watch::{Progress, Standing};
-use crate::policy::{self, Mode, Setting, SourceFile};
+use crate::policy::{self, Mode};
 use crate::proxies::Proxies;
 use crate::rooms::{Reach, Rooms};
 use crate::secret::Secrets;
@@ -116,16 +116,6 @@ pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a policy file from this disk and shows all of its errors at once.
-pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
-    let files = policy_files(arguments.file.as_deref())?;
-    let setting = Setting { limits: limits(arguments.limits.as_deref())?, mode: Mode::default() };
-    let (text, good) =
-        if arguments.resolved { policy::check_resolved(&files, &setting) } else { policy::check_in(&files, &setting) };
-    say(&text)?;
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
 /// Prints the JSON Schema of the policy file, or of the operator's limits.
 pub fn schema(arguments: &Schema) -> anyhow::Result<ExitCode> {
     let schema = if arguments.limits { policy::limits_schema() } else { policy::schema() };
@@ -204,38 +194,6 @@ fn progress() -> Progress {
             }
         }
     })
-}
-
-/// The policy file that was named, or the one of this folder, with the plugins beside it.
-fn policy_files(named: Option<&Path>) -> anyhow::Result<Vec<SourceFile>> {
-    let first = match named {
-        Some(path) => path.to_path_buf(),
-        None => {
-            let found: Vec<PathBuf> = ["coldframe.yaml", ".github/coldframe.yaml"]
-                .iter()
-                .map(PathBuf::from)
-                .filter(|path| path.exists())
-                .collect();
-            match found.as_slice() {
-                [one] => one.clone(),
-                [] => bail!("there is neither coldframe.yaml nor .github/coldframe.yaml here; name the file"),
-                _ => bail!("there are both coldframe.yaml and .github/coldframe.yaml; keep one"),
-            }
-        }
-    };
-    let mut paths = vec![first];
-    if named.is_none() && Path::new("coldframe.d").is_dir() {
-        let folder = std::fs::read_dir("coldframe.d").context("the folder coldframe.d")?;
-        let mut more: Vec<PathBuf> = folder.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        more.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
-        more.sort();
-        paths.extend(more);
-    }
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("the policy file `{}`", path.display()))?;
-        Ok(SourceFile { path: path.display().to_string(), text })
-    };
-    paths.into_iter().map(read).collect()
 }
 
 /// Prints; colours only where the terminal has them.

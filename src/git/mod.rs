@@ -5,6 +5,7 @@
 //! own thread.
 
 mod changes;
+mod checkout;
 mod error;
 mod files;
 mod landing;
@@ -22,6 +23,7 @@ mod tree;
 mod write;
 
 pub use changes::{Changes, Hunk};
+pub use checkout::Checkout;
 pub use error::GitError;
 pub use files::Content;
 pub use landing::Asked;

@@ -23,7 +23,7 @@ const MAX_LOOSE_FOLDER: usize = 200;
 pub struct Store {
     pub(super) repo: Repository,
     pub(super) limits: Limits,
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 impl Store {

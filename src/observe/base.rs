@@ -128,7 +128,8 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
                 (None, Inventory::Listed(_)) => Read::Unread("it was not asked".to_string()),
             };
             let listed = clusters.known().map_or(&[][..], Vec::as_slice);
-            let spots = spots::read(store, (&lines, &default), &wanted, listed)?;
+            let branches = spots::Branches { lines: &lines, default: &default, called: spots::DEFAULT };
+            let spots = spots::read(store, branches, &wanted, listed)?;
             Ok((lines, clusters, spots))
         })
         .await?;
@@ -228,7 +229,8 @@ pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>)
     Ok(found)
 }
 
-fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<OwnersFile>>, GitError> {
+/// The file of code owners at a commit.
+pub(super) fn owners(store: &Store, commit: &Sha) -> Result<Read<Option<OwnersFile>>, GitError> {
     for path in LOCATIONS {
         match store.read(commit, path) {
             Ok(Some(bytes)) => {

@@ -6,6 +6,7 @@ pub mod ask;
 mod base;
 mod believed;
 pub mod chart;
+pub mod checkout;
 pub mod cluster;
 pub mod command;
 pub mod difference;

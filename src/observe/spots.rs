@@ -73,14 +73,27 @@ impl Spot {
     }
 }
 
+/// Where what the default branch holds stands, in a sentence.
+pub(super) const DEFAULT: &str = "on the default branch";
+
 /// What a file holds, or why it could not be read.
 type Text = Arc<Result<String, String>>;
+
+/// The base branches.
+#[derive(Clone, Copy)]
+pub(super) struct Branches<'a> {
+    /// Each at its commit.
+    pub lines: &'a BTreeMap<String, Read<Line>>,
+    /// The name of the default one.
+    pub default: &'a str,
+    /// Where what it holds stands, in a sentence.
+    pub called: &'a str,
+}
 
 /// The base branches and what they were read for.
 struct Reader<'a> {
     store: &'a Store,
-    lines: &'a BTreeMap<String, Read<Line>>,
-    default: &'a str,
+    branches: Branches<'a>,
     loaded: &'a Loaded,
     /// By branch and file: a file is read once, however many spots it has.
     texts: BTreeMap<(&'a str, String), Text>,
@@ -89,11 +102,11 @@ struct Reader<'a> {
 /// Every spot of every plugin on every tier.
 pub(super) fn read(
     store: &Store,
-    (lines, default): (&BTreeMap<String, Read<Line>>, &str),
+    branches: Branches<'_>,
     loaded: &Loaded,
     clusters: &[ListedCluster],
 ) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
-    let mut reader = Reader { store, lines, default, loaded, texts: BTreeMap::new() };
+    let mut reader = Reader { store, branches, loaded, texts: BTreeMap::new() };
     let names = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
     let mut spots = BTreeMap::new();
     for plugin in &loaded.policy.plugins {
@@ -103,7 +116,7 @@ pub(super) fn read(
             spots.insert((plugin.name.clone(), tier.name.clone()), reader.of_tier(plugin, wiring, tier, fleet)?);
         }
     }
-    held::each_place_is_of_one(&mut spots, |tier| branch_of(loaded, tier, default));
+    held::each_place_is_of_one(&mut spots, |tier| branch_of(loaded, tier, branches.default));
     Ok(spots)
 }
 
@@ -127,7 +140,8 @@ pub fn at(
     let line = Read::Known(Line { commit: commit.clone(), owners });
     let default = branch_of(loaded, tier, "the default branch");
     let lines = [(default.to_string(), line)].into();
-    let mut reader = Reader { store, lines: &lines, default, loaded, texts: BTreeMap::new() };
+    let branches = Branches { lines: &lines, default, called: DEFAULT };
+    let mut reader = Reader { store, branches, loaded, texts: BTreeMap::new() };
     let names = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
     reader.of_tier(policy, wiring, of_tier, Fleet { clusters, names: &names, tiers: &policy.tiers })
 }
@@ -169,9 +183,9 @@ impl<'a> Reader<'a> {
         fleet: Fleet<'_>,
         all: &mut Vec<Spot>,
     ) -> Result<(), GitError> {
-        let branch = branch_of(self.loaded, asked.tier, self.default);
+        let branch = branch_of(self.loaded, asked.tier, self.branches.default);
         let text = self.text(branch, &file)?;
-        if let (Err(_), Some(Read::Known(line))) = (text.as_ref(), self.lines.get(branch))
+        if let (Err(_), Some(Read::Known(line))) = (text.as_ref(), self.branches.lines.get(branch))
             && let Some(first) = vacant::held(self.store, &line.commit, &file, asked, fleet)?
         {
             all.push(Spot::new(asked.write, file, asked.cluster.cloned(), first));
@@ -185,7 +199,7 @@ impl<'a> Reader<'a> {
         let left = left_out(&places, &asked.whose.members);
         let several = places.len() > 1;
         for held in places {
-            let held = match (text.as_ref(), &held.scalar, self.lines.get(branch)) {
+            let held = match (text.as_ref(), &held.scalar, self.branches.lines.get(branch)) {
                 (Ok(text), Some(scalar), Some(Read::Known(line))) => {
                     match lock::trouble(self.store, &line.commit, (&file, text), scalar)? {
                         Some(why) => Held::unread(why),
@@ -211,12 +225,12 @@ impl<'a> Reader<'a> {
         if let Some(text) = self.texts.get(&key) {
             return Ok(Arc::clone(text));
         }
-        let text = Arc::new(match self.lines.get(branch) {
+        let text = Arc::new(match self.branches.lines.get(branch) {
             Some(Read::Known(line)) => {
-                let place = if branch == self.default {
-                    "the default branch".to_string()
+                let place = if branch == self.branches.default {
+                    self.branches.called.to_string()
                 } else {
-                    format!("the branch `{branch}`")
+                    format!("on the branch `{branch}`")
                 };
                 text(self.store, &line.commit, file, &place)?
             }
@@ -270,7 +284,7 @@ pub(super) fn version_for(
             Ok(file) => file,
             Err(why) => return Ok(Err(why)),
         };
-        let text = text(store, commit, &file, "that commit")?.map_err(|why| format!("{file}: {why}"));
+        let text = text(store, commit, &file, "on that commit")?.map_err(|why| format!("{file}: {why}"));
         let asked =
             Asked { write, tier: &tier.name, cluster, wanted, whose: whose(write, tier, cluster, &members, fleet) };
         for held in held(&text, &file, &asked, fleet) {
@@ -293,7 +307,7 @@ pub(super) fn version_for(
 fn text(store: &Store, commit: &Sha, file: &str, place: &str) -> Result<Result<String, String>, GitError> {
     Ok(match store.read(commit, file) {
         Ok(Some(bytes)) => String::from_utf8(bytes).map_err(|_| "the file is not UTF-8".to_string()),
-        Ok(None) => Err(format!("the file does not exist on {place}")),
+        Ok(None) => Err(format!("the file does not exist {place}")),
         Err(error @ GitError::Malformed { .. }) => Err(error.to_string()),
         Err(error) => return Err(error),
     })

@@ -20,15 +20,18 @@ pub fn check(files: &[SourceFile]) -> (String, bool) {
 /// The same under the limits of an operator.
 pub fn check_in(files: &[SourceFile], setting: &Setting) -> (String, bool) {
     match load_in(files, setting) {
-        Ok(loaded) => {
-            let mut out = summary(&loaded);
-            if !loaded.warnings.is_empty() {
-                let _ = write!(out, "\nWorth a look:\n\n{}", render(&loaded.warnings, files));
-            }
-            (out, true)
-        }
+        Ok(loaded) => (good(&loaded, &loaded.warnings, files), true),
         Err(problems) => (refusal(&problems, files), false),
     }
+}
+
+/// What is said of a policy without mistakes, and of what is worth a look.
+pub fn good(loaded: &Loaded, warnings: &[Problem], files: &[SourceFile]) -> String {
+    let mut out = summary(loaded);
+    if !warnings.is_empty() {
+        let _ = write!(out, "\nWorth a look:\n\n{}", render(warnings, files));
+    }
+    out
 }
 
 /// The policy with presets, defaults and overrides written out, or what is wrong with it.

@@ -19,6 +19,7 @@ mod resolved;
 pub(crate) mod scalar;
 mod schema;
 pub(crate) mod settings;
+mod stands;
 pub(crate) mod tree;
 pub(crate) mod when;
 pub mod wiring;
@@ -29,10 +30,11 @@ mod tests;
 use decide::{Policy, Tier};
 
 pub(crate) use alone::signal_settings;
-pub use check::{check, check_in, check_resolved};
+pub use check::{check, check_in, check_resolved, good};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use problem::{Problem, Problems, quoted, render, visible};
 pub use schema::schema;
+pub use stands::{Part, about};
 
 use file::{PluginFile, PluginsFile, PolicyFile};
 use read::{FromNode, Spanned};

@@ -175,6 +175,9 @@ pub fn instead(key: &str) -> &'static str {
         "group" => {
             "a pull request is about one plugin; `after` puts plugins in order, `limits.openPulls` keeps their pull requests few"
         }
+        "maxSurge" => {
+            "clusters do not surge: none is added for an update, and one moves when its version changes; `maxUpdate` says how many move at once"
+        }
         _ => "take it out",
     }
 }

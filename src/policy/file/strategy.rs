@@ -26,21 +26,21 @@ record! {
 record! {
     /// So many members at a time.
     RollingUpdateFile = "rollingUpdate" {
-        /// How many members move at once: a number, or a percentage that rounds down and is at least one. Default 0, which is all of them, as in Argo CD's `ApplicationSet`.
+        /// How many members move at once: a number, or a percentage that rounds down and is at least one. Default 0, which is all of them, as where progressive syncs of Argo CD's `ApplicationSet` were proposed.
         optional max_update "maxUpdate": Share,
-        /// Another name of `maxUpdate`. Default as there.
+        /// Another name of `maxUpdate`, at least one: a release that makes nobody unavailable moves nobody. Default as there.
         optional max_unavailable "maxUnavailable": Share,
     }
-    later []
+    later ["maxSurge"]
 }
 
 record! {
     /// By weight, with pauses.
     CanaryFile = "canary" {
-        /// What happens, in order; after the last step all members move. Default no steps: all of them at once.
+        /// What happens, in order; after the last step all members move. Default the weights 25, 50 and 75: a quarter at a time, as a canary without steps rolls in Argo Rollouts.
         optional steps "steps": List<StepFile>,
     }
-    later []
+    later ["maxSurge"]
 }
 
 record! {

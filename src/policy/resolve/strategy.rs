@@ -53,14 +53,24 @@ fn rolling(file: &RollingUpdateFile, report: &mut Report) -> Strategy {
     if let (Some(_), Some(second)) = (&file.max_update, &file.max_unavailable) {
         report.wrong(second.key, "`maxUnavailable` is another name of `maxUpdate`", Some("keep one of them"));
     }
+    // Who lets nobody be unavailable does not mean all at once.
+    if let Some(none) = file.max_unavailable.as_ref().filter(|share| share.value.0 == MaxUpdate::All) {
+        let help = "write how many may move at once, `maxUnavailable: 1` or `25%`; `strategy: allAtOnce` moves all";
+        report.wrong(none.at, "a cluster is unavailable while it moves, so that none could move", Some(help));
+    }
     let given = file.max_update.as_ref().or(file.max_unavailable.as_ref());
     Strategy::RollingUpdate { max_update: given.map_or(MaxUpdate::All, |share| share.value.0) }
 }
 
 /// What a workflow may take unless the file says otherwise.
 const TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
+/// The weights of a canary that names none.
+const WEIGHTS: [u8; 3] = [25, 50, 75];
 
 fn by_weight(file: &CanaryFile, report: &mut Report) -> Strategy {
+    if file.steps.as_ref().is_none_or(|list| list.value.is_empty()) {
+        return Strategy::Canary { steps: WEIGHTS.map(Step::SetWeight).to_vec() };
+    }
     let mut steps = Vec::new();
     let mut heaviest = 0;
     for step in file.steps.iter().flat_map(|list| &list.value.items) {

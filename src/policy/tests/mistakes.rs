@@ -90,6 +90,22 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:63: `rollingUpdate` of `strategy` of tier `gold`: `maxUnavailable` is another name of `maxUpdate`",
     ),
     (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUnavailable: 0}}}]",
+        "1:65: `rollingUpdate` of `strategy` of tier `gold`: a cluster is unavailable while it moves, so that none could move (write how many may move at once, `maxUnavailable: 1`",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUnavailable: 0%}}}]",
+        "1:65: `rollingUpdate` of `strategy` of tier `gold`: a cluster is unavailable while it moves",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxSurge: 25%}}}]",
+        "1:49: `rollingUpdate` of `strategy` of tier `gold`: `maxSurge` is not supported by this version of Coldframe (clusters do not surge: none is added for an update",
+    ),
+    (
+        "tiers: [{name: gold, strategy: {canary: {maxSurge: 1, steps: [{setWeight: 10}]}}}]",
+        "1:42: `canary` of `strategy` of tier `gold`: `maxSurge` is not supported by this version of Coldframe (clusters do not surge",
+    ),
+    (
         "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 101%}}}]",
         "1:60: `maxUpdate` of `rollingUpdate` of `strategy` of tier `gold`: `101%` is no number of members (write `3` or `25%`)",
     ),

@@ -12,6 +12,7 @@ fn strategies() {
     let per_cluster = PLUGIN.replace("loki.yaml", "\"{cluster}/loki.yaml\"");
     let strategy =
         |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
+    let quarters = Strategy::Canary { steps: [25, 50, 75].map(Step::SetWeight).to_vec() };
     let rolling = |max_update| Strategy::RollingUpdate { max_update };
     let hour = Some(SignedDuration::from_hours(1));
     let smoke =
@@ -34,6 +35,8 @@ fn strategies() {
                 steps: vec![Step::SetWeight(10), Step::Pause(hour), Step::SetWeight(50), Step::Pause(None)],
             },
         ),
+        ("{canary: {}}", quarters.clone()),
+        ("{canary: {steps: []}}", quarters),
         (
             "{canary: {steps: [{setWeight: 10}, {verify: {workflow: smoke.yml, timeout: 1h}}]}}",
             Strategy::Canary { steps: vec![Step::SetWeight(10), smoke(60)] },
