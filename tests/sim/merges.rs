@@ -402,7 +402,7 @@ impl World {
     }
 
     /// The hub merges another pull request than the one that it was asked for, if the bot has one. Where the ledger has
-    /// an intent for that one, too, nobody can tell.
+    /// an intent for that one, too, or was lost and does not know it, nobody can tell.
     fn merge_another(&mut self, number: u64, ledger: &Ledger) {
         let like = |pull: &&crate::pulls::PullRequest| {
             pull.number != number && pull.is_open() && pull.ours && !pull.doctored && !pull.misplaced
@@ -410,12 +410,12 @@ impl World {
         let Some(other) = self.pulls.iter().find(like).map(|pull| pull.number) else { return };
         let pull = &self.pulls[other as usize - 1];
         let (head, losses) = (pull.head.clone(), self.losses);
-        let waves = ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
-        let mut asked = waves.filter_map(|wave| wave.merging.as_ref());
-        let was_asked = asked.any(|merging| merging.head.as_str() == head);
+        let waves = || ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
+        let was_asked = waves().filter_map(|wave| wave.merging.as_ref()).any(|merging| merging.head.as_str() == head);
+        let is_known = waves().any(|wave| wave.head().is_some_and(|known| known.commit.as_str() == head));
         self.note(format!("asked for #{number}, the hub merges #{other}"));
         self.merge(other, BOT);
-        if !was_asked {
+        if is_known && !was_asked {
             self.merges.lies.push(Lie { pull: other, head, cleared: false, losses });
         }
     }
