@@ -266,6 +266,9 @@ pub struct Rehearse {
     /// How long people take to approve a pull request
     #[arg(long, value_name = "DURATION", requires = "history", default_value = "0s", value_parser = duration)]
     pub approve_after: jiff::SignedDuration,
+    /// Tries these soaks on every tier beside each other, such as `1d,2d,3d`; six at most
+    #[arg(long, value_name = "DURATIONS", requires = "history", value_delimiter = ',', value_parser = duration)]
+    pub soak: Vec<jiff::SignedDuration>,
     /// Draws the replay into this SVG file
     #[arg(long, value_name = "FILE", requires = "history")]
     pub svg: Option<PathBuf>,

@@ -10,6 +10,9 @@ use super::Rehearse;
 use crate::policy::{self, SourceFile};
 use crate::rehearse::{self, History, Replay};
 
+/// Soaks that are told apart in one picture.
+const MOST_SOAKS: usize = 6;
+
 /// Tells stories; 0 when each kept what it expects.
 pub fn rehearse(arguments: &Rehearse) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.history {
@@ -50,7 +53,9 @@ fn history(path: &Path, arguments: &Rehearse) -> anyhow::Result<ExitCode> {
         (false, true) => vec![false],
         (false, false) => vec![true, false],
     };
-    let replay = Replay { policy, approve_after: arguments.approve_after, acknowledge };
+    anyhow::ensure!(arguments.soak.len() <= MOST_SOAKS, "--soak takes {MOST_SOAKS} durations at most");
+    let (approve_after, soaks) = (arguments.approve_after, arguments.soak.clone());
+    let replay = Replay { policy, approve_after, acknowledge, soaks };
     let mut out = anstream::stdout().lock();
     let replayed = match replay.run(&history) {
         Ok(replayed) => replayed,

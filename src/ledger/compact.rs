@@ -22,14 +22,19 @@ const CLEARED: usize = 200;
 
 /// Shortens the page of one plugin.
 pub(super) fn page(page: &mut PluginLedger) {
-    page.tiers.values_mut().for_each(waves);
-    page.tiers.retain(|_, waves| !waves.is_empty());
+    tiers(page);
     releases(page);
     // By the time of the command: one that is seen again though it was dropped is dropped again.
     page.hotfixes.sort_by_key(|said| said.at);
     keep_last(&mut page.hotfixes, HOTFIXES);
     page.labelled.sort_by_key(|labelled| labelled.pull);
     keep_last(&mut page.labelled, LABELLED);
+}
+
+/// Shortens what the page keeps of each tier's past.
+pub(crate) fn tiers(page: &mut PluginLedger) {
+    page.tiers.values_mut().for_each(waves);
+    page.tiers.retain(|_, waves| !waves.is_empty());
 }
 
 /// Shortens what is kept of the whole repository.

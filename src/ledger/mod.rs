@@ -2,7 +2,7 @@
 //! bots: who did not see the newest commit cannot add one; and each commit is sealed, so that nobody else can add one
 //! that is believed. What an entry changes is in `decide::ledger`; how bytes travel is in `git`.
 
-mod compact;
+pub(crate) mod compact;
 mod message;
 pub mod pages;
 #[cfg(test)]

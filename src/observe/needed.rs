@@ -40,13 +40,13 @@ fn is_at_work(wave: &Wave, tier: &Tier, now: Timestamp) -> bool {
     }
 }
 
-/// The same facts with no more readings than a run that ends has: what is decided on them has to be the same.
-pub fn with_what_is_needed(snapshot: &Snapshot, now: Timestamp) -> Snapshot {
+/// Leaves no more readings among the facts than a run that ends has: what is decided on them has to be the same.
+pub fn keep_what_is_needed(snapshot: &mut Snapshot, now: Timestamp) {
     let needed = needed(&snapshot.policy, Some(&snapshot.ledger), now);
-    let mut less = snapshot.clone();
-    let clusters = snapshot.clusters.known().map(Vec::as_slice).unwrap_or_default();
-    for plugin in &snapshot.policy.plugins {
-        let Some(facts) = less.plugins.get_mut(&plugin.name) else { continue };
+    let Snapshot { policy, clusters, plugins, .. } = snapshot;
+    let clusters = clusters.known().map(Vec::as_slice).unwrap_or_default();
+    for plugin in &policy.plugins {
+        let Some(facts) = plugins.get_mut(&plugin.name) else { continue };
         let tiers: Vec<&Tier> = plugin.tiers.iter().collect();
         facts.readings.reread(|name, readings| {
             let of = |tier: &&&Tier| {
@@ -60,5 +60,4 @@ pub fn with_what_is_needed(snapshot: &Snapshot, now: Timestamp) -> Snapshot {
             }
         });
     }
-    less
 }

@@ -4,10 +4,11 @@
 use decide::ledger::{Change, Head, Merging};
 use decide::plan::{Plan, Proposal};
 use decide::snapshot::{PullState, SentNotice};
-use decide::{Action, Entry, Sha, Version};
+use decide::{Action, Entry, Ledger, PluginLedger, Sha, Version};
 
 use super::world::{Noted, Spot, World};
 use super::{hub, workflows};
+use crate::ledger::compact;
 
 /// Carries a plan out. Whether the hub answered.
 pub(super) fn carry_out(world: &mut World, plan: &Plan) -> bool {
@@ -18,12 +19,23 @@ pub(super) fn carry_out(world: &mut World, plan: &Plan) -> bool {
         world.snapshot.ledger.apply(&record.entry);
         world.note(Noted::Entry(Box::new(record.entry.clone())));
     }
+    forget(&mut world.snapshot.ledger);
     for action in &plan.actions {
         if !act(world, action) {
             break;
         }
     }
     true
+}
+
+/// Waves of one tier that are kept before the past is shortened.
+const LONG: usize = 40;
+
+/// Forgets of a long past what the ledger branch forgets, so that no look gets slower with the years. Once in a
+/// while is enough.
+fn forget(ledger: &mut Ledger) {
+    let is_long = |page: &&mut PluginLedger| page.tiers.values().any(|waves| waves.len() > LONG);
+    ledger.plugins.values_mut().filter(is_long).for_each(compact::tiers);
 }
 
 /// One effect; whether the hub did it.

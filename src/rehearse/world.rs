@@ -316,8 +316,13 @@ impl World {
     }
 
     /// What a run that ends would decide: it asks fewer clusters.
-    fn by_a_run(&self) -> Plan {
-        decide::plan(&needed::with_what_is_needed(&self.snapshot, self.now), self.now)
+    fn by_a_run(&mut self) -> Plan {
+        let readings = |facts: &PluginFacts| facts.readings.clone();
+        let asked: Vec<_> = self.snapshot.plugins.values().map(readings).collect();
+        needed::keep_what_is_needed(&mut self.snapshot, self.now);
+        let plan = decide::plan(&self.snapshot, self.now);
+        self.snapshot.plugins.values_mut().zip(asked).for_each(|(facts, asked)| facts.readings = asked);
+        plan
     }
 
     /// What the bot sees now.

@@ -1,9 +1,9 @@
 //! What a replay is judged by: how many releases came how far, how long they took, how long a plugin
 //! waited, how many pull requests people saw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use decide::{PluginName, TierName, Version};
+use decide::{Plan, PluginName, TierName, Version, WaveState};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,6 +16,10 @@ pub struct Figures {
     pub releases: usize,
     /// One per tier, in order of promotion.
     pub tiers: Vec<TierFigures>,
+    /// One per plugin, in the order of names.
+    pub plugins: Vec<PluginFigures>,
+    /// Breaking steps that were taken, each of which a person has acknowledged.
+    pub acknowledged: usize,
     /// Pull requests that were opened.
     pub pulls: usize,
     /// Merges without the missing approvals.
@@ -49,6 +53,32 @@ pub struct TierFigures {
     pub times: Vec<Timestamp>,
 }
 
+/// The figures of one plugin.
+#[derive(Clone, Debug)]
+pub struct PluginFigures {
+    /// Its name.
+    pub name: PluginName,
+    /// Its releases that could climb.
+    pub releases: usize,
+    /// How many of them were merged on each tier.
+    pub reached: Vec<usize>,
+    /// Since when something newer is out and nothing reaches the last tier, at the end of the history.
+    pub waits: Option<Timestamp>,
+    /// What was still climbing then, the foremost first.
+    pub climbs: Vec<Climbing>,
+}
+
+/// A release that was still climbing when the history ended.
+#[derive(Clone, Debug)]
+pub struct Climbing {
+    /// Which.
+    pub version: Version,
+    /// The tier that it had come to, or waits for.
+    pub tier: TierName,
+    /// What it waits for, in the words of its pull request.
+    pub why: Option<String>,
+}
+
 /// A plugin that waited.
 #[derive(Clone, Debug)]
 pub struct Wait {
@@ -67,18 +97,33 @@ impl Figures {
         if seconds > 0.0 { self.pulls as f64 * 7.0 * 86_400.0 / seconds } else { 0.0 }
     }
 
+    /// Releases that were still climbing when the history ended.
+    pub fn climbing(&self) -> usize {
+        self.plugins.iter().map(|plugin| plugin.climbs.len()).sum()
+    }
+
     /// The last tier.
     pub fn top(&self) -> Option<&TierFigures> {
         self.tiers.last()
     }
 }
 
+/// A merge: when, of which plugin, on which tier, which release.
+type Landing = (Timestamp, PluginName, TierName, Version);
+
+/// How a release came out.
+struct Released {
+    at: Timestamp,
+    breaking: bool,
+}
+
 /// Counts while a replay goes on.
 pub(super) struct Count {
     tiers: Vec<TierName>,
     span: (Timestamp, Timestamp),
-    released: BTreeMap<(PluginName, Version), Timestamp>,
-    landed: Vec<(Timestamp, PluginName, TierName, Version)>,
+    released: BTreeMap<PluginName, BTreeMap<Version, Released>>,
+    climbs: BTreeMap<PluginName, Vec<Climbing>>,
+    landed: Vec<Landing>,
     pulls: usize,
     forced: usize,
     restless: Vec<Timestamp>,
@@ -92,6 +137,7 @@ impl Count {
             tiers,
             span,
             released: BTreeMap::new(),
+            climbs: BTreeMap::new(),
             landed: Vec::new(),
             pulls: 0,
             forced: 0,
@@ -100,9 +146,26 @@ impl Count {
         }
     }
 
-    pub fn released(&mut self, plugin: &PluginName, version: &Version, at: Timestamp) {
+    pub fn released(&mut self, plugin: &PluginName, version: &Version, breaking: bool, at: Timestamp) {
         if !version.is_prerelease() {
-            self.released.insert((plugin.clone(), version.clone()), at);
+            let released = self.released.entry(plugin.clone()).or_default();
+            released.insert(version.clone(), Released { at, breaking });
+        }
+    }
+
+    /// The last plan says what still climbs, tier by tier from the bottom up.
+    pub fn ends(&mut self, plan: &Plan) {
+        for wave in plan.waves.iter().rev() {
+            let Some(version) = wave.version.clone().filter(|_| climbs(&wave.state)) else { continue };
+            let here = |(_, plugin, tier, landed): &Landing| {
+                (plugin, landed) == (&wave.plugin, &version) && self.tiers.last() == Some(tier)
+            };
+            let known = self.climbs.entry(wave.plugin.clone()).or_default();
+            if self.landed.iter().any(here) || known.iter().any(|known| known.version == version) {
+                continue;
+            }
+            let why = wave.blocker().map(|finding| finding.because.to_string());
+            known.push(Climbing { version, tier: wave.tier.clone(), why });
         }
     }
 
@@ -134,19 +197,43 @@ impl Count {
     pub fn done(mut self) -> Figures {
         self.landed.sort();
         let tiers = self.tiers.iter().map(|tier| self.tier(tier)).collect();
-        let mut release_times: Vec<Timestamp> = self.released.values().copied().collect();
+        let mut release_times: Vec<Timestamp> = self.all().map(|(_, _, released)| released.at).collect();
         release_times.sort();
+        let plugins: Vec<(PluginFigures, Vec<Wait>)> = self.released.keys().map(|plugin| self.plugin(plugin)).collect();
+        let waits = plugins.iter().flat_map(|(_, waits)| waits);
         Figures {
-            releases: self.released.len(),
+            releases: release_times.len(),
             tiers,
+            acknowledged: self.acknowledged(),
             pulls: self.pulls,
             forced: self.forced,
-            longest_wait: self.longest_wait(),
+            longest_wait: waits.max_by_key(|wait| wait.lasted).cloned(),
+            plugins: plugins.into_iter().map(|(figures, _)| figures).collect(),
             span: self.span,
             released: self.by_month(&release_times),
             release_times,
             restless: self.restless,
         }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&PluginName, &Version, &Released)> {
+        let of_plugin = self.released.iter();
+        of_plugin.flat_map(|(plugin, all)| all.iter().map(move |(version, released)| (plugin, version, released)))
+    }
+
+    /// Steps that are breaking, by number or by a mark of what came out on the way. A release is acknowledged once,
+    /// on whichever tier it is first met.
+    fn acknowledged(&self) -> usize {
+        let mut runs: BTreeMap<(&PluginName, &TierName), &Version> = BTreeMap::new();
+        let mut acknowledged = BTreeSet::new();
+        for (_, plugin, tier, version) in &self.landed {
+            let Some(from) = runs.insert((plugin, tier), version).filter(|from| *from < version) else { continue };
+            let mut way = self.released.get(plugin).into_iter().flat_map(|all| all.range(from..=version));
+            if version.breaks_after(from) || way.any(|(on_it, released)| on_it > from && released.breaking) {
+                acknowledged.insert((plugin, version));
+            }
+        }
+        acknowledged.len()
     }
 
     fn tier(&self, tier: &TierName) -> TierFigures {
@@ -158,8 +245,8 @@ impl Count {
         let mut lags: Vec<SignedDuration> = first
             .iter()
             .filter_map(|((plugin, version), at)| {
-                let released = self.released.get(&((*plugin).clone(), (*version).clone()))?;
-                Some(at.duration_since(*released))
+                let released = self.released.get(*plugin)?.get(*version)?;
+                Some(at.duration_since(released.at))
             })
             .collect();
         lags.sort();
@@ -191,33 +278,53 @@ impl Count {
         months
     }
 
-    /// Over all plugins: from when something newer was out, or from the last merge on the last tier, to
-    /// the next merge there.
-    fn longest_wait(&self) -> Option<Wait> {
-        let top = self.tiers.last()?;
-        let mut waits: Vec<Wait> = Vec::new();
-        let mut plugins: Vec<&PluginName> = self.released.keys().map(|(plugin, _)| plugin).collect();
-        plugins.dedup();
-        for plugin in plugins {
-            let of_plugin = self.released.iter().filter(|((name, _), _)| name == plugin);
-            let mut out: Vec<(Timestamp, &Version)> = of_plugin.map(|((_, version), at)| (*at, version)).collect();
-            out.sort();
-            let landed = self.landed.iter().filter(|(_, name, tier, _)| name == plugin && tier == top);
-            let mut last: Option<(Timestamp, &Version)> = None;
-            for (at, _, _, version) in landed {
-                if let Some(since) = waiting_since(&out, last) {
-                    waits.push(Wait { plugin: plugin.clone(), lasted: at.duration_since(since), unfinished: false });
-                }
-                last = Some((*at, version));
-            }
+    /// One plugin, and each of its waits: from when something newer was out, or from the last merge on the last tier,
+    /// to the next merge there.
+    fn plugin(&self, name: &PluginName) -> (PluginFigures, Vec<Wait>) {
+        let released = self.released.get(name);
+        let mut out: Vec<(Timestamp, &Version)> =
+            released.into_iter().flatten().map(|(version, released)| (released.at, version)).collect();
+        out.sort();
+        let landed: Vec<&Landing> = self.landed.iter().filter(|(_, plugin, _, _)| plugin == name).collect();
+        let reached = |tier: &TierName| {
+            let here = landed.iter().filter(|(_, _, there, _)| there == tier);
+            here.map(|(_, _, _, version)| version).collect::<BTreeSet<_>>().len()
+        };
+        let mut figures = PluginFigures {
+            name: name.clone(),
+            releases: out.len(),
+            reached: self.tiers.iter().map(reached).collect(),
+            waits: None,
+            climbs: self.climbs.get(name).cloned().unwrap_or_default(),
+        };
+        let (mut waits, mut last): (Vec<Wait>, Option<(Timestamp, &Version)>) = (Vec::new(), None);
+        for (at, _, _, version) in landed.iter().filter(|(_, _, tier, _)| self.tiers.last() == Some(tier)) {
             if let Some(since) = waiting_since(&out, last) {
-                // A plugin that was taken out waits for nothing any more.
-                let removed = self.removed.get(plugin).filter(|removed| **removed >= since);
-                let lasted = removed.unwrap_or(&self.span.1).duration_since(since);
-                waits.push(Wait { plugin: plugin.clone(), lasted, unfinished: removed.is_none() });
+                waits.push(Wait { plugin: name.clone(), lasted: at.duration_since(since), unfinished: false });
             }
+            last = Some((*at, version));
         }
-        waits.into_iter().max_by_key(|wait| wait.lasted)
+        if let Some(since) = waiting_since(&out, last) {
+            // A plugin that was taken out waits for nothing any more.
+            let removed = self.removed.get(name).filter(|removed| **removed >= since);
+            let lasted = removed.unwrap_or(&self.span.1).duration_since(since);
+            waits.push(Wait { plugin: name.clone(), lasted, unfinished: removed.is_none() });
+            figures.waits = removed.is_none().then_some(since);
+        }
+        (figures, waits)
+    }
+}
+
+/// Whether a release in this state is on its way.
+fn climbs(state: &WaveState) -> bool {
+    match state {
+        WaveState::Waiting | WaveState::Open { .. } | WaveState::Converging { .. } | WaveState::Soaking { .. } => true,
+        WaveState::Idle { .. }
+        | WaveState::Finished { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => false,
     }
 }
 

@@ -23,8 +23,10 @@ pub(super) fn picture(case: &Case) -> String {
     let mut out = String::from("  month by month: releases, and how many of them reached each tier\n");
     let _ = writeln!(out, "  {:width$}  {}", "released", bars(released, most));
     for column in &case.columns {
-        for (index, tier) in column.figures.tiers.iter().enumerate() {
-            let name = if index == 0 { column.name } else { "" };
+        // Of many columns the last tier is enough.
+        let begin = if case.columns.len() > 2 { column.figures.tiers.len().saturating_sub(1) } else { 0 };
+        for (index, tier) in column.figures.tiers.iter().enumerate().skip(begin) {
+            let name = if index == begin { column.name.as_str() } else { "" };
             let inner = width - longest.max("released".len());
             let _ =
                 writeln!(out, "  {name:inner$}{:1$}  {2}", tier.name.as_str(), width - inner, bars(&tier.months, most));

@@ -2,9 +2,9 @@
 //! story. It goes from event to event, and each plugin has a world of its own unless the policy lets
 //! them wait for each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use decide::model::{Limits, Next};
+use decide::model::{Limits, Next, Soak, Strategy};
 use decide::reason::spell;
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
@@ -21,6 +21,14 @@ use crate::rehearse::world::World;
 const LABEL: &str = "coldframe.rehearsal/tier";
 /// People read commands on pull requests that were closed this long ago.
 const MEMORY: SignedDuration = SignedDuration::from_hours(24 * 120);
+
+/// One way to replay a history.
+pub(super) struct Way {
+    /// What a free tier takes; none = as the policy says.
+    pub next: Option<Next>,
+    /// The soak of every tier; none = as the policy says.
+    pub soak: Option<SignedDuration>,
+}
 
 /// What is replayed.
 pub(super) struct Plan {
@@ -46,28 +54,50 @@ impl Plan {
         Ok(Self { policy, clusters })
     }
 
-    /// The ladder in words.
-    pub fn ladder(&self) -> String {
-        let rung = |tier: &decide::Tier| format!("{} {}", tier.name, spell(tier.soak.min));
-        self.policy.ladder.iter().map(rung).collect::<Vec<_>>().join(", ")
+    /// The ladder in words, with its own soaks or with those that are tried.
+    pub fn ladder(&self, soaks: &[SignedDuration]) -> String {
+        let soaks: Vec<String> = soaks.iter().map(|soak| spell(*soak)).collect();
+        let rung = |tier: &decide::Tier| match soaks.is_empty() {
+            true => format!("{} {}", tier.name, spell(tier.soak.min)),
+            false => tier.name.to_string(),
+        };
+        let rungs = self.policy.ladder.iter().map(rung).collect::<Vec<_>>().join(", ");
+        if soaks.is_empty() { rungs } else { format!("{rungs}, each with a soak of {}", soaks.join(" or ")) }
     }
 
-    /// Replays under one rule, and counts.
-    pub fn run(&self, history: &History, next: Next, acknowledge: bool, approve_after: SignedDuration) -> Figures {
+    /// Strategies of which one cluster per tier shows nothing.
+    pub fn hidden(&self) -> Option<String> {
+        let tiers = self.policy.ladder.iter().chain(self.policy.policy.plugins.iter().flat_map(|plugin| &plugin.tiers));
+        let cut = tiers.filter_map(|tier| Some((tier.name.as_str(), in_slices(&tier.strategy)?)));
+        let cut: Vec<String> =
+            cut.collect::<BTreeSet<_>>().into_iter().map(|(tier, what)| format!("{tier} {what}")).collect();
+        let said = format!(
+            "Each tier has one cluster here, so that slices take no time ({}); a story with your clusters shows them.",
+            cut.join(", ")
+        );
+        (!cut.is_empty()).then_some(said)
+    }
+
+    /// Replays in one way, and counts.
+    pub fn run(&self, history: &History, way: &Way, acknowledge: bool, approve_after: SignedDuration) -> Figures {
         let tiers: Vec<TierName> = self.policy.ladder.iter().map(|tier| tier.name.clone()).collect();
         let span = history.span();
         let mut count = Count::new(tiers, span);
         let mut policy = self.policy.clone();
         for plugin in &mut policy.policy.plugins {
-            plugin.next = next;
+            plugin.next = way.next.unwrap_or(plugin.next);
+            for (tier, min) in plugin.tiers.iter_mut().filter_map(|tier| Some((tier, way.soak?))) {
+                tier.soak = Soak { min, max: tier.soak.max.map(|max| max.max(min)) };
+            }
         }
         for group in self.groups() {
             let events: Vec<&Event> = history.events.iter().filter(|event| group.contains(&event.plugin)).collect();
             let mut policy = policy.clone();
             policy.policy.plugins.retain(|plugin| group.contains(&plugin.name));
             let mut world = self.world(&policy, span.0, acknowledge, approve_after);
-            play(&mut world, &events, span.1, &mut count);
+            let last = play(&mut world, &events, span.1, &mut count);
             count.diary(&world.diary);
+            count.ends(&last);
         }
         count.done()
     }
@@ -104,19 +134,31 @@ fn selector(tier: &TierName) -> Selector {
     Selector { match_labels, match_expressions: Vec::new() }
 }
 
-/// From event to event until the history ends.
-fn play(world: &mut World, events: &[&Event], ends: Timestamp, count: &mut Count) {
+/// What a tier does with its clusters that is not seen of one.
+fn in_slices(strategy: &Strategy) -> Option<&'static str> {
+    match strategy {
+        Strategy::Canary { steps } => (!steps.is_empty()).then_some("canary"),
+        Strategy::BlueGreen { .. } => Some("blueGreen"),
+        Strategy::RollingUpdate { .. } => Some("rollingUpdate"),
+        Strategy::AllAtOnce | Strategy::Delegated => None,
+    }
+}
+
+/// From event to event until the history ends; what was planned last.
+fn play(world: &mut World, events: &[&Event], ends: Timestamp, count: &mut Count) -> decide::Plan {
     let mut plan = decide::Plan::default();
     let mut events = events.iter().peekable();
     loop {
         let event = events.peek().map(|event| event.at);
-        let Some(next) = event.into_iter().chain(world.next(&plan)).min().filter(|next| *next <= ends) else { return };
+        let Some(next) = event.into_iter().chain(world.next(&plan)).min().filter(|next| *next <= ends) else {
+            return plan;
+        };
         world.go_to(next);
         while let Some(event) = events.next_if(|event| event.at <= world.now) {
             match &event.what {
                 What::Release { version, breaking } => {
                     world.publish(&event.plugin, version.clone(), *breaking);
-                    count.released(&event.plugin, version, event.at);
+                    count.released(&event.plugin, version, *breaking, event.at);
                 }
                 What::Removed => {
                     world.snapshot.policy.plugins.retain(|plugin| plugin.name != event.plugin);
@@ -128,7 +170,7 @@ fn play(world: &mut World, events: &[&Event], ends: Timestamp, count: &mut Count
             Ok(settled) => plan = settled,
             Err(restless) => {
                 count.restless(restless.0);
-                return;
+                return plan;
             }
         }
     }

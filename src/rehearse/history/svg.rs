@@ -23,8 +23,12 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-se
 .h{font-size:17px;font-weight:600}.m{fill:#59636e;font-size:12px}.b{font-weight:600}\
 .bg{fill:#fff;stroke:#d1d9e0}.g{stroke:#d1d9e0;stroke-width:1}.l{fill:none;stroke-width:2.2;stroke-linejoin:round}\
 .s0{stroke:#8c959f}.s1{stroke:#1a7f37}.s2{stroke:#bc4c00}.f0{fill:#59636e}.f1{fill:#1a7f37}.f2{fill:#bc4c00}\
+.s3{stroke:#0969da}.s4{stroke:#8250df}.s5{stroke:#9a6700}.s6{stroke:#cf222e}\
+.f3{fill:#0969da}.f4{fill:#8250df}.f5{fill:#9a6700}.f6{fill:#cf222e}\
 @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.m{fill:#9198a1}.bg{fill:#0d1117;stroke:#3d444d}.g{stroke:#3d444d}\
-.s0{stroke:#9198a1}.s1{stroke:#3fb950}.s2{stroke:#f0883e}.f0{fill:#9198a1}.f1{fill:#3fb950}.f2{fill:#f0883e}}";
+.s0{stroke:#9198a1}.s1{stroke:#3fb950}.s2{stroke:#f0883e}.f0{fill:#9198a1}.f1{fill:#3fb950}.f2{fill:#f0883e}\
+.s3{stroke:#4493f8}.s4{stroke:#ab7df8}.s5{stroke:#d29922}.s6{stroke:#f85149}\
+.f3{fill:#4493f8}.f4{fill:#ab7df8}.f5{fill:#d29922}.f6{fill:#f85149}}";
 
 // Writing into a String cannot fail, so that its results are let go.
 
@@ -32,7 +36,7 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-se
 pub(super) fn svg(about: &str, case: &Case) -> String {
     let Some(first) = case.columns.first() else { return String::new() };
     let top = first.figures.top().map(|tier| tier.name.to_string()).unwrap_or_default();
-    let height = (PLOT.3 + 74.0).max(PLOT.1 + first.figures.tiers.len() as f64 * 58.0 + 46.0);
+    let height = (PLOT.3 + 74.0).max(PLOT.1 + first.figures.tiers.len() as f64 * room(case) + 46.0);
     let summary = summary(case, &top);
     let mut out = String::new();
     let _ = write!(
@@ -137,7 +141,7 @@ fn bars(out: &mut String, case: &Case) {
     let Some(first) = case.columns.first() else { return };
     let most = first.figures.releases.max(1);
     for (index, tier) in first.figures.tiers.iter().enumerate() {
-        let y = PLOT.1 + index as f64 * 58.0;
+        let y = PLOT.1 + index as f64 * room(case);
         label(out, (BARS.0, y + 2.0), "b", tier.name.as_str());
         for (number, column) in case.columns.iter().enumerate() {
             let reached = column.figures.tiers.get(index).map_or(0, |tier| tier.reached);
@@ -153,6 +157,11 @@ fn bars(out: &mut String, case: &Case) {
             label(out, (BARS.0 + width + 6.0, y + 11.0), "m", &text);
         }
     }
+}
+
+/// The height of a tier's name and its bars.
+fn room(case: &Case) -> f64 {
+    24.0 + 17.0 * case.columns.len() as f64
 }
 
 fn label(out: &mut String, (x, y): (f64, f64), class: &str, text: &str) {

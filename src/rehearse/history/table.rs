@@ -1,4 +1,4 @@
-//! The table of a replay: both rules beside each other.
+//! The table of a replay: its columns beside each other.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{Case, Column, Figures};
 
 // Writing into a String cannot fail, so that its results are let go.
 
-/// The table of one case.
+/// The table of one case, rule beside rule.
 pub(super) fn table(case: &Case) -> String {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     let mut row = |name: String, cell: &dyn Fn(&Figures) -> String| {
@@ -38,6 +38,10 @@ pub(super) fn table(case: &Case) -> String {
         }
         None => "–".to_string(),
     });
+    row("still climbing at the end".to_string(), &|figures| figures.climbing().to_string());
+    if case.acknowledged {
+        row("acknowledgements to give".to_string(), &|figures| figures.acknowledged.to_string());
+    }
     row("pull requests a week".to_string(), &|figures| format!("{:.1}", figures.pulls_a_week()));
     row("forced merges".to_string(), &|figures| figures.forced.to_string());
     let mut out = String::new();

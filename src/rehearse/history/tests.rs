@@ -1,6 +1,8 @@
 //! The figures of a replay, and what is said about a file that is no history.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use jiff::Timestamp;
+
 use super::*;
 
 /// The first part of the catalogue of cloudoperators/greenhouse-extensions: who released what when.
@@ -8,7 +10,7 @@ const CATALOGUE: &str = include_str!("../../../tests/fixtures/rehearse/greenhous
 
 fn replay(text: &str, policy: Option<&str>, acknowledge: Vec<bool>) -> Replayed {
     let policy = policy.map(|text| SourceFile { path: "policy.yaml".into(), text: text.into() });
-    let replay = Replay { policy, approve_after: SignedDuration::from_hours(4), acknowledge };
+    let replay = Replay { policy, approve_after: SignedDuration::from_hours(4), acknowledge, soaks: Vec::new() };
     replay.run(&History::parse(text).unwrap()).unwrap()
 }
 
@@ -82,6 +84,7 @@ fn approvals_force_and_windows_are_the_policys() {
         }),
         approve_after: SignedDuration::from_hours(24 * 30),
         acknowledge: vec![true],
+        soaks: Vec::new(),
     };
     let figures = impatient.run(&History::parse(&text).unwrap()).unwrap().cases[0].columns[0].figures.clone();
     assert_eq!((figures.forced, figures.tiers[0].median.unwrap().as_hours() / 24), (2, 10));
@@ -123,4 +126,88 @@ fn names_of_others_are_text_in_the_picture() {
     replayed.about = "<script>& \u{1b}[31m".to_string();
     let svg = replayed.svg();
     assert!(!svg.contains("<script>") && !svg.contains('\u{1b}') && svg.contains("&lt;script&gt;&amp;"), "{svg}");
+}
+
+/// One plugin has its breaking release acknowledged or waits for that; another one climbs when the history ends.
+#[test]
+fn who_waits_and_who_climbs_is_told_plugin_by_plugin() {
+    let other = |version: &str, date: &str| one(version, date).replace("\"app\"", "\"other\"");
+    let text = list(&[
+        one("1.0.0", "2026-01-01T00:00:00Z"),
+        other("1.0.0", "2026-01-01T00:00:00Z"),
+        one("2.0.0", "2026-02-01T00:00:00Z"),
+        other("1.1.0", "2026-03-01T00:00:00Z"),
+        other("1.1.1", "2026-03-02T00:00:00Z"),
+        other("1.1.2", "2026-03-05T00:00:00Z"),
+    ]);
+    let replayed = replay(&text, None, vec![true, false]);
+    let figures = |case: usize| &replayed.cases[case].columns[0].figures;
+    assert_eq!([figures(0), figures(1)].map(|figures| (figures.climbing(), figures.acknowledged)), [(2, 1), (3, 0)]);
+    let app = |case: usize| &figures(case).plugins[0];
+    assert_eq!((app(0).waits, app(0).reached.clone()), (None, vec![2, 2, 2, 2]));
+    assert_eq!((app(1).waits, app(1).reached.clone()), ("2026-02-01T00:00:00Z".parse().ok(), vec![1, 1, 1, 1]));
+    let told = replayed.text();
+    let stuck = "app           2    1        1        1      1   since 1 Feb 2026 (32 d) 2.0.0 on qa: ";
+    let line = told.lines().find(|line| line.contains("since 1 Feb 2026")).unwrap();
+    assert!(line.trim_start().starts_with(stuck) && line.contains("1.0.0 to 2.0.0 may break"), "{line}");
+    assert!(told.contains("since 1 Mar 2026 (4 d) 1.1.0 on bronze and 1 more"), "{told}");
+    assert!(told.contains("acknowledgements to give") && told.contains("still climbing at the end"), "{told}");
+}
+
+#[test]
+fn soaks_are_tried_beside_each_other_in_one_picture() {
+    let soaks = [1, 2, 3].map(|days| SignedDuration::from_hours(24 * days));
+    let replay =
+        Replay { policy: None, approve_after: SignedDuration::ZERO, acknowledge: vec![true], soaks: soaks.to_vec() };
+    let text = list(&[one("1.0.0", "2026-01-01T00:00:00Z"), one("1.0.1", "2026-03-01T00:00:00Z")]);
+    let replayed = replay.run(&History::parse(&text).unwrap()).unwrap();
+    let columns = &replayed.cases[0].columns;
+    let lag = |column: &Column| column.figures.top().unwrap().worst.unwrap().as_hours() / 24;
+    let lags: Vec<_> = columns.iter().map(|column| (column.name.as_str(), lag(column))).collect();
+    assert_eq!(lags, [("1 d", 3), ("2 d", 6), ("3 d", 9)]);
+    assert!(
+        replayed.about.contains("qa, bronze, silver, gold, each with a soak of 1 d or 2 d or 3 d."),
+        "{replayed:?}"
+    );
+    let svg = replayed.svg();
+    assert!(["l s1", "l s2", "l s3", "1 1 d", "1 3 d"].iter().all(|part| svg.contains(part)), "{svg}");
+}
+
+#[test]
+fn what_one_cluster_per_tier_hides_is_said() {
+    let text = list(&[one("1.0.0", "2026-01-01T00:00:00Z"), one("1.0.1", "2026-03-01T00:00:00Z")]);
+    let canary = "tiers:
+  - {name: qa, select: {matchLabels: {tier: qa}}}
+  - {name: gold, select: {matchLabels: {tier: gold}}, strategy: {canary: {steps: [{setWeight: 50}]}}}";
+    let told = replay(&text, Some(canary), vec![true]).text();
+    assert!(told.contains("Each tier has one cluster here, so that slices take no time (gold canary)"), "{told}");
+    assert!(!replay(&text, None, vec![true]).text().contains("one cluster"));
+}
+
+/// What this thread has spent of the processor, however busy the machine is.
+#[cfg(target_os = "linux")]
+fn spent() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// Four times the releases of one plugin take about four times as long, and not sixteen times.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_past_makes_no_look_slower() {
+    let began: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let takes = |many: usize| {
+        let release = |number: usize| {
+            let date = began + SignedDuration::from_hours(40) * i32::try_from(number).unwrap();
+            one(&format!("1.{}.{}", number / 10, number % 10), &date.to_string())
+        };
+        let text = list(&(0..many).map(release).collect::<Vec<_>>());
+        let before = spent();
+        let replayed = replay(&text, None, vec![true]);
+        let took = spent() - before;
+        assert!(replayed.cases[0].columns[0].figures.top().unwrap().reached > many / 3);
+        took
+    };
+    let (short, long) = (takes(120), takes(480));
+    assert!(long < 8 * short, "{short} ns and {long} ns");
 }
