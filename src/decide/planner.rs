@@ -205,7 +205,7 @@ fn decide(
 /// of the lost commits, which is the one that we name. One word gives up every commit that is missing at
 /// that moment, and none that was lost later: what is lost once more may have taken with it what we knew of
 /// an earlier word, and that one is no word about this loss. A merge that did not land as planned is cleared in the
-/// same way, by its head.
+/// same way, by its head, and where that goes wrong once more, by another word.
 fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
     let stopped = snapshot.ledger.stops.iter().filter(|stop| stop.cleared.is_none());
     match &snapshot.ledger_state {
@@ -219,12 +219,15 @@ fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
 
 /// An entry for each of these commits, where a person who may has named the last of them.
 fn settled(snapshot: &Snapshot, cited: &[Sha]) -> Vec<Record> {
+    let stops = snapshot.ledger.stops.iter().filter(|stop| cited.last() == Some(&stop.head));
+    let heard = stops.filter_map(|stop| stop.cleared.as_ref()).map(|cleared| cleared.at).max();
     let confirmed = snapshot
         .plugins
         .values()
         .filter_map(|facts| facts.pulls.known())
         .flatten()
         .flat_map(|pull| pull.commands.iter().map(move |command| (pull.number, command)))
+        .filter(|(_, command)| Some(command.at) > heard)
         .find(|(_, command)| command.allowed.known() == Some(&true) && names_last(&command.what, cited));
     let Some((pull, command)) = confirmed else { return Vec::new() };
     cited

@@ -58,11 +58,23 @@ pub(crate) fn read(snapshot: &Snapshot, now: Timestamp) -> (Proofs, Vec<Record>)
         let Some(pulls) = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known()) else { continue };
         let open = page.tiers.values().flatten().filter(|wave| wave.landed.is_none());
         let asked = open.filter_map(|wave| Some((wave, asked_for(wave, pulls)?)));
-        let asked = asked.map(|(wave, pull)| (pull, verdict(wave, pull, now + snapshot.hub.skew)));
-        let unasked = pulls.iter().filter_map(|pull| Some((pull, Verdict::Wrong(unasked(snapshot, page, pull)?))));
-        for (pull, verdict) in asked.chain(unasked) {
+        let skew = snapshot.hub.skew;
+        let stopped = |pull: &Pull| {
+            let stops = snapshot.ledger.stops.iter().filter(|stop| stop.head == pull.head);
+            stops.max_by_key(|stop| (stop.cleared.is_none(), stop.at))
+        };
+        let asked = asked.filter_map(|(wave, pull)| {
+            let at = wave.merging.as_ref()?.at;
+            Some((pull, at, verdict(wave, pull, stopped(pull).map(|stop| stop.at), now + skew)))
+        });
+        let unasked = pulls.iter().filter_map(|pull| {
+            let (at, why) = unasked(snapshot, page, pull)?;
+            Some((pull, at - skew, Verdict::Wrong(why)))
+        });
+        for (pull, at, verdict) in asked.chain(unasked) {
             match verdict {
-                _ if snapshot.ledger.stops.iter().any(|stop| stop.head == pull.head) => {}
+                // What was asked for since a person cleared it may go wrong once more.
+                _ if stopped(pull).is_some_and(|stop| stop.cleared.is_none() || at <= stop.at) => {}
                 Verdict::Fine => {}
                 Verdict::Waits(why) => proofs.waits = proofs.waits.or(Some((pull.number, why))),
                 Verdict::Wrong(why) => {
@@ -88,9 +100,9 @@ fn asked_for<'a>(wave: &Wave, pulls: &'a [Pull]) -> Option<&'a Pull> {
     pulls.iter().find(|pull| pull.head == merging.head)
 }
 
-/// What is wrong with a pull request that the hub shows as merged by one of our Apps: the ledger has every merge that
+/// When the hub merged a pull request as one of our Apps, and what is wrong with that: the ledger has every merge that
 /// they ask for before it is asked for. What a lost ledger has forgotten, nobody knows.
-fn unasked(snapshot: &Snapshot, page: &PluginLedger, pull: &Pull) -> Option<String> {
+fn unasked(snapshot: &Snapshot, page: &PluginLedger, pull: &Pull) -> Option<(Timestamp, String)> {
     let PullState::Merged { at, by, .. } = &pull.state else { return None };
     let wave =
         page.tiers.get(&pull.tier)?.iter().rfind(|wave| wave.head().is_some_and(|head| head.commit == pull.head))?;
@@ -99,7 +111,7 @@ fn unasked(snapshot: &Snapshot, page: &PluginLedger, pull: &Pull) -> Option<Stri
     let lost = |rebuild: &&Rebuild| !stops.iter().any(|stop| stop.head == rebuild.cited);
     let forgotten = rebuilds.iter().filter(lost).any(|rebuild| rebuild.at >= *at);
     (snapshot.hub.own.contains(by) && !asked && !forgotten)
-        .then(|| format!("the hub says that {by} merged it, and the bot did not ask for that"))
+        .then(|| (*at, format!("the hub says that {by} merged it, and the bot did not ask for that")))
 }
 
 enum Verdict {
@@ -108,9 +120,10 @@ enum Verdict {
     Wrong(String),
 }
 
-fn verdict(wave: &Wave, pull: &Pull, now: Timestamp) -> Verdict {
+/// What came of a merge that was asked for; of false answers those since this head stopped everything the last time.
+fn verdict(wave: &Wave, pull: &Pull, stopped: Option<Timestamp>, now: Timestamp) -> Verdict {
     let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
-    let lies = refused.is_some_and(|refused| refused.false_yes >= FALSE_YES);
+    let lies = refused.is_some_and(|refused| refused.false_yes >= FALSE_YES && Some(refused.at) > stopped);
     match (&pull.landing, &pull.state) {
         (Read::Known(Landing::Wrong { why }), _) => Verdict::Wrong(why.clone()),
         (Read::Known(Landing::Proven { .. }), _) => Verdict::Fine,

@@ -78,11 +78,14 @@ pub struct Turn<'a> {
 impl Process {
     /// Looks, decides, acts.
     pub fn tick(&mut self, world: &mut World, watch: &mut Watch, turn: Turn<'_>) -> Ticked {
-        let Turn { planner, cut, other } = turn;
+        let Turn { planner, cut, mut other } = turn;
         let now = world.ours();
         let looked = world.now;
         let down = world.lasts(world.outage);
         self.look_at_the_hub(world, watch, down, now);
+        if let Some(other) = other.as_deref_mut().filter(|_| down) {
+            other.missed = true; // it has alarms of its own, and gets no answer either
+        }
         let mut snapshot = world.show(std::mem::take(&mut self.memory));
         let plan = planner(&snapshot, now);
         let idle = plan.entries.is_empty() && plan.actions.is_empty();

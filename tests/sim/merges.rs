@@ -74,6 +74,8 @@ pub struct Merges {
 pub struct Lie {
     pub pull: u64,
     pub head: String,
+    /// By our clock.
+    pub at: Timestamp,
     /// Somebody who may has said that things may go on.
     pub cleared: bool,
     /// Ledgers that were lost by then.
@@ -398,7 +400,7 @@ impl World {
             "the merge of #{number} is a false yes: {}",
             if more { "more came" } else { "nothing came" }
         ));
-        self.merges.lies.push(Lie { pull: number, head, cleared: false, losses });
+        self.merges.lies.push(Lie { pull: number, head, at: self.ours(), cleared: false, losses });
     }
 
     /// The hub merges another pull request than the one that it was asked for, if the bot has one. Where the ledger has
@@ -416,19 +418,20 @@ impl World {
         self.note(format!("asked for #{number}, the hub merges #{other}"));
         self.merge(other, BOT);
         if is_known && !was_asked {
-            self.merges.lies.push(Lie { pull: other, head, cleared: false, losses });
+            self.merges.lies.push(Lie { pull: other, head, at: self.ours(), cleared: false, losses });
         }
     }
 
-    /// The hub said yes to this head, and nothing came: the third time in a row it lies.
+    /// The hub said yes to this head, and nothing came: from the third time in a row on it lies.
     fn said_in_vain(&mut self, number: u64, head: &str) {
         let losses = self.losses;
         let (times, since) = self.merges.vain.entry(head.to_string()).or_insert((0, losses));
         // A lost ledger has forgotten how often.
         *times = if *since == losses { *times + 1 } else { 1 };
         *since = losses;
-        if *times == 3 && !self.merges.lies.iter().any(|lie| lie.head == head) {
-            self.merges.lies.push(Lie { pull: number, head: head.to_string(), cleared: false, losses });
+        if *times >= 3 && !self.merges.lies.iter().any(|lie| lie.head == head && !lie.cleared) {
+            let at = self.ours();
+            self.merges.lies.push(Lie { pull: number, head: head.to_string(), at, cleared: false, losses });
         }
     }
 }

@@ -55,16 +55,19 @@ impl Ledger {
                 }
             }
             Entry::Stopped(stop) => {
-                if !self.stops.iter().any(|known| known.head == stop.head) {
+                // What was cleared may go wrong once more.
+                let same = |known: &Stop| known.cleared.is_none() || known.at >= stop.at;
+                if !self.stops.iter().any(|known| known.head == stop.head && same(known)) {
                     self.stops.push(stop.clone());
                 }
             }
             Entry::Rebuilt(rebuild) => {
-                let cleared = || Lifted { by: rebuild.by.clone(), at: rebuild.at };
-                for stop in self.stops.iter_mut().filter(|stop| stop.head == rebuild.cited) {
-                    stop.cleared.get_or_insert_with(cleared);
-                }
+                // A word that was heard before says nothing of what came since.
                 if !self.rebuilds.contains(rebuild) {
+                    let cleared = || Lifted { by: rebuild.by.clone(), at: rebuild.at };
+                    for stop in self.stops.iter_mut().filter(|stop| stop.head == rebuild.cited) {
+                        stop.cleared.get_or_insert_with(cleared);
+                    }
                     self.rebuilds.push(rebuild.clone());
                 }
             }

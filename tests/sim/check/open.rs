@@ -101,9 +101,12 @@ impl Watch {
             return; // whose turn it is says who may be among them
         }
         if proposal.part.purpose == Purpose::CatchUp {
-            // Who came late, and nobody who moved with the others.
+            // Who came late, and nobody who moved with the others. Who they are was fixed when it was opened.
             let known = kept.members.get(&key).cloned().unwrap_or_default();
-            let late = |name: &ClusterName| selected.contains(name) && !known.contains(name);
+            let pull = world.pulls.iter().find(|pull| goes_on && Some(pull.number) == moved);
+            let before = pull.and_then(|pull| world.written.get(pull.bot_heads.last()?)).map(|commit| &commit.members);
+            let fixed = |name: &ClusterName| before.is_some_and(|before| before.contains(name));
+            let late = |name: &ClusterName| fixed(name) || (selected.contains(name) && !known.contains(name));
             if !proposal.members.iter().all(late) {
                 let what = format!("S4 {} {} on {} catches up {:?}", spot.0, key.1, spot.1, proposal.members);
                 self.fails(world, what);
