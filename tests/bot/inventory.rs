@@ -1,5 +1,7 @@
 //! Clusters that a hub cluster lists in place of a file.
 
+use std::time::Duration;
+
 use coldframe::demo::clusters::{Kind, Link};
 use serde_json::json;
 
@@ -28,6 +30,20 @@ fn list_on_a_hub(stage: &Stage) -> String {
     folder.display().to_string()
 }
 
+/// Waits until the dashboard says that the inventory cannot be read, or does not say so any more.
+async fn shows_the_banner(stage: &Stage, wanted: bool) {
+    let dashboard = format!("http://{}/", stage.world.settings().dashboard);
+    for _ in 0..600 {
+        let page = reqwest::get(&dashboard).await.unwrap().text().await.unwrap();
+        let looked = !page.contains("No repository has been looked at");
+        if looked && wanted == page.contains("the inventory of clusters cannot be read: connection") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("a banner for the inventory, {wanted}: never\n{}", stage.logged());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hub_that_lists_the_clusters_moves_them_and_one_that_does_not_answer_moves_none() {
     let stage = Stage::set().await;
@@ -46,12 +62,8 @@ async fn a_hub_that_lists_the_clusters_moves_them_and_one_that_does_not_answer_m
     let before = stage.pulls().len();
     let _bot = stage.serve_with(&[("COLDFRAME_CLUSTERS", &folder)]);
     stage.never(5, "nothing moves by a list that nobody could read", |stage| stage.pulls().len() > before).await;
-    let dashboard = format!("http://{}/", stage.world.settings().dashboard);
-    let banner = "the inventory of clusters cannot be read: connection";
-    let page = reqwest::get(&dashboard).await.unwrap().text().await.unwrap();
-    assert!(page.contains(banner), "{page}");
+    shows_the_banner(&stage, true).await;
     stage.world.clusters().set_link(HUB, Link::Up).unwrap();
     stage.until("the next tier has its turn", |stage| stage.pull(PLUGIN, "bronze")).await;
-    let page = reqwest::get(&dashboard).await.unwrap().text().await.unwrap();
-    assert!(!page.contains(banner), "{page}");
+    shows_the_banner(&stage, false).await;
 }
