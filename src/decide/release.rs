@@ -219,17 +219,13 @@ pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
 
 /// Versions that have finished a tier, were not found wanting afterwards, and are still there: those of them that
 /// are asked for.
-pub(crate) fn finished(desk: &Desk<'_>, rung: usize, which: impl Fn(&Version) -> bool) -> Vec<Version> {
-    finished_of(desk, rung, &which)
-}
-
-fn finished_of(desk: &Desk<'_>, rung: usize, which: &dyn Fn(&Version) -> bool) -> Vec<Version> {
+pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, rung: usize, which: F) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
     if is_passed(desk, tier) {
         let accepted =
             |release: &&Release| which(&release.version) && unaccepted(desk, rung, &release.version).is_none();
         return match rung.checked_sub(1) {
-            Some(below) => finished_of(desk, below, which),
+            Some(below) => finished(desk, below, which),
             None => {
                 let releases = desk.releases().unwrap_or_default().iter().filter(accepted);
                 releases.map(|release| release.version.clone()).collect()
