@@ -300,6 +300,42 @@ mod tests {
         }
     }
 
+    /// A person has cleared the third false yes, the bot asks once more, and the hub lies once more.
+    #[test]
+    fn f30_what_was_cleared_and_goes_wrong_once_more_stops_everything_again() {
+        let mut world = asked(Read::Known(Landing::Absent), None);
+        let head = pull().head;
+        let minute = |minute| noon() + SignedDuration::from_mins(minute);
+        let lie = |at| Change::Refused { head: head.clone(), at, why: "nothing came".into(), kind: Refusal::FalseYes };
+        let word = |at| Command {
+            by: "noor".into(),
+            at,
+            what: CommandKind::Rebuild { cited: head.to_string() },
+            allowed: Read::Known(true),
+        };
+        let look = |world: &mut Snapshot, now| {
+            crate::plan(world, now).entries.iter().for_each(|record| world.ledger.apply(&record.entry));
+            world.ledger.stop().is_some()
+        };
+        (0..3).for_each(|_| remember(&mut world, lie(ago(6))));
+        assert!(look(&mut world, noon()));
+        edit(&mut world, |pull| pull.commands = vec![word(minute(1))]);
+        assert!(!look(&mut world, minute(2)));
+        let merging = Merging { head: head.clone(), at: minute(3), base: Some("00".into()), forced: None };
+        remember(&mut world, Change::Merging(merging));
+        assert!(!look(&mut world, minute(4)), "nothing is known of it yet");
+        remember(&mut world, lie(minute(5)));
+        assert!(look(&mut world, minute(6)));
+        assert!(look(&mut world, minute(7)), "what was said of the first is no word about the second");
+        let again = world.ledger.clone();
+        again.stops.iter().for_each(|stop| world.ledger.apply(&Entry::Stopped(stop.clone())));
+        again.rebuilds.iter().for_each(|said| world.ledger.apply(&Entry::Rebuilt(said.clone())));
+        assert_eq!(world.ledger, again, "read once more, nothing is new");
+        edit(&mut world, |pull| pull.commands.push(word(minute(8))));
+        assert!(!look(&mut world, minute(9)));
+        assert_eq!(world.ledger.stops.len(), 2);
+    }
+
     #[test]
     fn what_is_not_proved_has_not_landed() {
         let lands = |landing| {

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use super::{
-    Change, Entry, Frozen, Grace, Head, Landed, Ledger, Lifted, Part, PluginLedger, Purpose, Refused, Thawed, Wave,
+    Change, Entry, Frozen, Grace, Head, Landed, Ledger, Lifted, Part, PluginLedger, Purpose, Refused, Stop, Thawed,
+    Wave,
 };
 use crate::clusters::Finder;
 use crate::{ClusterName, TierName, Version};
