@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::Edit as Arguments;
 use crate::act::edit::find::{Wanted, find};
-use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, pin, place, set};
+use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, pin, place, read, set, versioned};
 use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 
 /// Exit code of a refusal.
@@ -107,13 +107,13 @@ fn after(
             let mut found = find(format, name, before, wanted)?.into_iter().map(|found| found.scalar);
             let place = found.find(|place| Some(&place.path) == tag.as_ref());
             let place = place.ok_or_else(|| Refusal::NotFound { path: path.clone() })?;
-            return set(format, before, place.document.as_ref(), &place.path, &place.spell(arguments.to.as_str()));
+            return moved(format, before, &place, arguments);
         }
     }
     match followers.as_slice() {
         [] => {
             let place = place(write, name, before, wanted)?;
-            set(format, before, place.document.as_ref(), &place.path, &place.spell(arguments.to.as_str()))
+            moved(format, before, &place, arguments)
         }
         [one] => pin::pin(format, before, one, &format!("{}/{}", wanted.plugin, arguments.to)),
         several => {
@@ -121,6 +121,13 @@ fn after(
             Err(Refusal::SeveralPlaces { chart: wanted.chart.to_string(), paths })
         }
     }
+}
+
+/// The text with the version in a place that held another one.
+fn moved(format: FileFormat, before: &str, place: &Scalar, arguments: &Arguments) -> Result<String, Refusal> {
+    let document = place.document.as_ref();
+    versioned(place, &read(format, before, document, &place.path)?)?;
+    set(format, before, document, &place.path, &place.spell(arguments.to.as_str()))
 }
 
 /// The lock beside a chart, where there is one.

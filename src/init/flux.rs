@@ -16,7 +16,7 @@ pub(super) struct Reader {
     /// The folder that it applies.
     pub path: String,
     name: Option<String>,
-    target: Option<String>,
+    puts: Put,
     variables: BTreeMap<String, String>,
     /// ConfigMaps with more of them.
     maps: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct Reader {
 /// A `kustomization.yaml`.
 #[derive(Debug)]
 struct Folder {
-    namespace: Option<String>,
+    puts: Put,
     /// Files and folders.
     below: Vec<String>,
 }
@@ -50,11 +50,30 @@ pub(super) struct Flux {
     maps: Vec<Map>,
 }
 
-/// What is applied in one go: each file, with the namespace that is forced upon its objects.
+/// What is made of the objects of a file: the namespace that is forced upon them, and what stands around their names.
+#[derive(Clone, Debug, Default)]
+struct Put {
+    namespace: Option<String>,
+    prefix: String,
+    suffix: String,
+}
+
+impl Put {
+    /// With what is made of the objects further inside before.
+    fn around(&self, inner: &Self) -> Self {
+        Self {
+            namespace: self.namespace.clone().or_else(|| inner.namespace.clone()),
+            prefix: format!("{}{}", self.prefix, inner.prefix),
+            suffix: format!("{}{}", inner.suffix, self.suffix),
+        }
+    }
+}
+
+/// What is applied in one go: each file, with what is made of its objects.
 #[derive(Debug)]
 struct Root {
     reader: Option<usize>,
-    files: BTreeMap<String, Option<String>>,
+    files: BTreeMap<String, Put>,
 }
 
 /// Everything that is applied.
@@ -71,6 +90,11 @@ impl Flux {
     pub fn learn(&mut self, file: &str, tree: &Value, among_others: bool) {
         self.files.insert(file.to_string());
         let text = |keys: &[&str]| at(tree, keys).and_then(Value::as_str).map(str::to_string);
+        let put = |namespace: &[&str], prefix: &[&str], suffix: &[&str]| Put {
+            namespace: text(namespace),
+            prefix: text(prefix).unwrap_or_default(),
+            suffix: text(suffix).unwrap_or_default(),
+        };
         let (folder, base) = file.rsplit_once('/').unwrap_or(("", file));
         let group = text(&["apiVersion"]).unwrap_or_default();
         match (group.split('/').next().unwrap_or_default(), text(&["kind"]).as_deref()) {
@@ -82,7 +106,7 @@ impl Flux {
                     file: file.to_string(),
                     path,
                     name: text(&["metadata", "name"]),
-                    target: text(&["spec", "targetNamespace"]),
+                    puts: put(&["spec", "targetNamespace"], &["spec", "namePrefix"], &["spec", "nameSuffix"]),
                     variables: texts(at(tree, &["spec", "postBuild", "substitute"])),
                     maps: from.filter_map(|one| Some(one["name"].as_str()?.to_string())).collect(),
                     among_others,
@@ -95,7 +119,8 @@ impl Flux {
             }
             _ if matches!(base, "kustomization.yaml" | "kustomization.yml" | "Kustomization") => {
                 let below = resources(tree).filter_map(|path| join(folder, path)).collect();
-                self.folders.insert(folder.to_string(), Folder { namespace: text(&["namespace"]), below });
+                let puts = put(&["namespace"], &["namePrefix"], &["nameSuffix"]);
+                self.folders.insert(folder.to_string(), Folder { puts, below });
             }
             _ => {}
         }
@@ -111,14 +136,14 @@ impl Flux {
         let mut visited = BTreeSet::new();
         for (index, reader) in self.readers.iter().enumerate() {
             let mut walk = Walk { flux: self, seen: BTreeSet::new(), files: BTreeMap::new() };
-            walk.enter(&reader.path, reader.target.as_deref());
+            walk.enter(&reader.path, &reader.puts);
             visited.extend(walk.seen);
             applied.add(Some(index), walk.files);
         }
         let named: BTreeSet<&String> = self.folders.values().flat_map(|folder| &folder.below).collect();
         for folder in self.folders.keys().filter(|folder| !visited.contains(*folder) && !named.contains(folder)) {
             let mut walk = Walk { flux: self, seen: BTreeSet::new(), files: BTreeMap::new() };
-            walk.enter(folder, None);
+            walk.enter(folder, &Put::default());
             applied.add(None, walk.files);
         }
         applied
@@ -190,7 +215,7 @@ impl Flux {
 }
 
 impl Applied {
-    fn add(&mut self, reader: Option<usize>, files: BTreeMap<String, Option<String>>) {
+    fn add(&mut self, reader: Option<usize>, files: BTreeMap<String, Put>) {
         for file in files.keys() {
             self.by_file.entry(file.clone()).or_default().push(self.roots.len());
         }
@@ -209,21 +234,40 @@ impl Applied {
     /// The namespaces in which a HelmRelease of this file stands, as far as the files say it: the one that a
     /// Kustomization forces upon it, outermost first, else its own.
     pub fn namespaces(&self, file: &str, object: &Object) -> BTreeSet<String> {
-        let same = self.releases.get(&object.name).map(Vec::as_slice).unwrap_or_default();
         let mut found = BTreeSet::new();
-        for root in self.roots_of(file) {
-            let forced = |file: &str| root.files.get(file).cloned().flatten();
-            let mut within = same.iter().filter(|(file, _)| root.files.contains_key(file)).peekable();
-            if within.peek().is_none() {
-                found.insert(forced(file).or_else(|| object.namespace.clone()));
-            }
-            found.extend(within.map(|(file, own)| forced(file).or_else(|| own.clone())));
-        }
+        self.placed(file, object, &mut |put, own| {
+            found.insert(put.namespace.clone().or_else(|| own.clone()));
+        });
         if found.is_empty() {
+            let same = self.releases.get(&object.name).map(Vec::as_slice).unwrap_or_default();
             let here = same.iter().find(|(other, _)| other == file).or_else(|| same.first());
             found.insert(object.namespace.clone().or_else(|| here.and_then(|(_, own)| own.clone())));
         }
         found.into_iter().flatten().collect()
+    }
+
+    /// What a HelmRelease of this file is called in a cluster: Kustomizations put something before its name, and behind
+    /// it.
+    pub fn names(&self, file: &str, object: &Object) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        self.placed(file, object, &mut |put, _| {
+            found.insert(format!("{}{}{}", put.prefix, object.name, put.suffix));
+        });
+        if found.is_empty() { [object.name.clone()].into() } else { found }
+    }
+
+    /// Goes through everything that applies a HelmRelease, or what one of this file patches, with its own namespace.
+    fn placed(&self, file: &str, object: &Object, take: &mut dyn FnMut(&Put, &Option<String>)) {
+        let same = self.releases.get(&object.name).map(Vec::as_slice).unwrap_or_default();
+        for root in self.roots_of(file) {
+            let within: Vec<_> = same.iter().filter_map(|(file, own)| Some((root.files.get(file)?, own))).collect();
+            if within.is_empty()
+                && let Some(put) = root.files.get(file)
+            {
+                take(put, &object.namespace);
+            }
+            within.into_iter().for_each(|(put, own)| take(put, own));
+        }
     }
 }
 
@@ -231,14 +275,14 @@ impl Applied {
 struct Walk<'a> {
     flux: &'a Flux,
     seen: BTreeSet<String>,
-    files: BTreeMap<String, Option<String>>,
+    files: BTreeMap<String, Put>,
 }
 
 impl Walk<'_> {
     /// A folder without a `kustomization.yaml` is applied whole, as Flux makes one for it.
-    fn enter(&mut self, path: &str, namespace: Option<&str>) {
+    fn enter(&mut self, path: &str, put: &Put) {
         if self.flux.folders.contains_key(path) || self.flux.files.contains(path) {
-            return self.go(path, namespace);
+            return self.go(path, put);
         }
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let below = self.flux.files.range(prefix.clone()..).take_while(|file| file.starts_with(&prefix));
@@ -246,20 +290,20 @@ impl Walk<'_> {
             let ends = file.match_indices('/').map(|(end, _)| &file[..end]).filter(|folder| folder.len() > path.len());
             match ends.into_iter().find(|folder| self.flux.folders.contains_key(*folder)) {
                 Some(folder) if self.seen.contains(folder) => {}
-                Some(folder) => self.go(folder, namespace),
-                None => self.go(file, namespace),
+                Some(folder) => self.go(folder, put),
+                None => self.go(file, put),
             }
         }
     }
 
-    fn go(&mut self, path: &str, namespace: Option<&str>) {
+    fn go(&mut self, path: &str, put: &Put) {
         if let Some(folder) = self.flux.folders.get(path) {
             if self.seen.insert(path.to_string()) {
-                let namespace = namespace.or(folder.namespace.as_deref());
-                folder.below.iter().for_each(|below| self.go(below, namespace));
+                let inner = put.around(&folder.puts);
+                folder.below.iter().for_each(|below| self.go(below, &inner));
             }
         } else if self.flux.files.contains(path) {
-            self.files.entry(path.to_string()).or_insert_with(|| namespace.map(str::to_string));
+            self.files.entry(path.to_string()).or_insert_with(|| put.clone());
         }
     }
 }

@@ -139,6 +139,11 @@ fn plugin(
             "{held} is the version of the plugin's definition, which is not that of the chart that it brings; catalogs are no source of versions yet"
         ));
     }
+    if sights.iter().any(|sight| sight.found.kind == "chart of a definition") {
+        let why =
+            "it is what a definition brings, whose own version moves with that of its chart; `write` names one of them";
+        return Err(why.to_string());
+    }
     let origin = origin(chart, sights, survey)?;
     let mut groups: BTreeMap<WriteAt, Group<'_>> = BTreeMap::new();
     for sight in sights {

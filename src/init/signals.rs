@@ -58,16 +58,16 @@ fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
     }
 }
 
-/// A HelmRelease in the namespace into which Flux puts it. A patch has none of its own; the release that it patches
-/// has.
+/// A HelmRelease in the namespace into which Flux puts it, by the name that it gets there. A patch has none of its own;
+/// the release that it patches has.
 fn helm_release(object: &Object, file: &str, beside: Option<&str>, sight: &Sight, said: &Said<'_>) -> String {
     let Said { survey, ladder, applied } = said;
     let filled = |text: &str| ladder.general(&survey.flux.filled(text, file, applied), &sight.file);
-    let name = filled(&object.name);
-    let found = applied.namespaces(file, object);
-    let found: BTreeSet<String> = found.iter().map(|one| filled(one)).collect();
+    let all = |found: BTreeSet<String>| found.iter().map(|one| filled(one)).collect::<BTreeSet<String>>();
+    let (found, names) = (all(applied.namespaces(file, object)), all(applied.names(file, object)));
+    let name = names.first().filter(|_| names.len() == 1).cloned().unwrap_or_else(|| filled(&object.name));
     let beside = || beside.map(str::to_string);
-    match found.first().cloned().or_else(beside).filter(|_| found.len() < 2) {
+    match found.first().cloned().or_else(beside).filter(|_| found.len() < 2 && names.len() == 1) {
         Some(namespace) => format!("- helmRelease: {}", placed(&namespace, &name)),
         None => format!("- helmRelease: {}{CHECK}", placed(found.first().unwrap_or(&name), &name)),
     }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::flux::{Applied, Flux};
 use super::ladder::glob;
 use super::words::KEYS;
-use crate::act::edit::find::{Found, Object, Origin, Reach, read_whole};
-use crate::act::edit::{FileFormat, read};
+use crate::act::edit::find::{Found, Object, Origin, Reach, Whole, read_whole};
+use crate::act::edit::{FileFormat, Refusal, Spot};
 use crate::observe::inventory::file;
 use crate::policy::wiring::ListedCluster;
 
@@ -111,7 +111,11 @@ impl Survey {
         self.files += 1;
         let format = FileFormat::of(file);
         self.see_chart(file);
-        let Ok((trees, found)) = read_whole(format, file, text) else { return };
+        let Ok(Whole { trees, found, template }) = read_whole(format, file, text) else { return };
+        // What a chart makes of its templates is not what runs here.
+        if template && file.split('/').any(|folder| folder == "templates") {
+            return;
+        }
         if let Some(folder) = archive(file) {
             *self.archived.entry(folder.to_string()).or_default() += found.len();
             return;
@@ -131,7 +135,7 @@ impl Survey {
         {
             self.inventory = Some((file.to_string(), clusters));
         }
-        for found in found {
+        for (found, spot) in found {
             let held = held(&trees, &found);
             let variable = held.and_then(variable).map(str::to_string);
             // What an overlay has to say is said by its patch.
@@ -141,7 +145,7 @@ impl Survey {
             }
             let holds = match &found.trouble {
                 Some(refusal) => Err(refusal.to_string()),
-                None => holds(format, text, &found),
+                None => holds(spot, &found),
             };
             self.see(&found.reach);
             let thing = thing(&trees, &found);
@@ -321,10 +325,9 @@ fn thing(trees: &[Value], found: &Found) -> Option<String> {
 }
 
 /// The version at a place.
-fn holds(format: FileFormat, text: &str, found: &Found) -> Result<String, String> {
-    let scalar = &found.scalar;
-    let spot = read(format, text, scalar.document.as_ref(), &scalar.path).map_err(|refusal| refusal.to_string())?;
-    let held = scalar.version_in(&spot.value).ok_or_else(|| format!("`{}` is no version", spot.value))?;
+fn holds(spot: Result<Spot, Refusal>, found: &Found) -> Result<String, String> {
+    let spot = spot.map_err(|refusal| refusal.to_string())?;
+    let held = found.scalar.version_in(&spot.value).ok_or_else(|| format!("`{}` is no version", spot.value))?;
     version(held)
 }
 

@@ -204,6 +204,41 @@ fn a_release_is_where_flux_puts_it() {
 }
 
 #[test]
+fn a_release_is_asked_for_by_the_name_that_kustomizations_give_it() {
+    let plain = release("redis", ", namespace: db", "1.2.0");
+    let inner = "namePrefix: a-\nnameSuffix: -z\nresources: [redis.yaml]\n";
+    let outer = "namePrefix: big-\nresources: [inner]\n";
+    let files =
+        [("a/kustomization.yaml", outer), ("a/inner/kustomization.yaml", inner), ("a/inner/redis.yaml", &plain)];
+    let said = |files: &[(&str, &str)], name: &str| {
+        let found = proposed(files).policy;
+        assert!(found.contains(&format!("helmRelease: {{namespace: db, name: {name}}}\n")), "{found}");
+    };
+    said(&files[1..], "a-redis-z");
+    said(&files, "big-a-redis-z");
+    let flux = kustomization("a", "path: ./a, namePrefix: our-, nameSuffix: '-1'");
+    said(&[files[0], files[1], files[2], ("ks.yaml", &flux)], "our-big-a-redis-z-1");
+    // Each tier its own: the name says which.
+    let of = |tier: &str| format!("namePrefix: {tier}-\nresources: [redis.yaml]\n");
+    let (qa, gold) = (of("qa"), of("gold"));
+    let tiers = [
+        ("qa/kustomization.yaml", qa.as_str()),
+        ("qa/redis.yaml", &plain),
+        ("gold/kustomization.yaml", &gold),
+        ("gold/redis.yaml", &plain),
+    ];
+    said(&tiers, "\"{tier}-redis\"");
+    // Two names of one release in one place: nobody knows which is asked for.
+    let twice = [
+        ("base/redis.yaml", plain.as_str()),
+        ("one/kustomization.yaml", "namePrefix: one-\nresources: [../base/redis.yaml]\n"),
+        ("two/kustomization.yaml", "namePrefix: two-\nresources: [../base/redis.yaml]\n"),
+    ];
+    let found = proposed(&twice).policy;
+    assert!(found.contains("name: redis}   # check: the files do not say this"), "{found}");
+}
+
+#[test]
 fn a_variable_of_flux_is_written_where_each_cluster_has_it() {
     let chart = release("redis", ", namespace: db", "${redis_version:=1.0.0}");
     let at = |file: &str, more: &str, version: &str| {
@@ -357,4 +392,27 @@ fn a_catalog_is_left_out_with_the_reason() {
     assert!(found.plugins.is_empty() && !found.policy.contains("{version}"), "{}", found.policy);
     assert_eq!(found.left_out.len(), 2);
     assert!(found.left_out.iter().all(|(_, why)| why.contains("version of the plugin's definition")));
+    let definition = "apiVersion: greenhouse.sap/v1alpha1\nkind: PluginDefinition\nmetadata: {name: perses}\n\
+                      spec: {version: 0.8.11, helmChart: {name: perses, repository: 'oci://registry.example/charts', version: 0.14.11}}\n";
+    let found = proposed(&[("perses/plugindefinition.yaml", definition)]);
+    assert!(
+        found.plugins.is_empty() && found.left_out[0].1.contains("what a definition brings"),
+        "{:?}",
+        found.left_out
+    );
+}
+
+/// What stands between the markers of a template is found as the editor finds it, and what a chart makes is not.
+#[test]
+fn a_helmfile_with_markers_is_read() {
+    let file = |version: &str| {
+        format!(
+            "repositories:\n- {{name: charts, url: 'https://charts.example'}}\nreleases:\n- name: cache\n  \
+             namespace: {{{{ .Values.namespace }}}}\n  chart: charts/redis\n  version: {version}\n"
+        )
+    };
+    let (qa, gold) = (file("1.3.0"), file("1.2.0"));
+    let found = proposed(&[("qa/helmfile.yaml", &qa), ("gold/helmfile.yaml", &gold)]);
+    assert_eq!(found.plugins[0].places[0].file, "{tier}/helmfile.yaml", "{}", found.policy);
+    assert!(proposed(&[("x/templates/qa.yaml", &qa), ("x/templates/gold.yaml", &gold)]).plugins.is_empty());
 }

@@ -91,7 +91,9 @@ pub fn read(checkout: &Checkout, loaded: &Loaded) -> Result<Holds, GitError> {
     let (mut places, mut unread) = (0, Vec::new());
     for ((plugin, tier), spots) in spots {
         let branch = base::branch_of(loaded, &tier, DEFAULT);
-        for spot in spots.into_iter().filter(|spot| answers(spot, &listed) && lines.get(branch).is_some_and(there)) {
+        let alone = branch != DEFAULT || loaded.ladder.len() == 1;
+        let known = |spot: &Spot| matches!(listed, Listed::Known(_)) || explains_itself(spot, alone);
+        for spot in spots.into_iter().filter(|spot| known(spot) && lines.get(branch).is_some_and(there)) {
             match trouble(loaded, &plugin, &tier, spot) {
                 None => places += 1,
                 Some(one) => unread.push(one),
@@ -123,9 +125,9 @@ fn listed(checkout: &Checkout, path: &str) -> Result<Listed, GitError> {
     })
 }
 
-/// Whether what was read at a place is an answer: without the clusters a place that only they explain is none.
-fn answers(spot: &Spot, listed: &Listed) -> bool {
-    matches!(listed, Listed::Known(_)) || spot.write.scalar.is_some()
+/// Whether a place can be read without knowing the clusters: the policy says whose it is, and not the file.
+fn explains_itself(spot: &Spot, alone: bool) -> bool {
+    spot.write.scalar.is_some() || spot.write.per_tier() || alone
 }
 
 /// Why a place holds no version; none where it does, or may do without.

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SIZE: usize = 64 * 1024;
 
 /// What is repeated: what begins something, what continues it, what ends it.
-const FRAGMENTS: [&str; 64] = [
+const FRAGMENTS: [&str; 68] = [
     "[",
     "{",
     "(",
@@ -79,6 +79,10 @@ const FRAGMENTS: [&str; 64] = [
     "1.2.3 ",
     "# coldframe: a\n",
     "\u{feff}",
+    "{{ a }}",
+    "{{- if a -}}\n",
+    "{{ if a }}b{{ end }}\n",
+    "b: {{ a }}\n{{ if a }}\n{{ end }}\n",
 ];
 
 /// What stands before them.

@@ -48,7 +48,8 @@ pub fn dependency_at(chart: &str, place: &Scalar) -> Option<Dependency> {
     moved(chart, &other).pop()
 }
 
-/// Whether a lock is that of a chart as it stands, and locks the very version that the dependency at `index` names.
+/// Whether a lock is that of a chart as it stands, and locks the version that the dependency at `index` names, with a
+/// `v` or without.
 ///
 /// # Errors
 /// Where it is not: then charts have to be fetched.
@@ -58,12 +59,15 @@ pub fn belongs(chart: &str, lock: &str, index: usize) -> Result<(), Refusal> {
     let locked = read(FileFormat::Yaml, lock, None, &path).map_err(|refusal| not_its(&refusal.to_string()))?;
     let names = |text: &str| -> Result<Vec<Value>, Refusal> {
         let list = dependencies(text)?;
-        Ok(list.iter().map(|one| json!([one.get("name"), one.get("repository")])).collect())
+        // A chart that lies below `charts/` has no repository, and an empty one in the lock.
+        let repository = |one: &Value| one.get("repository").filter(|url| !is_empty(url)).cloned().unwrap_or("".into());
+        Ok(list.iter().map(|one| json!([one.get("name"), repository(one)])).collect())
     };
     if names(chart)? != names(lock)? {
         return Err(not_its("it locks other charts than Chart.yaml names"));
     }
-    if locked.value != named.value {
+    // A repository may spell it with a `v` and the chart without: to Helm both are one version.
+    if bare(&locked.value) != bare(&named.value) {
         return Err(not_its(&format!("it locks {}, and Chart.yaml says {}", locked.value, named.value)));
     }
     let known = read(FileFormat::Yaml, lock, None, "$.digest").map_err(|refusal| not_its(&refusal.to_string()))?;
@@ -78,10 +82,22 @@ pub fn relock(before: &str, after: &str, lock: &str, to: &str) -> Result<String,
     let mut locked = lock.to_string();
     for Dependency { index, .. } in moved(before, after) {
         belongs(before, lock, index)?;
-        locked = set(FileFormat::Yaml, &locked, None, &version_at(index), to)?;
+        let (path, mut to) = (version_at(index), to.to_string());
+        let held = |text: &str| read(FileFormat::Yaml, text, None, &path).map(|spot| spot.value);
+        let (was, named) = (held(lock)?, held(before)?);
+        if was != named && bare(&to).starts_with(|c: char| c.is_ascii_digit()) {
+            // As its repository spells it, which is not as the chart does.
+            to = if was == bare(&was) { bare(&to).to_string() } else { format!("v{}", bare(&to)) };
+        }
+        locked = set(FileFormat::Yaml, &locked, None, &path, &to)?;
     }
     let digest = hash(after, &locked)?;
     set(FileFormat::Yaml, &locked, None, "$.digest", &digest)
+}
+
+/// A version without its `v`.
+fn bare(version: &str) -> &str {
+    version.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
 }
 
 fn version_at(index: usize) -> String {

@@ -7,7 +7,7 @@ mod reach;
 
 use serde_json::Value;
 
-use super::{Document, FileFormat, Parsed, Refusal};
+use super::{Document, FileFormat, Parsed, Refusal, Spot};
 use crate::jsonpath::Step;
 use crate::policy::wiring::{DocumentSelector, Scalar, chart_address as address};
 pub use generators::from_files;
@@ -130,7 +130,8 @@ impl Place {
 /// # Errors
 /// Where it cannot be read, or another value would win over the version.
 pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> Result<Vec<Found>, Refusal> {
-    let mut all = discover(format, file, text)?;
+    let parsed = super::parsed(format, text)?;
+    let mut all = places(format, file, &parsed);
     all.retain(|found| found.is_called(wanted));
     let other = all.iter().find_map(|found| found.elsewhere(wanted));
     all.retain(|found| found.elsewhere(wanted).is_none());
@@ -140,6 +141,10 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
     }
     match (all.iter().find_map(|found| found.trouble.clone()), other) {
         (Some(trouble), _) => Err(trouble),
+        // What a template has it may have between its markers.
+        (None, _) if all.is_empty() && parsed.template.is_some() => {
+            Err(Refusal::Template { line: parsed.template.unwrap_or_default() })
+        }
         (None, Some(here)) if all.is_empty() => {
             let there = wanted.address.unwrap_or_default().to_string();
             Err(Refusal::Elsewhere { chart: wanted.chart.to_string(), here, there })
@@ -148,20 +153,32 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
     }
 }
 
-/// Every place of any chart in a file.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn discover(format: FileFormat, file: &str, text: &str) -> Result<Vec<Found>, Refusal> {
-    Ok(read_whole(format, file, text)?.1)
+/// A file as the editor understands it.
+pub struct Whole {
+    /// Its documents, for what else stands in them.
+    pub trees: Vec<Value>,
+    /// Every place of any chart, and what stands there.
+    pub found: Vec<(Found, Result<Spot, Refusal>)>,
+    /// Whether it is a template.
+    pub template: bool,
 }
 
-/// The documents of a file as the editor understands them, for what else stands in them, and every place of any chart.
+/// A file as the editor understands it, and every place of any chart in it.
 ///
 /// # Errors
 /// Where it cannot be read.
-pub fn read_whole(format: FileFormat, file: &str, text: &str) -> Result<(Vec<Value>, Vec<Found>), Refusal> {
+pub fn read_whole(format: FileFormat, file: &str, text: &str) -> Result<Whole, Refusal> {
     let parsed = super::parsed(format, text)?;
+    let held = |found: Found| {
+        let spot = super::read_in(&parsed, &found.scalar);
+        (found, spot)
+    };
+    let found = places(format, file, &parsed).into_iter().map(held).collect();
+    let template = parsed.template.is_some();
+    Ok(Whole { trees: parsed.documents.into_iter().map(|document| document.tree).collect(), found, template })
+}
+
+fn places(format: FileFormat, file: &str, parsed: &Parsed) -> Vec<Found> {
     let mut all = Vec::new();
     for document in &parsed.documents {
         let tree = &document.tree;
@@ -171,12 +188,12 @@ pub fn read_whole(format: FileFormat, file: &str, text: &str) -> Result<(Vec<Val
             FileFormat::Yaml | FileFormat::Json | FileFormat::Toml => kinds::of_tree(file, document),
         };
         let of = |place: Place| match place.origin {
-            None => place.from(sourced(&parsed, tree)),
+            None => place.from(sourced(parsed, tree)),
             Some(_) => place,
         };
-        all.extend(places.into_iter().map(|place| found(&parsed, document, of(place))));
+        all.extend(places.into_iter().map(|place| found(parsed, document, of(place))));
     }
-    Ok((parsed.documents.into_iter().map(|document| document.tree).collect(), all))
+    all
 }
 
 impl Found {
@@ -214,7 +231,8 @@ impl Found {
 
     /// Where it comes from, if that is not where the wanted one does: a chart of the same name is another chart.
     fn elsewhere(&self, wanted: Wanted<'_>) -> Option<String> {
-        let here = self.origin.as_ref()?.address();
+        // What somebody else fills in may be any address.
+        let here = self.origin.as_ref().map(Origin::address).filter(|here| !super::is_template(here))?;
         (wanted.address? != here).then_some(here)
     }
 }

@@ -26,7 +26,7 @@ impl Format for Hcl {
         reader.places.insert(Vec::new(), Place::Collection { line: 1 });
         let tree = Value::Object(reader.body(&body, &mut Vec::new())?);
         let Reader { places, tokens, problem, .. } = reader;
-        Ok(Parsed { documents: vec![Document { tree, places, line: 1, problem }], tokens })
+        Ok(Parsed { documents: vec![Document { tree, places, line: 1, problem }], tokens, template: None })
     }
 
     fn spell(&self, to: &str, _: Style) -> Result<String, Refusal> {

@@ -56,7 +56,7 @@ impl Format for Json {
         comments.dedup();
         let tokens = said.chain(comments.into_iter().map(|(_, text)| text)).collect();
         let Reader { places, problem, .. } = reader;
-        Ok(Parsed { documents: vec![Document { tree, places, line: 1, problem }], tokens })
+        Ok(Parsed { documents: vec![Document { tree, places, line: 1, problem }], tokens, template: None })
     }
 
     fn spell(&self, to: &str, _: Style) -> Result<String, Refusal> {

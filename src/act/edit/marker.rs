@@ -47,7 +47,7 @@ impl Format for Marker {
             }
             marked.entry(plugin.to_string()).or_default().push(place);
         }
-        Ok(Parsed { documents: vec![document(marked)], tokens })
+        Ok(Parsed { documents: vec![document(marked)], tokens, template: None })
     }
 
     fn spell(&self, to: &str, _: Style) -> Result<String, Refusal> {
@@ -76,6 +76,7 @@ fn document(marked: BTreeMap<String, Vec<Place>>) -> Document {
             | Place::Empty { .. }
             | Place::Collection { .. }
             | Place::Alias { .. }
+            | Place::Templated { .. }
             | Place::Merged { .. } => Value::Null,
         };
         places.insert(vec![Step::Key(plugin.clone())], place);

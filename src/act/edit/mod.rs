@@ -11,6 +11,7 @@ pub mod pin;
 mod refusal;
 pub mod template;
 mod toml;
+mod version;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ use crate::jsonpath::{Path, Step, place_of};
 pub use crate::policy::wiring::FileFormat;
 use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 pub use refusal::Refusal;
+pub use version::versioned;
+use version::{is_range, is_template};
 use yaml::Yaml;
 
 /// The largest file that is read or edited, in bytes.
@@ -66,6 +69,8 @@ pub struct Parsed {
     /// Everything that means something in it, in order, one string each; spelling and white space
     /// left out. An edit may change exactly one of them.
     pub tokens: Vec<String>,
+    /// The line of the first marker of a template, where it was read with its markers masked.
+    pub template: Option<usize>,
 }
 
 /// One document of a text.
@@ -123,6 +128,11 @@ pub enum Place {
         /// The line of what it stands for.
         anchor: usize,
     },
+    /// What a template may make something else of, or put somewhere else.
+    Templated {
+        /// The line of the marker that does, from 1.
+        line: usize,
+    },
     /// It came in through a merge key.
     Merged {
         /// The line of the merge key.
@@ -167,6 +177,14 @@ pub enum Style {
 pub fn read(format: FileFormat, text: &str, document: Option<&DocumentSelector>, path: &str) -> Result<Spot, Refusal> {
     let (_, spot) = locate(format.reader(), text, document, path)?;
     Ok(spot)
+}
+
+/// The same in a text that was read already.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_in(parsed: &Parsed, scalar: &Scalar) -> Result<Spot, Refusal> {
+    replaceable(scalar_at(parsed, scalar.document.as_ref(), &scalar.path)?, &scalar.path)
 }
 
 /// The same, and whom it moves as far as its document says so.
@@ -272,13 +290,17 @@ fn locate(
     path: &str,
 ) -> Result<(Parsed, Spot), Refusal> {
     let (parsed, spot) = locate_any(format, text, document, path)?;
+    Ok((parsed, replaceable(spot, path)?))
+}
+
+fn replaceable(spot: Spot, path: &str) -> Result<Spot, Refusal> {
     if is_template(&spot.value) {
         return Err(Refusal::Template { line: spot.line });
     }
     if is_range(&spot.value) {
         return Err(Refusal::Range { path: path.to_string(), line: spot.line, value: spot.value });
     }
-    Ok((parsed, spot))
+    Ok(spot)
 }
 
 fn locate_any(
@@ -287,11 +309,14 @@ fn locate_any(
     document: Option<&DocumentSelector>,
     path: &str,
 ) -> Result<(Parsed, Spot), Refusal> {
-    let query = Path::parse(path).map_err(Refusal::BadPath)?;
     let parsed = within_bounds(format, text)?;
-    let (candidate, places) = named(&parsed, document, &query)?;
-    let spot = single(candidate, &places, path)?;
+    let spot = scalar_at(&parsed, document, path)?;
     Ok((parsed, spot))
+}
+
+fn scalar_at(parsed: &Parsed, document: Option<&DocumentSelector>, path: &str) -> Result<Spot, Refusal> {
+    let (candidate, places) = named(parsed, document, &Path::parse(path).map_err(Refusal::BadPath)?)?;
+    single(candidate, &places, path)
 }
 
 /// The one document in which a path leads anywhere, and whereto.
@@ -372,6 +397,7 @@ fn single(document: &Document, places: &[Vec<Step>], path: &str) -> Result<Spot,
                 | Place::Several { .. }
                 | Place::Block { .. }
                 | Place::Empty { .. }
+                | Place::Templated { .. }
                 | Place::Collection { .. },
             )
             | None => {}
@@ -382,6 +408,7 @@ fn single(document: &Document, places: &[Vec<Step>], path: &str) -> Result<Spot,
         Some(Place::Block { line }) => Err(Refusal::BlockScalar { path, line: *line }),
         Some(Place::Expression { line, text }) => Err(Refusal::Expression { path, line: *line, text: text.clone() }),
         Some(Place::Several { lines }) => Err(Refusal::SeveralMatches { path, lines: lines.clone() }),
+        Some(Place::Templated { line }) => Err(Refusal::Template { line: *line }),
         Some(Place::Empty { line }) => Err(Refusal::Empty { path, line: *line }),
         Some(Place::Collection { line }) => Err(Refusal::NotAScalar { path, line: *line }),
         Some(Place::Alias { .. } | Place::Merged { .. }) | None => Err(Refusal::NotFound { path }),
@@ -403,26 +430,10 @@ impl Place {
             | Self::Empty { line }
             | Self::Collection { line }
             | Self::Alias { line, .. }
+            | Self::Templated { line }
             | Self::Merged { line } => *line,
         }
     }
-}
-
-/// Whether somebody else fills a value in before it is read.
-fn is_template(value: &str) -> bool {
-    value.contains("{{") || value.contains("${")
-}
-
-/// Whether a value is a range rather than a version: what runs would change without a commit, so a
-/// gated place must not hold one (design: policy, section 2).
-fn is_range(value: &str) -> bool {
-    let value = value.trim();
-    let core = value.strip_prefix('v').unwrap_or(value).split(['-', '+']).next().unwrap_or(value);
-    value.starts_with(['^', '~', '>', '<', '=', '!'])
-        || value.contains("||")
-        || value.contains(',')
-        || value.contains(" - ")
-        || core.split(['.', ' ']).any(|part| matches!(part, "x" | "X" | "*"))
 }
 
 #[cfg(test)]

@@ -30,8 +30,9 @@ pub enum Refusal {
     },
     /// It is filled in by somebody else before it is read.
     #[error(
-        "line {line}: holds template markers, and what a template makes of an edit cannot be known; \
-         name the file that its values come from"
+        "line {line}: holds template markers, and what a template makes of an edit cannot be known; name the file that \
+         its values come from, or mark the version's line with the comment `# coldframe: NAME` (the chart's name or the \
+         plugin's), and read the file as `format: text`"
     )]
     Template {
         /// Where.
@@ -251,6 +252,44 @@ pub enum Refusal {
         line: usize,
         /// The range.
         value: String,
+    },
+    /// The value is no version.
+    #[error(
+        "line {line}: `{path}` is `{value}`, which is no version and may move without a commit; write the version that \
+         runs now"
+    )]
+    NoVersion {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+        /// The value.
+        value: String,
+    },
+    /// The value names a digest, too.
+    #[error(
+        "line {line}: `{path}` is `{value}`, whose digest would be lost, or be that of another version; write the version \
+         alone"
+    )]
+    Digest {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+        /// The value.
+        value: String,
+    },
+    /// The value has another form than it should.
+    #[error("line {line}: `{path}` is `{value}`, which is not of the form `{form}`; correct one of them")]
+    OtherForm {
+        /// The path.
+        path: String,
+        /// Where.
+        line: usize,
+        /// The value.
+        value: String,
+        /// What it should be.
+        form: String,
     },
     /// The new value cannot be written there.
     #[error("`{}` cannot be written as one scalar: {why}", .to.escape_debug())]

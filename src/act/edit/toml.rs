@@ -24,7 +24,7 @@ impl Format for Toml {
         let mut reader = Reader { lines, places: BTreeMap::new(), tokens: Vec::new() };
         let tree = reader.table(document.as_table(), &mut Vec::new())?;
         let Reader { places, tokens, .. } = reader;
-        Ok(Parsed { documents: vec![Document { tree, places, line: 1, problem: None }], tokens })
+        Ok(Parsed { documents: vec![Document { tree, places, line: 1, problem: None }], tokens, template: None })
     }
 
     fn spell(&self, to: &str, style: Style) -> Result<String, Refusal> {

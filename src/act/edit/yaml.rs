@@ -1,6 +1,8 @@
 //! YAML: byte spans of every scalar by granit-parser's events. Aliases and merge keys are followed
 //! for reading, and marked so that nothing is written through them.
 
+mod masked;
+mod template;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -9,6 +11,7 @@ use std::ops::Range;
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 
 use super::{Document, Format, MAX_DEPTH, Parsed, Refusal, Style, lines};
+use template::Template;
 
 /// The format.
 pub struct Yaml;
@@ -27,16 +30,11 @@ impl Format for Yaml {
             let why = format!("U+{:04X} is something else to YAML 1.1 than to 1.2; remove it", u32::from(c));
             return Err(Refusal::NotParsed { format: "YAML", line, why });
         }
-        let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
-        options.set_emit_comments(true);
-        options.emit_anchor_events = true;
-        options.max_buffered_comment_events = 10_000; // long licence headers are comments, too
-        let mut reader = Reader::new(text);
-        for event in Parser::new_from_str_with_options(text, options) {
-            let (event, span) = event.map_err(|error| refuse(text, &error))?;
-            reader.take(event, span)?;
-        }
-        reader.finish()
+        let plain = events(text, None);
+        let is_template = |document: &Document| matches!(document.problem, Some(Refusal::Template { .. }));
+        let marked = plain.as_ref().map_or(text.contains("{{"), |plain| plain.documents.iter().any(is_template));
+        let masked = if marked { masked::parse(text, plain.as_ref().ok()) } else { None };
+        masked.map_or(plain, Ok)
     }
 
     fn spell(&self, to: &str, style: Style) -> Result<String, Refusal> {
@@ -52,6 +50,20 @@ impl Format for Yaml {
             Style::Plain | Style::Double => format!("\"{}\"", to.replace('\\', "\\\\").replace('"', "\\\"")),
         })
     }
+}
+
+/// Reads the events of a text; with markers in it, those of the text with them masked.
+fn events(text: &str, template: Option<&Template<'_>>) -> Result<Parsed, Refusal> {
+    let mut options = granit_parser::options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
+    options.set_emit_comments(true);
+    options.emit_anchor_events = true;
+    options.max_buffered_comment_events = 10_000; // long licence headers are comments, too
+    let mut reader = Reader::new(text, template);
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| refuse(text, &error))?;
+        reader.take(event, span)?;
+    }
+    reader.finish()
 }
 
 /// Whether a plain scalar reads back as this very string everywhere: in YAML 1.2, in 1.1 with its
@@ -100,6 +112,7 @@ fn refuse(text: &str, error: &ScanError) -> Refusal {
     }
     let is_template =
         |line: &str| line.trim_start().starts_with("{{") || line.contains(": {{") || line.contains("- {{");
+    let text = text.trim_start_matches('\u{feff}');
     if let Some(index) = text.lines().position(is_template) {
         return Refusal::Template { line: index + 1 };
     }
@@ -140,6 +153,8 @@ struct Open {
 /// Builds the tree of events; nodes live in one list, so that aliases are indexes.
 struct Reader<'t> {
     text: &'t str,
+    /// The markers that are masked in it.
+    template: Option<&'t Template<'t>>,
     nodes: Vec<Node>,
     anchors: BTreeMap<usize, usize>,
     open: Vec<Open>,
@@ -150,9 +165,10 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, template: Option<&'t Template<'t>>) -> Self {
         Self {
             text,
+            template,
             nodes: Vec::new(),
             anchors: BTreeMap::new(),
             open: Vec::new(),
@@ -196,7 +212,10 @@ impl<'t> Reader<'t> {
                     Some(tag) if tag.is_yaml_core_schema_tag("str") => Tag::Text,
                     Some(tag) => Tag::Other(tag.original()),
                 };
-                let is = Is::Scalar { value: value.into_owned(), style, bare, tag, range, token };
+                // As it is written, so that everybody sees that nobody knows what it is.
+                let marked = self.template.and_then(|template| template.written(&range));
+                let value = marked.map_or_else(|| value.into_owned(), str::to_string);
+                let is = Is::Scalar { value, style, bare, tag, range, token };
                 self.place(Node { line, is }, anchor);
             }
             Event::Alias(anchor) => {
@@ -265,7 +284,7 @@ impl<'t> Reader<'t> {
     }
 
     fn finish(self) -> Result<Parsed, Refusal> {
-        Ok(Parsed { documents: self.documents, tokens: self.tokens })
+        Ok(Parsed { documents: self.documents, tokens: self.tokens, template: None })
     }
 }
 

@@ -1,3 +1,4 @@
+//! A checkout with everything in it, and what is said where something is missing, broken or elsewhere.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -145,4 +146,18 @@ fn outside_of_a_checkout_it_says_that_nothing_was_looked_at() {
     fs::write(folder.path().join("examples/mine.yaml"), POLICY).unwrap();
     let (text, good) = told(folder.path(), "examples/mine.yaml");
     assert!(good && text.contains("this is another file"), "{text}");
+}
+
+#[test]
+fn where_a_hub_lists_the_clusters_the_places_of_tiers_are_looked_at() {
+    let policy = format!("clusters: {{from: argocd, connection: hub}}\n{}", POLICY.replace("{cluster}/", ""));
+    let files = [
+        ("coldframe.yaml", Some(policy.as_str())),
+        ("qa/loki.yaml", Some("version: 1.1.0\n")),
+        ("gold/loki.yaml", Some("version: 1.0.0\n")),
+    ];
+    let (text, good) = checked(&files);
+    assert!(good && text.contains("This checkout has 2 places with a version; those of single clusters"), "{text}");
+    let (text, good) = checked(&files[..2]);
+    assert!(!good && text.contains("`gold/loki.yaml` holds no version of plugin `loki` for tier `gold`"), "{text}");
 }

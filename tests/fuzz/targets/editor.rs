@@ -72,6 +72,7 @@ fn scalar<'a>((steps, place): (&'a Vec<Step>, &'a Place)) -> Option<(&'a Vec<Ste
         | Place::Empty { .. }
         | Place::Collection { .. }
         | Place::Alias { .. }
+        | Place::Templated { .. }
         | Place::Merged { .. } => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Argo CD `ApplicationSet`: the version stands in the template, or in the generator whose value the template names.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::kinds::argo;
@@ -21,14 +23,14 @@ pub(super) fn application_set(tree: &Value) -> Vec<Place> {
     };
     let mut found = Vec::new();
     for place in argo(tree, &["spec", "template", "spec"], KIND) {
-        let place = named(tree, place, &all);
+        let source = place.steps.split_last().and_then(|(_, source)| held(tree, source)).unwrap_or_default();
+        let named = |place: Place, element: &[Step]| named(source, place, &|keys| values(tree, &all(keys), element));
         match held(tree, &place.steps).and_then(Value::as_str).and_then(parameter) {
-            None => found.push(place),
-            Some(keys) => found.extend(all(&keys).into_iter().map(|steps| Place {
-                steps,
-                names: place.names.clone(),
-                origin: place.origin.clone(),
-                ..Place::of_chart(KIND, Vec::new(), "")
+            None => found.push(named(place, &[])),
+            Some(keys) => found.extend(all(&keys).into_iter().map(|steps| {
+                let element = steps.get(..steps.len().saturating_sub(1)).unwrap_or_default().to_vec();
+                let (names, origin) = (place.names.clone(), place.origin.clone());
+                named(Place { steps, names, origin, ..Place::of_chart(KIND, Vec::new(), "") }, &element)
             })),
         }
     }
@@ -42,39 +44,72 @@ fn held<'a>(tree: &'a Value, steps: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// The place with the chart's own name, where the template names a value that the generators give.
-fn named(tree: &Value, place: Place, all: &dyn Fn(&[String]) -> Vec<Vec<Step>>) -> Place {
-    let source = place.steps.split_last().and_then(|(_, source)| held(tree, source));
-    let values = |key: &str| -> Option<Vec<String>> {
-        let keys = parameter(text(source?, &[key])?)?;
-        let given = all(&keys);
-        let mut given: Vec<String> =
-            given.iter().filter_map(|steps| Some(held(tree, steps)?.as_str()?.to_string())).collect();
-        given.sort();
-        given.dedup();
-        Some(given)
-    };
-    let (charts, repositories) = (values("chart"), values("repoURL"));
+/// The values at these places: those of the same element alone, where it has one.
+fn values(tree: &Value, places: &[Vec<Step>], element: &[Step]) -> BTreeSet<String> {
+    let own = |steps: &&Vec<Step>| steps.split_last().is_some_and(|(_, before)| before == element);
+    let text = |steps: &Vec<Step>| Some(held(tree, steps)?.as_str()?.to_string());
+    let of_element: BTreeSet<String> = places.iter().filter(own).filter_map(text).collect();
+    if of_element.is_empty() { places.iter().filter_map(text).collect() } else { of_element }
+}
+
+/// The place with the chart's own name, where the template makes it of values that the generators give.
+fn named(source: &Value, place: Place, values: &dyn Fn(&[String]) -> BTreeSet<String>) -> Place {
+    let of = |key: &str| filled(text(source, &[key])?, values);
+    let (charts, repositories) = (of("chart"), of("repoURL"));
     if charts.is_none() && repositories.is_none() {
         return place;
     }
     let names = match &charts {
-        Some(charts) => charts.iter().map(|chart| last(chart).to_string()).collect(),
+        Some(charts) => {
+            charts.iter().map(|chart| last(chart).to_string()).collect::<BTreeSet<_>>().into_iter().collect()
+        }
         None => place.names.clone(),
     };
-    let origin = match (repositories.as_deref(), text(source.unwrap_or_default(), &["repoURL"]), names.as_slice()) {
-        (Some([repository]), _, [chart]) => Some(Origin::within(repository, chart)),
-        (None, Some(repository), [chart]) => Some(Origin::within(repository, chart)),
+    let written = |key: &str| text(source, &[key]).map(str::to_string);
+    let only = |all: Option<Vec<String>>, key: &str| match all {
+        Some(all) => <[String; 1]>::try_from(all).ok().map(|[only]| only),
+        None => written(key),
+    };
+    let origin = match (only(repositories, "repoURL"), only(charts, "chart")) {
+        (Some(repository), Some(chart)) => Some(Origin::within(&repository, &chart)),
+        (Some(repository), None) if text(source, &["chart"]).is_none() => Some(Origin::whole(&repository)),
         _ => None,
     };
     Place { names, origin, ..place }
 }
 
+/// So many texts may a template become.
+const MOST_TEXTS: usize = 64;
+
+/// What `{{values.group}}/{{values.chart}}` becomes; none where no value stands in it. What a value is that no
+/// generator here gives stays as it is written.
+fn filled(template: &str, values: &dyn Fn(&[String]) -> BTreeSet<String>) -> Option<Vec<String>> {
+    let mut texts = vec![String::new()];
+    let mut rest = template;
+    let mut any = false;
+    while let Some((before, (inner, behind))) =
+        rest.split_once("{{").and_then(|(before, inner)| Some((before, inner.split_once("}}")?)))
+    {
+        any = true;
+        let whole = format!("{{{{{inner}}}}}");
+        let mut given = parameter(&whole).map(|keys| values(&keys)).unwrap_or_default();
+        if given.is_empty() {
+            given.insert(whole);
+        }
+        let with = |text: &String| given.iter().map(|value| format!("{text}{before}{value}")).collect::<Vec<_>>();
+        texts = texts.iter().flat_map(with).take(MOST_TEXTS).collect();
+        rest = behind;
+    }
+    any.then(|| texts.into_iter().map(|text| text + rest).collect())
+}
+
 /// The keys of `{{chartVersion}}`, `{{.values.chartVersion}}` or `{{ index .metadata … }}`, of which only the first
 /// two stand in the set itself.
 pub(super) fn parameter(text: &str) -> Option<Vec<String>> {
-    let name = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim().trim_matches('-').trim();
-    Some(name.trim_start_matches('.').split('.').map(str::to_string).collect())
+    let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    let name = inner.trim().trim_matches('-').trim();
+    let one = !inner.contains("{{") && !inner.contains("}}");
+    one.then(|| name.trim_start_matches('.').split('.').map(str::to_string).collect())
 }
 
 fn given(generators: Option<&Value>, begin: &[Step], keys: &[String], deepest: usize, found: &mut Vec<Vec<Step>>) {

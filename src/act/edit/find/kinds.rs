@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::generators::application_set;
 use super::{By, Origin, Place, at, item, last, list, steps, text};
 use crate::act::edit::{Document, Refusal};
+use crate::jsonpath::Step;
 use crate::policy::wiring::VERSION;
 
 /// The places of a document that is a tree.
@@ -17,10 +18,14 @@ pub(super) fn of_tree(file: &str, document: &Document) -> Vec<Place> {
         ("argoproj.io", Some("Application")) => argo(tree, &["spec"], "Application"),
         ("argoproj.io", Some("ApplicationSet")) => application_set(tree),
         ("greenhouse.sap", Some("Catalog")) => catalog(tree, &["spec", "sources"]),
+        ("greenhouse.sap", Some("PluginDefinition" | "ClusterPluginDefinition")) => helm_chart(tree),
+        ("helm.cattle.io", Some("HelmChart")) => of_k3s(tree),
         ("greenhouse.sap", Some(kind)) => definition(tree, kind),
         ("kustomize.config.k8s.io", _) => kustomization(tree),
         _ if is_named(file, &["kustomization.yaml", "kustomization.yml", "Kustomization"]) => kustomization(tree),
         _ if is_named(file, &["Chart.yaml"]) => umbrella(tree),
+        // Its lock does not move with it.
+        _ if is_named(file, &["requirements.yaml"]) => Vec::new(),
         _ => others(tree),
     }
 }
@@ -139,6 +144,25 @@ fn definition(tree: &Value, kind: &str) -> Vec<Place> {
     found
 }
 
+/// Greenhouse: the chart that a definition brings. Its own version is none of a chart.
+fn helm_chart(tree: &Value) -> Vec<Place> {
+    let chart = |key: &str| text(tree, &["spec", "helmChart", key]);
+    let (Some(name), Some(_)) = (chart("name"), chart("version")) else { return Vec::new() };
+    let from = chart("repository").map(|url| Origin::within(url, name));
+    vec![Place::of_chart("chart of a definition", steps(&["spec", "helmChart", "version"]), name).from(from)]
+}
+
+/// K3s and RKE2: what their controller installs.
+fn of_k3s(tree: &Value) -> Vec<Place> {
+    let of = |key: &str| text(tree, &["spec", key]);
+    let (Some(chart), Some(_)) = (of("chart"), of("version")) else { return Vec::new() };
+    let from = match of("repo") {
+        Some(url) => Some(Origin::within(url, last(chart))),
+        None => chart.contains("://").then(|| Origin::whole(chart)),
+    };
+    vec![Place::of_chart("HelmChart", steps(&["spec", "version"]), chart).from(from)]
+}
+
 /// Kustomize: charts that it inflates, images, and remote bases at a reference.
 fn kustomization(tree: &Value) -> Vec<Place> {
     let mut found = Vec::new();
@@ -188,7 +212,8 @@ fn umbrella(tree: &Value) -> Vec<Place> {
     found
 }
 
-/// What says no kind: releases of a helmfile, catalogs among the values of a chart, versions under the names of charts.
+/// What says no kind: releases of a helmfile, catalogs among the values of a chart, versions under the names of charts,
+/// lists of charts.
 fn others(tree: &Value) -> Vec<Place> {
     let mut found = Vec::new();
     for (index, release) in list(tree, &["releases"]) {
@@ -210,7 +235,43 @@ fn others(tree: &Value) -> Vec<Place> {
             found.push(place.from(Some(Origin::within(url, chart))));
         }
     }
+    // A lock has a digest of what it lists.
+    if at(tree, &["digest"]).is_none() {
+        listed(tree, &mut Vec::new(), &mut found);
+    }
     found
+}
+
+/// Lists below one another, mappings counted.
+const DEEPEST: usize = 8;
+
+/// Items of lists that name a chart, its repository and its version, wherever they are: what a Chart.yaml has under
+/// `dependencies`.
+fn listed(tree: &Value, way: &mut Vec<Step>, found: &mut Vec<Place>) {
+    if way.len() > DEEPEST {
+        return;
+    }
+    let entries: Vec<(Step, &Value)> = match tree {
+        Value::Array(items) => items.iter().enumerate().map(|(index, item)| (Step::Index(index), item)).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (Step::Key(key.clone()), value)).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
+    };
+    for (step, below) in entries {
+        let item = matches!(step, Step::Index(_));
+        way.push(step);
+        let named = text(below, &["chart"]).or_else(|| text(below, &["name"]));
+        if let (true, Some(name), Some(url), Some(_)) =
+            (item, named, text(below, &["repository"]), at(below, &["version"]))
+        {
+            // An alias of `helm repo add` says no address.
+            let whole = url.starts_with("oci://") && last(url) == last(name);
+            let from = if whole { Origin::whole(url) } else { Origin::within(url, last(name)) };
+            let place = Place::of_chart("chart of a list", [&way[..], &steps(&["version"])].concat(), name);
+            found.push(place.from(Some(from).filter(|_| url.contains("://"))));
+        }
+        listed(below, way, found);
+        way.pop();
+    }
 }
 
 /// `oci://…`, or `grafana/loki` where the same file says what `grafana` is.
