@@ -1,6 +1,7 @@
 //! The desk on which one plugin is decided: its facts, a working copy of its page of the ledger,
 //! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
 
+mod fresh;
 mod places;
 mod roster;
 mod shared;
@@ -21,6 +22,7 @@ use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
 use crate::snapshot::{PluginFacts, Pull, PullState, Read, Release, Snapshot};
 use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
 
+pub(crate) use fresh::{Fresh, Merges, Turn};
 pub(crate) use places::Base;
 use roster::Pins;
 pub(crate) use shared::{CAP_SPAN, InLine, Openings, Ready, Shared, Taken};

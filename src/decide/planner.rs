@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, InLine, Openings, Ready, Shared, Taken};
+use crate::desk::{Decided, Desk, Fresh, InLine, Openings, Ready, Shared, Taken, Turn};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Frozen, Rebuild};
 use crate::model::Limits;
@@ -61,6 +61,8 @@ struct Seen {
     freezes: Vec<Frozen>,
     proofs: Proofs,
     bringing: bool,
+    next: Option<Turn>,
+    first: Option<Fresh>,
 }
 
 impl Seen {
@@ -74,6 +76,8 @@ impl Seen {
             freezes: shared.freezes.clone(),
             proofs: shared.proofs.clone(),
             bringing: shared.bringing,
+            next: shared.next,
+            first: shared.first.clone(),
         }
     }
 }
@@ -114,17 +118,20 @@ impl Planner {
         common.extend(stopped);
         replace(&mut self.plan.entries, 0, &mut self.common, common);
         let mut changed: BTreeSet<&PluginName> = changed.iter().copied().collect();
-        let fresh = |due, kept| {
+        let anew = || {
             let (freezes, proofs) = (freezes.all.clone(), proofs.clone());
-            Shared { due, kept, freezes, proofs, ..Shared::count(snapshot, now) }
+            Shared { freezes, proofs, ..Shared::count(snapshot, now) }
         };
-        let shared = self.pass(snapshot, now, &mut changed, fresh(Vec::new(), Vec::new()));
-        // Whose turn it is under the shared caps is known when all of them were decided.
+        let shared = self.pass(snapshot, now, &mut changed, anew());
+        // Whose turn it is under what all share is known when all of them were decided.
         let (overtaken, jumped) = (shared.was_overtaken(), shared.jumped_the_line());
-        if overtaken || jumped {
+        let (next, past, in_vain) = (shared.passed_over(), shared.merged_past(), shared.comes_up_in_vain());
+        if overtaken || jumped || in_vain || next.is_some() || past.is_some() {
             let due = if overtaken { shared.ready } else { Vec::new() };
             let kept = if jumped { shared.line } else { Vec::new() };
-            self.pass(snapshot, now, &mut changed, fresh(due, kept));
+            let anew = anew();
+            let (first, bringing) = (anew.first.clone().or(past), anew.bringing || in_vain);
+            self.pass(snapshot, now, &mut changed, Shared { due, kept, next, first, bringing, ..anew });
         }
         &self.plan
     }

@@ -71,6 +71,7 @@ pub enum Reason {
     OtherBase { base: String },
     Conflict,
     Behind { voids: bool },
+    LetsPass { pull: PullNumber },
     MergeabilityUnknown,
     ChecksGreen,
     ChecksPending { names: Vec<String> },
@@ -243,15 +244,12 @@ impl fmt::Display for Reason {
             }
             Self::OtherBase { base } => format!("it goes to `{base}`, which is not the base branch of this tier"),
             Self::Conflict => "it conflicts with the base branch".to_string(),
-            Self::Behind { voids: false } => {
-                "branch rules want it to contain its base branch; it is brought up to date when its turn comes"
-                    .to_string()
+            Self::Behind { voids } => {
+                let void = if *voids { ", and by these rules that voids its approvals" } else { "" };
+                let turn = "it is brought up to date when its turn comes";
+                format!("branch rules want it to contain its base branch; {turn}{void}")
             }
-            Self::Behind { voids: true } => {
-                "branch rules want it to contain its base branch; it is brought up to date \
-                                             when its turn comes, and by these rules that voids its approvals"
-                    .to_string()
-            }
+            Self::LetsPass { pull } => format!("{pull} was brought up to date and merges first"),
             Self::MergeabilityUnknown => "the hub has not worked out whether it merges".to_string(),
             Self::ChecksGreen => "every required check is green".to_string(),
             Self::ChecksPending { names } => format!("required checks are missing or running: {}", list(names)),

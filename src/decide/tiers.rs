@@ -1,12 +1,13 @@
 //! Each tier from the bottom up: what it holds, what it would take, and what to do about it. Which
 //! release it takes is in `conveyor`, whether it may merge in `gate`.
 
+mod occupant;
+
 use alloc::vec::Vec;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Fresh, Merges};
 use crate::gate::{self, Standing};
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
-use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
@@ -23,10 +24,10 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
             report::blocked(desk, rung, troubles);
             continue;
         }
-        if let Some(wave) = climbing(desk, tier) {
+        if let Some(wave) = occupant::climbing(desk, tier) {
             open_wave(desk, rung, &wave);
         } else if let Some(wave) =
-            occupant(desk, rung).filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, rung, wave))
+            occupant::occupant(desk, rung).filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, rung, wave))
         {
             landed_wave(desk, rung, &wave);
         } else {
@@ -34,80 +35,6 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         }
         dates::watch(desk, tier);
     }
-}
-
-/// The wave whose pull request is open or about to be.
-fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
-    desk.page.climbing(&tier.name).cloned()
-}
-
-/// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
-/// others put there is watched but keeps nobody out. A climb of which slices are still to come keeps
-/// the tier only while its release may go on.
-fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
-    let tier = &desk.policy.tiers[rung];
-    // What failed elsewhere after it came here is watched, and a newer release may take its place.
-    let kept =
-        |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
-    // Clusters ahead of the tier keep nobody from its turn.
-    let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
-    let holds = |wave: &Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
-    let goes_on = |wave: &Wave| {
-        wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
-    };
-    let landed = desk.page.present(&tier.name, holds).next_back().filter(|wave| slice::is_there(desk, tier, wave));
-    landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
-}
-
-/// The slice before one that the bot took back: when what stopped the release is mended, it goes on
-/// where it stood.
-fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
-    let highest = desk.base(&tier.name).highest().cloned()?;
-    let wave = desk.page.wave(&tier.name, &highest)?;
-    if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
-        return Some(wave.clone());
-    }
-    let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
-    if !shelved || wave.finished.is_some() || wave.failed.is_some() || wave.rejected.is_some() {
-        return None;
-    }
-    // Where everybody has left who moved or was to, nobody is waited for.
-    if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
-        return None;
-    }
-    slice::before(desk, tier, wave).filter(|earlier| earlier.version == highest)
-}
-
-/// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
-/// newer one on some cluster of the climb, or the tier below has it no more.
-fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
-    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, rung, wave).is_some() {
-        return true;
-    }
-    match release::stopped(desk, rung, &wave.version) {
-        // Who took it from the source will hardly bring it back; a newer one need not wait for that.
-        Some(Reason::Yanked { .. }) => true,
-        Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => ahead(desk, rung, wave).is_some(),
-        Some(_) => true,
-    }
-}
-
-/// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
-/// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
-/// was begun has let it pass, and has clusters now. Who is ahead, or comes to what the tier runs, asks others.
-fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
-    if wave.part.purpose != Purpose::Promotion {
-        return None;
-    }
-    let below = (0..rung).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
-    let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;
-    (!release::has_finished(desk, below, &wave.version)).then_some(newest)
-}
-
-/// The newest version on a wave's clusters, when it is newer than the wave's own.
-fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
-    let spread = desk.spread(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
-    spread.highest.filter(|highest| *highest > wave.version)
 }
 
 /// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
@@ -188,15 +115,16 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     if forced.is_none() {
         hotfix::through_windows(desk, wave, &mut findings);
     }
+    gate::head::let_pass(desk, wave, pull, &mut findings);
     desk_alarms(desk, &findings);
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
-    let comes_up = !desk.shared.bringing && gate::head::lacks_only_its_base(&findings);
+    let behind = gate::head::lacks_only_its_base(&findings) && pull.state == PullState::Open && !apart;
+    let comes_up = behind && desk.shared.comes_up(gate::limits::turn(desk, wave, pull));
     gate::limits::in_turn(desk, wave, pull, &findings).into_iter().for_each(|ready| desk.shared.is_ready(ready));
     report::open(desk, rung, wave, pull, findings);
     if passes && pull.state == PullState::Open {
         merge(desk, rung, wave, pull, &standing, forced);
     } else if (standing.rewrite || comes_up) && pull.state == PullState::Open && !apart {
-        desk.shared.bringing |= comes_up;
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
         let proposal = again(desk, rung, wave, standing.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
@@ -246,6 +174,8 @@ fn merge(
     let members = u32::try_from(wave.members.len()).unwrap_or(u32::MAX);
     desk.shared.changed.push((desk.now, members));
     desk.shared.bringing = true;
+    let merges = Merges { hotfix: hotfix::is_one(desk, wave), fresh: Fresh::of(wave, pull, desk.now) };
+    desk.shared.merges.push(merges);
     let past = forced.is_some() && gate::approvals::review_missing(pull);
     let via = if past { Identity::Bypass } else { standing.identity };
     let action = Action::Merge {
@@ -277,7 +207,7 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     }
     // Somebody put a newer version on the base branch: merging would take it back. Or the tier below has gone on
     // without it: it would wait there for ever, approved or not.
-    if let Some(by) = ahead(desk, rung, wave).or_else(|| passed_below(desk, rung, wave)) {
+    if let Some(by) = occupant::ahead(desk, rung, wave).or_else(|| occupant::passed_below(desk, rung, wave)) {
         return Some(Reason::Superseded { by });
     }
     let tier = desk.policy.tiers.get(rung)?;

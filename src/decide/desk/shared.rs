@@ -4,13 +4,14 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::fresh::{self, Behind, Fresh, Merges, Turn};
 use crate::gate::after::Pages;
 use crate::gate::limits::asked_at;
 use crate::ledger::{Frozen, PluginLedger};
 use crate::model::PluginPolicy;
 use crate::proof::Proofs;
-use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read, RequiredCheck, ReviewDecision, Snapshot};
-use crate::{Person, PluginName, PullNumber, Sha, TierName};
+use crate::snapshot::{Pull, PullState, Snapshot};
+use crate::{Person, PluginName, Sha, TierName};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
 pub(crate) struct Shared {
@@ -40,13 +41,20 @@ pub(crate) struct Shared {
     /// Somebody's turn to be brought up to date has come: the next one's is after its merge, which would put all others
     /// behind again.
     pub bringing: bool,
+    /// Whose turn that is, where an earlier look at all plugins found that it was another one's.
+    pub next: Option<Turn>,
+    /// Pull requests that lack nothing but to contain their base branch.
+    pub behind: Vec<Behind>,
+    /// The one that was brought up to date and merges before all others.
+    pub first: Option<Fresh>,
+    /// Merges that this plan asks for.
+    pub merges: Vec<Merges>,
 }
 
 /// A wave that may merge as soon as the cap of changed clusters has room for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ready {
-    /// What is due first is less: a hotfix or a way back, then by the age of the pull request.
-    pub turn: (bool, Timestamp, PullNumber),
+    pub turn: Turn,
     pub plugin: PluginName,
     pub head: Sha,
     /// Clusters that it would change, where they do not count already.
@@ -144,7 +152,11 @@ impl Shared {
             pages: Pages::new(),
             freezes: Vec::new(),
             proofs: Proofs::default(),
-            bringing: snapshot.plugins.keys().any(|plugin| has_just_come_up(snapshot, plugin, now)),
+            bringing: snapshot.plugins.keys().any(|plugin| fresh::has_just_come_up(snapshot, plugin, now)),
+            next: None,
+            behind: Vec::new(),
+            first: fresh::first(snapshot, now),
+            merges: Vec::new(),
         }
     }
 
@@ -152,7 +164,8 @@ impl Shared {
     pub(crate) fn mark(&self) -> Mark {
         let (changed, ready, line, opening) =
             (self.changed.len(), self.ready.len(), self.line.len(), self.opening.len());
-        Mark { openings: self.openings, changed, ready, line, opening, bringing: self.bringing }
+        let (behind, merges) = (self.behind.len(), self.merges.len());
+        Mark { openings: self.openings, changed, ready, line, opening, bringing: self.bringing, behind, merges }
     }
 
     /// What a plugin took since then.
@@ -166,6 +179,8 @@ impl Shared {
             opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
             page: self.pages.get(plugin).cloned(),
             brings: self.bringing && !mark.bringing,
+            behind: self.behind.get(mark.behind..).unwrap_or_default().to_vec(),
+            merges: self.merges.get(mark.merges..).unwrap_or_default().to_vec(),
         }
     }
 
@@ -178,6 +193,8 @@ impl Shared {
         taken.line.iter().for_each(|place| self.stands_in_line(place.clone()));
         self.opening.extend_from_slice(&taken.opening);
         self.bringing |= taken.brings;
+        self.behind.extend_from_slice(&taken.behind);
+        self.merges.extend_from_slice(&taken.merges);
         self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
     }
 
@@ -252,30 +269,6 @@ fn unfinished(snapshot: &Snapshot) -> usize {
     policies.flat_map(|policy| policy.tiers.iter().filter_map(move |tier| cut_off(policy, &tier.name))).count()
 }
 
-/// How long a head that is up to date may wait for machines alone before the next one is brought up to date.
-const MACHINES: SignedDuration = SignedDuration::from_hours(1);
-
-/// Whether a pull request of a plugin holds a commit that is up to date and waits for nothing but machines: its checks,
-/// or the hub's word on conflicts.
-fn has_just_come_up(snapshot: &Snapshot, plugin: &PluginName, now: Timestamp) -> bool {
-    let pulls = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known()).into_iter().flatten();
-    let page = snapshot.ledger.plugins.get(plugin);
-    let fresh = |pull: &Pull| {
-        let head = page.and_then(|page| page.climbing(&pull.tier)).and_then(|wave| wave.head());
-        head.is_some_and(|head| head.commit == pull.head && head.at + MACHINES > now)
-    };
-    let waits = |pull: &Pull| {
-        let pending = |check: &RequiredCheck| check.state == CheckState::Pending;
-        pull.mergeable == Mergeable::Unknown || pull.checks.known().is_some_and(|checks| checks.iter().any(pending))
-    };
-    let reviewed = |pull: &Pull| match pull.review_decision {
-        ReviewDecision::NotRequired | ReviewDecision::Approved => true,
-        ReviewDecision::Required | ReviewDecision::ChangesRequested => false,
-    };
-    let up = |pull: &Pull| pull.behind == Read::Known(false) && !pull.draft && reviewed(pull);
-    pulls.filter(|pull| pull.state == PullState::Open).any(|pull| up(pull) && waits(pull) && fresh(pull))
-}
-
 /// How far what all share was used up at one moment.
 pub(crate) struct Mark {
     openings: Openings,
@@ -284,6 +277,8 @@ pub(crate) struct Mark {
     line: usize,
     opening: usize,
     bringing: bool,
+    behind: usize,
+    merges: usize,
 }
 
 /// What one plugin took of what all share.
@@ -298,6 +293,8 @@ pub(crate) struct Taken {
     /// Its page, where another plugin waits for it.
     page: Option<PluginLedger>,
     brings: bool,
+    behind: Vec<Behind>,
+    merges: Vec<Merges>,
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use super::Standing;
-use crate::Reason;
+use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read};
+use crate::{Reason, hotfix};
 
 pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timestamp) -> Finding {
     match pull.state {
@@ -74,6 +75,18 @@ pub(super) fn conflicts(pull: &Pull) -> bool {
 pub(crate) fn lacks_only_its_base(findings: &[Finding]) -> bool {
     let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through()).peekable();
     lacks.peek().is_some() && lacks.all(|finding| matches!(finding.because, Reason::Behind { .. }))
+}
+
+/// Whatever may merge waits, for an hour at most, for the pull request that was brought up to date before it: a merge
+/// would put that one behind again. A hotfix does not wait.
+pub(crate) fn let_pass(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &mut [Finding]) {
+    let Some(first) = desk.shared.first.as_ref().filter(|first| first.pull != pull.number) else { return };
+    let passes = findings.iter().all(|finding| finding.verdict.lets_through());
+    let head = findings.iter_mut().find(|finding| finding.gate == Gate::Head);
+    if let Some(head) = head.filter(|_| passes && !hotfix::is_one(desk, wave)) {
+        let because = Reason::LetsPass { pull: first.pull };
+        *head = Finding::new(Gate::Head, Verdict::Wait { until: Some(first.until) }, because);
+    }
 }
 
 #[cfg(test)]

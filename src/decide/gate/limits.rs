@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::desk::{CAP_SPAN, Desk, InLine, Ready};
+use crate::desk::{CAP_SPAN, Desk, InLine, Ready, Turn};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
@@ -89,12 +89,17 @@ pub(crate) fn in_turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &[Fin
         return None;
     }
     Some(Ready {
-        turn: (!hotfix::is_one(desk, wave), pull.opened_at, pull.number),
+        turn: turn(desk, wave, pull),
         plugin: desk.plugin().clone(),
         head: wave.head()?.commit.clone(),
         clusters: if is_counted(desk, wave) { 0 } else { clusters(wave) },
         merges: findings.iter().all(|finding| finding.verdict.lets_through()),
     })
+}
+
+/// The place of a pull request among those that are due.
+pub(crate) fn turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Turn {
+    (!hotfix::is_one(desk, wave), pull.opened_at, pull.number)
 }
 
 fn clusters(wave: &Wave) -> u32 {

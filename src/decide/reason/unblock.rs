@@ -51,6 +51,7 @@ impl Reason {
             Self::Behind { voids: true } => {
                 "the bot, when everything else has passed; then who approved it approves it again".to_string()
             }
+            Self::LetsPass { pull } => format!("{pull}, by merging; the others go on after an hour"),
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
             Self::NotLanded => "the merge of its pull request".to_string(),

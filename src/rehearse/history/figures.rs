@@ -297,6 +297,9 @@ impl Count {
             waits: None,
             climbs: self.climbs.get(name).cloned().unwrap_or_default(),
         };
+        if !self.removed.contains_key(name) {
+            self.behind_others(&landed, &mut figures.climbs);
+        }
         let (mut waits, mut last): (Vec<Wait>, Option<(Timestamp, &Version)>) = (Vec::new(), None);
         for (at, _, _, version) in landed.iter().filter(|(_, _, tier, _)| self.tiers.last() == Some(tier)) {
             if let Some(since) = waiting_since(&out, last) {
@@ -312,6 +315,25 @@ impl Count {
             figures.waits = removed.is_none().then_some(since);
         }
         (figures, waits)
+    }
+}
+
+impl Count {
+    /// Joins what has come to a tier and is next for the one above it, which another release still occupies: no
+    /// pull request tells of that.
+    fn behind_others(&self, landed: &[&Landing], climbs: &mut Vec<Climbing>) {
+        let newest =
+            |tier: &TierName| landed.iter().filter(|(_, _, here, _)| here == tier).map(|(_, _, _, it)| it).max();
+        for pair in self.tiers.windows(2) {
+            let [tier, above] = pair else { continue };
+            let next = newest(tier).filter(|version| newest(above).is_none_or(|above| *version > above));
+            if let Some(version) = next.filter(|version| !climbs.iter().any(|known| known.version == **version)) {
+                let why = Some(format!("{above} has another release"));
+                climbs.push(Climbing { version: version.clone(), tier: tier.clone(), why });
+            }
+        }
+        let place = |climbing: &Climbing| self.tiers.iter().position(|tier| *tier == climbing.tier);
+        climbs.sort_by_key(|climbing| std::cmp::Reverse(place(climbing)));
     }
 }
 

@@ -94,7 +94,10 @@ impl Replay {
             let rule = |(name, next): (&str, Next)| (name.to_string(), Way { next: Some(next), soak: None });
             return RULES.into_iter().map(rule).collect();
         }
-        self.soaks.iter().map(|soak| (spell(*soak), Way { next: None, soak: Some(*soak) })).collect()
+        self.soaks
+            .iter()
+            .map(|soak| (format!("soak {}", spell(*soak)), Way { next: None, soak: Some(*soak) }))
+            .collect()
     }
 }
 

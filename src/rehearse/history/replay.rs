@@ -62,7 +62,7 @@ impl Plan {
             false => tier.name.to_string(),
         };
         let rungs = self.policy.ladder.iter().map(rung).collect::<Vec<_>>().join(", ");
-        if soaks.is_empty() { rungs } else { format!("{rungs}, each with a soak of {}", soaks.join(" or ")) }
+        if soaks.is_empty() { rungs } else { format!("{rungs}, each with a soak of {} in turn", soaks.join(", ")) }
     }
 
     /// Strategies of which one cluster per tier shows nothing.

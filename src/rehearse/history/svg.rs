@@ -68,7 +68,7 @@ pub(super) fn svg(about: &str, case: &Case) -> String {
 fn summary(case: &Case, top: &str) -> String {
     let wait = |figures: &Figures| figures.longest_wait.as_ref().map_or("–".to_string(), |wait| rough(wait.lasted));
     let each = |say: &dyn Fn(&Figures) -> String| {
-        let said = case.columns.iter().map(|column| format!("{} {}", column.name, say(&column.figures)));
+        let said = case.columns.iter().map(|column| format!("{} ({})", column.name, say(&column.figures)));
         said.collect::<Vec<_>>().join(", ")
     };
     format!(

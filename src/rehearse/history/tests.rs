@@ -154,6 +154,26 @@ fn who_waits_and_who_climbs_is_told_plugin_by_plugin() {
     assert!(told.contains("acknowledgements to give") && told.contains("still climbing at the end"), "{told}");
 }
 
+/// What has finished a tier and waits until the one above it is free has not been overtaken.
+#[test]
+fn what_waits_for_a_free_tier_still_climbs() {
+    let ladder = "tiers:
+  - {name: qa, select: {matchLabels: {tier: qa}}, merge: automatic}
+  - {name: gold, select: {matchLabels: {tier: gold}}, merge: automatic, soak: 9d}";
+    let text = list(&[
+        one("1.0.0", "2026-01-01T00:00:00Z"),
+        one("1.0.1", "2026-02-01T00:00:00Z"),
+        one("1.0.2", "2026-02-03T00:00:00Z"),
+        one("1.0.3", "2026-02-05T00:00:00Z"),
+        one("1.0.4-rc.1", "2026-02-06T00:00:00Z"),
+    ]);
+    let replayed = replay(&text, Some(ladder), vec![true]);
+    let figures = &replayed.cases[0].columns[0].figures;
+    assert_eq!((figures.climbing(), figures.plugins[0].reached.clone()), (1, vec![4, 2]));
+    let told = replayed.text();
+    assert!(told.contains("since 3 Feb 2026 (3 d) 1.0.3 on qa: gold has another release"), "{told}");
+}
+
 #[test]
 fn soaks_are_tried_beside_each_other_in_one_picture() {
     let soaks = [1, 2, 3].map(|days| SignedDuration::from_hours(24 * days));
@@ -164,13 +184,13 @@ fn soaks_are_tried_beside_each_other_in_one_picture() {
     let columns = &replayed.cases[0].columns;
     let lag = |column: &Column| column.figures.top().unwrap().worst.unwrap().as_hours() / 24;
     let lags: Vec<_> = columns.iter().map(|column| (column.name.as_str(), lag(column))).collect();
-    assert_eq!(lags, [("1 d", 3), ("2 d", 6), ("3 d", 9)]);
+    assert_eq!(lags, [("soak 1 d", 3), ("soak 2 d", 6), ("soak 3 d", 9)]);
     assert!(
-        replayed.about.contains("qa, bronze, silver, gold, each with a soak of 1 d or 2 d or 3 d."),
+        replayed.about.contains("qa, bronze, silver, gold, each with a soak of 1 d, 2 d, 3 d in turn."),
         "{replayed:?}"
     );
     let svg = replayed.svg();
-    assert!(["l s1", "l s2", "l s3", "1 1 d", "1 3 d"].iter().all(|part| svg.contains(part)), "{svg}");
+    assert!(["l s1", "l s2", "l s3", "1 soak 1 d", "1 soak 3 d"].iter().all(|part| svg.contains(part)), "{svg}");
 }
 
 #[test]

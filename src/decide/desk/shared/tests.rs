@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::PluginPolicy;
+use crate::PullNumber;
 use crate::ledger::{Change, Landed, Merging, Refusal};
 use crate::snapshot::{Landing, Read};
 use crate::testing::*;

@@ -1,0 +1,80 @@
+//! Which wave a tier has: one that climbs to it, or one that keeps it occupied, and what ends that.
+
+use crate::desk::Desk;
+use crate::ledger::{Purpose, Wave};
+use crate::model::Tier;
+use crate::{Reason, Version, conveyor, release, slice};
+
+/// The wave whose pull request is open or about to be.
+pub(super) fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
+    desk.page.climbing(&tier.name).cloned()
+}
+
+/// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
+/// others put there is watched but keeps nobody out. A climb of which slices are still to come keeps
+/// the tier only while its release may go on.
+pub(super) fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
+    let tier = &desk.policy.tiers[rung];
+    // What failed elsewhere after it came here is watched, and a newer release may take its place.
+    let kept =
+        |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
+    // Clusters ahead of the tier keep nobody from its turn.
+    let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
+    let holds = |wave: &Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
+    let goes_on = |wave: &Wave| {
+        wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
+    };
+    let landed = desk.page.present(&tier.name, holds).next_back().filter(|wave| slice::is_there(desk, tier, wave));
+    landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
+}
+
+/// The slice before one that the bot took back: when what stopped the release is mended, it goes on
+/// where it stood.
+fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
+    let highest = desk.base(&tier.name).highest().cloned()?;
+    let wave = desk.page.wave(&tier.name, &highest)?;
+    if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
+        return Some(wave.clone());
+    }
+    let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
+    if !shelved || wave.finished.is_some() || wave.failed.is_some() || wave.rejected.is_some() {
+        return None;
+    }
+    // Where everybody has left who moved or was to, nobody is waited for.
+    if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
+        return None;
+    }
+    slice::before(desk, tier, wave).filter(|earlier| earlier.version == highest)
+}
+
+/// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
+/// newer one on some cluster of the climb, or the tier below has it no more.
+fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
+    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, rung, wave).is_some() {
+        return true;
+    }
+    match release::stopped(desk, rung, &wave.version) {
+        // Who took it from the source will hardly bring it back; a newer one need not wait for that.
+        Some(Reason::Yanked { .. }) => true,
+        Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => ahead(desk, rung, wave).is_some(),
+        Some(_) => true,
+    }
+}
+
+/// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
+/// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
+/// was begun has let it pass, and has clusters now. Who is ahead, or comes to what the tier runs, asks others.
+pub(super) fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
+    if wave.part.purpose != Purpose::Promotion {
+        return None;
+    }
+    let below = (0..rung).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
+    let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;
+    (!release::has_finished(desk, below, &wave.version)).then_some(newest)
+}
+
+/// The newest version on a wave's clusters, when it is newer than the wave's own.
+pub(super) fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
+    let spread = desk.spread(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
+    spread.highest.filter(|highest| *highest > wave.version)
+}
