@@ -207,6 +207,9 @@ pub struct Pull {
     pub draft: bool,
     /// Whether the hub can merge it.
     pub mergeable: Mergeable,
+    /// Whether branch rules want the head to contain the base branch, so that each merge puts the others behind.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub strict: bool,
     /// Whether branch rules want the head to contain the base branch, and it does not.
     #[serde(default = "without", skip_serializing_if = "is_without")]
     pub behind: Read<bool>,

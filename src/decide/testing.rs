@@ -69,6 +69,7 @@ pub(crate) fn healthy(running: &str) -> Reading {
 pub(crate) fn pull() -> Pull {
     Pull {
         behind: Read::Known(false),
+        strict: false,
         dismisses: false,
         unmet: Read::Known(Vec::new()),
         number: PullNumber(7),

@@ -126,6 +126,7 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
         draft: page.draft,
         mergeable: page.mergeable,
         behind: if open { behind(page, around) } else { Read::Known(false) },
+        strict: page.behind || around.rules.known().is_some_and(|rules| rules.strict),
         dismisses: around.rules.known().is_some_and(|rules| rules.dismisses),
         review_decision: page.review_decision,
         reviews,

@@ -127,6 +127,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
     let owned = owned(world, spot, &written.members);
     let shown = Pull {
         behind: Read::Known(false),
+        strict: false,
         dismisses: false,
         unmet: Read::Known(Vec::new()),
         number: PullNumber(number),

@@ -198,6 +198,7 @@ impl PullRequest {
         };
         Pull {
             behind: Read::Known(false),
+            strict: false,
             dismisses: false,
             unmet: self.unmet(world),
             number: PullNumber(self.number),

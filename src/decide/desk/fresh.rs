@@ -33,10 +33,11 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// A head that changes what the one before it changed, on a newer base.
+    /// A head that changes what the one before it changed, on a newer base. Only where branch rules want that is it put
+    /// behind by others.
     pub(crate) fn of(wave: &Wave, pull: &Pull, now: Timestamp) -> Option<Self> {
         let until = wave.alike().filter(|head| head.repeats).last()?.at + MACHINES;
-        (until > now).then_some(Self { pull: pull.number, until, opened_at: pull.opened_at })
+        (pull.strict && until > now).then_some(Self { pull: pull.number, until, opened_at: pull.opened_at })
     }
 }
 

@@ -177,6 +177,7 @@ fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide:
     Pull {
         unmet: Read::Known(Vec::new()),
         behind: Read::Known(false),
+        strict: false,
         dismisses: false,
         number,
         tier,

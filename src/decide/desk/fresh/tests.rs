@@ -51,8 +51,12 @@ fn bring_up(world: &mut Snapshot, name: &str, minutes: i64) {
     let commit = Sha::from(format!("up{minutes:08}").as_str());
     wave_of(world, name).heads.push(Head { commit: commit.clone(), at: ago(minutes), repeats: true });
     let pull = pull_of(world, name);
-    pull.head = commit;
+    (pull.head, pull.strict) = (commit, true);
     pull.checks = Read::Known(vec![RequiredCheck { name: "e2e".to_string(), state: CheckState::Pending }]);
+}
+
+fn green_checks(world: &mut Snapshot, name: &str) {
+    pull_of(world, name).checks = Read::Known(Vec::new());
 }
 
 fn make_hotfix(world: &mut Snapshot, name: &str) {
@@ -104,11 +108,16 @@ fn nobody_merges_past_the_one_that_was_brought_up_to_date() {
     };
     let nothing: [&str; 0] = [];
     assert_eq!(with(|_| {}), nothing, "a check of it runs");
-    let green: fn(&mut Snapshot) = |world| pull_of(world, "two").checks = Read::Known(Vec::new());
+    let green: fn(&mut Snapshot) = |world| green_checks(world, "two");
     assert_eq!(with(green), ["merge two"], "the next one at the next look");
     assert_eq!(with(|world| make_hotfix(world, "one")), ["merge one"]);
     let waits: fn(&mut Snapshot) = |world| pull_of(world, "two").draft = true;
     assert_eq!(with(waits), ["merge one"], "it waits for people");
+    let free: fn(&mut Snapshot) = |world| {
+        green_checks(world, "two");
+        pull_of(world, "two").strict = false;
+    };
+    assert_eq!(with(free), ["merge one", "merge two"], "no rule wants branches up to date");
     // A head that was written for the first time was not brought up; others were not asked to wait.
     assert_eq!(with(|world| wave_of(world, "two").heads[1].repeats = false), ["merge one"]);
     // For an hour and no longer, however often it is brought up.
