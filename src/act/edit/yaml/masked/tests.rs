@@ -1,6 +1,6 @@
 //! Templates made of parts, and what becomes of them whichever branches are taken: an edit changes one value in each,
 //! or was refused.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::wildcard_enum_match_arm)]
 
 use proptest::prelude::*;
 use serde::Deserialize as _;
