@@ -34,6 +34,7 @@ mod rules;
 mod secrets;
 mod settings;
 mod several;
+mod shed;
 mod slices;
 mod sources;
 mod spelling;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use coldframe::demo::github::{Method, Protection, Rule};
 
+use crate::shed::{HOST, PASSWORD, Tunnel, locked_registry, login};
 use crate::support::{REPOSITORY, Stage, is_approved, is_merged, is_open};
 
 const OWNER: &str = "maria";
@@ -62,6 +63,45 @@ async fn every_merge_puts_the_others_behind_and_all_arrive() {
             assert!(is_merged(&pull), "{plugin} on {tier}: {pull:?}");
         }
     }
+}
+
+/// An organisation as they are: branches have to be up to date, reviews are required, the charts are in a private
+/// registry, and one pull request is never merged. Everything else climbs to gold.
+#[tokio::test(flavor = "multi_thread")]
+async fn four_plugins_climb_to_gold_past_a_fifth_that_is_never_merged() {
+    let stage = Stage::whole().await;
+    let others = ["ingress-nginx", "kube-state-metrics", "podinfo", "perses"];
+    let (registry, certificate) = locked_registry(&stage).await;
+    let proxy = Tunnel::dig(registry, Some("me:pw")).await;
+    let (text, charts) = (stage.world.github().file(REPOSITORY, "main", "coldframe.yaml"), stage.world.charts().host());
+    let text = text.unwrap().unwrap();
+    let private = text.replace(&format!("oci+http://{charts}"), &format!("oci://{HOST}"));
+    let private = private.replace(&format!("http://{charts}"), &format!("https://{HOST}"));
+    stage.edit_policy(&text, &private);
+    let at = |name: &str| stage.folder.path().join(name).display().to_string();
+    std::fs::write(at("trusted.pem"), certificate).unwrap();
+    std::fs::write(at("logins.json"), login(HOST, PASSWORD)).unwrap();
+    protect(&stage, |rules| rules.strict = true);
+    stage.world.github().faults(|faults| {
+        let why = "A conversation must be resolved before this pull request can be merged.";
+        faults.never_merges.insert(format!("coldframe/{PLUGIN}/qa"), why.to_owned());
+    });
+    let _bot = stage.serve_with(&[
+        ("SSL_CERT_FILE", &at("trusted.pem")),
+        ("https_proxy", &format!("http://me:pw@{}", proxy.address)),
+        ("COLDFRAME_REGISTRIES", &at("logins.json")),
+    ]);
+    for (tier, plugin) in TIERS.into_iter().flat_map(|tier| others.map(|plugin| (tier, plugin))) {
+        let look = |stage: &Stage| {
+            approve(stage);
+            stage.pull(plugin, tier).filter(is_merged)
+        };
+        stage.until(&format!("{plugin} has come to {tier}"), look).await;
+    }
+    assert!(is_open(&stage.pull(PLUGIN, "qa").unwrap()));
+    assert!(stage.pull(PLUGIN, "bronze").is_none());
+    let asked = proxy.asked();
+    assert!(asked.len() > others.len() && asked.iter().all(|line| line.contains(HOST)), "{asked:?}");
 }
 
 /// Where rules void approvals with each push, the pull request says so before, and what was voided is asked for anew.

@@ -119,7 +119,12 @@ pub fn any(seed: u64, days: u64) -> Scenario {
         bare: BTreeMap::new(),
         digests,
         spelled: BTreeMap::new(),
-        rules: BranchRules { review: rng.chance(60), dismiss_stale: rng.chance(50), check: rng.chance(50) },
+        rules: BranchRules {
+            review: rng.chance(60),
+            dismiss_stale: rng.chance(50),
+            check: rng.chance(50),
+            strict: Rng::fate(seed, &["strict"]).chance(30),
+        },
         bypass: mode == Mode::Silent || rng.chance(70),
         guarded: mode == Mode::Silent || rng.chance(85),
         since_known: rng.chance(70),

@@ -45,6 +45,18 @@ pub struct Commit {
     pub part: Part,
     pub members: Vec<ClusterName>,
     pub built_on: Vec<semver::Version>,
+    /// How many commits the base branch had.
+    pub trunk: u64,
+}
+
+impl Commit {
+    /// Whether two change the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let all = |commit: &Self| {
+            (commit.version.clone(), commit.part.clone(), commit.members.clone(), commit.built_on.clone())
+        };
+        all(self) == all(other)
+    }
 }
 
 /// Why a tick ends early.
@@ -312,13 +324,19 @@ impl Process {
         let built_on = world.base[&spot].iter().map(|place| place.version.clone()).collect();
         let version = plain(&proposal.to);
         let (part, members) = (proposal.part.clone(), proposal.members.clone());
-        world.written.insert(commit.clone(), Commit { version, part, members, built_on });
+        let written = Commit { version, part, members, built_on, trunk: world.trunk };
+        let page = self.memory.plugins.get(&spot.0);
+        let last = page.and_then(|page| page.climbing(&spot.1)).filter(|wave| wave.version == proposal.to);
+        let before = last.and_then(|wave| world.written.get(wave.head()?.commit.as_str()));
+        let repeats = before.is_some_and(|before| before.is_like(&written));
+        world.tally.count("head", if repeats { "Repeats" } else { "New" });
+        world.written.insert(commit.clone(), written);
         let intent = Change::Intent {
             from: proposal.from.clone(),
             digest: proposal.digest.clone(),
             part: proposal.part.clone(),
             members: proposal.members.clone(),
-            head: Head { commit: Sha::new(commit.as_str()), at: world.ours(), repeats: false },
+            head: Head { commit: Sha::new(commit.as_str()), at: world.ours(), repeats },
         };
         self.change(world, &spot, &proposal.to, intent)?;
         world.branch.cite_tip();

@@ -38,6 +38,11 @@ pub struct PullRequest {
     pub bot_wrote_at: Timestamp,
     /// The versions on the base branch when the head was written.
     pub built_on: Vec<Version>,
+    /// How many commits the base branch had then.
+    pub trunk: u64,
+    /// The heads that change what the last one that the bot wrote changes, that one among them, and since when.
+    pub alike: Vec<String>,
+    pub alike_since: Timestamp,
     pub head_at: Timestamp,
     pub opened_at: Timestamp,
     pub closed: Option<Closed>,
@@ -105,6 +110,11 @@ impl PullRequest {
         world.base[&self.spot].iter().map(|place| &place.version).ne(self.built_on.iter())
     }
 
+    /// Whether the branch rules want it to contain commits of the base branch that it does not contain.
+    pub fn is_behind(&self, world: &World) -> bool {
+        world.scenario.rules.strict && self.is_open() && self.trunk < world.trunk
+    }
+
     /// People whose last word is a yes, as the hub counts it.
     fn approvers(&self, rules: BranchRules) -> Vec<&str> {
         let last = |by: &Person| {
@@ -154,6 +164,7 @@ impl PullRequest {
         let refuses = world.merges.refusing.get(&self.spot).is_some_and(|until| world.now < *until);
         let unmet = self.unmet(world).known().is_none_or(|unmet| !unmet.is_empty());
         let ruled = ruled && !refuses && (bypass || !unmet);
+        let ruled = ruled && !self.is_behind(world);
         if self.is_open() && !self.draft && !self.misplaced && !self.conflicts(world) && ruled {
             Ok(())
         } else {
@@ -197,9 +208,9 @@ impl PullRequest {
             },
         };
         Pull {
-            behind: Read::Known(false),
-            strict: false,
-            dismisses: false,
+            strict: world.scenario.rules.strict,
+            behind: Read::Known(self.is_behind(world)),
+            dismisses: world.scenario.rules.strict && world.scenario.rules.dismiss_stale,
             unmet: self.unmet(world),
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),
@@ -295,7 +306,7 @@ impl PullRequest {
 impl World {
     /// Opens a pull request for a commit that was pushed.
     pub fn open(&mut self, spot: &Spot, head: String, written: Commit) {
-        let Commit { version, part: _, members, built_on } = written;
+        let Commit { version, part: _, members, built_on, trunk } = written;
         let number = self.pulls.len() as u64 + 1;
         self.note(format!("#{number} is opened: {} {version} on {}", spot.0, spot.1));
         self.pulls.push(PullRequest {
@@ -310,6 +321,9 @@ impl World {
             ours: true,
             last_pusher: BOT,
             built_on,
+            trunk,
+            alike: vec![head.clone()],
+            alike_since: self.now,
             head_at: self.now,
             opened_at: self.now,
             closed: None,
@@ -359,9 +373,18 @@ impl World {
     /// The bot moves a pull request to a commit that it wrote.
     pub fn push_branch(&mut self, number: u64, commit: String) {
         let now = self.now;
-        let Commit { version, part: _, members, built_on } = self.written[&commit].clone();
+        let written = self.written[&commit].clone();
+        let before = |pull: &PullRequest| self.written.get(pull.bot_heads.last()?).cloned();
+        let before = self.pulls.iter().find(|pull| pull.number == number).and_then(before);
+        let alike = before.is_some_and(|before| before.is_like(&written));
+        let Commit { version, part: _, members, built_on, trunk } = written;
         let Some(pull) = self.pull_mut(number) else { return };
         pull.remember(now);
+        if !alike {
+            (pull.alike, pull.alike_since) = (Vec::new(), now);
+        }
+        pull.alike.push(commit.clone());
+        pull.trunk = trunk;
         pull.head.clone_from(&commit);
         pull.head_at = now;
         (pull.ours, pull.doctored) = (true, false);

@@ -76,6 +76,8 @@ pub struct BranchRules {
     pub review: bool,
     pub dismiss_stale: bool,
     pub check: bool,
+    /// A head has to contain its base branch.
+    pub strict: bool,
 }
 
 /// How a release behaves once it is rolled out.

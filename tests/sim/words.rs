@@ -100,11 +100,12 @@ fn say_force(world: &mut World, spot: &Spot, allowed: bool) {
 /// Whether two who may said of this very head that it shall merge now, one of them as the evidence has it.
 pub fn forces(pull: &PullRequest, evidence: &ForceEvidence, head: &str) -> bool {
     let Some(said) = evidence.said.as_ref().filter(|_| evidence.deadline.is_none()) else { return false };
+    let same = |other: &String| pull.head == head && pull.alike.contains(other);
     let counts = |command: &&Command| {
         matches!(command.what, CommandKind::Force { .. })
             && command.allowed == Read::Known(true)
             && !command.by.as_str().ends_with("[bot]")
-            && pull.at(command.at).is_some_and(|then| then.head == head)
+            && pull.at(command.at).is_some_and(|then| then.head == head || same(&then.head))
     };
     let words: Vec<&Command> = pull.commands.iter().filter(counts).collect();
     words.iter().any(|word| word.by == said.by && word.at == said.at)

@@ -70,6 +70,8 @@ pub struct World {
     /// Files that hold a range instead of a version, until then.
     pub ranges: BTreeMap<Spot, Timestamp>,
     pub commits: u64,
+    /// Commits that came to the base branch.
+    pub trunk: u64,
     pub diary: Vec<(Timestamp, String)>,
     /// Whether the diary is kept; it costs time.
     pub diarist: bool,
@@ -172,6 +174,7 @@ impl World {
             starved: Vec::new(),
             ranges: BTreeMap::new(),
             commits: 0,
+            trunk: 0,
             diary: Vec::new(),
             diarist: true,
             tally: Tally::default(),
@@ -380,6 +383,7 @@ impl World {
                 moved.push((place.cluster.clone(), version.clone()));
             }
         }
+        self.trunk += 1;
         self.note_versions(spot);
         for (cluster, version) in moved {
             let members = cluster.map_or_else(|| self.members(&spot.1), |cluster| vec![cluster]);

@@ -127,6 +127,8 @@ pub(super) struct Count {
     pulls: usize,
     forced: usize,
     restless: Vec<Timestamp>,
+    /// Plugins whose releases are given up for each newer one: none of them waits for a free tier.
+    restarts: BTreeSet<PluginName>,
     /// Plugins that were taken out, and when.
     removed: BTreeMap<PluginName, Timestamp>,
 }
@@ -142,6 +144,7 @@ impl Count {
             pulls: 0,
             forced: 0,
             restless: Vec::new(),
+            restarts: BTreeSet::new(),
             removed: BTreeMap::new(),
         }
     }
@@ -171,6 +174,10 @@ impl Count {
 
     pub fn removed(&mut self, plugin: &PluginName, at: Timestamp) {
         self.removed.insert(plugin.clone(), at);
+    }
+
+    pub fn restarts(&mut self, plugin: &PluginName) {
+        self.restarts.insert(plugin.clone());
     }
 
     pub fn restless(&mut self, at: Timestamp) {
@@ -297,7 +304,7 @@ impl Count {
             waits: None,
             climbs: self.climbs.get(name).cloned().unwrap_or_default(),
         };
-        if !self.removed.contains_key(name) {
+        if !self.removed.contains_key(name) && !self.restarts.contains(name) {
             self.behind_others(&landed, &mut figures.climbs);
         }
         let (mut waits, mut last): (Vec<Wait>, Option<(Timestamp, &Version)>) = (Vec::new(), None);

@@ -86,6 +86,9 @@ impl Plan {
         let mut policy = self.policy.clone();
         for plugin in &mut policy.policy.plugins {
             plugin.next = way.next.unwrap_or(plugin.next);
+            if plugin.next == Next::Restart {
+                count.restarts(&plugin.name);
+            }
             for (tier, min) in plugin.tiers.iter_mut().filter_map(|tier| Some((tier, way.soak?))) {
                 tier.soak = Soak { min, max: tier.soak.max.map(|max| max.max(min)) };
             }

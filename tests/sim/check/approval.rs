@@ -69,10 +69,12 @@ fn covered(world: &World, shown: &Snapshot, spot: &Spot, version: &Version) -> V
 /// People whose approval counts for the head that the bot wrote.
 fn yeses(world: &World, seen: &Pull) -> Vec<String> {
     let truth = world.pulls.iter().find(|pull| pull.number == seen.number.0);
-    let written = truth.map(|pull| pull.bot_wrote_at);
+    let written = truth.map(|pull| pull.alike_since);
     // Whose head it is that was shown; what somebody pushes meanwhile, the hub refuses.
     let present = truth.filter(|pull| pull.head == seen.head.as_str());
     let pusher = present.map_or(BOT, |pull| pull.last_pusher);
+    // What was only brought up to date since changes what was approved.
+    let same = |commit: &str| present.is_some_and(|pull| pull.alike.iter().any(|head| head == commit));
     let mut yes: Vec<String> = Vec::new();
     for review in &seen.reviews {
         let by = review.by.as_str();
@@ -82,7 +84,7 @@ fn yeses(world: &World, seen: &Pull) -> Vec<String> {
             && by != BOT
             && by != pusher
             && review.may_write == Read::Known(true)
-            && review.commit == seen.head
+            && (review.commit == seen.head || same(review.commit.as_str()))
             && written.is_some_and(|written| review.at >= written);
         if counts && !yes.iter().any(|known| known == by) {
             yes.push(by.to_string());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use decide::ledger::Part;
 use decide::model::{Merge, Next};
 use decide::plan::{Action, Plan};
-use decide::snapshot::{CheckState, Landing, LedgerState, PullState, RequiredCheck, ReviewDecision, Snapshot};
+use decide::snapshot::{CheckState, Landing, LedgerState, PullState, Read, RequiredCheck, ReviewDecision, Snapshot};
 use jiff::SignedDuration;
 use semver::Version;
 
@@ -160,6 +160,9 @@ impl Watch {
         trial.comes_after(world, (kept, shown), (&spot, &version), given_up);
         if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
             trial.broken.push("it is larger than the cap".to_string());
+        }
+        if seen.behind != Read::Known(false) {
+            trial.broken.push("it is behind its base branch".to_string());
         }
         let red = |check: &RequiredCheck| check.state != CheckState::Success;
         if seen.checks.known().is_none_or(|all| all.iter().any(red)) {

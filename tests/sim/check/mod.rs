@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::ClusterName;
 use decide::ledger::{Change, ForceEvidence, Ledger, Part, Purpose};
 use decide::plan::{Action, Identity, Plan, Urgency};
-use decide::snapshot::{LedgerState, Pull, PullState, Snapshot};
+use decide::snapshot::{LedgerState, Pull, PullState, Read, Snapshot};
 use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
@@ -211,6 +211,9 @@ impl Watch {
         }
         if seen.misplaced.is_some() {
             self.fails(world, format!("S6 merges {pull}, which goes to another branch"));
+        }
+        if seen.behind != Read::Known(false) {
+            self.fails(world, format!("S8 merges {pull}, which is behind its base branch"));
         }
         self.is_true_at_the_call(world, pull.0);
         self.writes_once_more(world, &spot, &version);

@@ -114,7 +114,22 @@ pub const HANDS: &[(&str, Hand, &[&str])] = &[
     ("whatever the head holds is merged", Hand::AnyHead, &["S6"]),
 ];
 
+/// Branch rules that want heads up to date are not looked at.
+fn behind_is_overlooked(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| pulls(snapshot).for_each(|pull| pull.behind = Read::Known(false)))
+}
+
+/// Whether a pull request is behind is never found out, so that none is brought up to date.
+fn nobody_comes_up(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let behind = pulls(snapshot).filter(|pull| pull.behind == Read::Known(true));
+        behind.for_each(|pull| pull.behind = Read::Unread("503".to_string()));
+    })
+}
+
 pub const BUGS: &[Bug] = &[
+    ("what is behind is merged", behind_is_overlooked, &["S8"]),
+    ("nobody is brought up to date", nobody_comes_up, &["L1"]),
     ("a foreign ledger is believed", foreign_ledger_believed, &["S16"]),
     ("an unproved head is asked for again", unproved_is_asked_again, &["L1", "L3", "L5"]),
     ("a hold of the last moment is overheard", last_hold_overheard, &["S9"]),
