@@ -1,4 +1,5 @@
-// Keeps "in 2 d 3 h" right between two loads of the page. Everything works without it.
+// Keeps "in 2 d 3 h" right between two loads of the page, and loads it anew while nobody is busy with it. Everything
+// works without it.
 "use strict";
 (() => {
   const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
@@ -20,4 +21,7 @@
   };
   show();
   setInterval(show, 1000);
+  const busy = () => document.activeElement !== document.body || !document.getSelection().isCollapsed;
+  const anew = () => (busy() ? setTimeout(anew, 5000) : location.reload());
+  setTimeout(anew, Number(document.body.dataset.refresh) * 1000);
 })();

@@ -2,12 +2,14 @@
 // exception, every failed request, and every request that leaves this machine. What is looked at is
 // in the other scripts; each gets one JSON argument from tests/browser/main.rs.
 import { createRequire } from "node:module";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const folder = process.env.COLDFRAME_BROWSER;
-const { chromium } = createRequire(join(folder, "node", "package.json"))("playwright-core");
+const installed = createRequire(join(folder, "node", "package.json"));
+const { chromium } = installed("playwright-core");
+const axe = readFileSync(installed.resolve("axe-core/axe.min.js"), "utf8");
 
 export const given = JSON.parse(process.argv[2] ?? "{}");
 
@@ -154,5 +156,16 @@ export async function faint(page) {
       }
     }
     return [...out];
+  });
+}
+
+/** What axe calls serious or critical, targets that are too small among it. */
+export async function barriers(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const options = { preload: false, rules: { "target-size": { enabled: true } } };
+    const { violations } = await globalThis.axe.run(document, options);
+    const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+    return grave.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).slice(0, 3).join(", ")}`);
   });
 }

@@ -1,5 +1,5 @@
 // The dashboard and the page of a wave: what stands there, wide and narrow, light and dark.
-import { browse, faint, given, must, overflowing, same } from "./browser.mjs";
+import { barriers, browse, faint, given, must, overflowing, same } from "./browser.mjs";
 
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 
@@ -34,6 +34,7 @@ await browse(async ({ page, shot }) => {
   const away = (await texts(page, "time")).filter((text) => !/(ago|^in |^now$|\d{2}:\d{2})/.test(text));
   same(away, [], "times without a distance");
   same(await faint(page), [], "too little contrast");
+  same(await barriers(page), [], "barriers");
   await shot("dashboard");
   await page.emulateMedia({ colorScheme: "dark" });
   same(await faint(page), [], "too little contrast in the dark");
@@ -55,6 +56,7 @@ await browse(async ({ page, shot }) => {
   must(await square.locator(".name").isVisible(), "a focused cluster shows its name");
   must((await page.locator(".troubled").innerText()).includes(given.ill), "the troubled cluster has its evidence");
   same(await faint(page), [], "too little contrast on the wave");
+  same(await barriers(page), [], "barriers on the wave");
   await shot("wave");
 
   // Back by the name of the product, as the links are relative.
@@ -73,6 +75,9 @@ await browse(async ({ page, shot }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await open(page, given.dashboard);
   same(await overflowing(page), [], "the dashboard on a phone");
+  same(await barriers(page), [], "barriers on a phone");
+  // It loads itself anew, a minute later at the longest, and not while somebody reads by keyboard.
+  await page.waitForEvent("load", { timeout: 75_000 });
   await shot("dashboard-390");
   await cell.click();
   await page.waitForURL(/\/wave\?/);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what `cargo test --test browser` drives: Chromium by apt-get where it is missing, and
-# playwright-core into one folder (argument, else $COLDFRAME_BROWSER, else target/browser). Wants node
+# playwright-core and axe-core into one folder (argument, else $COLDFRAME_BROWSER, else target/browser). Wants node
 # with npm. Quick when all is there.
 set -eu
 
@@ -18,14 +18,14 @@ say() { echo "browser: $*" >&2; }
 
 "$here/../debian.sh" "${CHROMIUM:-chromium}" chromium fonts-dejavu-core
 
-packages='playwright-core@1.65.1'
+packages='playwright-core@1.65.1 axe-core@4.14.1'
 if [ "$(cat "$folder/node.stamp" 2>/dev/null || true)" != "$packages" ]; then
     command -v npm >/dev/null 2>&1 || { say 'npm is missing; install Node.js 20 or newer'; exit 1; }
     say "installing $packages"
     rm -rf "$folder/node"
     mkdir -p "$folder/node"
     echo '{ "private": true }' >"$folder/node/package.json"
-    (cd "$folder/node" && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error "$packages" >&2)
+    (cd "$folder/node" && npm install --save-exact --ignore-scripts --no-audit --no-fund --loglevel=error $packages >&2)
     printf '%s\n' "$packages" >"$folder/node.stamp"
 fi
 

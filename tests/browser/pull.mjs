@@ -1,6 +1,6 @@
 // A pull request on the sandbox's pages, as a person meets it: reads it, says who they are, presses a
 // button.
-import { browse, faint, given, must, overflowing, same, shut } from "./browser.mjs";
+import { barriers, browse, faint, given, must, overflowing, same, shut } from "./browser.mjs";
 
 await browse(async ({ page, context, shot, complained }) => {
   await page.goto(given.pull);
@@ -19,6 +19,7 @@ await browse(async ({ page, context, shot, complained }) => {
   same(await page.locator(".diff").count(), given.files, "files changed");
   same(await page.evaluate(() => [globalThis.pwned, document.querySelectorAll("main script, main img, main iframe").length]), [null, 0].map((x) => x ?? undefined), "what the notes left");
   same(await faint(page), [], "too little contrast");
+  same(await barriers(page), [], "barriers");
   await shot(`pull-${given.shot}`);
   // Folded parts can be opened, and what the chart's author wrote lies there as text.
   for (const fold of await body.locator("details > summary").all()) await fold.click();
