@@ -100,7 +100,7 @@ impl Folder {
         Clusters::build(
             Some(self.0.path().to_path_buf()),
             Given::all(&["127.0.0.1".into()]),
-            Duration::from_millis(400),
+            Duration::from_millis(1_500),
         )
     }
 }
