@@ -59,17 +59,20 @@ pub(crate) fn read(snapshot: &Snapshot, now: Timestamp) -> (Proofs, Vec<Record>)
         let open = page.tiers.values().flatten().filter(|wave| wave.landed.is_none());
         let asked = open.filter_map(|wave| Some((wave, asked_for(wave, pulls)?)));
         let skew = snapshot.hub.skew;
-        let stopped = |pull: &Pull| {
-            let stops = snapshot.ledger.stops.iter().filter(|stop| stop.head == pull.head);
-            stops.max_by_key(|stop| (stop.cleared.is_none(), stop.at))
+        let stops = |pull: &Pull| {
+            let head = pull.head.clone();
+            snapshot.ledger.stops.iter().filter(move |stop| stop.head == head)
         };
+        let stopped = |pull: &Pull| stops(pull).max_by_key(|stop| (stop.cleared.is_none(), stop.at));
         let asked = asked.filter_map(|(wave, pull)| {
             let at = wave.merging.as_ref()?.at;
             Some((pull, at, verdict(wave, pull, stopped(pull).map(|stop| stop.at), now + skew)))
         });
         let unasked = pulls.iter().filter_map(|pull| {
             let (at, why) = unasked(snapshot, page, pull)?;
-            Some((pull, at - skew, Verdict::Wrong(why)))
+            // It is merged once only, however the two clocks have gone since.
+            let is_known = stops(pull).any(|stop| stop.why == why);
+            (!is_known).then(|| (pull, at - skew, Verdict::Wrong(why)))
         });
         for (pull, at, verdict) in asked.chain(unasked) {
             match verdict {
@@ -253,6 +256,12 @@ mod tests {
         cleared.ledger.apply(&Entry::Stopped(Stop { pull, head, at: ago(9), why, cleared: None }));
         rebuilt(&mut cleared, 4, "bb");
         assert!(stops(&cleared), "who cleared another stop has given up no ledger");
+        // The bot's clock was a minute late, and is not any more.
+        let mut known = merged(|_| {});
+        crate::plan(&known, ago(6)).entries.iter().for_each(|record| known.ledger.apply(&record.entry));
+        assert!(known.ledger.stop().is_some());
+        rebuilt(&mut known, 4, crate::testing::pull().head.as_str());
+        assert!(known.ledger.stop().is_none() && !stops(&known), "it was merged once, and somebody has cleared that");
         let mut bypass = merged(|w| w.hub.own.push("second[bot]".into()));
         by(&mut bypass, "second[bot]");
         assert!(stops(&bypass), "by the other identity");

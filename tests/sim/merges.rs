@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::Sha;
-use decide::ledger::{Change, Head, Ledger, Merging, Refusal as Kind};
+use decide::ledger::{Change, Head, Ledger, Merging, Refusal as Kind, Stop};
 use decide::plan::{Action, Identity};
 use decide::snapshot::{CommandKind, Landing, Pull, ReviewVerdict, Snapshot};
 use jiff::{SignedDuration, Timestamp};
@@ -185,7 +185,7 @@ pub fn clear(world: &mut World, allowed: bool) {
     let (now, by) = (world.now, if allowed { OWNERS[0] } else { STRANGER });
     let forgotten = forgotten(world);
     let Some(newest) = world.pulls.last_mut() else { return };
-    if let Some(cited) = forgotten {
+    for cited in forgotten {
         newest.command(now, by, CommandKind::Rebuild { cited: cited.short().to_string() });
     }
     for lie in world.merges.lies.iter_mut().filter(|lie| !lie.cleared) {
@@ -196,13 +196,16 @@ pub fn clear(world: &mut World, allowed: bool) {
 }
 
 /// What stands still because a ledger that was rolled back has forgotten that the bot asked for it.
-fn forgotten(world: &World) -> Option<Sha> {
-    let stop = world.branch.tip()?.ledger.stop()?;
-    let merged = |pull: &crate::pulls::PullRequest| {
-        let end = pull.closed.as_ref().filter(|end| end.by == BOT);
-        pull.number == stop.pull.0 && end.is_some_and(|end| end.merged.is_some()) && pull.landing.is_none()
+fn forgotten(world: &World) -> Vec<Sha> {
+    let Some(push) = world.branch.tip().filter(|_| world.losses > 0) else { return Vec::new() };
+    let merged = |stop: &&Stop| {
+        world.pulls.iter().any(|pull| {
+            let end = pull.closed.as_ref().filter(|end| end.by == BOT);
+            pull.number == stop.pull.0 && end.is_some_and(|end| end.merged.is_some()) && pull.landing.is_none()
+        })
     };
-    (world.losses > 0 && world.pulls.iter().any(merged)).then(|| stop.head.clone())
+    let standing = push.ledger.stops.iter().filter(|stop| stop.cleared.is_none());
+    standing.filter(merged).map(|stop| stop.head.clone()).collect()
 }
 
 /// A ledger by which everything may go at once, and whatever lies on a branch was written by the bot.

@@ -165,7 +165,7 @@ impl Watch {
         let tried = |known: &Version| world.pulls.iter().any(|pull| written(pull, known)) || held(known);
         // What somebody put on another tier, where it fared badly, climbs nowhere.
         let ill = |known: &Version| {
-            let mut said = kept.failed.keys().chain(&kept.doubts);
+            let mut said = kept.failed.keys().chain(&kept.doubts).chain(&kept.taken_off);
             said.any(|(there, what)| there.0 == spot.0 && what == known)
         };
         let clean = |known: &Version| {

@@ -119,7 +119,12 @@ impl Watch {
         let hour = SignedDuration::from_hours(1);
         // Who is to move counts, also where somebody has put the version already: nobody notes that.
         let lately = self.changed.iter().filter(|merge| world.now < merge.at + hour).map(|merge| merge.members);
-        let mut taken = lately.sum::<usize>();
+        // What a person merged that the bot had asked for before counts as asked for.
+        let by_hand = world.pulls.iter().filter(|pull| {
+            let end = pull.closed.as_ref().filter(|end| end.by != crate::pulls::BOT && world.now < end.at + hour);
+            pull.ours && end.is_some_and(|end| end.merged.is_some())
+        });
+        let mut taken = lately.sum::<usize>() + by_hand.map(|pull| pull.members.len()).sum::<usize>();
         for (number, members, first) in others {
             let back = world.purpose(number).is_some();
             // Whether people have to be told anew of what was written anew, the bot knows better.
