@@ -97,8 +97,11 @@ impl World {
                         place.cluster.as_ref().is_none_or(|name| !ahead(name) && !self.is_pinned(&spot.0, name))
                     };
                     let mut there = self.base[&spot].iter().filter(turn).peekable();
-                    let somebody = !self.members(&tier.name).is_empty() && there.peek().is_some();
-                    if somebody && !there.any(|place| place.version >= begun) {
+                    let (populated, somebody) = (!self.members(&tier.name).is_empty(), there.peek().is_some());
+                    if populated && !somebody {
+                        break; // whose clusters are all ahead or pinned proves nothing to the tiers above
+                    }
+                    if populated && !there.any(|place| place.version >= begun) {
                         self.starved.push(format!("{} on {} got nothing newer than {begun}", spot.0, spot.1));
                     }
                 }

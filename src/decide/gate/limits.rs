@@ -118,7 +118,12 @@ fn is_counted(desk: &Desk<'_>, wave: &Wave) -> bool {
 pub(crate) fn asked_at(wave: &Wave, pulls: &[Pull]) -> Option<Timestamp> {
     let asked = wave.asked()?;
     let nothing = |pull: &Pull| pull.state == PullState::Open && pull.landing == Read::Known(Landing::Absent);
-    let in_vain = pulls.iter().any(|pull| pull.head == asked.head && nothing(pull));
+    // A head that was written anew since is merged no more.
+    let anew = |pull: &Pull| {
+        let own = wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number);
+        own && pull.state == PullState::Open && wave.head().is_some_and(|head| head.commit == pull.head)
+    };
+    let in_vain = pulls.iter().any(|pull| if pull.head == asked.head { nothing(pull) } else { anew(pull) });
     Some(if in_vain { asked.at + PATIENCE - CAP_SPAN } else { asked.at })
 }
 

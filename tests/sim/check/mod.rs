@@ -411,24 +411,26 @@ fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held
 fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>> {
     let now = world.ours();
     if world.tier(spot).follows {
-        // What runs there is what the clusters say.
-        let readings = &shown.plugins[&spot.0].readings;
-        let says = |name: ClusterName| {
-            let running = readings.of(&name).first()?.fact.running.as_ref().map(plain)?;
-            Some((Some(name), running))
-        };
-        let here = match shown.clusters.known() {
-            Some(_) => soak::selected(world, shown, spot),
-            None => world.members(&spot.1),
-        };
-        // Who has nothing of it yet has nothing to say; its turn is another.
-        return here.into_iter().filter(|name| !world.is_bare(spot, name)).map(says).collect();
+        return heard(world, shown, spot).into_iter().map(|(name, says)| Some((Some(name), says?))).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
     let free = |place: &&decide::snapshot::Place| {
         !place.vacant && place.cluster.as_ref().is_none_or(|name| !keys::is_pinned(shown, &spot.0, name, now))
     };
     places.iter().filter(free).map(|place| Some((place.cluster.clone(), place.version.known().map(plain)?))).collect()
+}
+
+/// What clusters of a tier that follows by itself say that they run. Who has nothing of it yet has nothing to say;
+/// its turn is another.
+fn heard(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<(ClusterName, Option<Version>)> {
+    let readings = &shown.plugins[&spot.0].readings;
+    let says = |name: &ClusterName| readings.of(name).first()?.fact.running.as_ref().map(plain);
+    let here = match shown.clusters.known() {
+        Some(_) => soak::selected(world, shown, spot),
+        None => world.members(&spot.1),
+    };
+    let here = here.into_iter().filter(|name| !world.is_bare(spot, name));
+    here.map(|name| (name.clone(), says(&name))).collect()
 }
 
 /// Time between two instants in which the bot knew that the hub was out of reach.

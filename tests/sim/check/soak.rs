@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use semver::Version;
 
 use super::open::EARLY;
-use super::{Held, Kept, Watch, books, early, free_places, keys, plain, shown_base, shown_places};
+use super::{Held, Kept, Watch, books, early, free_places, heard, keys, plain, shown_base, shown_places};
 use crate::world::{Spot, World};
 
 /// How far a release on the base branch of a tier has come.
@@ -339,11 +339,18 @@ pub(super) fn present(world: &World, shown: &Snapshot, spot: &Spot) -> Vec<Clust
 /// ahead of the tier by now are asked where nobody else is left: they were fixed before. Beside them the tier's
 /// turn may run another version, by itself.
 fn standing(world: &World, kept: &Kept, shown: &Snapshot, spot: &Spot) -> BTreeSet<Version> {
-    let (Some(places), Some(all)) = (shown_places(world, shown, spot), free_places(world, shown, spot)) else {
-        return BTreeSet::new();
+    // Who came to a tier that follows by itself and says nothing yet keeps nobody else from it.
+    let heard = if world.tier(spot).follows { heard(world, shown, spot) } else { Vec::new() };
+    let spoken = || heard.iter().filter_map(|(name, says)| Some((Some(name.clone()), says.clone()?))).collect();
+    let (places, all) = match (shown_places(world, shown, spot), free_places(world, shown, spot)) {
+        (Some(places), Some(all)) => (places, all),
+        _ => (spoken(), spoken()),
     };
     let stands = |version: &&Version| {
         let Some(members) = kept.members.get(&(spot.clone(), (*version).clone())) else { return false };
+        if heard.iter().any(|(name, says)| says.is_none() && members.contains(name)) {
+            return false;
+        }
         let own = |(at, _): &&Held| at.as_ref().is_none_or(|name| members.contains(name));
         let nobody = !places.iter().any(|held| own(&held));
         let mut own = if nobody { &all } else { &places }.iter().filter(own).peekable();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::PluginPolicy;
 use crate::PullNumber;
-use crate::ledger::{Change, Landed, Merging, Refusal};
+use crate::ledger::{Change, Head, Landed, Merging, Refusal};
 use crate::snapshot::{Landing, Read};
 use crate::testing::*;
 use alloc::vec;
@@ -102,6 +102,18 @@ fn what_was_planned_and_never_sent_keeps_nobody_waiting() {
     ] {
         assert_eq!(counts(minutes, landing, state), counted, "{name}");
     }
+    // Its head was written anew since, as it was in conflict: what was asked for is merged no more.
+    let anew = |minutes: i64, head: &str| {
+        let mut world = ready();
+        let merging = Merging { head: pull().head, at: ago(minutes), base: Some("00".into()), forced: None };
+        remember(&mut world, Change::Merging(merging));
+        let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
+        waves.last_mut().unwrap().heads.push(Head { commit: "ee".into(), at: ago(1), repeats: true });
+        edit(&mut world, |pull| pull.landing = Read::Known(Landing::Absent));
+        edit(&mut world, |pull| pull.head = head.into());
+        Shared::count(&world, noon()).changed.iter().filter(|(at, _)| *at + CAP_SPAN > noon()).count()
+    };
+    assert_eq!([anew(1, "ee"), anew(2, "ee"), anew(2, "ff")], [1, 0, 1], "and of a head of somebody else nobody knows");
 }
 
 /// A ledger that was lost knows of no intent; what an App merged counts all the same, what a person did does not.
