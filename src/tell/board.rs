@@ -171,7 +171,7 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
         WaveState::Waiting | WaveState::Open { .. } => {
             let mut text = match words::first(wave) {
                 Some(finding) => finding.because.to_string(),
-                None => "every gate passes".to_string(),
+                None => words::next(wave).to_string(),
             };
             let more = words::holding(wave).count().saturating_sub(1);
             if more > 0 {

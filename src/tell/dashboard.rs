@@ -285,7 +285,7 @@ fn cell(view: &View, wave: &WaveReport, now: Timestamp) -> Cell {
         WaveState::Idle { running } => (running.as_ref(), String::new(), None),
         WaveState::Waiting | WaveState::Open { .. } => {
             let first = words::first(wave);
-            let says = first.map_or_else(|| "every gate passes".to_string(), |finding| finding.because.to_string());
+            let says = first.map_or_else(|| words::next(wave).to_string(), |finding| finding.because.to_string());
             (wave.version.as_ref(), says, first.and_then(words::until))
         }
         WaveState::Converging { .. } => {

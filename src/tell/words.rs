@@ -182,6 +182,11 @@ pub(crate) fn first(wave: &WaveReport) -> Option<&Finding> {
         .or_else(|| holding(wave).next())
 }
 
+/// What comes next of a wave that waits for nothing.
+pub(crate) fn next(wave: &WaveReport) -> &'static str {
+    if matches!(wave.state, WaveState::Waiting) { "opens with the next look" } else { "merges with the next look" }
+}
+
 /// A freeze with its scope.
 pub(crate) fn freeze(freeze: &Freeze) -> String {
     let tiers = freeze.tiers.iter().map(|tier| tier.as_str());

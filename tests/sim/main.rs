@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 25] = [
+    const BROKEN_WITHIN: [(u64, u64); 27] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -267,6 +267,8 @@ mod tests {
         (110_062_123, 8),
         (120_006_592, 8),
         (120_007_504, 8),
+        (130_000_768, 8),
+        (130_015_239, 8),
         (61_010_417, 20),
         (61_015_281, 20),
         (61_018_381, 20),

@@ -119,12 +119,14 @@ impl Watch {
         let hour = SignedDuration::from_hours(1);
         // Who is to move counts, also where somebody has put the version already: nobody notes that.
         let lately = self.changed.iter().filter(|merge| world.now < merge.at + hour).map(|merge| merge.members);
-        // What a person merged that the bot had asked for before counts as asked for.
-        let by_hand = world.pulls.iter().filter(|pull| {
-            let end = pull.closed.as_ref().filter(|end| end.by != crate::pulls::BOT && world.now < end.at + hour);
-            pull.ours && end.is_some_and(|end| end.merged.is_some())
+        // What the bot had asked for counts, though a person has merged it or written it by hand.
+        let waves = shown.ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
+        let by_hand = waves.filter(|wave| {
+            let landed = wave.landed.as_ref().filter(|_| wave.merging.is_some());
+            let lately = |at| world.now < at + hour + keys::slack(world);
+            landed.is_some_and(|landed| lately(landed.at) && landed.by.as_ref().is_none_or(|by| by.as_str() != BOT))
         });
-        let mut taken = lately.sum::<usize>() + by_hand.map(|pull| pull.members.len()).sum::<usize>();
+        let mut taken = lately.sum::<usize>() + by_hand.map(|wave| wave.members.len()).sum::<usize>();
         for (number, members, first) in others {
             let back = world.purpose(number).is_some();
             // Whether people have to be told anew of what was written anew, the bot knows better.
