@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 27] = [
+    const BROKEN_WITHIN: [(u64, u64); 28] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -269,6 +269,7 @@ mod tests {
         (120_007_504, 8),
         (130_000_768, 8),
         (130_015_239, 8),
+        (130_019_723, 8),
         (61_010_417, 20),
         (61_015_281, 20),
         (61_018_381, 20),
