@@ -58,7 +58,10 @@ pub fn board(view: &View, now: Timestamp) -> String {
     }
     let mut out = String::new();
     if let Some(trouble) = &view.trouble {
-        out.push_str(&format!("{}\n", paint(style::of(Tone::Bad), &format!("✖ {}", inert::line(trouble)))));
+        let (first, rest) = inert::headed(trouble);
+        out.push_str(&format!("{}\n", paint(style::of(Tone::Bad), &format!("✖ {first}"))));
+        // Behind a bar: no line of it begins like a command to a runner.
+        rest.iter().flat_map(|rest| rest.lines()).for_each(|line| out.push_str(&format!("│ {line}\n")));
     }
     for freeze in view.freezes.iter().filter(|freeze| freeze.until.is_none_or(|until| now < until)) {
         out.push_str(&format!("{}\n", paint(style::of(Tone::Attention), &format!("✖ {}", words::freeze(freeze)))));

@@ -52,6 +52,8 @@ struct Ladder {
     name: String,
     url: String,
     trouble: Option<String>,
+    /// What follows the first line of it.
+    details: Option<String>,
     looked: Time,
     next: String,
     tiers: Vec<String>,
@@ -237,10 +239,12 @@ fn ladder(view: &View, now: Timestamp) -> Ladder {
     }
     // stable: the order of the file where nothing else speaks
     rows.sort_by_key(|(urgency, deadline, _)| (*urgency, deadline.is_none(), *deadline));
+    let trouble = view.trouble.as_deref().map(inert::headed);
     Ladder {
         name: view.name.clone(),
         url: view.links.repo.clone(),
-        trouble: view.trouble.clone(),
+        details: trouble.as_ref().and_then(|(_, rest)| rest.clone()),
+        trouble: trouble.map(|(first, _)| first),
         looked: time(view.looked, &view.links.shared_zone(), now),
         next: board::next_look(view, now),
         tiers: tiers.iter().map(ToString::to_string).collect(),

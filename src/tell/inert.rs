@@ -17,6 +17,21 @@ pub fn line(text: &str) -> String {
     short(&joined, if was_cut { joined.chars().count().min(LINE - 1) + 1 } else { LINE }, was_cut)
 }
 
+/// Text of several lines: the first as a [`line`], and what follows it with every space, such as the excerpt of a file
+/// with the place that is meant; at most forty lines.
+pub fn headed(text: &str) -> (String, Option<String>) {
+    let mut lines = text.lines();
+    let first = line(lines.next().unwrap_or_default());
+    let rest = lines.take(40).map(spaced).collect::<Vec<_>>().join("\n");
+    (first, Some(rest.trim_matches('\n').to_string()).filter(|rest| !rest.is_empty()))
+}
+
+/// A [`line`] in which every space stays: a mark stands under what it means.
+pub(crate) fn spaced(text: &str) -> String {
+    let seen = text.chars().take(LINE).filter_map(|c| if c.is_whitespace() { Some(' ') } else { visible(c) });
+    seen.collect::<String>().replace("##[", "## [").trim_end().to_string()
+}
+
 /// The text with at most `cap` characters, the last of them `…` where it was cut.
 pub fn cut(text: &str, cap: usize) -> String {
     short(text, cap, false)

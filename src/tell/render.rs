@@ -46,7 +46,8 @@ pub(crate) fn markdown(name: &'static str, facts: &impl Serialize) -> Result<Str
     render(REGISTRY.get_or_init(|| registry(&MARKDOWN, inert::md)), name, facts)
 }
 
-/// Renders an HTML template. A plain `{{value}}` is escaped; `address` is an address or `#`.
+/// Renders an HTML template. A plain `{{value}}` is escaped; `address` is an address or `#`, and
+/// `spaced` keeps lines and spaces.
 pub(crate) fn html(name: &'static str, facts: &impl Serialize) -> Result<String, TellError> {
     static REGISTRY: OnceLock<Result<Handlebars<'static>, (&'static str, String)>> = OnceLock::new();
     render(REGISTRY.get_or_init(|| registry(&HTML, escape_html)), name, facts)
@@ -67,6 +68,9 @@ fn registry(templates: &[(&'static str, &'static str)], escape: fn(&str) -> Stri
     helper(&mut registry, "code", |text, _| inert::code(text));
     helper(&mut registry, "codecell", |text, _| inert::code_cell(text));
     helper(&mut registry, "link", inert::link);
+    helper(&mut registry, "spaced", |text, _| {
+        text.lines().map(|line| handlebars::html_escape(&inert::spaced(line))).collect::<Vec<_>>().join("\n")
+    });
     helper(&mut registry, "address", |url, _| escape_html(inert::web(url).unwrap_or("#")));
     for (name, text) in templates {
         registry.register_template_string(name, *text).map_err(|error| (*name, error.to_string()))?;

@@ -14,6 +14,8 @@ const ROWS: usize = 300;
 struct Page {
     name: String,
     trouble: Option<String>,
+    /// What follows the first line of it, as a block.
+    details: Option<String>,
     rows: Vec<Row>,
     more: usize,
     heading: &'static str,
@@ -65,9 +67,11 @@ pub fn step_summary(view: &View, now: Timestamp) -> Result<String, TellError> {
             url: wave.pull.map_or_else(String::new, |pull| view.links.pull(pull)),
         }
     };
+    let trouble = view.trouble.as_deref().map(inert::headed);
     let page = Page {
         name: view.name.clone(),
-        trouble: view.trouble.clone(),
+        details: trouble.as_ref().and_then(|(_, rest)| Some(inert::fenced(rest.as_deref()?, 4_000))),
+        trouble: trouble.map(|(first, _)| first),
         rows: view.plan.waves.iter().take(ROWS).map(row).collect(),
         more: view.plan.waves.len().saturating_sub(ROWS),
         heading: if view.done.is_some() { "Done" } else { "Would do" },
@@ -95,6 +99,25 @@ mod tests {
         let text = step_summary(&busy, fixture::now()).unwrap();
         assert!(text.contains("**Done, in this order**\n\n1. opened") && !text.contains("Would do"), "{text}");
         assert!(board::board(&busy, fixture::now()).ends_with("Done: opened `#1`.\n"));
+    }
+
+    #[test]
+    fn what_is_wrong_keeps_its_lines() {
+        let mut view = fixture::view();
+        let why = "the newest policy file has errors: coldframe.yaml:3:7: no duration\n  |\n3 | soak: 1 dya\n  |       ^^^^^\n";
+        view.trouble = Some(why.to_string());
+        let excerpt = "  |\n3 | soak: 1 dya\n  |       ^^^^^\n";
+        let board = anstream::adapter::strip_str(&board::board(&view, fixture::now())).to_string();
+        assert!(board.contains("no duration\n│   |\n│ 3 | soak: 1 dya\n│   |       ^^^^^\n"), "{board}");
+        assert!(
+            step_summary(&view, fixture::now()).unwrap().contains(&format!("no duration\n\n```text\n{excerpt}```\n"))
+        );
+        let state = crate::tell::DashboardState { views: vec![std::sync::Arc::new(view)] };
+        let page = crate::tell::dashboard(&state, fixture::now()).unwrap();
+        assert!(
+            page.contains(&format!("no duration</p>\n<pre class=\"excerpt\">{excerpt}").trim_end().to_string()),
+            "{page}"
+        );
     }
 
     #[test]
