@@ -115,7 +115,9 @@ mod tests {
         let state = crate::tell::DashboardState { views: vec![std::sync::Arc::new(view)] };
         let page = crate::tell::dashboard(&state, fixture::now()).unwrap();
         assert!(
-            page.contains(&format!("no duration</p>\n<pre class=\"excerpt\">{excerpt}").trim_end().to_string()),
+            page.contains(
+                &format!("no duration</p>\n<pre class=\"excerpt\" tabindex=\"0\">{excerpt}").trim_end().to_string()
+            ),
             "{page}"
         );
     }
