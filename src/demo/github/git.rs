@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
@@ -64,9 +64,9 @@ pub struct Change {
     pub deletions: u64,
 }
 
-/// A command with a quiet environment: no configuration of this machine reaches it.
-pub fn command(program: &str, dir: &Path) -> Command {
-    let mut command = Command::new(program);
+/// git with a quiet environment: no configuration of this machine reaches it.
+pub fn command(dir: &Path) -> Command {
+    let mut command = Command::new(program());
     command.env_clear();
     for name in ["PATH", "TMPDIR", "SYSTEMROOT"] {
         if let Some(value) = std::env::var_os(name) {
@@ -82,6 +82,20 @@ pub fn command(program: &str, dir: &Path) -> Command {
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("LC_ALL", "C");
     command
+}
+
+/// Where git is. A program that is named by its path is spawned without a copy of this process's page tables; one that
+/// is still to be found in a `PATH` of its own is forked, which costs a large process more than all that git does.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let named = |folder: PathBuf| folder.join(format!("git{}", std::env::consts::EXE_SUFFIX));
+        std::env::split_paths(&path)
+            .map(named)
+            .find(|file| file.is_absolute() && file.is_file())
+            .unwrap_or_else(|| PathBuf::from("git"))
+    })
 }
 
 impl Git {
@@ -115,7 +129,7 @@ impl Git {
     }
 
     fn output(&self, arguments: &[&str], stdin: &[u8], environment: &[(&str, String)]) -> anyhow::Result<Output> {
-        let mut child = command("git", &self.dir)
+        let mut child = command(&self.dir)
             .args(arguments)
             .envs(environment.iter().map(|(key, value)| (*key, value.as_str())))
             .stdin(Stdio::piped())

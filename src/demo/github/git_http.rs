@@ -117,7 +117,7 @@ fn broken() -> Response<Body> {
 }
 
 fn backend(world: &World, id: u64, tail: &str, incoming: &Incoming) -> Command {
-    let mut backend = command("git", &world.dir);
+    let mut backend = command(&world.dir);
     backend
         .arg("http-backend")
         .env_remove("GIT_DIR")
