@@ -10,7 +10,7 @@ use decide::snapshot::{CheckState, Landing, LedgerState, PullState, Read, Requir
 use jiff::SignedDuration;
 use semver::Version;
 
-use super::{Kept, Watch, expiry, keys, shown_base};
+use super::{Kept, Watch, expiry, keys, shown_base, slices};
 use crate::pulls::BOT;
 use crate::scenario::Mode;
 use crate::world::{Spot, World};
@@ -167,6 +167,9 @@ impl Watch {
         trial.comes_after(world, (kept, shown), (&spot, &version), given_up);
         if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
             trial.broken.push("it is larger than the cap".to_string());
+        }
+        if slices::may_recover(world, shown, &spot, &version, &part) {
+            trial.broken.push("somebody of an earlier slice may recover yet".to_string());
         }
         if seen.behind != Read::Known(false) {
             trial.broken.push("it is behind its base branch".to_string());

@@ -39,11 +39,8 @@ impl Watch {
         does: &str,
     ) {
         let rule = world.tier(spot).health;
-        let earlier: Vec<ClusterName> = part.partition.iter().take(part.slice as usize).flatten().cloned().collect();
-        // Who was pinned since is a member no more.
-        let pinned = |place: &&Place| place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name));
-        let moved = world.places_of(spot, &earlier).filter(|place| place.version == *version && place.by_bot);
-        let moved = moved.filter(|place| !pinned(place));
+        let earlier = earlier(part);
+        let moved = moved(world, spot, version, &earlier);
         let readings = &shown.plugins[&spot.0].readings;
         let of = |place: &Place| place.cluster.as_ref().map(|name| readings.of(name)).filter(|all| !all.is_empty());
         // The look may be a minute old when it is acted upon, and each reads by its own clock.
@@ -69,7 +66,6 @@ impl Watch {
                 })
             })
         };
-        let moved: Vec<&Place> = moved.collect();
         let ill: Vec<&Place> = moved.iter().copied().filter(|place| !healthy(place)).collect();
         let unwell = ill.iter().filter(|place| known(place)).count();
         let ill: Vec<String> = ill.iter().map(|place| place.file.clone()).collect();
@@ -81,4 +77,28 @@ impl Watch {
             self.fails(world, format!("S1 {does} {} {version} on {} before {ill:?} are healthy", spot.0, spot.1));
         }
     }
+}
+
+fn earlier(part: &Part) -> Vec<ClusterName> {
+    part.partition.iter().take(part.slice as usize).flatten().cloned().collect()
+}
+
+/// Where the bot brought this version to these clusters. Who was pinned since is a member no more.
+fn moved<'a>(world: &'a World, spot: &Spot, version: &Version, names: &[ClusterName]) -> Vec<&'a Place> {
+    let pinned = |place: &&Place| place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name));
+    let there = world.places_of(spot, names).filter(|place| place.version == *version && place.by_bot);
+    there.filter(|place| !pinned(place)).collect()
+}
+
+/// Whether somebody in an earlier slice is degraded for less than `degradedFor`: that one may recover, and has not
+/// failed yet, so that nothing tolerates it.
+pub(super) fn may_recover(world: &World, shown: &Snapshot, spot: &Spot, version: &Version, part: &Part) -> bool {
+    let patience = world.tier(spot).health.degraded_for + super::keys::slack(world);
+    let readings = &shown.plugins[&spot.0].readings;
+    moved(world, spot, version, &earlier(part)).iter().filter_map(|place| place.cluster.as_ref()).any(|name| {
+        readings.of(name).iter().any(|reading| {
+            let since = reading.since().unwrap_or(reading.observed_at());
+            reading.fact.health == Health::Degraded && world.ours() < since + patience
+        })
+    })
 }
