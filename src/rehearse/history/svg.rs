@@ -15,6 +15,8 @@ const WIDTH: f64 = 880.0;
 const PLOT: (f64, f64, f64, f64) = (52.0, 112.0, 490.0, 356.0);
 /// Where the bars of the tiers begin and end.
 const BARS: (f64, f64) = (664.0, 816.0);
+/// Letters of the small text that fit beside each other in a wide font, and the height of a line of it.
+const LINE: (usize, f64) = (118, 18.0);
 /// How often the curves are sampled.
 const STEP: SignedDuration = SignedDuration::from_hours(24 * 7);
 
@@ -36,8 +38,15 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-se
 pub(super) fn svg(about: &str, case: &Case) -> String {
     let Some(first) = case.columns.first() else { return String::new() };
     let top = first.figures.top().map(|tier| tier.name.to_string()).unwrap_or_default();
-    let height = (PLOT.3 + 74.0).max(PLOT.1 + first.figures.tiers.len() as f64 * room(case) + 46.0);
+    let (what, under) = about.split_once('\n').unwrap_or((about, ""));
+    let what = what.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let under = lines(&format!("{} {}.", under.lines().next().unwrap_or_default(), title(case)));
     let summary = summary(case, &top);
+    let below: Vec<String> = summary.iter().flat_map(|sentence| lines(sentence)).collect();
+    // More than one line above moves all that is below it.
+    let lower = LINE.1 * under.len().saturating_sub(1) as f64;
+    let plot = (PLOT.3 + 56.0).max(PLOT.1 + first.figures.tiers.len() as f64 * room(case) + 28.0);
+    let height = lower + plot + LINE.1 * below.len() as f64;
     let mut out = String::new();
     let _ = write!(
         out,
@@ -47,35 +56,32 @@ pub(super) fn svg(about: &str, case: &Case) -> String {
         first.figures.top().map_or(0, |tier| tier.reached),
         first.figures.releases,
         clean(&top),
-        clean(&format!("{} {summary}", about.replace('\n', " "))),
+        clean(&format!("{} {}", about.replace('\n', " "), summary.join(" "))),
         WIDTH - 1.0,
         height - 1.0
     );
     label(&mut out, (20.0, 32.0), "h", &format!("How many releases reach {top}"));
-    let mut about = about.lines();
-    let (what, under) = (about.next().unwrap_or_default(), about.next().unwrap_or_default());
-    let what = what.split(". ").next().unwrap_or_default().trim_end_matches('.');
     label(&mut out, (20.0, 53.0), "m", &format!("{what}."));
-    label(&mut out, (20.0, 71.0), "m", &format!("{under} {}.", title(case)));
+    paragraph(&mut out, 71.0, &under);
+    let _ = writeln!(out, "<g transform=\"translate(0 {lower})\">");
     curves(&mut out, case);
     bars(&mut out, case);
-    label(&mut out, (20.0, height - 18.0), "m", &summary);
-    out.push_str("</svg>\n");
+    paragraph(&mut out, plot, &below);
+    out.push_str("</g>\n</svg>\n");
     out
 }
 
-/// The longest waits and the pull requests in a sentence.
-fn summary(case: &Case, top: &str) -> String {
+/// The longest waits and the pull requests, a sentence each.
+fn summary(case: &Case, top: &str) -> [String; 2] {
     let wait = |figures: &Figures| figures.longest_wait.as_ref().map_or("–".to_string(), |wait| rough(wait.lasted));
     let each = |say: &dyn Fn(&Figures) -> String| {
         let said = case.columns.iter().map(|column| format!("{} ({})", column.name, say(&column.figures)));
         said.collect::<Vec<_>>().join(", ")
     };
-    format!(
-        "Longest time that a plugin waited for {top}: {}. Pull requests a week: {}.",
-        each(&wait),
-        each(&|figures| format!("{:.1}", figures.pulls_a_week()))
-    )
+    [
+        format!("Longest time that a plugin waited for {top}: {}.", each(&wait)),
+        format!("Pull requests a week: {}.", each(&|figures| format!("{:.1}", figures.pulls_a_week()))),
+    ]
 }
 
 /// Releases, and those of each rule that reached the last tier, added up over time.
@@ -162,6 +168,28 @@ fn bars(out: &mut String, case: &Case) {
 /// The height of a tier's name and its bars.
 fn room(case: &Case) -> f64 {
     24.0 + 17.0 * case.columns.len() as f64
+}
+
+/// Text in lines that the picture is wide enough for. A word that is longer stands alone.
+fn lines(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        match lines.last_mut() {
+            Some(line) if last == 0 || last + 1 + word.chars().count() <= LINE.0 => {
+                line.push_str(if last == 0 { "" } else { " " });
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn paragraph(out: &mut String, y: f64, lines: &[String]) {
+    for (number, line) in lines.iter().enumerate() {
+        label(out, (20.0, y + LINE.1 * number as f64), "m", line);
+    }
 }
 
 fn label(out: &mut String, (x, y): (f64, f64), class: &str, text: &str) {

@@ -191,6 +191,9 @@ fn soaks_are_tried_beside_each_other_in_one_picture() {
     );
     let svg = replayed.svg();
     assert!(["l s1", "l s2", "l s3", "1 soak 1 d", "1 soak 3 d"].iter().all(|part| svg.contains(part)), "{svg}");
+    let widest = svg.split("<text class=\"m\"").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1));
+    let widest = widest.map(|text| text.chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 118), "no line runs out of the picture: {widest:?}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn earlier(part: &Part) -> Vec<ClusterName> {
 }
 
 /// Where the bot brought this version to these clusters. Who was pinned since is a member no more.
-fn moved<'a>(world: &'a World, spot: &Spot, version: &Version, names: &[ClusterName]) -> Vec<&'a Place> {
+fn moved<'a>(world: &'a World, spot: &'a Spot, version: &'a Version, names: &'a [ClusterName]) -> Vec<&'a Place> {
     let pinned = |place: &&Place| place.cluster.as_ref().is_some_and(|name| world.is_pinned(&spot.0, name));
     let there = world.places_of(spot, names).filter(|place| place.version == *version && place.by_bot);
     there.filter(|place| !pinned(place)).collect()

@@ -259,6 +259,8 @@ fn looked_at(
         look.members += 1;
         let readings = shown.plugins[&spot.0].readings.of(member);
         let place = world.places_of(spot, std::slice::from_ref(member)).next().map(|place| place.cluster.clone());
+        // A process that stalls after its look was shown a file that has gone since.
+        let place = place.or_else(|| was_shown(shown, spot, member).then(|| Some(member.clone())));
         let Some(landed) = place.and_then(|at| world.first_held.get(&(spot.clone(), at, version.clone()))) else {
             look.unknown += 1;
             continue;
@@ -295,6 +297,12 @@ fn looked_at(
         }
     }
     look
+}
+
+/// Whether the base branch held a file of this cluster's on the tier, as the bot saw it.
+fn was_shown(shown: &Snapshot, spot: &Spot, member: &ClusterName) -> bool {
+    let places = shown.plugins[&spot.0].base.known().and_then(|base| base.get(&spot.1));
+    places.into_iter().flatten().any(|place| place.cluster.as_ref() == Some(member))
 }
 
 /// Releases that stood on files of a tier, of which people hold something older in all by now.
