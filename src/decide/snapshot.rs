@@ -63,7 +63,7 @@ pub struct Snapshot {
     pub clusters: Read<Vec<Cluster>>,
     /// The hub itself.
     pub hub: HubFacts,
-    /// What leaves no trace elsewhere.
+    /// What leaves no trace elsewhere; read before the base branches, which hold by then what it notes as landed.
     pub ledger: Ledger,
     /// Whether that ledger can be believed.
     pub ledger_state: LedgerState,

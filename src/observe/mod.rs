@@ -71,21 +71,22 @@ pub struct Seen {
     pub clusters: std::sync::Arc<Vec<ListedCluster>>,
 }
 
-/// Looks at everything. The hub first and the base branch after it: a merge that the page shows is
-/// on the branch by then.
+/// Looks at everything. The hub and the ledger first and the base branch after them: a merge that the page shows, or
+/// that another process has noted as landed, is on the branch by then. On a branch that was read before the ledger, what
+/// has landed in between looks like something that was taken off again.
 pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
     let now = clock::now();
     let bot = rooms.hub.bot().clone();
-    let (page, base) = loop {
+    let (page, ledger_state, base) = loop {
         let branches = base::branches(rooms);
         let page = page(rooms, &branches).await?;
+        let ledger_state = believed::ledger_state(rooms, &page).await;
         let base = base::read(rooms).await?;
         // Only the policy file says which branches there are.
         if base::branches(rooms).is_subset(&branches) {
-            break (page, base);
+            break (page, ledger_state, base);
         }
     };
-    let ledger_state = believed::ledger_state(rooms, &page).await;
     ask_sources(rooms, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
     let mut readings = heard(rooms, &base, now).await?;

@@ -69,8 +69,8 @@ struct Line {
 
 /// Keeps one answer back.
 struct Gate {
-    /// What the body of its request holds.
-    body: &'static str,
+    /// What the body of its request or its address holds.
+    part: &'static str,
     /// Such requests that pass before it.
     passes: u32,
 }
@@ -85,10 +85,10 @@ impl Proxy {
         Self::start(hub, 1, false).await
     }
 
-    /// Keeps the answer to a request back that has this in its body, when so many of them have passed. Waits until the
-    /// hub has given that answer.
-    pub async fn hold(&self, body: &'static str, passes: u32) {
-        *self.line.gate.lock().unwrap() = Some(Gate { body, passes });
+    /// Keeps the answer to a request back that has this in its body or its address, when so many of them have passed.
+    /// Waits until the hub has given that answer.
+    pub async fn hold(&self, part: &'static str, passes: u32) {
+        *self.line.gate.lock().unwrap() = Some(Gate { part, passes });
         let held = tokio::time::timeout(Duration::from_secs(120), self.line.held.notified());
         held.await.expect("nobody asked for what is to be held");
     }
@@ -151,7 +151,7 @@ impl Line {
             Some(Fault::Overtaken) => drop(tokio::time::timeout(LONGEST, self.passed.notified()).await),
             _ => {}
         }
-        let kept_back = self.keeps_back(&body);
+        let kept_back = self.keeps_back(&head, &body);
         let first = self.ask(&head, body.clone()).await;
         if kept_back {
             self.held.notify_one();
@@ -171,10 +171,10 @@ impl Line {
         answer.map_err(|error| cut(&error.to_string()))
     }
 
-    fn keeps_back(&self, body: &Bytes) -> bool {
+    fn keeps_back(&self, head: &http::request::Parts, body: &Bytes) -> bool {
         let mut gate = self.gate.lock().unwrap();
-        let Some(Gate { body: wanted, passes }) = gate.as_mut() else { return false };
-        if !String::from_utf8_lossy(body).contains(*wanted) {
+        let Some(Gate { part, passes }) = gate.as_mut() else { return false };
+        if !String::from_utf8_lossy(body).contains(*part) && !head.uri.to_string().contains(*part) {
             return false;
         }
         let here = *passes == 0;

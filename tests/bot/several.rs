@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use coldframe::demo::github::{PullStanding, PullView};
+use coldframe::demo::github::{Protection, PullStanding, PullView};
 use coldframe::demo::story::fleet;
 use decide::ledger::PluginLedger;
 
+use crate::merge::{LEDGER, PLUGIN, open_stage};
 use crate::proxy::Proxy;
 use crate::support::{REPOSITORY, Stage, is_approved, is_open};
 
@@ -22,7 +23,7 @@ const PLUGINS: [&str; 2] = ["cert-manager", "kube-state-metrics"];
 const FORCED: &str = PLUGINS[1];
 const TIERS: [&str; 3] = ["qa", "bronze", "gold"];
 /// The longest that a climb may take over a bad line.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Bad lines of every run of the tests, and lines at a time of a long one.
 const LINES: u64 = 2;
 const AT_ONCE: u64 = 4;
@@ -141,7 +142,12 @@ async fn climb(line: Option<u64>) -> Result<End, String> {
         }
         if begun.elapsed() > PATIENCE {
             run.iter_mut().for_each(|run| run.kill().unwrap_or(()));
-            return Err(format!("line {line:?} does not end: {:?}\n{}", end(&stage).pulls, stage.logged()));
+            let gates = PLUGINS.map(|plugin| {
+                let said = stage.command(&["explain", plugin]).output().unwrap();
+                String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned()
+            });
+            let (pulls, gates) = (end(&stage).pulls, gates.join("\n"));
+            return Err(format!("line {line:?} does not end: {pulls:?}\n{gates}\n{}", stage.logged()));
         }
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
@@ -176,12 +182,42 @@ async fn f02_f38_several_bots_over_bad_lines_end_as_undisturbed() {
             running.spawn(async move { (line, climb(Some(line)).await) });
         }
         let Some(done) = running.join_next().await else { break };
-        match done.unwrap() {
-            (_, Ok(end)) if end == undisturbed => {}
-            (line, Ok(end)) => wrong.push(format!("line {line} ended otherwise: {end:#?}")),
-            (_, Err(why)) => wrong.push(why),
-        }
-        wrong.last().iter().for_each(|why| println!("{why}"));
+        let why = match done.unwrap() {
+            (_, Ok(end)) if end == undisturbed => continue,
+            (line, Ok(end)) => format!("line {line} ended otherwise: {end:#?}"),
+            (_, Err(why)) => why,
+        };
+        println!("{why}");
+        wrong.push(why);
     }
     assert!(wrong.is_empty(), "{} of them, e.g. {}\nundisturbed: {undisturbed:#?}", wrong.len(), wrong[0]);
+}
+
+/// What a process reads of the ledger is no newer than the base branch that it holds it against: else what another one
+/// has merged in between looks like something that somebody took off again.
+#[tokio::test(flavor = "multi_thread")]
+async fn f38_what_another_process_merges_during_a_look_was_not_taken_off() {
+    let stage = open_stage().await;
+    let github = stage.world.github();
+    github.protect(REPOSITORY, "main", Protection::default()).unwrap();
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let proxy = Proxy::quiet(github.url()).await;
+    let mut slow = stage.command(&["once"]);
+    slow.env("COLDFRAME_HUB", &proxy.url).env("COLDFRAME_DATA", stage.folder.path().join("slow"));
+    let mut slow = slow.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // Who moved the ledger is asked between the pages of the hub and the ledger itself.
+    proxy.hold("/activity?ref=", 0).await;
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    let noted = |stage: &Stage, what: &str| {
+        let log = stage.world.github().log(REPOSITORY, LEDGER).unwrap();
+        log.iter().any(|commit| commit.message.contains(&format!("{PLUGIN} 1.15.0 on bronze: {what}"))).then_some(())
+    };
+    stage.until("it lands", |stage| noted(stage, "landed")).await;
+    drop(bot);
+    proxy.release();
+    slow.wait().unwrap();
+    assert!(noted(&stage, "failed").is_none(), "{}", stage.logged());
+    let page = github.file(REPOSITORY, LEDGER, &format!("plugins/{PLUGIN}.yaml")).unwrap().unwrap();
+    assert!(!page.contains("!reverted"), "{page}");
 }
