@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::flux::{Applied, Reader};
 use super::siblings::named;
 use super::survey::{Engine, Sight, Survey};
-use super::words::{Captured, KEYS, capture, rank, tier_in, with_tier};
+use super::words::{Captured, KEYS, capture, order, rank, tier_in, with_tier};
 use crate::act::edit::find::Reach;
 
 /// Where the clusters are to be listed.
@@ -84,7 +84,7 @@ pub(super) fn ladder(survey: &Survey, applied: &Applied) -> Ladder {
         tier_of = tiers_of(survey, &words, &names);
     }
     let mut tiers: Vec<String> = words.iter().cloned().collect();
-    tiers.sort_by_key(|word| (rank(word).unwrap_or(usize::MAX), word.clone()));
+    tiers.sort_by_key(|word| (order(word), word.clone()));
     let guessed = tiers.iter().filter(|word| rank(word).is_none()).cloned().collect();
     let clusters = match &survey.inventory {
         Some((file, _)) => Clusters::Known(file.clone()),
@@ -146,10 +146,6 @@ pub(super) fn files(survey: &Survey) -> Vec<&String> {
 /// Whether the name of something ends in that of a cluster.
 fn ends(name: &str, cluster: &str) -> bool {
     name.strip_suffix(cluster).is_some_and(|head| head.ends_with('-'))
-}
-
-pub(super) fn tokens(text: &str) -> Vec<String> {
-    text.split(['-', '_', '.']).map(str::to_string).collect()
 }
 
 /// What stands in quotes in a path.

@@ -2,6 +2,7 @@
 //! stand, which tiers and clusters the files speak of. It only proposes; the bot reads the policy file alone.
 
 mod compose;
+mod floating;
 mod flux;
 mod ladder;
 mod notes;
@@ -77,5 +78,7 @@ pub fn propose(folder: &Path, progress: &Progress) -> anyhow::Result<Proposal> {
     Ok(compose::compose(&survey, &ladder, &applied, sorted))
 }
 
+#[cfg(test)]
+mod order_tests;
 #[cfg(test)]
 mod tests;

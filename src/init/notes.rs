@@ -3,24 +3,27 @@
 use super::compose::{CLUSTERS, ONLY};
 use super::ladder::{Clusters, Ladder};
 use super::plugins::{Sorted, is_of_charts};
-use super::survey::{Engine, Survey};
+use super::survey::{Engine, Sight, Survey};
+use super::words::{is_production, tiers_in};
+use crate::act::edit::find::Reach;
 
 /// So many names stand in one sentence.
 const MOST_NAMED: usize = 8;
 
 pub(super) fn notes(survey: &Survey, ladder: &Ladder, sorted: &Sorted) -> Vec<String> {
-    if is_of_charts(survey) {
+    let mut notes: Vec<String> = survey.of_applications.iter().map(|folder| of_applications(folder)).collect();
+    if is_of_charts(survey) && notes.is_empty() {
         let why = "This is a repository of charts: each has templates of its own, and no file says where one runs. Its \
                    releases are watched from elsewhere: run `coldframe init` in the repository from which clusters get \
                    their versions.";
         return vec![why.to_string()];
     }
-    let mut notes = Vec::new();
     if sorted.plugins.is_empty() {
-        notes.extend(ranges(survey));
+        notes.extend(ranges(survey, ladder));
         return notes;
     }
     notes.extend(clusters(survey, ladder));
+    notes.extend(production(ladder, sorted));
     notes.extend(sorted.split.iter().map(|(chart, names)| {
         format!(
             "The chart {chart} is installed as {}: each is a plugin of its own and climbs by itself. Where some belong \
@@ -31,16 +34,48 @@ pub(super) fn notes(survey: &Survey, ladder: &Ladder, sorted: &Sorted) -> Vec<St
     notes
 }
 
-/// Where every version is a range, what to write is all that there is to say.
-fn ranges(survey: &Survey) -> Option<String> {
-    let range = |holds: &Result<String, String>| holds.as_ref().is_err_and(|why| why.contains(" is the range "));
-    let files: Vec<String> =
-        survey.sights.iter().filter(|sight| range(&sight.holds)).map(|sight| sight.file.clone()).collect();
+/// A chart that makes Applications: what they install is said by its values.
+fn of_applications(folder: &str) -> String {
+    let folder = if folder.is_empty() { "this folder" } else { folder.trim_end_matches('/') };
+    format!(
+        "The chart in {folder} makes Applications of its values, and only Helm knows which. Where their versions stand in \
+         its values, put the comment `# coldframe: NAME` on the line of each, and write the plugin NAME by hand with \
+         `write: [{{file: …, format: text}}]`."
+    )
+}
+
+/// Where every version is a range, what to write is all that there is to say. What is one for all tiers would be left
+/// out all the same.
+fn ranges(survey: &Survey, ladder: &Ladder) -> Option<String> {
+    let range = |sight: &&Sight| {
+        let is_range = sight.holds.as_ref().is_err_and(|why| why.contains(" is the range "));
+        let captured = ladder.capture(&sight.file);
+        let whose = captured.tier.is_some() || captured.cluster.is_some() || sight.found.reach != Reach::Unsaid;
+        is_range && (ladder.tiers.is_empty() || whose)
+    };
+    let files: Vec<String> = survey.sights.iter().filter(range).map(|sight| sight.file.clone()).collect();
     (!files.is_empty()).then(|| {
         format!(
             "A range moves without a commit, so that no release can climb. Write the version that runs now in its place, \
              in {}, and run this again.",
             listed(&files)
+        )
+    })
+}
+
+/// Where there are no tiers, what is called production moves with nothing before it.
+fn production(ladder: &Ladder, sorted: &Sorted) -> Option<String> {
+    let is_so = |text: &str| text.split('/').flat_map(tiers_in).any(is_production);
+    let plugins = sorted.plugins.iter().filter(|_| ladder.tiers.is_empty());
+    let named: Vec<String> = plugins
+        .filter(|plugin| is_so(&plugin.name) || plugin.writes.iter().any(|write| is_so(&write.file)))
+        .map(|plugin| plugin.name.clone())
+        .collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "Nothing goes before production: by their names, {} move it with each release. Say by `tiers` what comes \
+             first, and give each plugin one `write` for all tiers (`{{tier}}`).",
+            listed(&named)
         )
     })
 }

@@ -93,7 +93,14 @@ fn unread(survey: &Survey) -> Vec<(String, String)> {
             "it has no `spec.ref.tag`, and no patch in a file of its own brings one; write the version that runs now";
         (format!("{name} in {file}"), why.to_string())
     });
-    archived.chain(bare).collect()
+    // A patch of another file may bring it.
+    let release = |name: &str| survey.releases.iter().any(|release| release.object.name == name);
+    let floating = survey.floating.iter().filter(|(name, _)| !(release(name) && patched.contains(name)));
+    let floating = floating.map(|(name, file)| {
+        let why = "it says no version, so that the newest release comes by itself; write the version that runs now";
+        (format!("{name} in {file}"), why.to_string())
+    });
+    archived.chain(bare).chain(floating).collect()
 }
 
 /// Whether these files are charts, each with templates of its own, and none says where one runs.
@@ -144,6 +151,12 @@ fn plugin(
             "it is what a definition brings, whose own version moves with that of its chart; `write` names one of them";
         return Err(why.to_string());
     }
+    if let Some(sight) = sights.iter().find(|sight| sight.found.kind == "dependency of a chart")
+        && survey.definitions.iter().any(|folder| sight.file.starts_with(folder.as_str()))
+    {
+        let why = "the chart that depends on it is published by a plugin definition beside it; nothing runs from here";
+        return Err(why.to_string());
+    }
     let origin = origin(chart, sights, survey)?;
     let mut groups: BTreeMap<WriteAt, Group<'_>> = BTreeMap::new();
     for sight in sights {
@@ -155,7 +168,7 @@ fn plugin(
     let mut writes = BTreeMap::new();
     let mut unfit = BTreeMap::new();
     for (write, group) in groups {
-        match group.problem.clone().or_else(|| unfit_for(&group, ladder)) {
+        match group.problem.clone().or_else(|| unfit_for(&write.file, &group, ladder)) {
             None => writes.insert(write, group).map(drop),
             Some(why) => unfit.insert(write, (why, group)).map(drop),
         };
@@ -227,10 +240,11 @@ fn origin(chart: &str, sights: &[&Sight], survey: &Survey) -> Result<Origin, Str
             Err(format!("`{}` is no address that releases are read from", only.url))
         }
         Some(_) => Ok(only),
-        // An alias of `helm repo add`, or a folder.
-        None if only.url.starts_with(['.', '/', '@']) => {
-            Err(format!("`{}` is no address that releases are read from", only.url))
+        None if only.url.starts_with(['.', '/']) => {
+            Err(format!("its chart lies in a folder (`{}`), which has no releases to wait for", only.url))
         }
+        // An alias of `helm repo add`.
+        None if only.url.starts_with('@') => Err(format!("`{}` is no address that releases are read from", only.url)),
         None => Ok(only),
     }
 }
@@ -289,10 +303,12 @@ fn path(sight: &Sight, tier: Option<&str>) -> String {
     sight.found.scalar.path.split('\'').enumerate().map(named).collect::<Vec<_>>().join("'")
 }
 
-/// Why a `write` cannot be promoted.
-fn unfit_for(group: &Group<'_>, ladder: &Ladder) -> Option<String> {
-    let wrong =
-        |(sight, _): &(&Sight, Option<String>)| Some(format!("{}: {}", sight.file, sight.holds.as_ref().err()?));
+/// Why a `write` to this file cannot be promoted.
+fn unfit_for(file: &str, group: &Group<'_>, ladder: &Ladder) -> Option<String> {
+    let wrong = |(sight, _): &(&Sight, Option<String>)| {
+        let why = sight.holds.as_ref().err()?;
+        Some(if sight.file == file { why.clone() } else { format!("{}: {why}", sight.file) })
+    };
     let wrong: Vec<String> = group.sights.iter().filter_map(wrong).collect();
     if !wrong.is_empty() {
         let more = wrong.len().saturating_sub(MOST_SHOWN);

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flux::Applied;
-use super::ladder::{files, quoted, tokens};
+use super::ladder::{files, quoted};
 use super::survey::{Sight, Survey};
-use super::words::{rank, with_tier_in};
+use super::words::{rank, tiers_in, with_tier_in};
 use crate::act::edit::find::Reach;
 
 /// So many folders with the same files may be tiers that nobody calls so; more are clusters.
@@ -75,8 +75,8 @@ fn stem(file: &str) -> Vec<&str> {
 
 /// Notes each word for a tier in a text under the text without it.
 fn differing(text: &str, shapes: &mut BTreeMap<String, BTreeSet<String>>) {
-    for word in text.split('/').flat_map(tokens).filter(|part| rank(part).is_some()) {
-        shapes.entry(with_tier_in(text, &word)).or_default().insert(word);
+    for word in text.split('/').flat_map(tiers_in) {
+        shapes.entry(with_tier_in(text, word)).or_default().insert(word.to_string());
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::Version;
 use serde_json::Value;
 
+use super::floating;
 use super::flux::{Applied, Flux};
 use super::ladder::glob;
 use super::words::KEYS;
@@ -92,8 +93,14 @@ pub(super) struct Survey {
     pub charts: BTreeSet<String>,
     /// Folders of charts with templates of their own.
     pub templates: BTreeSet<String>,
+    /// Those of them whose templates are Applications of Argo CD.
+    pub of_applications: BTreeSet<String>,
     /// Folders that nothing is read from any more by their names, with the number of versions in them.
     pub archived: BTreeMap<String, usize>,
+    /// What is installed without a version, with its file.
+    pub floating: BTreeSet<(String, String)>,
+    /// Folders of plugin definitions.
+    pub definitions: BTreeSet<String>,
     pub engines: BTreeSet<Engine>,
 }
 
@@ -109,8 +116,11 @@ impl Survey {
     /// Takes in one file. What cannot be read holds nothing for us.
     pub fn take(&mut self, file: &str, text: &str) {
         self.files += 1;
+        if vendored(file) {
+            return;
+        }
         let format = FileFormat::of(file);
-        self.see_chart(file);
+        self.see_chart(file, text);
         let Ok(Whole { trees, found, template }) = read_whole(format, file, text) else { return };
         // What a chart makes of its templates is not what runs here.
         if template && file.split('/').any(|folder| folder == "templates") {
@@ -123,6 +133,7 @@ impl Survey {
         for tree in &trees {
             self.flux.learn(file, tree, trees.len() > 1);
             self.learn(file, tree);
+            self.floating.extend(floating::charts(tree).into_iter().map(|name| (name, file.to_string())));
         }
         if let [tree] = trees.as_slice()
             && tree.get("kind").is_none()
@@ -185,7 +196,7 @@ impl Survey {
         self.sights = all;
     }
 
-    fn see_chart(&mut self, file: &str) {
+    fn see_chart(&mut self, file: &str, text: &str) {
         if let Some(folder) =
             file.strip_suffix("Chart.yaml").filter(|folder| folder.is_empty() || folder.ends_with('/'))
         {
@@ -193,6 +204,9 @@ impl Survey {
         }
         if let Some(at) = file.find("templates/").filter(|at| *at == 0 || file[..*at].ends_with('/')) {
             self.templates.insert(file[..at].to_string());
+            if text.contains("argoproj.io/") && text.contains("kind: Application") {
+                self.of_applications.insert(file[..at].to_string());
+            }
         }
     }
 
@@ -226,7 +240,10 @@ impl Survey {
             ("argoproj.io", Some("Application"), _) => {
                 self.engines.insert(Engine::ArgoCd);
             }
-            ("greenhouse.sap", Some(_), _) => {
+            ("greenhouse.sap", Some(kind), _) => {
+                if kind.ends_with("PluginDefinition") {
+                    self.definitions.extend(file.rfind('/').map(|end| file[..=end].to_string()));
+                }
                 self.engines.insert(Engine::Greenhouse);
             }
             _ if at(tree, &["catalogs"]).is_some_and(Value::is_object) => {
@@ -282,6 +299,18 @@ fn listed(file: &str, text: &str, trees: &[Value]) -> Option<Vec<ListedCluster>>
 /// Names of folders in which people keep what ran once.
 const ARCHIVES: [&str; 9] =
     ["_archive", "archive", "archived", "_archived", ".archive", "attic", "deprecated", "old", "_old"];
+
+/// Whether a file is part of a chart that kustomize pulled: `charts/NAME-VERSION/NAME/…`.
+fn vendored(file: &str) -> bool {
+    let parts: Vec<&str> = file.split('/').collect();
+    parts.windows(3).any(|three| match three {
+        ["charts", pulled, name] => {
+            let version = pulled.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+            version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit() || c == 'v'))
+        }
+        _ => false,
+    })
+}
 
 /// The folder of this file that is an archive.
 fn archive(file: &str) -> Option<&str> {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 /// Words for tiers, from the first that gets a release to the last.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 35] = [
     "sandbox",
+    "sbx",
     "playground",
     "lab",
     "dev",
@@ -14,8 +15,15 @@ const ORDER: [&str; 26] = [
     "integration",
     "test",
     "testing",
+    "nonprod",
+    "non-prod",
+    "nonprd",
+    "non-prd",
     "qa",
+    "perf",
     "uat",
+    "acc",
+    "acceptance",
     "stage",
     "stg",
     "staging",
@@ -27,14 +35,28 @@ const ORDER: [&str; 26] = [
     "silver",
     "gold",
     "platinum",
+    "prd",
     "prod",
     "production",
     "live",
 ];
+/// The first of the words by which people call what must move last.
+const PRODUCTION: &str = "prd";
 
 /// How far up a tier of this name stands, as far as its name tells.
 pub fn rank(word: &str) -> Option<usize> {
     ORDER.iter().position(|known| *known == word)
+}
+
+/// The order of promotion. A name that tells nothing comes behind all that tell something, and before production.
+pub fn order(word: &str) -> (bool, usize, bool) {
+    let known = rank(word);
+    (is_production(word), known.unwrap_or(ORDER.len()), known.is_none())
+}
+
+/// Whether this is what people call production.
+pub fn is_production(word: &str) -> bool {
+    rank(word).zip(rank(PRODUCTION)).is_some_and(|(rank, first)| rank >= first)
 }
 
 /// The keys of labels that tell tiers apart.
@@ -42,27 +64,40 @@ pub const KEYS: [&str; 6] = ["tier", "environment", "env", "stage", "landscape",
 
 /// The tier that a text names: it is one, or one of its parts is.
 pub fn tier_in<'a>(text: &'a str, tiers: &BTreeSet<String>) -> Option<&'a str> {
-    if tiers.contains(text) {
-        return Some(text);
-    }
-    let mut parts = text.split(['-', '_', '.']).filter(|part| tiers.contains(*part));
-    match (parts.next(), parts.next()) {
-        (Some(only), None) => Some(only),
+    match largest(text, tiers.iter().map(String::as_str)).as_slice() {
+        [only] => Some(only),
         _ => None,
     }
 }
 
+/// Words for tiers in a text.
+pub fn tiers_in(text: &str) -> Vec<&str> {
+    largest(text, ORDER.into_iter())
+}
+
+/// The words that stand in a text, without those that are part of another: `non-prod` is no `prod`.
+fn largest<'a, 'b>(text: &'a str, words: impl Iterator<Item = &'b str>) -> Vec<&'a str> {
+    let all: Vec<(usize, usize)> = words.flat_map(|word| within(text, word)).collect();
+    let around = |(start, end): &(usize, usize)| {
+        all.iter().any(|(from, to)| from <= start && end <= to && (from, to) != (start, end))
+    };
+    all.iter().filter(|one| !around(one)).filter_map(|(start, end)| text.get(*start..*end)).collect()
+}
+
+/// Where a word stands in a text between signs that part words.
+fn within(text: &str, word: &str) -> Vec<(usize, usize)> {
+    let parts = |c: Option<char>| c.is_none_or(|c| matches!(c, '-' | '_' | '.'));
+    let stands =
+        |start: &usize| parts(text[..*start].chars().next_back()) && parts(text[*start + word.len()..].chars().next());
+    let found = text.match_indices(word).map(|(start, _)| start).filter(stands);
+    found.map(|start| (start, start + word.len())).collect()
+}
+
 /// The text with `{tier}` where its tier stands.
 pub fn with_tier(text: &str, tier: &str) -> String {
-    let mut out = String::new();
-    for part in text.split_inclusive(['-', '_', '.']) {
-        let bare = part.trim_end_matches(['-', '_', '.']);
-        if bare == tier {
-            out.push_str("{tier}");
-            out.push_str(&part[bare.len()..]);
-        } else {
-            out.push_str(part);
-        }
+    let mut out = text.to_string();
+    for (start, end) in within(text, tier).into_iter().rev() {
+        out.replace_range(start..end, "{tier}");
     }
     out
 }

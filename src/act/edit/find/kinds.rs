@@ -279,6 +279,10 @@ fn helmfile_origin(tree: &Value, chart: &str) -> Option<Origin> {
     if chart.contains("://") {
         return Some(Origin::whole(chart));
     }
+    // A folder beside it.
+    if chart.starts_with(['.', '/']) {
+        return Some(Origin { url: chart.to_string(), chart: None });
+    }
     let (repository, name) = chart.split_once('/')?;
     let known = list(tree, &["repositories"]).find(|(_, one)| text(one, &["name"]) == Some(repository));
     known.and_then(|(_, one)| text(one, &["url"])).map(|url| Origin::within(url, name))
