@@ -32,7 +32,7 @@ fn each_layout_gets_a_policy_or_is_told_why_not() {
 }
 
 /// A repository of these files.
-fn proposed(files: &[(&str, &str)]) -> Proposal {
+pub(super) fn proposed(files: &[(&str, &str)]) -> Proposal {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let file = folder.path().join(name);
