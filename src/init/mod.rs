@@ -81,4 +81,6 @@ pub fn propose(folder: &Path, progress: &Progress) -> anyhow::Result<Proposal> {
 #[cfg(test)]
 mod order_tests;
 #[cfg(test)]
+mod signal_tests;
+#[cfg(test)]
 mod tests;

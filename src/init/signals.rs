@@ -1,13 +1,21 @@
 //! Which signals would prove a plugin's releases, by the engines whose objects hold its versions.
 
-use std::collections::BTreeSet;
+mod folders;
+mod helm;
+mod sets;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compose::scalar;
 use super::flux::Applied;
 use super::ladder::{Clusters, Ladder};
 use super::plugins::Plugin;
-use super::survey::{Engine, Release, Sight, Survey};
+use super::survey::{Argo, Engine, Release, Sight, Survey};
 use crate::act::edit::find::Object;
+
+pub(super) use folders::brings;
+pub use helm::Installed;
+pub(super) use helm::{installed, release};
 
 /// What a repository says, for all that is asked of it.
 pub(super) struct Said<'a> {
@@ -16,21 +24,90 @@ pub(super) struct Said<'a> {
     pub applied: &'a Applied,
 }
 
-/// The signals of a plugin, one line of YAML each, with what is to be checked by a person.
-pub(super) fn signals(plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
-    let lines: BTreeSet<String> = plugin.sights.iter().flat_map(|sight| signal(sight, plugin, said)).collect();
-    if !lines.is_empty() {
-        return lines.into_iter().collect();
-    }
-    let name = scalar(&plugin.name);
-    vec![format!("- helmSecret: {{namespace: {name}, release: {name}}}{CHECK}")]
+/// Said where the files do not say what an object is called.
+const UNKNOWN: &str = "the files do not say this";
+/// So many things to check stand behind one signal.
+const MOST_CHECKS: usize = 3;
+
+/// One signal, with what is to be checked by a person.
+struct Line {
+    text: String,
+    connection: &'static str,
+    checks: Vec<String>,
 }
 
-/// Said where the files do not say what an object is called.
-const CHECK: &str = "   # check: the files do not say this";
+impl Line {
+    fn of(kind: &str, about: &str) -> Self {
+        Self { text: format!("{kind}: {about}"), connection: "", checks: Vec::new() }
+    }
 
-fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
+    fn application(namespace: &str, name: &str, source: Option<usize>, connection: &'static str) -> Self {
+        let about = placed(namespace, name);
+        let about = match source {
+            Some(index) => format!("{}, source: {index}}}", about.trim_end_matches('}')),
+            None => about,
+        };
+        Self { connection, ..Self::of("application", &about) }
+    }
+
+    fn helm_secret(namespace: &str, release: &str) -> Self {
+        Self::of("helmSecret", &format!("{{namespace: {}, release: {}}}", scalar(namespace), scalar(release)))
+    }
+
+    fn but(mut self, check: String) -> Self {
+        self.checks.push(check);
+        self
+    }
+
+    fn but_if(self, check: Option<String>) -> Self {
+        match check {
+            Some(check) => self.but(check),
+            None => self,
+        }
+    }
+}
+
+/// The signals of a plugin, one item of YAML each, with what is to be checked by a person.
+pub(super) fn signals(plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
+    let mut lines: BTreeMap<(String, &str), Vec<String>> = BTreeMap::new();
+    let mut take = |line: Line| {
+        let checks = lines.entry((line.text, line.connection)).or_default();
+        line.checks.into_iter().for_each(|check| {
+            if !checks.contains(&check) {
+                checks.push(check)
+            }
+        });
+    };
+    plugin.sights.iter().flat_map(|sight| signal(sight, plugin, said)).for_each(&mut take);
+    let missing = folders::missing(plugin, said);
+    if lines.is_empty() {
+        let guess = if missing.is_empty() { helm::guessed(plugin) } else { folders::guessed(plugin, said) };
+        lines.insert((guess.text, guess.connection), guess.checks);
+    }
+    // One that nobody knows beside those that are known would never be there.
+    lines.first_entry().into_iter().for_each(|mut first| first.get_mut().extend(missing.iter().cloned()));
+    lines.into_iter().map(|((text, connection), checks)| format!("- {text}{}{connection}", check(&checks))).collect()
+}
+
+/// What to check stands behind what it is about.
+fn check(checks: &[String]) -> String {
+    if checks.is_empty() {
+        return String::new();
+    }
+    let more = checks.len().saturating_sub(MOST_CHECKS);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let shown: Vec<&str> = checks.iter().take(MOST_CHECKS).map(String::as_str).collect();
+    format!("   # check: {}{more}", shown.join("; "))
+}
+
+fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<Line> {
     let Said { survey, ladder, applied } = said;
+    if folders::is_of(sight, survey) {
+        return folders::applications(sight, plugin, said);
+    }
+    if sight.helm.is_some() {
+        return helm::secret(sight, said).into_iter().collect();
+    }
     let Some(object) = sight.found.object.as_ref() else { return Vec::new() };
     let file = sight.of.as_ref().unwrap_or(&sight.file);
     match object.kind.as_str() {
@@ -41,62 +118,60 @@ fn signal(sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
             let near: Vec<&Release> = all.iter().copied().filter(|one| applied.together(file, &one.file)).collect();
             let releases = if near.is_empty() { all } else { near };
             if releases.is_empty() {
-                return vec![format!("- ociRepository: {}", in_cluster(object, "flux-system", sight, ladder))];
+                let (namespace, name) = in_cluster(object, "flux-system", sight, ladder);
+                return vec![Line::of("ociRepository", &placed(&namespace, &name))];
             }
             let beside = object.namespace.as_deref();
             releases.iter().map(|one| helm_release(&one.object, &one.file, beside, sight, said)).collect()
         }
-        "Application" => vec![format!("- application: {}{}", in_cluster(object, "argocd", sight, ladder), hub(ladder))],
-        "ApplicationSet" => {
-            let Some(template) = survey.applications.get(&object.name) else { return Vec::new() };
-            let namespace = scalar(object.namespace.as_deref().unwrap_or("argocd"));
-            let (name, check) = application(template, &plugin.name, ladder);
-            let name = scalar(&name);
-            vec![format!("- application: {{namespace: {namespace}, name: {name}}}{}{check}", hub(ladder))]
+        "Application" => {
+            let (namespace, name) = in_cluster(object, "argocd", sight, ladder);
+            vec![Line::application(&namespace, &name, None, hub(ladder))]
         }
+        "ApplicationSet" => application_set(object, sight, plugin, said),
         _ => Vec::new(),
     }
 }
 
+fn application_set(object: &Object, sight: &Sight, plugin: &Plugin, said: &Said<'_>) -> Vec<Line> {
+    let is_it = |one: &&Argo| one.object == *object;
+    let here = said.survey.argo.iter().filter(is_it).find(|one| one.file == sight.file);
+    let Some(set) = here.or_else(|| said.survey.argo.iter().find(is_it)) else { return Vec::new() };
+    let all = sets::made(&set.tree, &BTreeSet::new(), &said.survey.values);
+    let name = sets::name(set, &sets::concerned(&all, set, plugin), sight, plugin, said);
+    let namespace = object.namespace.as_deref().unwrap_or("argocd");
+    let lines = name.lines(|name| Line::application(namespace, name, None, hub(said.ladder)));
+    lines.into_iter().map(|line| line.but_if(sets::selected(set, sight, said))).collect()
+}
+
 /// A HelmRelease in the namespace into which Flux puts it, by the name that it gets there. A patch has none of its own;
 /// the release that it patches has.
-fn helm_release(object: &Object, file: &str, beside: Option<&str>, sight: &Sight, said: &Said<'_>) -> String {
+fn helm_release(object: &Object, file: &str, beside: Option<&str>, sight: &Sight, said: &Said<'_>) -> Line {
     let Said { survey, ladder, applied } = said;
     let filled = |text: &str| ladder.general(&survey.flux.filled(text, file, applied), &sight.file);
     let all = |found: BTreeSet<String>| found.iter().map(|one| filled(one)).collect::<BTreeSet<String>>();
     let (found, names) = (all(applied.namespaces(file, object)), all(applied.names(file, object)));
     let name = names.first().filter(|_| names.len() == 1).cloned().unwrap_or_else(|| filled(&object.name));
     let beside = || beside.map(str::to_string);
+    let line = |namespace: &str| Line::of("helmRelease", &placed(namespace, &name));
     match found.first().cloned().or_else(beside).filter(|_| found.len() < 2 && names.len() == 1) {
-        Some(namespace) => format!("- helmRelease: {}", placed(&namespace, &name)),
-        None => format!("- helmRelease: {}{CHECK}", placed(found.first().unwrap_or(&name), &name)),
+        Some(namespace) => line(&namespace),
+        None => line(found.first().unwrap_or(&name)).but(UNKNOWN.to_string()),
     }
 }
 
-fn in_cluster(object: &Object, namespace: &str, sight: &Sight, ladder: &Ladder) -> String {
-    placed(object.namespace.as_deref().unwrap_or(namespace), &ladder.general(&object.name, &sight.file))
+/// The namespace and the name of an object, with our placeholders.
+fn in_cluster(object: &Object, namespace: &str, sight: &Sight, ladder: &Ladder) -> (String, String) {
+    (object.namespace.as_deref().unwrap_or(namespace).to_string(), ladder.general(&object.name, &sight.file))
 }
 
 fn placed(namespace: &str, name: &str) -> String {
     format!("{{namespace: {}, name: {}}}", scalar(namespace), scalar(name))
 }
 
-/// The name that an ApplicationSet gives an application, with our placeholders for its own; the usual one, to be
-/// checked, where it is made of something else.
-fn application(template: &str, plugin: &str, ladder: &Ladder) -> (String, &'static str) {
-    let mut name = template.to_string();
-    for parameter in ["name", "cluster", "nameNormalized", "clusterName", "cluster.name"] {
-        for form in [format!("{{{{{parameter}}}}}"), format!("{{{{.{parameter}}}}}"), format!("{{{{ .{parameter} }}}}")]
-        {
-            name = name.replace(&form, "{cluster}");
-        }
-    }
-    for key in [ladder.label.as_str(), "tier", "env", "environment", "stage"] {
-        for form in [format!("{{{{{key}}}}}"), format!("{{{{.{key}}}}}"), format!("{{{{ .{key} }}}}")] {
-            name = name.replace(&form, "{tier}");
-        }
-    }
-    if name.contains("{{") { (format!("{plugin}-{{cluster}}"), CHECK) } else { (name, "") }
+/// What somebody wrote, for a comment: on one line, and nothing in it that is looked for in a policy.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace("${", "$ {")
 }
 
 /// Engines that run in a hub report there.

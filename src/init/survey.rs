@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::floating;
 use super::flux::{Applied, Flux};
 use super::ladder::glob;
+use super::signals::{Installed, brings, installed, release};
 use super::words::KEYS;
 use crate::act::edit::find::{Found, Object, Origin, Reach, Whole, read_whole};
 use crate::act::edit::{FileFormat, Refusal, Spot};
@@ -26,6 +27,8 @@ pub struct Sight {
     pub holds: Result<String, String>,
     /// What is installed by it, where no object has a name: a chart of charts, a release of a helmfile.
     pub thing: Option<String>,
+    /// The release of Helm that is made of it, where no controller has an object for it.
+    pub helm: Option<Installed>,
     /// The variable of Flux that stands in place of a version.
     pub variable: Option<String>,
     /// The file that gives it its meaning, where that is another one.
@@ -57,6 +60,14 @@ pub(super) struct Oci {
     pub outweighed: bool,
 }
 
+/// An Application or an ApplicationSet.
+#[derive(Clone, Debug)]
+pub(super) struct Argo {
+    pub file: String,
+    pub object: Object,
+    pub tree: Value,
+}
+
 /// A file that a generator of an ApplicationSet reads for each tier.
 #[derive(Clone, Debug)]
 pub(super) struct FromFiles {
@@ -83,8 +94,9 @@ pub(super) struct Survey {
     pub flux: Flux,
     /// Values of labels that tell tiers apart, by key.
     pub labels: BTreeMap<String, BTreeSet<String>>,
-    /// What applications of an ApplicationSet are called, by the set's name.
-    pub applications: BTreeMap<String, String>,
+    pub argo: Vec<Argo>,
+    /// Folders that a `kustomization.yaml` or a `Chart.yaml` brings, by its own.
+    pub folders: BTreeMap<String, Vec<String>>,
     pub from_files: Vec<FromFiles>,
     /// Trees of files that a generator may read.
     pub values: BTreeMap<String, Value>,
@@ -134,6 +146,9 @@ impl Survey {
             self.flux.learn(file, tree, trees.len() > 1);
             self.learn(file, tree);
             self.floating.extend(floating::charts(tree).into_iter().map(|name| (name, file.to_string())));
+            if let Some((folder, below)) = brings(file, tree) {
+                self.folders.entry(folder).or_default().extend(below);
+            }
         }
         if let [tree] = trees.as_slice()
             && tree.get("kind").is_none()
@@ -159,8 +174,8 @@ impl Survey {
                 None => holds(spot, &found),
             };
             self.see(&found.reach);
-            let thing = thing(&trees, &found);
-            self.sights.push(Sight { file: file.to_string(), found, holds, thing, variable, of: None });
+            let (thing, helm) = (thing(&trees, &found), installed(&trees, &found));
+            self.sights.push(Sight { file: file.to_string(), found, holds, thing, helm, variable, of: None });
         }
     }
 
@@ -172,8 +187,8 @@ impl Survey {
                 let Some(text) = at(tree, &keys).and_then(Value::as_str) else { continue };
                 let found = Found::in_file(&one.keys, one.chart.clone(), one.origin.clone(), one.object.clone());
                 let holds = version(text);
-                let sight = Sight { file: file.clone(), found, holds, thing: None, variable: None, of: None };
-                self.sights.push(sight);
+                let file = file.clone();
+                self.sights.push(Sight { file, found, holds, thing: None, helm: None, variable: None, of: None });
             }
         }
     }
@@ -236,10 +251,7 @@ impl Survey {
             ("kustomize.toolkit.fluxcd.io", Some("Kustomization"), _) => {
                 self.engines.insert(Engine::Flux);
             }
-            ("argoproj.io", Some("ApplicationSet"), object) => self.learn_set(tree, object),
-            ("argoproj.io", Some("Application"), _) => {
-                self.engines.insert(Engine::ArgoCd);
-            }
+            ("argoproj.io", Some("ApplicationSet" | "Application"), object) => self.learn_argo(file, tree, object),
             ("greenhouse.sap", Some(kind), _) => {
                 if kind.ends_with("PluginDefinition") {
                     self.definitions.extend(file.rfind('/').map(|end| file[..=end].to_string()));
@@ -253,15 +265,12 @@ impl Survey {
         }
     }
 
-    fn learn_set(&mut self, tree: &Value, object: Option<Object>) {
+    fn learn_argo(&mut self, file: &str, tree: &Value, object: Option<Object>) {
         self.engines.insert(Engine::ArgoCd);
-        let name = at(tree, &["spec", "template", "metadata", "name"]).and_then(Value::as_str);
-        if let (Some(object), Some(name)) = (&object, name) {
-            self.applications.insert(object.name.clone(), name.to_string());
-        }
         for (chart, origin, files, keys) in crate::act::edit::find::from_files(tree) {
             self.from_files.push(FromFiles { object: object.clone(), chart, origin, files, keys });
         }
+        self.argo.extend(object.map(|object| Argo { file: file.to_string(), object, tree: tree.clone() }));
     }
 
     /// Labels that a selector asks for.
@@ -341,13 +350,9 @@ fn variable(text: &str) -> Option<&str> {
 
 /// What a place without an object belongs to.
 fn thing(trees: &[Value], found: &Found) -> Option<String> {
-    let tree = trees.first()?;
     let name = match found.kind {
-        "dependency of a chart" => tree.get("name")?,
-        "release of a helmfile" => {
-            let index = found.scalar.path.split(['[', ']']).nth(1)?.parse::<usize>().ok()?;
-            tree.get("releases")?.get(index)?.get("name")?
-        }
+        "dependency of a chart" => trees.first()?.get("name")?,
+        "release of a helmfile" => release(trees, found)?.1.get("name")?,
         _ => return None,
     };
     name.as_str().map(str::to_string)
