@@ -142,7 +142,7 @@ fn on_hub(plugin: &Plugin, said: &Said<'_>) -> Option<String> {
     let first = there.first()?;
     if there.len() == plugin.sights.len() {
         let why =
-            "by `spec.kubeConfig` the HelmRelease is on the hub; call the operator's connection to that cluster so";
+            "by `spec.kubeConfig` the HelmRelease is on the hub; name the operator's connection to that cluster";
         return Some(why.to_string());
     }
     Some(format!("by `spec.kubeConfig` the HelmRelease of {} is on the hub, and others are not", first.file))

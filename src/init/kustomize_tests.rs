@@ -132,15 +132,20 @@ fn a_patch_may_rename() {
 #[test]
 fn a_patch_of_several_releases_is_left_out() {
     let two = format!("{BASE}---\n{}", BASE.replace("name: redis}", "name: valkey}"));
-    let files = [
-        ("base/kustomization.yaml", "resources: [release.yaml]\n"),
-        ("base/release.yaml", two.as_str()),
-        ("qa/kustomization.yaml", &overlay("qa", "", ", target: {kind: HelmRelease}")),
-        ("qa/values.yaml", &patch("redis")),
-    ];
-    let found = proposed(&files);
+    let of = |target: &str| {
+        proposed(&[
+            ("base/kustomization.yaml", "resources: [release.yaml]\n"),
+            ("base/release.yaml", two.as_str()),
+            ("qa/kustomization.yaml", &overlay("qa", "", target)),
+            ("qa/values.yaml", &patch("redis")),
+        ])
+    };
+    let found = of(", target: {kind: HelmRelease}");
     let why = "this patch goes to several HelmReleases (redis, valkey)";
     assert!(found.left_out.iter().any(|(_, said)| said.contains(why)), "{:?}", found.left_out);
+    // Which of them have a label is not known: the patch's own name says it.
+    let found = of(", target: {kind: HelmRelease, labelSelector: app=redis}");
+    assert_eq!(found.plugins.len(), 1, "{}", found.policy);
 }
 
 #[test]

@@ -23,12 +23,14 @@ pub(super) struct Patch {
     pub remote: bool,
 }
 
-/// Each is a regular expression for the whole text. Labels and annotations are not looked at.
+/// Each is a regular expression for the whole text.
 #[derive(Debug)]
 struct Target {
     kind: Option<String>,
     name: Option<String>,
     namespace: Option<String>,
+    /// Whether labels or annotations narrow it down, which nobody looks at here.
+    narrowed: bool,
 }
 
 /// An object that is no patch.
@@ -56,9 +58,11 @@ pub(super) fn patches(tree: &Value, join: impl Fn(&str) -> Option<String>) -> Ve
         let inline = text(&["patch"]).map(bodies).unwrap_or_default();
         let named = || {
             let name = at(inline.first()?, &["metadata", "name"])?.as_str()?;
-            Some(Target { kind: Some("HelmRelease".to_string()), name: Some(name.to_string()), namespace: None })
+            let (kind, name) = (Some("HelmRelease".to_string()), Some(name.to_string()));
+            Some(Target { kind, name, namespace: None, narrowed: false })
         };
-        let said = || Target { kind: part("kind"), name: part("name"), namespace: part("namespace") };
+        let narrowed = part("labelSelector").or_else(|| part("annotationSelector")).is_some();
+        let said = || Target { kind: part("kind"), name: part("name"), namespace: part("namespace"), narrowed };
         Patch {
             file: text(&["path"]).and_then(&join),
             target: one.get("target").map(|_| said()).or_else(named),
@@ -90,7 +94,7 @@ pub(super) fn is_remote(tree: &Value) -> bool {
 impl Patch {
     /// Whether it goes to an object that has these names on its way through the folders. None where it has no target.
     pub fn is_for(&self, base: &Base, put: &Put) -> Option<bool> {
-        let Target { kind, name, namespace } = self.target.as_ref()?;
+        let Target { kind, name, namespace, narrowed: _ } = self.target.as_ref()?;
         let fits = |pattern: &Option<String>, text: &str| pattern.as_ref().is_none_or(|one| matches(one, text));
         let called = format!("{}{}{}", put.prefix, base.name, put.suffix);
         let mut spaces = [&put.namespace, &base.namespace].into_iter().flatten().peekable();
@@ -222,8 +226,12 @@ pub(in crate::init) fn aim(survey: &mut Survey) {
     let all = everything(survey);
     let mut goes: BTreeMap<(String, String), BTreeMap<String, &Base>> = BTreeMap::new();
     let hits = survey.flux.hits(&all);
-    for Hit { patch, base } in hits.values().flatten().filter(|hit| hit.patch.target.is_some()) {
-        let Some(file) = &patch.file else { continue };
+    let mut narrowed = BTreeSet::new();
+    for Hit { patch, base } in hits.values().flatten() {
+        let (Some(file), Some(target)) = (&patch.file, &patch.target) else { continue };
+        if target.narrowed {
+            narrowed.insert(file.clone());
+        }
         goes.entry((file.clone(), base.kind.clone())).or_default().insert(base.name.clone(), base);
     }
     let mut others: BTreeMap<(String, String), String> = BTreeMap::new();
@@ -233,9 +241,13 @@ pub(in crate::init) fn aim(survey: &mut Survey) {
         };
         let Some(to) = goes.get(&(sight.file.clone(), object.kind.clone())) else { continue };
         let Some((name, base)) = to.first_key_value() else { continue };
+        if to.len() > 1 && narrowed.contains(&sight.file) {
+            continue;
+        }
         if to.len() > 1 {
             let names = to.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            sight.holds = Err(format!("this patch goes to several {}s ({names}); give each one of its own", object.kind));
+            sight.holds =
+                Err(format!("this patch goes to several {}s ({names}); give each one of its own", object.kind));
         }
         if survey.oci.get(name).is_some_and(|oci| oci.outweighed) && object.kind == "OCIRepository" {
             let why = "the OCIRepository that it patches has a `digest` or `semver`, which wins over every tag; take that out";
