@@ -1,10 +1,11 @@
 //! The text of a proposed policy file. Every line that a person has to look at says so.
 
+use super::agree::agreed;
 use super::flux::Applied;
-use super::ladder::{Clusters, Ladder};
+use super::ladder::{Clusters, Ladder, Listed};
 use super::notes::notes;
 use super::plugins::{Plugin, Sorted, WriteAt};
-use super::signals::{Said, signals};
+use super::signals::Said;
 use super::survey::{Engine, Survey};
 use super::{Proposal, Proposed};
 use crate::act::edit::find::Origin;
@@ -24,6 +25,7 @@ pub(super) fn compose(survey: &Survey, ladder: &Ladder, applied: &Applied, mut s
     let said = Said { survey, ladder, applied };
     let head = format!("version: 1\n\n{}{}", clusters(ladder), tiers(ladder));
     let written = sound(&head, &said, &mut sorted);
+    sorted.left_out.extend(survey.flux.in_sets());
     let notes = notes(survey, ladder, &sorted);
     let policy = policy(&head, &written, &notes, &sorted);
     let plugins: Vec<Proposed> = sorted.plugins.into_iter().map(|plugin| plugin.shown).collect();
@@ -163,7 +165,7 @@ fn plugin(plugin: &Plugin, said: &Said<'_>) -> String {
         out.push_str(&spot(write));
     }
     out.push_str("    signals:\n");
-    for line in signals(plugin, said) {
+    for line in agreed(plugin, said) {
         out.push_str(&format!("      {line}\n"));
     }
     out
@@ -200,11 +202,16 @@ fn chart(origin: &Origin) -> String {
     }
 }
 
-fn inventory<'a>(clusters: impl Iterator<Item = (&'a String, &'a Option<String>)>, label: &str) -> String {
+fn inventory<'a>(clusters: impl Iterator<Item = (&'a String, &'a Listed)>, label: &str) -> String {
     let mut lines = String::new();
-    for (name, tier) in clusters {
+    for (name, Listed { tier, part_of }) in clusters {
         let labels = tier.as_ref().map(|tier| format!(", labels: {{{}: {}}}", scalar(label), scalar(tier)));
-        lines.push_str(&format!("  - {{name: {}{}}}\n", scalar(name), labels.unwrap_or_default()));
+        let (connection, check) = part_of.as_ref().map_or_else(Default::default, |cluster| {
+            let check = format!("   # check: cluster {}, which has an entry for each tier", comment(cluster));
+            (format!(", credential: {}", scalar(cluster)), check)
+        });
+        let labels = labels.unwrap_or_default();
+        lines.push_str(&format!("  - {{name: {}{labels}{connection}}}{check}\n", scalar(name)));
     }
     if lines.is_empty() {
         return format!(

@@ -1,5 +1,7 @@
 //! Flux: which files its Kustomizations apply, into which namespace, and which variables they fill in. Charts and
-//! releases themselves are in `survey`.
+//! releases themselves are in `survey`, what patches go to in `patches`.
+
+mod patches;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +10,8 @@ use serde_json::Value;
 use super::survey::{Release, Sight, at};
 use crate::act::edit::find::Object;
 use crate::policy::wiring::DocumentSelector;
+pub(super) use patches::aim;
+use patches::{Patch, bases};
 
 /// A Kustomization of Flux.
 #[derive(Debug)]
@@ -17,6 +21,9 @@ pub(super) struct Reader {
     pub path: String,
     name: Option<String>,
     puts: Put,
+    patches: Vec<Patch>,
+    /// Whether it applies to another cluster than its own.
+    to_remote: bool,
     variables: BTreeMap<String, String>,
     /// ConfigMaps with more of them.
     maps: Vec<String>,
@@ -30,6 +37,7 @@ struct Folder {
     puts: Put,
     /// Files and folders.
     below: Vec<String>,
+    patches: Vec<Patch>,
 }
 
 /// A ConfigMap.
@@ -48,6 +56,10 @@ pub(super) struct Flux {
     folders: BTreeMap<String, Folder>,
     files: BTreeSet<String>,
     maps: Vec<Map>,
+    /// Files and names of what says `spec.kubeConfig` for a HelmRelease.
+    remote: BTreeSet<(String, String)>,
+    /// What a ResourceSet makes: file, set and object.
+    in_sets: Vec<(String, String, String)>,
 }
 
 /// What is made of the objects of a file: the namespace that is forced upon them, and what stands around their names.
@@ -74,6 +86,12 @@ impl Put {
 struct Root {
     reader: Option<usize>,
     files: BTreeMap<String, Put>,
+    /// Whether its objects go to another cluster.
+    to_remote: bool,
+    /// HelmReleases by file and name whose charts are to go to another cluster than they are on.
+    on_hub: BTreeSet<(String, String)>,
+    /// What HelmReleases of these names are called by a patch, and the file of that.
+    renamed: BTreeMap<String, (String, String)>,
 }
 
 /// Everything that is applied.
@@ -83,6 +101,8 @@ pub(super) struct Applied {
     by_file: BTreeMap<String, Vec<usize>>,
     /// HelmReleases that are no patches, by name: the file of each, and its own namespace.
     releases: BTreeMap<String, Vec<(String, Option<String>)>>,
+    /// Files and names of what says `spec.kubeConfig` for a HelmRelease.
+    remote: BTreeSet<(String, String)>,
 }
 
 impl Flux {
@@ -107,6 +127,8 @@ impl Flux {
                     path,
                     name: text(&["metadata", "name"]),
                     puts: put(&["spec", "targetNamespace"], &["spec", "namePrefix"], &["spec", "nameSuffix"]),
+                    patches: tree.get("spec").map(|spec| patches::patches(spec, |_| None)).unwrap_or_default(),
+                    to_remote: at(tree, &["spec", "kubeConfig"]).is_some_and(Value::is_object),
                     variables: texts(at(tree, &["spec", "postBuild", "substitute"])),
                     maps: from.filter_map(|one| Some(one["name"].as_str()?.to_string())).collect(),
                     among_others,
@@ -120,7 +142,16 @@ impl Flux {
             _ if matches!(base, "kustomization.yaml" | "kustomization.yml" | "Kustomization") => {
                 let below = resources(tree).filter_map(|path| join(folder, path)).collect();
                 let puts = put(&["namespace"], &["namePrefix"], &["nameSuffix"]);
-                self.folders.insert(folder.to_string(), Folder { puts, below });
+                let patches = patches::patches(tree, |path| join(folder, path));
+                self.folders.insert(folder.to_string(), Folder { puts, below, patches });
+            }
+            ("fluxcd.controlplane.io", Some("ResourceSet")) => {
+                let set = text(&["metadata", "name"]).unwrap_or_default();
+                let one = |object| (file.to_string(), set.clone(), object);
+                self.in_sets.extend(patches::in_set(tree).into_iter().map(one));
+            }
+            ("helm.toolkit.fluxcd.io", _) | ("", None) if patches::is_remote(tree) => {
+                self.remote.insert((file.to_string(), text(&["metadata", "name"]).unwrap_or_default()));
             }
             _ => {}
         }
@@ -128,7 +159,9 @@ impl Flux {
 
     /// Follows every Kustomization, and every `kustomization.yaml` that none of them leads to.
     pub fn applied(&self, releases: &[Release]) -> Applied {
-        let mut applied = Applied::default();
+        let mut applied = Applied { remote: self.remote.clone(), ..Applied::default() };
+        let bases = bases(releases);
+        let hits = self.hits(&bases);
         for Release { file, object, .. } in releases.iter().filter(|one| one.is_whole()) {
             let one = (file.clone(), object.namespace.clone());
             applied.releases.entry(object.name.clone()).or_default().push(one);
@@ -137,14 +170,16 @@ impl Flux {
         for (index, reader) in self.readers.iter().enumerate() {
             let mut walk = Walk { flux: self, seen: BTreeSet::new(), files: BTreeMap::new() };
             walk.enter(&reader.path, &reader.puts);
-            visited.extend(walk.seen);
-            applied.add(Some(index), walk.files);
+            visited.extend(walk.seen.iter().cloned());
+            let mut root = walk.root(&hits, releases);
+            root.patched_by(reader, &bases);
+            applied.add(Root { reader: Some(index), to_remote: reader.to_remote, ..root });
         }
         let named: BTreeSet<&String> = self.folders.values().flat_map(|folder| &folder.below).collect();
         for folder in self.folders.keys().filter(|folder| !visited.contains(*folder) && !named.contains(folder)) {
             let mut walk = Walk { flux: self, seen: BTreeSet::new(), files: BTreeMap::new() };
             walk.enter(folder, &Put::default());
-            applied.add(None, walk.files);
+            applied.add(walk.root(&hits, releases));
         }
         applied
     }
@@ -215,11 +250,11 @@ impl Flux {
 }
 
 impl Applied {
-    fn add(&mut self, reader: Option<usize>, files: BTreeMap<String, Put>) {
-        for file in files.keys() {
+    fn add(&mut self, root: Root) {
+        for file in root.files.keys() {
             self.by_file.entry(file.clone()).or_default().push(self.roots.len());
         }
-        self.roots.push(Root { reader, files });
+        self.roots.push(root);
     }
 
     fn roots_of(&self, file: &str) -> impl Iterator<Item = &Root> {
@@ -235,7 +270,7 @@ impl Applied {
     /// Kustomization forces upon it, outermost first, else its own.
     pub fn namespaces(&self, file: &str, object: &Object) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        self.placed(file, object, &mut |put, own| {
+        self.placed(file, object, &mut |_, put, own| {
             found.insert(put.namespace.clone().or_else(|| own.clone()));
         });
         if found.is_empty() {
@@ -250,23 +285,26 @@ impl Applied {
     /// it.
     pub fn names(&self, file: &str, object: &Object) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
-        self.placed(file, object, &mut |put, _| {
-            found.insert(format!("{}{}{}", put.prefix, object.name, put.suffix));
+        self.placed(file, object, &mut |root, put, _| {
+            let renamed = root.renamed.get(&object.name);
+            let by_patch = renamed.and_then(|(name, file)| Some((name, root.files.get(file)?)));
+            let (name, put) = by_patch.unwrap_or((&object.name, put));
+            found.insert(format!("{}{name}{}", put.prefix, put.suffix));
         });
         if found.is_empty() { [object.name.clone()].into() } else { found }
     }
 
     /// Goes through everything that applies a HelmRelease, or what one of this file patches, with its own namespace.
-    fn placed(&self, file: &str, object: &Object, take: &mut dyn FnMut(&Put, &Option<String>)) {
+    fn placed(&self, file: &str, object: &Object, take: &mut dyn FnMut(&Root, &Put, &Option<String>)) {
         let same = self.releases.get(&object.name).map(Vec::as_slice).unwrap_or_default();
         for root in self.roots_of(file) {
             let within: Vec<_> = same.iter().filter_map(|(file, own)| Some((root.files.get(file)?, own))).collect();
             if within.is_empty()
                 && let Some(put) = root.files.get(file)
             {
-                take(put, &object.namespace);
+                take(root, put, &object.namespace);
             }
-            within.into_iter().for_each(|(put, own)| take(put, own));
+            within.into_iter().for_each(|(put, own)| take(root, put, own));
         }
     }
 }

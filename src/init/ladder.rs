@@ -13,10 +13,19 @@ use crate::act::edit::find::Reach;
 pub(super) enum Clusters {
     /// A file that is there.
     Known(String),
-    /// A file to be written: each cluster with its tier, where there are tiers and its own is known.
-    New(BTreeMap<String, Option<String>>),
+    /// A file to be written, by the names of its entries.
+    New(BTreeMap<String, Listed>),
     /// A hub that an engine runs in.
     Hub(Engine),
+}
+
+/// An entry of a new inventory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Listed {
+    /// Its tier, where there are tiers and its own is known.
+    pub tier: Option<String>,
+    /// The cluster that it stands for, where that one has an entry for each of its tiers.
+    pub part_of: Option<String>,
 }
 
 /// The tiers and the clusters of a repository.
@@ -31,6 +40,12 @@ pub(super) struct Ladder {
     pub clusters: Clusters,
     names: BTreeSet<String>,
     words: BTreeSet<String>,
+}
+
+impl Listed {
+    fn on(tier: &str) -> Self {
+        Self { tier: Some(tier.to_string()), part_of: None }
+    }
 }
 
 impl Ladder {
@@ -88,14 +103,14 @@ pub(super) fn ladder(survey: &Survey, applied: &Applied) -> Ladder {
     let guessed = tiers.iter().filter(|word| rank(word).is_none()).cloned().collect();
     let clusters = match &survey.inventory {
         Some((file, _)) => Clusters::Known(file.clone()),
-        None if !tier_of.is_empty() => {
-            Clusters::New(names.iter().map(|name| (name.clone(), tier_of.get(name).cloned())).collect())
-        }
+        None if !tier_of.is_empty() => Clusters::New(entries(&names, &tier_of)),
         None if survey.engines.contains(&Engine::ArgoCd) => Clusters::Hub(Engine::ArgoCd),
         None if survey.engines.contains(&Engine::Greenhouse) => Clusters::Hub(Engine::Greenhouse),
-        None if tiers.is_empty() => Clusters::New(names.iter().map(|name| (name.clone(), None)).collect()),
-        None => Clusters::New(tiers.iter().map(|tier| (tier.clone(), Some(tier.clone()))).collect()),
+        None if tiers.is_empty() => Clusters::New(names.iter().map(|name| (name.clone(), Listed::default())).collect()),
+        None => Clusters::New(tiers.iter().map(|tier| (tier.clone(), Listed::on(tier))).collect()),
     };
+    // `{cluster}` is the name of an entry, which is not what files call a cluster of several tiers.
+    names.retain(|name| tier_of.get(name).is_none_or(|tiers| tiers.len() < 2));
     Ladder { tiers, guessed, label, clusters, names, words }
 }
 
@@ -223,25 +238,58 @@ fn varying(sights: &[Sight], tiers: &BTreeSet<String>) -> BTreeSet<String> {
     found
 }
 
-/// The tier of each cluster: by files that name both, by what it reads, by its own name.
-fn tiers_of(survey: &Survey, tiers: &BTreeSet<String>, names: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let mut of = BTreeMap::new();
+/// An entry for each cluster. One that runs several tiers has one for each of them: a cluster is a member of one tier
+/// alone, and all of its entries are asked by one connection.
+fn entries(names: &BTreeSet<String>, tiers: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, Listed> {
+    let mut found = BTreeMap::new();
     for name in names {
-        if let Some(tier) = tier_in(name, tiers) {
-            of.insert(name.clone(), tier.to_string());
+        let own: Vec<&String> = tiers.get(name).into_iter().flatten().collect();
+        match own.as_slice() {
+            [] => drop(found.insert(name.clone(), Listed::default())),
+            [tier] => drop(found.insert(name.clone(), Listed::on(tier))),
+            several => found.extend(several.iter().map(|tier| {
+                (format!("{name}-{tier}"), Listed { tier: Some((*tier).clone()), part_of: Some(name.clone()) })
+            })),
         }
     }
+    found
+}
+
+/// The tiers of each cluster: by files that name both, else by its own name, else by what it reads.
+fn tiers_of(survey: &Survey, tiers: &BTreeSet<String>, names: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut read = Seen::default();
     for Reader { file, path, .. } in &survey.flux.readers {
-        let read = capture(path, tiers, names).tier;
-        let cluster = file.split('/').find(|part| names.contains(*part));
-        if let (Some(cluster), Some(tier)) = (cluster, read) {
-            of.entry(cluster.to_string()).or_insert(tier);
+        if let Some(cluster) = file.split('/').find(|part| names.contains(*part)) {
+            read.add(cluster, path, capture(path, tiers, names).tier);
         }
     }
+    let mut filed = Seen::default();
     for file in survey.sights.iter().map(|sight| &sight.file) {
-        if let Captured { tier: Some(tier), cluster: Some(cluster), .. } = capture(file, tiers, names) {
-            of.insert(cluster, tier);
+        if let Captured { tier, cluster: Some(cluster), .. } = capture(file, tiers, names) {
+            filed.add(&cluster, file, tier);
         }
     }
-    of
+    let by_name = |name: &String| tier_in(name, tiers).map(|tier| BTreeSet::from([tier.to_string()]));
+    let of = |name: &String| filed.of(name).or_else(|| by_name(name)).or_else(|| read.of(name));
+    names.iter().filter_map(|name| Some((name.clone(), of(name)?))).collect()
+}
+
+/// Tiers that paths name for each cluster: a folder that is called so, before one that has it in its name.
+#[derive(Default)]
+struct Seen {
+    exact: BTreeMap<String, BTreeSet<String>>,
+    loose: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Seen {
+    fn add(&mut self, cluster: &str, path: &str, tier: Option<String>) {
+        let Some(tier) = tier else { return };
+        let exact = path.split('/').any(|part| part.split('.').next() == Some(tier.as_str()));
+        let all = if exact { &mut self.exact } else { &mut self.loose };
+        all.entry(cluster.to_string()).or_default().insert(tier);
+    }
+
+    fn of(&self, cluster: &str) -> Option<BTreeSet<String>> {
+        self.exact.get(cluster).or_else(|| self.loose.get(cluster)).cloned()
+    }
 }

@@ -1,6 +1,7 @@
 //! Reads a checkout of a config repo and proposes a policy file for it: which plugins there are, where their versions
 //! stand, which tiers and clusters the files speak of. It only proposes; the bot reads the policy file alone.
 
+mod agree;
 mod compose;
 mod floating;
 mod flux;
@@ -71,6 +72,7 @@ pub fn propose(folder: &Path, progress: &Progress) -> anyhow::Result<Proposal> {
     walk::files(folder, progress, &mut |file, text| survey.take(file, text))
         .with_context(|| folder.display().to_string())?;
     survey.add_read();
+    flux::aim(&mut survey);
     let applied = survey.flux.applied(&survey.releases);
     survey.fill_in(&applied);
     let ladder = ladder::ladder(&survey, &applied);
@@ -78,6 +80,8 @@ pub fn propose(folder: &Path, progress: &Progress) -> anyhow::Result<Proposal> {
     Ok(compose::compose(&survey, &ladder, &applied, sorted))
 }
 
+#[cfg(test)]
+mod kustomize_tests;
 #[cfg(test)]
 mod order_tests;
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What a person has to know or to decide about a proposal, beside what was left out.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::compose::{CLUSTERS, ONLY};
-use super::ladder::{Clusters, Ladder};
+use super::ladder::{Clusters, Ladder, Listed};
 use super::plugins::{Sorted, is_of_charts};
 use super::survey::{Engine, Sight, Survey};
 use super::words::{is_production, tiers_in};
@@ -24,6 +26,9 @@ pub(super) fn notes(survey: &Survey, ladder: &Ladder, sorted: &Sorted) -> Vec<St
     }
     notes.extend(clusters(survey, ladder));
     notes.extend(production(ladder, sorted));
+    if let Clusters::New(known) = &ladder.clusters {
+        notes.extend(of_several_tiers(known, ladder));
+    }
     notes.extend(sorted.split.iter().map(|(chart, names)| {
         format!(
             "The chart {chart} is installed as {}: each is a plugin of its own and climbs by itself. Where some belong \
@@ -92,7 +97,7 @@ fn clusters(survey: &Survey, ladder: &Ladder) -> Vec<String> {
         }
         Clusters::New(known) => {
             let lost: Vec<String> =
-                known.iter().filter(|(_, tier)| tier.is_none()).map(|(name, _)| name.clone()).collect();
+                known.iter().filter(|(_, one)| one.tier.is_none()).map(|(name, _)| name.clone()).collect();
             if lost.is_empty() {
                 return Vec::new();
             }
@@ -110,6 +115,35 @@ fn clusters(survey: &Survey, ladder: &Ladder) -> Vec<String> {
         }
         Clusters::Known(_) | Clusters::Hub(Engine::ArgoCd | Engine::Flux | Engine::Greenhouse) => Vec::new(),
     }
+}
+
+/// Clusters that run several tiers, and tiers that run nowhere.
+fn of_several_tiers(known: &BTreeMap<String, Listed>, ladder: &Ladder) -> Vec<String> {
+    let on = |tier: &&String, cluster: &String| {
+        known.values().any(|one| one.part_of.as_ref() == Some(cluster) && one.tier.as_ref() == Some(*tier))
+    };
+    let shared: BTreeSet<&String> = known.values().filter_map(|one| one.part_of.as_ref()).collect();
+    let told = shared.into_iter().map(|cluster| {
+        let tiers: Vec<String> = ladder.tiers.iter().filter(|tier| on(tier, cluster)).cloned().collect();
+        let names: Vec<String> = known
+            .iter()
+            .filter(|(_, one)| one.part_of.as_ref() == Some(cluster))
+            .map(|(name, _)| name.clone())
+            .collect();
+        format!(
+            "Cluster {cluster} runs {}. {CLUSTERS} lists it once for each, as {}, all by the operator's connection \
+             `{cluster}`, so that one tier still goes before the other.",
+            tiers.join(" and "),
+            listed(&names)
+        )
+    });
+    let empty = |tier: &&String| !known.is_empty() && !known.values().any(|one| one.tier.as_ref() == Some(*tier));
+    let all_known = known.values().all(|one| one.tier.is_some());
+    let empty: Vec<String> = ladder.tiers.iter().filter(|_| all_known).filter(empty).cloned().collect();
+    let lost = (!empty.is_empty()).then(|| {
+        format!("No file shows a cluster of {}: list one in {CLUSTERS}, or take it out of `tiers`.", listed(&empty))
+    });
+    told.chain(lost).collect()
 }
 
 fn listed(names: &[String]) -> String {

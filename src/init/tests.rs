@@ -144,7 +144,7 @@ fn a_glob_of_a_generator_means_what_it_says() {
 }
 
 /// A HelmRelease of a chart, whose repository is beside it.
-fn release(name: &str, namespace: &str, version: &str) -> String {
+pub(super) fn release(name: &str, namespace: &str, version: &str) -> String {
     format!(
         "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {{name: charts}}\n\
          spec: {{url: https://charts.example}}\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n\
@@ -153,7 +153,7 @@ fn release(name: &str, namespace: &str, version: &str) -> String {
     )
 }
 
-fn kustomization(name: &str, spec: &str) -> String {
+pub(super) fn kustomization(name: &str, spec: &str) -> String {
     format!(
         "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
     )

@@ -15,6 +15,7 @@ pub use reach::{Reach, reach};
 
 const IN_FILE: &str = "file of a git generator";
 const VARIABLE: &str = "variable of a Kustomization";
+const TO_TARGET: &str = "patch of what its target says";
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -212,9 +213,14 @@ impl Found {
         Self { kind: VARIABLE, scalar, reach: Reach::Unsaid, trouble: None, ..self.clone() }
     }
 
+    /// The same place in a patch that goes to an object of another name, which is called so.
+    pub fn of_target(&self, called: &str) -> Self {
+        Self { kind: TO_TARGET, names: vec![called.to_string()], ..self.clone() }
+    }
+
     /// Whether what stands there gets its meaning from another file, so that it is not found without a path.
     pub fn is_read_elsewhere(&self) -> bool {
-        matches!(self.kind, IN_FILE | VARIABLE)
+        matches!(self.kind, IN_FILE | VARIABLE | TO_TARGET)
     }
 
     fn is_called(&self, wanted: Wanted<'_>) -> bool {
