@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::survey::{Release, Sight, at};
+use super::walk::join;
 use crate::act::edit::find::Object;
 use crate::policy::wiring::DocumentSelector;
 pub(super) use patches::aim;
@@ -357,19 +358,4 @@ fn resources(tree: &Value) -> impl Iterator<Item = &str> {
 fn texts(tree: Option<&Value>) -> BTreeMap<String, String> {
     let all = tree.and_then(Value::as_object).into_iter().flatten();
     all.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_string()))).collect()
-}
-
-/// A path below a folder, from the root; none where it leads out of the repository.
-fn join(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }

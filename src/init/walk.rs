@@ -1,4 +1,4 @@
-//! The files of a checkout that may hold versions, one after the other, in the order of their names.
+//! The files of a checkout that may hold versions, one after the other, in the order of their names; and their paths.
 
 use std::path::Path;
 
@@ -49,4 +49,19 @@ fn may_hold(name: &str, bytes: u64) -> bool {
         None => bytes <= MAX_PLAIN,
         Some(_) => false,
     }
+}
+
+/// A path below a folder, from the root; none where it leads out of the repository.
+pub(super) fn join(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }

@@ -10,6 +10,7 @@ use super::{Line, Said, hub, in_cluster, plain};
 use crate::init::ladder::glob;
 use crate::init::plugins::Plugin;
 use crate::init::survey::{Argo, Engine, Sight, Survey, at};
+use crate::init::walk::join;
 
 /// Whether Argo CD applies the folder of this place, rather than the chart itself.
 pub(super) fn is_of(sight: &Sight, survey: &Survey) -> bool {
@@ -128,19 +129,4 @@ pub(in crate::init) fn brings(file: &str, tree: &Value) -> Option<(String, Vec<S
         _ => return None,
     };
     Some((folder.to_string(), below.into_iter().filter_map(|path| join(folder, path)).collect()))
-}
-
-/// A path below a folder, from the root; none where it leads out of the repository.
-fn join(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }

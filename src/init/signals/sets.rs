@@ -138,6 +138,9 @@ fn product(all: &[Made], more: &[Made]) -> Vec<Made> {
 fn merged(all: &[Made], more: &[Made], keys: &[&str]) -> Vec<Made> {
     let mut found = Vec::new();
     for one in all {
+        if found.len() >= MOST_MADE {
+            break;
+        }
         let agree = |other: &&Made| keys.iter().all(|key| one.agrees(other, key));
         let known =
             |other: &Made| keys.iter().all(|key| one.values.contains_key(*key) && other.values.contains_key(*key));
