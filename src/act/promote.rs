@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use decide::ledger::{Change, Entry, Head};
 use decide::plan::{Plan, Proposal};
-use decide::{ClusterName, PullNumber, Sha};
+use decide::{ClusterName, Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
 use super::{Receipt, branch, edited, fenced, install, intend};
 use crate::git::{Draft, FileChange, GitError, Pushed};
-use crate::hub::HubError;
+use crate::hub::{HubError, HubState, RestPull};
 use crate::ledger;
 use crate::observe::{Seen, Spot};
 use crate::rooms::{Opened, Rooms};
@@ -33,12 +33,8 @@ pub(super) async fn open(
     let name = branch(&proposal.plugin, &proposal.tier);
     // A second, independent look: a person may have said no while our list lagged.
     for earlier in rooms.hub.pulls_of_branch(&name).await? {
-        if earlier.open {
-            return Ok(Receipt::Moved(format!("{} is already open for {name}", earlier.number)));
-        }
-        let same = proposal.written.as_ref().is_some_and(|head| head.commit == earlier.head);
-        if same && earlier.merged_at.is_none() {
-            return Ok(Receipt::Moved(format!("{} had this very commit and was closed", earlier.number)));
+        if let Some(receipt) = in_the_way(rooms, seen, proposal, &earlier, now) {
+            return Ok(receipt);
         }
     }
     let there = tip(rooms, &name).await?;
@@ -57,9 +53,35 @@ pub(super) async fn open(
     };
     let (title, body) = texts(rooms, seen, plan, proposal, &head).await?;
     let (base, _) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
+    // The push may have been long on its way: what another process opened and merged meanwhile has left no branch.
+    if is_fenced(rooms).await? {
+        return Ok(fenced());
+    }
     let number = rooms.hub.open_pull(&title, &name, base, &body).await?.number();
     rooms.memory.opened.insert(name, Opened { number, head, at: now });
     Ok(Receipt::Done(format!("opened {number}, {title}")))
+}
+
+/// What keeps a pull request from being opened beside an earlier one of its branch.
+fn in_the_way(rooms: &Rooms, seen: &Seen, proposal: &Proposal, earlier: &RestPull, now: Timestamp) -> Option<Receipt> {
+    let (number, ours) = (earlier.number, earlier.author.as_ref() == Some(rooms.hub.bot()));
+    if earlier.open && ours {
+        return Some(Receipt::Moved(format!("{number} is already open for {}", earlier.branch)));
+    }
+    if earlier.open {
+        let by = earlier.author.as_ref().map_or("a deleted account", Person::as_str);
+        let why =
+            format!("{number} by {by} is open from the branch {}; close it and delete the branch", earlier.branch);
+        return Some(Receipt::Refused(why));
+    }
+    let Some(merged) = earlier.merged_at else {
+        let same = proposal.written.as_ref().is_some_and(|head| head.commit == earlier.head);
+        return same.then(|| Receipt::Moved(format!("{number} had this very commit and was closed")));
+    };
+    // Another process opened and merged it after this look had read the hub's page, or the base branch.
+    let known = seen.pull(number).is_some_and(|known| known.state != HubState::Open);
+    let fresh = now.duration_since(merged) < LONGEST_LAG;
+    (ours && fresh && !known).then(|| Receipt::Moved(format!("{number} was merged meanwhile")))
 }
 
 /// Why a pull request that no list shows is not opened: it was, with this very head. A person may have closed it
@@ -113,7 +135,7 @@ async fn push_anew(
         && !seen.wrote(&proposal.plugin, &proposal.tier, held)
     {
         // Another process may have written both since: its intent is on the ledger branch before its commit is anywhere.
-        if tip(rooms, ledger::BRANCH).await?.as_ref() != rooms.ledger.as_ref().and_then(ledger::Branch::tip) {
+        if is_fenced(rooms).await? {
             return Ok(Err(fenced()));
         }
         let name = branch(&proposal.plugin, &proposal.tier);
@@ -212,6 +234,12 @@ pub(super) async fn edits(
     let files = rooms.git(move |store, _| edited(store, &base, &there, &to)).await?;
     let made = made.into_iter().map(|(path, text)| (path, Some(text.into_bytes())));
     Ok(files.map(|files| files.into_iter().chain(made).collect()))
+}
+
+/// Whether another process has written to the ledger since this one read it.
+async fn is_fenced(rooms: &Rooms) -> anyhow::Result<bool> {
+    let there = tip(rooms, ledger::BRANCH).await?;
+    Ok(there.as_ref() != rooms.ledger.as_ref().and_then(ledger::Branch::tip))
 }
 
 async fn tip(rooms: &Rooms, name: &str) -> anyhow::Result<Option<Sha>> {

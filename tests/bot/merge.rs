@@ -296,3 +296,23 @@ async fn a10_a_branch_of_somebody_else_keeps_back_its_own_alone() {
     github.force_branch(REPOSITORY, branch, WRITER, None).unwrap();
     stage.until("it opens, too", |stage| stage.pull(PLUGIN, "qa")).await;
 }
+
+/// The same with a pull request on it, which the hub would let nobody open a second time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a10_a_pull_request_of_somebody_else_keeps_back_its_own_alone() {
+    let stage = open_stage().await;
+    let github = stage.world.github();
+    let branch = "coldframe/cert-manager/qa";
+    github.push_file(REPOSITORY, branch, WRITER, "mine.txt", "mine\n", "Mine").unwrap();
+    let number = github.open_pull(REPOSITORY, WRITER, branch, "main", "cert-manager 1.15.0 → qa", "").unwrap();
+    let _bot = stage.serve();
+    for plugin in &PLUGINS[1..] {
+        stage.until("the others open", |stage| stage.pull(plugin, "qa")).await;
+    }
+    let said = format!("#{number} by {WRITER} is open from the branch {branch}; close it and delete the branch");
+    stage.until("the log says what to do", |stage| stage.whole_log().contains(&said).then_some(())).await;
+    github.close(REPOSITORY, number, WRITER).unwrap();
+    github.force_branch(REPOSITORY, branch, WRITER, None).unwrap();
+    let ours = |pull: &PullView| is_open(pull) || is_merged(pull);
+    stage.until("it opens, too", |stage| stage.pull(PLUGIN, "qa").filter(ours)).await;
+}

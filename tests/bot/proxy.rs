@@ -67,10 +67,12 @@ struct Line {
     bad: bool,
 }
 
-/// Keeps one answer back.
+/// Keeps one request or its answer back.
 struct Gate {
-    /// What the body of its request or its address holds.
+    /// What the body of the request or its address holds.
     part: &'static str,
+    /// Whether the hub has not seen it yet.
+    unseen: bool,
     /// Such requests that pass before it.
     passes: u32,
 }
@@ -88,7 +90,16 @@ impl Proxy {
     /// Keeps the answer to a request back that has this in its body or its address, when so many of them have passed.
     /// Waits until the hub has given that answer.
     pub async fn hold(&self, part: &'static str, passes: u32) {
-        *self.line.gate.lock().unwrap() = Some(Gate { part, passes });
+        self.keep(Gate { part, unseen: false, passes }).await;
+    }
+
+    /// Keeps the next request that has this in its body or its address from the hub. Waits until it is there.
+    pub async fn hold_request(&self, part: &'static str) {
+        self.keep(Gate { part, unseen: true, passes: 0 }).await;
+    }
+
+    async fn keep(&self, gate: Gate) {
+        *self.line.gate.lock().unwrap() = Some(gate);
         let held = tokio::time::timeout(Duration::from_secs(120), self.line.held.notified());
         held.await.expect("nobody asked for what is to be held");
     }
@@ -151,11 +162,13 @@ impl Line {
             Some(Fault::Overtaken) => drop(tokio::time::timeout(LONGEST, self.passed.notified()).await),
             _ => {}
         }
-        let kept_back = self.keeps_back(&head, &body);
+        let gate = self.keeps_back(&head, &body);
+        if gate.as_ref().is_some_and(|gate| gate.unseen) {
+            self.wait().await;
+        }
         let first = self.ask(&head, body.clone()).await;
-        if kept_back {
-            self.held.notify_one();
-            self.opened.notified().await;
+        if gate.is_some_and(|gate| !gate.unseen) {
+            self.wait().await;
         }
         let answer = match fault {
             Some(Fault::Twice) => self.ask(&head, body).await.and(first),
@@ -171,18 +184,25 @@ impl Line {
         answer.map_err(|error| cut(&error.to_string()))
     }
 
-    fn keeps_back(&self, head: &http::request::Parts, body: &Bytes) -> bool {
+    async fn wait(&self) {
+        self.held.notify_one();
+        self.opened.notified().await;
+    }
+
+    /// The gate that keeps this one back.
+    fn keeps_back(&self, head: &http::request::Parts, body: &Bytes) -> Option<Gate> {
         let mut gate = self.gate.lock().unwrap();
-        let Some(Gate { part, passes }) = gate.as_mut() else { return false };
+        let Gate { part, passes, .. } = gate.as_mut()?;
         if !String::from_utf8_lossy(body).contains(*part) && !head.uri.to_string().contains(*part) {
-            return false;
+            return None;
         }
-        let here = *passes == 0;
-        *passes = passes.saturating_sub(1);
-        if here {
-            *gate = None;
+        match passes.checked_sub(1) {
+            Some(left) => {
+                *passes = left;
+                None
+            }
+            None => gate.take(),
         }
-        here
     }
 
     async fn ask(&self, head: &http::request::Parts, body: Bytes) -> reqwest::Result<Response<Full<Bytes>>> {

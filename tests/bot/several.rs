@@ -15,7 +15,7 @@ use decide::ledger::PluginLedger;
 
 use crate::merge::{LEDGER, PLUGIN, open_stage};
 use crate::proxy::Proxy;
-use crate::support::{REPOSITORY, Stage, is_approved, is_open};
+use crate::support::{REPOSITORY, Stage, is_approved, is_merged, is_open};
 
 const OWNER: &str = "maria";
 /// The first is approved everywhere; nobody approves the other on gold, where its grace period ends.
@@ -202,22 +202,79 @@ async fn f38_what_another_process_merges_during_a_look_was_not_taken_off() {
     github.protect(REPOSITORY, "main", Protection::default()).unwrap();
     let bot = stage.serve();
     let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
-    let proxy = Proxy::quiet(github.url()).await;
-    let mut slow = stage.command(&["once"]);
-    slow.env("COLDFRAME_HUB", &proxy.url).env("COLDFRAME_DATA", stage.folder.path().join("slow"));
-    let mut slow = slow.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (proxy, mut slow) = over_a_quiet_line(&stage).await;
     // Who moved the ledger is asked between the pages of the hub and the ledger itself.
     proxy.hold("/activity?ref=", 0).await;
     github.approve(REPOSITORY, pull.number, OWNER).unwrap();
-    let noted = |stage: &Stage, what: &str| {
-        let log = stage.world.github().log(REPOSITORY, LEDGER).unwrap();
-        log.iter().any(|commit| commit.message.contains(&format!("{PLUGIN} 1.15.0 on bronze: {what}"))).then_some(())
-    };
-    stage.until("it lands", |stage| noted(stage, "landed")).await;
+    stage.until("it lands", |stage| noted(stage, "bronze", "landed")).await;
     drop(bot);
     proxy.release();
     slow.wait().unwrap();
-    assert!(noted(&stage, "failed").is_none(), "{}", stage.logged());
+    assert!(noted(&stage, "bronze", "failed").is_none(), "{}", stage.logged());
     let page = github.file(REPOSITORY, LEDGER, &format!("plugins/{PLUGIN}.yaml")).unwrap().unwrap();
     assert!(!page.contains("!reverted"), "{page}");
+}
+
+/// One process, over a line that can be held.
+async fn over_a_quiet_line(stage: &Stage) -> (Proxy, std::process::Child) {
+    let proxy = Proxy::quiet(stage.world.github().url()).await;
+    let mut once = stage.command(&["once"]);
+    once.env("COLDFRAME_HUB", &proxy.url).env("COLDFRAME_DATA", stage.folder.path().join("slow"));
+    let once = once.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    (proxy, once)
+}
+
+/// Whether the ledger says this of it on a tier.
+fn noted(stage: &Stage, tier: &str, what: &str) -> Option<()> {
+    let log = stage.world.github().log(REPOSITORY, LEDGER).unwrap();
+    log.iter().any(|commit| commit.message.contains(&format!("{PLUGIN} 1.15.0 on {tier}: {what}"))).then_some(())
+}
+
+/// All of its pull requests on a tier.
+fn proposed(stage: &Stage, tier: &str) -> Vec<PullView> {
+    let head = format!("coldframe/{PLUGIN}/{tier}");
+    stage.pulls().into_iter().filter(|pull| pull.head == head).collect()
+}
+
+/// A process that has read the page of pull requests before one was opened, and the base branch before it merged, opens
+/// no second one.
+#[tokio::test(flavor = "multi_thread")]
+async fn f02_what_another_process_merges_during_a_look_is_opened_no_second_time() {
+    let stage = open_stage().await;
+    let github = stage.world.github();
+    github.protect(REPOSITORY, "main", Protection::default()).unwrap();
+    github.faults(|faults| drop(faults.never_merges.insert(format!("coldframe/{PLUGIN}/bronze"), "no".to_owned())));
+    let bot = stage.serve();
+    stage.until("qa merges", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
+    let (proxy, mut slow) = over_a_quiet_line(&stage).await;
+    proxy.hold("/activity?ref=", 0).await;
+    assert!(proposed(&stage, "bronze").is_empty(), "it came too late");
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    let asked = |stage: &Stage| stage.whole_log().contains("→ bronze is not merged: no").then_some(());
+    stage.until("the merge is asked for", asked).await;
+    drop(bot);
+    proxy.release();
+    proxy.hold_request("coldframe%2Fcert-manager%2Fbronze&state=all").await;
+    github.faults(|faults| faults.never_merges.clear());
+    github.merge_as(REPOSITORY, pull.number, OWNER).unwrap();
+    proxy.release();
+    slow.wait().unwrap();
+    let pulls = proposed(&stage, "bronze");
+    assert!(pulls.len() == 1, "{pulls:?}\n{}", stage.logged());
+}
+
+/// A push that was long on its way opens nothing when another process has opened and merged it meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn f02_f38_a_head_that_comes_late_opens_nothing_that_has_landed() {
+    let stage = open_stage().await;
+    let (proxy, mut slow) = over_a_quiet_line(&stage).await;
+    proxy.hold_request("refs/heads/coldframe/cert-manager/qa").await;
+    let bot = stage.serve();
+    stage.until("it lands", |stage| noted(stage, "qa", "landed")).await;
+    drop(bot);
+    proxy.release();
+    slow.wait().unwrap();
+    let pulls = proposed(&stage, "qa");
+    assert!(pulls.len() == 1, "{pulls:?}\n{}", stage.logged());
 }
