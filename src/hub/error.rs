@@ -196,7 +196,7 @@ pub(crate) fn said(body: &[u8]) -> String {
     let Ok(refusal) = serde_json::from_slice::<Refusal>(body) else {
         return harmless(&String::from_utf8_lossy(body.get(..600).unwrap_or(body)));
     };
-    let mut text = refusal.message.unwrap_or_default();
+    let mut text = in_one_line(&refusal.message.unwrap_or_default());
     let errors = match refusal.errors {
         Some(serde_json::Value::Array(errors)) => errors,
         Some(other) => vec![other],
@@ -212,6 +212,18 @@ pub(crate) fn said(body: &[u8]) -> String {
         text.push_str(part.trim());
     }
     harmless(&text)
+}
+
+/// Its paragraphs behind each other, each a sentence: branch rules are told so.
+fn in_one_line(text: &str) -> String {
+    let mut line = String::new();
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        let ended = line.is_empty() || line.ends_with(['.', ':', ';', ',', '!', '?']);
+        line.push_str(if ended { "" } else { "." });
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(part);
+    }
+    line
 }
 
 /// Foreign text for an error or a log line: one line, bounded, nothing that looks like a token.
@@ -264,6 +276,10 @@ mod tests {
                 "Validation Failed; head invalid",
             ),
             (r#"{"message":"No","errors":["one","two"]}"#, "No; one; two"),
+            (
+                r#"{"message":"Repository rule violations found\n\nCannot update this protected ref.\n\n"}"#,
+                "Repository rule violations found. Cannot update this protected ref.",
+            ),
             ("<html>\r\n\u{1b}[31mUnicorn</html>", "<html> [31mUnicorn</html>"),
             ("", "it said nothing"),
             (r#"{"message":"bad token ghs_abcdef of yours"}"#, "bad token (hidden) of yours"),

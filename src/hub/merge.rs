@@ -148,8 +148,10 @@ impl RepoHub {
             Ok(Merged { merged: true, sha: Some(commit) }) => Ok(MergeAnswer::Merged { commit: Sha::new(commit) }),
             Ok(Merged { .. }) => Ok(MergeAnswer::Indeterminate { why: "it names no merged commit".to_owned() }),
             Err(HubError::Refused { status: 409, .. }) => Ok(MergeAnswer::HeadMoved),
-            Err(HubError::Refused { why, .. } | HubError::Forbidden { why, .. }) => Ok(MergeAnswer::Refused { why }),
-            Err(HubError::NotFound { .. }) => Ok(MergeAnswer::Refused { why: "it does not find it".to_owned() }),
+            Err(HubError::Refused { why, .. } | HubError::Forbidden { why, .. }) => {
+                Ok(MergeAnswer::Refused { why: format!("the hub says \"{}\"", why.trim_end_matches('.')) })
+            }
+            Err(HubError::NotFound { .. }) => Ok(MergeAnswer::Refused { why: "the hub does not find it".to_owned() }),
             Err(HubError::Unsettled { why, .. }) => Ok(MergeAnswer::Indeterminate { why }),
             Err(other) => Err(other),
         }

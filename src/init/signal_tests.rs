@@ -45,6 +45,26 @@ fn a_release_of_a_helmfile_is_where_the_helmfile_puts_it() {
 }
 
 #[test]
+fn a_release_of_terraform_is_where_its_resource_puts_it() {
+    let file = |name: &str, namespace: &str| {
+        format!(
+            "resource \"helm_release\" \"ingress\" {{\n  name       = {name}\n  repository = \"https://charts.example\"\n  \
+             chart      = \"ingress-nginx\"\n  version    = \"4.10.1\"\n{namespace}}}\n"
+        )
+    };
+    let said = file("\"edge\"", "  namespace  = \"edge-system\"\n");
+    shows(&[("edge.tf", &said)], &["- helmSecret: {namespace: edge-system, release: edge}"]);
+    let line = "- helmSecret: {namespace: default, release: edge}   # check: no file says its namespace";
+    shows(&[("edge.tf", &file("\"edge\"", ""))], &[line]);
+    let elsewhere = "  namespace  = kubernetes_namespace.edge.metadata[0].name\n";
+    shows(&[("edge.tf", &file("\"edge\"", elsewhere))], &[line]);
+    let line = "- helmSecret: {namespace: ingress-nginx, release: ingress-nginx}   # check: the files do not say this";
+    for name in ["var.name", "\"${var.name}-edge\"", "local.name"] {
+        shows(&[("edge.tf", &file(name, "  namespace  = \"edge-system\"\n"))], &[line]);
+    }
+}
+
+#[test]
 fn a_helm_chart_of_k3s_is_where_its_controller_puts_it() {
     let file = |about: &str, target: &str| {
         format!(

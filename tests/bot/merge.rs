@@ -253,9 +253,11 @@ async fn f29_a_branch_that_was_merged_while_its_pull_request_stays_open_is_not_m
 #[tokio::test(flavor = "multi_thread")]
 async fn f32_a_refusal_for_ever_is_one_pull_requests_matter() {
     let stage = open_stage().await;
-    let why = "A conversation must be resolved before this pull request can be merged.";
+    let (rule, lacks) =
+        ("Repository rule violations found", "A conversation must be resolved before this pull request can be merged");
+    let why = format!("{rule}\n\n{lacks}.\n\n");
     stage.world.github().faults(|faults| {
-        faults.never_merges.insert("coldframe/cert-manager/bronze".to_owned(), why.to_owned());
+        faults.never_merges.insert("coldframe/cert-manager/bronze".to_owned(), why);
     });
     let _bot = stage.serve();
     for plugin in PLUGINS {
@@ -266,7 +268,7 @@ async fn f32_a_refusal_for_ever_is_one_pull_requests_matter() {
         stage.until("the others merge", |stage| stage.pull(plugin, "bronze").filter(is_merged)).await;
     }
     let pull = stage.pull(PLUGIN, "bronze").unwrap();
-    says(&stage, pull.number, why).await;
+    says(&stage, pull.number, &format!("the hub says \"{rule}. {lacks}\"")).await;
     let tried = || {
         let log = stage.world.github().log(REPOSITORY, LEDGER).unwrap();
         log.iter().filter(|commit| commit.message.contains("bronze: not merged by the hub")).count()

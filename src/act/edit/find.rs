@@ -140,17 +140,16 @@ pub fn find(format: FileFormat, file: &str, text: &str, wanted: Wanted<'_>) -> R
     if all.iter().any(|found| found.is_of(wanted.plugin)) {
         all.retain(|found| found.by != By::Either || found.is_of(wanted.plugin));
     }
-    match (all.iter().find_map(|found| found.trouble.clone()), other) {
-        (Some(trouble), _) => Err(trouble),
+    let chart = || wanted.chart.to_string();
+    match (all.iter().find_map(|found| found.trouble.clone()), other, parsed.template) {
+        (Some(trouble), _, _) => Err(trouble),
         // What a template has it may have between its markers.
-        (None, _) if all.is_empty() && parsed.template.is_some() => {
-            Err(Refusal::Template { line: parsed.template.unwrap_or_default() })
-        }
-        (None, Some(here)) if all.is_empty() => {
+        (None, _, Some(line)) if all.is_empty() => Err(Refusal::MadeByTemplate { chart: chart(), line }),
+        (None, Some(here), _) if all.is_empty() => {
             let there = wanted.address.unwrap_or_default().to_string();
-            Err(Refusal::Elsewhere { chart: wanted.chart.to_string(), here, there })
+            Err(Refusal::Elsewhere { chart: chart(), here, there })
         }
-        (None, _) => Ok(all),
+        (None, _, _) => Ok(all),
     }
 }
 

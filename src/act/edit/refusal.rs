@@ -137,6 +137,18 @@ pub enum Refusal {
         /// The chart.
         chart: String,
     },
+    /// The chart does not stand in it in plain letters, and a template makes more of it.
+    #[error(
+        "the chart `{chart}` is not named here, unless by a template, whose first marker is in line {line}; name the \
+         file that its values come from, or mark the version's line with the comment `# coldframe: {chart}` and read the \
+         file as `format: text`"
+    )]
+    MadeByTemplate {
+        /// The chart.
+        chart: String,
+        /// The line of the first marker, from 1.
+        line: usize,
+    },
     /// A chart of that name, and from another repository.
     #[error(
         "the chart `{chart}` here is from {here}, not from {there}; if one mirrors the other, name its place by a path"

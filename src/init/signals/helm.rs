@@ -1,4 +1,4 @@
-//! Releases that Helm itself installs, for a helmfile or for K3s: what they are called, and where they are.
+//! Releases that Helm itself installs, for a helmfile, for Terraform or for K3s: what they are called, and where they are.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use super::{Line, Said};
 use crate::act::edit::find::Found;
 use crate::init::plugins::Plugin;
 use crate::init::survey::{Sight, at};
+use crate::jsonpath::Path;
 
 /// A release of Helm, as far as the file of its version says it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,13 @@ pub(in crate::init) fn installed(trees: &[Value], found: &Found) -> Option<Insta
             let namespace = tree.get("namespace").or_else(|| release.get("namespace"));
             let namespace = namespace.and_then(Value::as_str).and_then(known);
             Some(Installed { namespace, name: known(release.get("name")?.as_str()?)? })
+        }
+        "helm_release of Terraform" => {
+            let resource = Path::parse(found.scalar.path.strip_suffix(".version")?).ok()?;
+            let of = |tree| resource.find(tree).ok()?.into_iter().next();
+            let one = trees.iter().find_map(of)?;
+            let label = |key: &str| one.get(key).and_then(Value::as_str).and_then(literal);
+            Some(Installed { namespace: label("namespace"), name: label("name")? })
         }
         "HelmChart" => {
             let object = found.object.as_ref()?;
@@ -55,6 +63,12 @@ pub(in crate::init) fn release<'a>(trees: &'a [Value], found: &Found) -> Option<
 /// A text that no template makes.
 fn known(text: &str) -> Option<String> {
     (!text.is_empty() && !text.contains("{{")).then(|| text.to_string())
+}
+
+/// A name of Terraform that stands there: an expression is read as its text, such as `var.name` or `"${var.name}-x"`.
+fn literal(text: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (!text.is_empty() && text.chars().all(plain)).then(|| text.to_string())
 }
 
 /// Where Helm puts what no file puts anywhere, unless whoever calls it says otherwise.
