@@ -125,13 +125,22 @@ impl Planner {
         let shared = self.pass(snapshot, now, &mut changed, anew());
         // Whose turn it is under what all share is known when all of them were decided.
         let (overtaken, jumped) = (shared.was_overtaken(), shared.jumped_the_line());
-        let (next, past, in_vain) = (shared.passed_over(), shared.merged_past(), shared.comes_up_in_vain());
-        if overtaken || jumped || in_vain || next.is_some() || past.is_some() {
-            let due = if overtaken { shared.ready } else { Vec::new() };
-            let kept = if jumped { shared.line } else { Vec::new() };
+        let (next, in_vain) = (shared.passed_over(), shared.comes_up_in_vain());
+        // Who merges first, only when it is known who has room under the cap: else the one would wait for the other.
+        let past = shared.merged_past().filter(|_| !overtaken);
+        if !(overtaken || jumped || in_vain || next.is_some() || past.is_some()) {
+            return &self.plan;
+        }
+        let due = if overtaken { shared.ready } else { Vec::new() };
+        let kept = if jumped { shared.line } else { Vec::new() };
+        let once_more = |past: Option<Fresh>| {
             let anew = anew();
             let (first, bringing) = (anew.first.clone().or(past), anew.bringing || in_vain);
-            self.pass(snapshot, now, &mut changed, Shared { due, kept, next, first, bringing, ..anew });
+            Shared { due: due.clone(), kept: kept.clone(), next, first, bringing, ..anew }
+        };
+        let shared = self.pass(snapshot, now, &mut changed, once_more(past));
+        if let Some(past) = shared.merged_past().filter(|_| overtaken) {
+            self.pass(snapshot, now, &mut changed, once_more(Some(past)));
         }
         &self.plan
     }

@@ -129,6 +129,22 @@ fn nobody_merges_past_the_one_that_was_brought_up_to_date() {
     assert_eq!(with(again), ["merge one"]);
 }
 
+/// Under the cap the oldest are first, and what was brought up to date merges before what has room beside them: they do
+/// not wait for each other.
+#[test]
+fn what_was_brought_up_to_date_has_its_turn_under_the_cap() {
+    let with = |cap: u32| {
+        let mut world = world(&[("fresh", 10), ("young", 5), ("old", 20), ("older", 30)]);
+        bring_up(&mut world, "fresh", 5);
+        green_checks(&mut world, "fresh");
+        world.policy.limits.clusters_per_hour = Some(cap);
+        done(&world)
+    };
+    assert_eq!(with(2), ["merge old", "merge older"], "they were opened first, and then there is room for nobody");
+    assert_eq!(with(3), ["merge fresh"], "the others have room beside it, at the next look");
+    assert_eq!(with(4), ["merge fresh"]);
+}
+
 #[test]
 fn whom_the_others_let_pass_is_said() {
     let mut world = world(&[("one", 10), ("two", 20)]);
