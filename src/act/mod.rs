@@ -18,7 +18,7 @@ mod verify;
 
 use std::fmt;
 
-use decide::plan::{Action, Plan, Record, Urgency};
+use decide::plan::{Action, Plan, Proposal, Record, Urgency};
 use decide::{PluginName, TierName};
 use jiff::Timestamp;
 
@@ -47,6 +47,23 @@ impl Receipt {
         match self {
             Self::Noted(_) | Self::Done(_) | Self::Moved(_) => true,
             Self::Refused(_) => false,
+        }
+    }
+
+    /// Why it was refused.
+    pub fn refusal(&self) -> Option<&str> {
+        match self {
+            Self::Refused(why) => Some(why),
+            Self::Noted(_) | Self::Done(_) | Self::Moved(_) => None,
+        }
+    }
+
+    /// A refusal says what was not done.
+    fn about(self, proposal: &Proposal, done: &str) -> Self {
+        let Proposal { plugin, tier, to, .. } = proposal;
+        match self {
+            Self::Refused(why) => Self::Refused(format!("{plugin} {to} → {tier} is not {done}: {why}")),
+            other @ (Self::Noted(_) | Self::Done(_) | Self::Moved(_)) => other,
         }
     }
 
@@ -97,9 +114,13 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
 
 async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     match action {
-        Action::Open(proposal) => promote::open(rooms, seen, plan, proposal, now).await,
+        Action::Open(proposal) => {
+            let receipt = promote::open(rooms, seen, plan, proposal, now).await?;
+            Ok(receipt.about(proposal, "opened"))
+        }
         Action::Update { pull, head, proposal } => {
-            promote::update(rooms, seen, plan, (*pull, head), proposal, now).await
+            let receipt = promote::update(rooms, seen, plan, (*pull, head), proposal, now).await?;
+            Ok(receipt.about(proposal, "written anew"))
         }
         Action::Merge { .. } => merge::merge(rooms, seen, action, now).await,
         Action::Close { plugin, tier, pull, .. } => {

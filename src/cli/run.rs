@@ -41,12 +41,8 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut done = Vec::new();
     for _ in 0..MOST_PASSES {
         let ticked = tick::tick(&mut rooms).await?;
-        refused = ticked
-            .receipts
-            .iter()
-            .filter(|receipt| matches!(receipt, Receipt::Refused(_)))
-            .map(ToString::to_string)
-            .collect();
+        refused =
+            ticked.receipts.iter().filter(|receipt| receipt.refusal().is_some()).map(ToString::to_string).collect();
         for receipt in &ticked.receipts {
             say(&receipt.to_string())?;
             match receipt {

@@ -299,7 +299,7 @@ async fn pass(
         let ticked = ticked?;
         shop.bell.listens(repository.id, rooms.sources());
         for receipt in &ticked.receipts {
-            if matches!(receipt, Receipt::Refused(_)) {
+            if receipt.refusal().is_some() {
                 tracing::warn!(repository = repository.full_name(), %receipt, "refused");
             }
         }

@@ -68,7 +68,7 @@ impl Face {
             self.metrics.action(action, outcome);
         }
         let view = View::new(repository, &ticked.seen.web, &ticked.seen.snapshot, ticked.plan.clone(), now);
-        let trouble = view.trouble.clone().or_else(|| ticked.untold.clone());
+        let trouble = view.trouble.clone().or_else(|| refused(&ticked.receipts)).or_else(|| ticked.untold.clone());
         let view = View { trouble, ..view };
         self.shown().views.insert(repository.to_string(), Arc::new(view));
     }
@@ -92,6 +92,16 @@ impl Face {
 
     fn shown(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was not done for a reason that a person has to see: the pages would only say that it comes with the next look.
+fn refused(receipts: &[Receipt]) -> Option<String> {
+    let refused: Vec<&str> = receipts.iter().filter_map(Receipt::refusal).collect();
+    match refused.as_slice() {
+        [] => None,
+        [one] => Some((*one).to_string()),
+        all => Some(format!("{} steps were refused:\n{}", all.len(), all.join("\n"))),
     }
 }
 

@@ -311,10 +311,21 @@ async fn a10_a_pull_request_of_somebody_else_keeps_back_its_own_alone() {
     for plugin in &PLUGINS[1..] {
         stage.until("the others open", |stage| stage.pull(plugin, "qa")).await;
     }
-    let said = format!("#{number} by {WRITER} is open from the branch {branch}; close it and delete the branch");
+    let said = format!(
+        "cert-manager 1.15.0 → qa is not opened: #{number} by {WRITER} is open from the branch {branch}; close it and \
+         delete the branch"
+    );
     stage.until("the log says what to do", |stage| stage.whole_log().contains(&said).then_some(())).await;
+    let dashboard = format!("http://{}/", stage.world.settings().dashboard);
+    let shows = async || reqwest::get(&dashboard).await.unwrap().text().await.unwrap().contains(&said);
+    assert!(shows().await, "the log says it, and the dashboard does not");
     github.close(REPOSITORY, number, WRITER).unwrap();
     github.force_branch(REPOSITORY, branch, WRITER, None).unwrap();
     let ours = |pull: &PullView| is_open(pull) || is_merged(pull);
     stage.until("it opens, too", |stage| stage.pull(PLUGIN, "qa").filter(ours)).await;
+    let begun = std::time::Instant::now();
+    while shows().await {
+        assert!(begun.elapsed().as_secs() < 30, "the dashboard goes on to say what is over");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
