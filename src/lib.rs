@@ -6,16 +6,20 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod act;
+pub mod branches;
 pub mod cli;
 pub mod clock;
+pub mod command;
 // The sandbox is a world, not the bot: it runs git and servers of its own.
 #[allow(clippy::disallowed_methods)]
 pub mod demo;
+pub mod edit;
 pub mod git;
 pub mod hub;
 pub mod init;
 pub mod jsonpath;
 pub mod ledger;
+pub mod metrics;
 pub mod observe;
 pub mod policy;
 pub mod process;

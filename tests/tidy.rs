@@ -4,6 +4,8 @@
 
 #[path = "tidy/attacks.rs"]
 mod attacks;
+#[path = "tidy/rooms.rs"]
+mod rooms;
 #[path = "tidy/source.rs"]
 mod source;
 
@@ -38,6 +40,11 @@ const RULES: &[Rule] = &[
         name: "the sandbox knows nothing of the bot",
         why: "two sides that share code agree with each other and not with GitHub",
         find: demo_is_apart,
+    },
+    Rule {
+        name: "rooms import downwards",
+        why: "a circle of rooms can only be read, tested and changed as one",
+        find: rooms::imports_go_down,
     },
     Rule {
         name: "the planner is pure",
@@ -313,7 +320,7 @@ fn pages(files: &[File]) -> Problems {
     let sets = [
         ("src/observe/signal/", "docs/signals/"),
         ("src/observe/chart/", "docs/sources/"),
-        ("src/act/edit/", "docs/formats/"),
+        ("src/edit/", "docs/formats/"),
         ("src/tell/notify/", "docs/notifiers/"),
     ];
     let mut problems = Problems::new();

@@ -9,8 +9,9 @@ use decide::snapshot::{Pull, Read};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::command;
 use crate::hub::{HubComment, HubPull, Reaction};
-use crate::observe::{Seen, command};
+use crate::observe::Seen;
 use crate::policy::wiring::People;
 use crate::rooms::Rooms;
 use crate::tell::{self, Answer, NotCounted};

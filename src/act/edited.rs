@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use decide::Sha;
 
-use super::edit::{self, chart_lock};
-use super::lock::{self, Beside};
+use crate::edit::{self, chart_lock};
 use crate::git::{FileChange, GitError, Store};
 use crate::observe::Spot;
+use crate::observe::lock::{self, Beside};
 
 /// Each file that these spots are in, as it is on the base branch but for the version. The inner error is a refusal
 /// that names the place.

@@ -5,8 +5,8 @@ use anyhow::Context as _;
 use decide::Sha;
 use decide::plan::Proposal;
 
-use super::edit::find::Wanted;
-use super::edit::template::{Names, rendered};
+use crate::edit::find::Wanted;
+use crate::edit::template::{Names, rendered};
 use crate::observe::{Spot, vacant};
 use crate::rooms::Rooms;
 

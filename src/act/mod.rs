@@ -3,10 +3,8 @@
 
 mod answers;
 mod changes;
-pub mod edit;
 mod edited;
 mod install;
-pub mod lock;
 mod merge;
 mod notice;
 pub mod notify;

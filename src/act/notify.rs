@@ -19,8 +19,7 @@ use crate::policy::wiring::{Event, Notify};
 use crate::rooms::Rooms;
 use crate::tell::notify::{Blocked, Known, News, blocked, slack};
 
-/// The branch that remembers how far people were told.
-pub const BRANCH: &str = "coldframe-notified";
+use crate::branches::NOTIFIED;
 const FILE: &str = "notified.yaml";
 const ABOUT: &str = "# Up to which commit of the ledger Coldframe told people what happened, and of what they know that it does\n# not go on. Without this branch they are told what happens from then on.\n";
 const MOST_BYTES: usize = 1 << 20;
@@ -66,7 +65,7 @@ pub async fn notify(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp)
     let mark = Mark { ledger: tip, blocked: stuck.keys().cloned().collect() };
     let mut told = match rooms.memory.told.take() {
         Some(told) => told,
-        None => match load(rooms).await.with_context(|| format!("how far people were told ({BRANCH})"))? {
+        None => match load(rooms).await.with_context(|| format!("how far people were told ({NOTIFIED})"))? {
             Ok(told) => told,
             // What happened before somebody wanted to be told of it is not told.
             Err(tip) => return remember(rooms, tip, mark, ledger, now).await,
@@ -130,7 +129,7 @@ async fn send(rooms: &Rooms, secret: &str, message: String) -> Result<(), String
 async fn load(rooms: &Rooms) -> anyhow::Result<Result<Told, Option<Sha>>> {
     let read = rooms
         .git(|store, access| {
-            let Some(tip) = store.fetch(access, BRANCH, Some(1))? else { return Ok(None) };
+            let Some(tip) = store.fetch(access, NOTIFIED, Some(1))? else { return Ok(None) };
             let bytes = store.read_up_to(&tip, FILE, MOST_BYTES)?.unwrap_or_default();
             Ok(Some((tip, bytes)))
         })
@@ -169,11 +168,11 @@ async fn remember(
     let (commit, pushed) = rooms
         .git(move |store, access| {
             let commit = store.commit(&draft)?;
-            let pushed = store.push(access, BRANCH, &commit, tip.as_ref())?;
+            let pushed = store.push(access, NOTIFIED, &commit, tip.as_ref())?;
             Ok((commit, pushed))
         })
         .await
-        .with_context(|| format!("how far people were told is not on {BRANCH}"))?;
+        .with_context(|| format!("how far people were told is not on {NOTIFIED}"))?;
     match pushed {
         Pushed::Done => {
             rooms.memory.told = Some(Told { tip: Some(commit), mark, ledger, sent: BTreeSet::new() });
@@ -181,6 +180,6 @@ async fn remember(
         }
         // Another process told them; what it remembers is read with the next look.
         Pushed::Moved { .. } => Ok(()),
-        Pushed::Refused { why } => bail!("the hub refuses the push of {BRANCH}: {why}; let the bot push that branch"),
+        Pushed::Refused { why } => bail!("the hub refuses the push of {NOTIFIED}: {why}; let the bot push that branch"),
     }
 }

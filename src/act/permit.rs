@@ -11,8 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::proof::{self, Flaw, Planned};
 use crate::clock;
+use crate::command;
 use crate::hub::{Author, CHECK, HubPull, Role};
-use crate::observe::{self, Seen, command};
+use crate::observe::{self, Seen};
 use crate::rooms::Rooms;
 
 /// How long what a permit rests on counts as fresh.
@@ -90,7 +91,7 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     let mut branches = BTreeMap::from([(rooms.repository.default_branch.clone(), seen.snapshot.policy_commit.clone())]);
     branches.extend(seen.all_bases().into_iter().map(|(name, commit)| (name.to_string(), commit.clone())));
     let ledger = rooms.ledger.as_ref().and_then(|ledger| ledger.tip().cloned());
-    branches.extend(ledger.map(|tip| (crate::ledger::BRANCH.to_string(), tip)));
+    branches.extend(ledger.map(|tip| (crate::branches::LEDGER.to_string(), tip)));
     let names: Vec<String> = branches.keys().cloned().collect();
     let tips = rooms.git(move |store, access| store.tips(access, &names));
     let fresh = rooms.memory.hub.about(&rooms.hub, planned, base, clock::now());

@@ -13,11 +13,11 @@ use super::changes::{self, Whose};
 use super::{Receipt, branch, edited, fenced, install, intend};
 use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::hub::{HubError, HubState, RestPull};
-use crate::ledger;
 use crate::observe::{Seen, Spot};
 use crate::rooms::{Opened, Rooms};
 use crate::seal::Kind;
 use crate::tell;
+use crate::{branches, ledger};
 
 /// How long the hub may not show what it has just made; its worst days knew minutes.
 const LONGEST_LAG: SignedDuration = SignedDuration::from_mins(10);
@@ -238,7 +238,7 @@ pub(super) async fn edits(
 
 /// Whether another process has written to the ledger since this one read it.
 async fn is_fenced(rooms: &Rooms) -> anyhow::Result<bool> {
-    let there = tip(rooms, ledger::BRANCH).await?;
+    let there = tip(rooms, branches::LEDGER).await?;
     Ok(there.as_ref() != rooms.ledger.as_ref().and_then(ledger::Branch::tip))
 }
 

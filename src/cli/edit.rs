@@ -1,5 +1,5 @@
 //! `coldframe edit`: the bot's own editor for one file, by hand. What is replaced, and what is refused, is in
-//! `act/edit`.
+//! `edit`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 
 use super::Edit as Arguments;
-use crate::act::edit::find::{Wanted, find};
-use crate::act::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, pin, place, read, set, versioned};
+use crate::edit::find::{Wanted, find};
+use crate::edit::{FileFormat, MAX_BYTES, Refusal, chart_lock, pin, place, read, set, versioned};
 use crate::policy::wiring::{DocumentSelector, Scalar, Write};
 
 /// Exit code of a refusal.

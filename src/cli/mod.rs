@@ -167,7 +167,7 @@ pub struct Edit {
     pub pin: bool,
     /// What the file is: yaml, json, toml, hcl or text [default: by its name]
     #[arg(long, value_name = "FORMAT", value_parser = edit::format)]
-    pub format: Option<crate::act::edit::FileFormat>,
+    pub format: Option<crate::edit::FileFormat>,
     /// Prints what would change instead of the whole text
     #[arg(long, conflicts_with = "in_place")]
     pub diff: bool,

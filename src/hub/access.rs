@@ -18,8 +18,8 @@ use super::client::{Client, Key};
 use super::line::{Call, Line};
 use super::wire::Wire;
 use super::{HubError, Repository};
+use crate::metrics::Metrics;
 use crate::secret::Secret;
-use crate::tell::Metrics;
 
 /// How we prove who we are.
 #[derive(Clone, Debug)]

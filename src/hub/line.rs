@@ -16,7 +16,7 @@ use super::budget::{Budget, Counter, Seen, Skew};
 use super::error::{harmless, of_status, said};
 use super::wire::{Door, Trouble};
 use super::{Bases, HubError};
-use crate::tell::Metrics;
+use crate::metrics::Metrics;
 
 /// What every identity of one hub shares.
 #[derive(Clone)]

@@ -56,11 +56,8 @@ use access::{Account, BYPASS, ORDINARY};
 use client::{Client, segment};
 use line::Line;
 
+use crate::metrics::Metrics;
 use crate::secret::Secret;
-use crate::tell::Metrics;
-
-/// What branches of ours begin with.
-pub const BRANCH_PREFIX: &str = "coldframe/";
 
 /// Whose login the token has that GitHub gives to each run of a workflow.
 const WORKFLOW: &str = "github-actions[bot]";

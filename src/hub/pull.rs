@@ -6,7 +6,7 @@ use decide::snapshot::{CheckState, Mergeable, Read, ReviewDecision, ReviewVerdic
 use decide::{Person, PullNumber, Sha};
 use jiff::Timestamp;
 
-use super::BRANCH_PREFIX;
+use crate::branches;
 
 /// One pull request and everything about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +158,7 @@ impl HubPull {
     /// nothing, anybody can copy them (design: attack A10).
     pub fn is_by(&self, bot: &Person) -> bool {
         !self.foreign
-            && self.branch.starts_with(BRANCH_PREFIX)
+            && self.branch.starts_with(branches::PREFIX)
             && self.author.as_ref().is_some_and(|author| author.login == *bot)
     }
 

@@ -12,7 +12,8 @@ use url::form_urlencoded;
 use super::client::Client;
 use super::graphql::{Envelope, Fault};
 use super::pull_wire::{WireConnection, WirePull};
-use super::{BRANCH_PREFIX, HubError, HubPull, RepoHub};
+use super::{HubError, HubPull, RepoHub};
+use crate::branches;
 
 const DOCUMENT: &str = include_str!("queries/pulls.graphql");
 /// Pull requests on a page; halved when the hub cannot answer so much.
@@ -99,7 +100,7 @@ impl RepoHub {
                 let Some(list) = list else { continue };
                 for (index, pull) in list.entries(what)?.into_iter().enumerate() {
                     let faults = faults_of(what, &faults, &["repository", part, "nodes"], index)?;
-                    if pull.is_on(base) && pull.branch().starts_with(BRANCH_PREFIX) {
+                    if pull.is_on(base) && pull.branch().starts_with(branches::PREFIX) {
                         let pull = self.with_older(pull.read(what, &faults)?).await;
                         found.insert(pull.number, pull);
                     }

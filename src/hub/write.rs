@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::client::segment;
 use super::pulls::list_of_branch;
-use super::{BRANCH_PREFIX, HubError, RepoHub};
+use super::{HubError, RepoHub};
+use crate::branches;
 
 /// What opening a pull request came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl RepoHub {
     /// # Errors
     /// Not a branch of ours, refused, or unknown whether it happened.
     pub async fn delete_branch(&self, branch: &str) -> Result<(), HubError> {
-        if !branch.starts_with(BRANCH_PREFIX) {
+        if !branch.starts_with(branches::PREFIX) {
             let why = format!("`{}` is no branch of ours, it is left alone", super::error::harmless(branch));
             return Err(HubError::Setup(why));
         }

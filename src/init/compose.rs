@@ -8,7 +8,7 @@ use super::plugins::{Plugin, Sorted, WriteAt};
 use super::signals::Said;
 use super::survey::{Engine, Survey};
 use super::{Proposal, Proposed};
-use crate::act::edit::find::Origin;
+use crate::edit::find::Origin;
 use crate::policy::wiring::{DocumentSelector, Scalar};
 use crate::policy::{self, Setting, SourceFile};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::survey::{Release, Sight, at};
 use super::walk::join;
-use crate::act::edit::find::Object;
+use crate::edit::find::Object;
 use crate::policy::wiring::DocumentSelector;
 pub(super) use patches::aim;
 use patches::{Patch, bases};

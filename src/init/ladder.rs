@@ -6,7 +6,7 @@ use super::flux::{Applied, Reader};
 use super::siblings::named;
 use super::survey::{Engine, Sight, Survey};
 use super::words::{Captured, KEYS, capture, order, rank, tier_in, with_tier};
-use crate::act::edit::find::Reach;
+use crate::edit::find::Reach;
 
 /// Where the clusters are to be listed.
 #[derive(Clone, Debug, PartialEq, Eq)]

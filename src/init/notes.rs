@@ -7,7 +7,7 @@ use super::ladder::{Clusters, Ladder, Listed};
 use super::plugins::{Sorted, is_of_charts};
 use super::survey::{Engine, Sight, Survey};
 use super::words::{is_production, tiers_in};
-use crate::act::edit::find::Reach;
+use crate::edit::find::Reach;
 
 /// So many names stand in one sentence.
 const MOST_NAMED: usize = 8;

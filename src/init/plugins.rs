@@ -7,7 +7,7 @@ use super::ladder::Ladder;
 use super::survey::{Sight, Survey};
 use super::words::with_tier;
 use super::{Proposed, Stands, things};
-use crate::act::edit::find::{Origin, Reach};
+use crate::edit::find::{Origin, Reach};
 use crate::policy::wiring::{DocumentSelector, Scalar};
 
 /// A plugin that can be promoted.

@@ -7,7 +7,7 @@ use super::flux::Applied;
 use super::ladder::{files, quoted};
 use super::survey::{Sight, Survey};
 use super::words::{rank, tiers_in, with_tier_in};
-use crate::act::edit::find::Reach;
+use crate::edit::find::Reach;
 
 /// So many folders with the same files may be tiers that nobody calls so; more are clusters.
 const MOST_UNNAMED: usize = 5;

@@ -11,7 +11,7 @@ use super::flux::Applied;
 use super::ladder::{Clusters, Ladder};
 use super::plugins::Plugin;
 use super::survey::{Argo, Engine, Release, Sight, Survey};
-use crate::act::edit::find::Object;
+use crate::edit::find::Object;
 
 pub(super) use folders::brings;
 pub use helm::Installed;

@@ -11,8 +11,8 @@ use super::flux::{Applied, Flux};
 use super::ladder::glob;
 use super::signals::{Installed, brings, installed, release};
 use super::words::KEYS;
-use crate::act::edit::find::{Found, Object, Origin, Reach, Whole, read_whole};
-use crate::act::edit::{FileFormat, Refusal, Spot};
+use crate::edit::find::{Found, Object, Origin, Reach, Whole, read_whole};
+use crate::edit::{FileFormat, Refusal, Spot};
 use crate::observe::inventory::file;
 use crate::policy::wiring::ListedCluster;
 
@@ -267,7 +267,7 @@ impl Survey {
 
     fn learn_argo(&mut self, file: &str, tree: &Value, object: Option<Object>) {
         self.engines.insert(Engine::ArgoCd);
-        for (chart, origin, files, keys) in crate::act::edit::find::from_files(tree) {
+        for (chart, origin, files, keys) in crate::edit::find::from_files(tree) {
             self.from_files.push(FromFiles { object: object.clone(), chart, origin, files, keys });
         }
         self.argo.extend(object.map(|object| Argo { file: file.to_string(), object, tree: tree.clone() }));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::flux::Applied;
 use super::ladder::Ladder;
 use super::survey::{Sight, Survey};
-use crate::act::edit::find::By;
+use crate::edit::find::By;
 
 /// The places of one chart, by the plugins that they make. Where it is only one thing, the plugin is called as the
 /// chart is; else each as its thing is.

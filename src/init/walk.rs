@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::act::edit::MAX_BYTES;
+use crate::edit::MAX_BYTES;
 
 /// Called now and then with the number of files read so far.
 pub type Progress = dyn Fn(usize);

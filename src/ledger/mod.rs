@@ -20,8 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::git::{Access, Author, Draft, GitError, Pushed, Store};
 use crate::seal::{self, Kind, Seal};
 
-/// The name of the branch.
-pub const BRANCH: &str = "coldframe-ledger";
+use crate::branches::LEDGER;
 
 /// Progress waits this long for a transition that takes it along.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(15);
@@ -60,7 +59,7 @@ pub enum LedgerError {
     #[error("it is sealed by a bot that has a key, and this one has none; run one of them, or give both the same key")]
     Keyless,
     /// The server does not let us push the branch.
-    #[error("the hub refuses the push of the ledger branch: {why}; let the bot push `{BRANCH}` past its branch rules")]
+    #[error("the hub refuses the push of the ledger branch: {why}; let the bot push `{LEDGER}` past its branch rules")]
     Refused {
         /// In the server's words, as data.
         why: String,
@@ -79,10 +78,10 @@ pub fn at(store: &Store, commit: &Sha) -> Result<Ledger, LedgerError> {
 fn way_back(last: Option<&Sha>) -> String {
     match last {
         Some(last) => {
-            let back = format!("git fetch origin {last} && git push --force origin {last}:{BRANCH}");
+            let back = format!("git fetch origin {last} && git push --force origin {last}:{LEDGER}");
             format!("look at what it changed, and move the branch back: {back}")
         }
-        None => format!("none of them is; delete the branch to begin anew: git push origin --delete {BRANCH}"),
+        None => format!("none of them is; delete the branch to begin anew: git push origin --delete {LEDGER}"),
     }
 }
 
@@ -146,7 +145,7 @@ impl Branch {
     /// # Errors
     /// As `load`; memory is then as before.
     pub fn reload(&mut self, store: &Store, access: &Access) -> Result<(), LedgerError> {
-        let tip = store.fetch(access, BRANCH, None)?;
+        let tip = store.fetch(access, LEDGER, None)?;
         if tip == self.tip {
             return Ok(());
         }
@@ -287,7 +286,7 @@ impl Branch {
         };
         let (parents, seal) = (draft.parents.clone(), self.seal.clone());
         let commit = store.commit_with(&draft, |tree| seal.put(Kind::Ledger, tree, &parents, &draft.message))?;
-        match store.push(access, BRANCH, &commit, self.tip.as_ref())? {
+        match store.push(access, LEDGER, &commit, self.tip.as_ref())? {
             Pushed::Done => {
                 self.tip = Some(commit.clone());
                 self.known = Some(commit.clone());

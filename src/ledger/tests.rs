@@ -98,7 +98,7 @@ fn seen(plugin: &str, text: &str) -> Record {
 }
 
 fn log(server: &Server) -> Vec<String> {
-    server.git(&["log", "--format=%s", BRANCH]).lines().map(str::to_string).collect()
+    server.git(&["log", "--format=%s", LEDGER]).lines().map(str::to_string).collect()
 }
 
 #[test]
@@ -121,14 +121,14 @@ fn the_branch_reads_as_a_history() {
         ]
     );
     assert_eq!(
-        server.git(&["log", "-1", "--format=%an %ct%n%b", BRANCH]).lines().take(2).collect::<Vec<_>>(),
+        server.git(&["log", "-1", "--format=%an %ct%n%b", LEDGER]).lines().take(2).collect::<Vec<_>>(),
         ["coldframe[bot] 1795255200", "- cert-manager 1.15.0 on silver: finished at 2026-11-21T10:00:00Z"]
     );
-    let files = server.git(&["ls-tree", "-r", "--name-only", BRANCH]);
+    let files = server.git(&["ls-tree", "-r", "--name-only", LEDGER]);
     assert_eq!(files, "README.md\nledger.yaml\nplugins/cert-manager.yaml\nplugins/loki.yaml\n");
-    let changed = server.git(&["diff", "--stat=200", &format!("{BRANCH}~1"), BRANCH]);
+    let changed = server.git(&["diff", "--stat=200", &format!("{LEDGER}~1"), LEDGER]);
     assert!(changed.contains("plugins/cert-manager.yaml | 1 +") && changed.contains("1 file changed"), "{changed}");
-    let page = server.git(&["show", &format!("{BRANCH}:plugins/cert-manager.yaml")]);
+    let page = server.git(&["show", &format!("{LEDGER}:plugins/cert-manager.yaml")]);
     assert_eq!(
         page,
         "# What Coldframe remembers of cert-manager; README.md explains it.\n\
@@ -202,7 +202,7 @@ fn of_two_writers_one_is_fenced() {
     one.reload();
     assert_eq!(one.append(&[], at(8)), Appended::Waiting, "progress of the fenced writer still applies");
     one.pushed(&[now(wave(Change::Converged(at(6))))], at(9));
-    assert!(server.git(&["log", "-1", "--format=%b", BRANCH]).contains("healthy for 5 min"));
+    assert!(server.git(&["log", "-1", "--format=%b", LEDGER]).contains("healthy for 5 min"));
 
     two.reload();
     assert_eq!(two.append(&[soaked(10)], at(10)), Appended::Waiting);
@@ -220,7 +220,7 @@ fn a_ledger_that_lost_a_cited_commit_names_it() {
     assert_eq!(bot.missing(&[&tips[0], &tips[5]]), None);
     assert_eq!(bot.append(&[soaked(5)], at(6)), Appended::Nothing, "no such wave");
 
-    server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), tips[2].as_str()]);
+    server.git(&["update-ref", &format!("refs/heads/{LEDGER}"), tips[2].as_str()]);
     assert_eq!(bot.append(&[seen("loki", "7.0.0")], at(7)), Appended::Fenced);
     bot.reload();
     assert_eq!(bot.missing(&[&tips[0], &tips[5], &tips[3]]), Some(tips[5].clone()));
@@ -235,7 +235,7 @@ fn a_ledger_that_lost_a_cited_commit_names_it() {
     assert_eq!(bot.missing(&[&tips[5]]), None);
     assert_eq!(bot.missing(&[&tips[5], &tips[3]]), Some(tips[3].clone()), "one at a time");
 
-    server.git(&["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+    server.git(&["update-ref", "-d", &format!("refs/heads/{LEDGER}")]);
     assert_eq!(bot.append(&[seen("loki", "7.0.0")], at(9)), Appended::Fenced);
     bot.reload();
     assert_eq!((bot.branch.tip(), bot.branch.ledger()), (None, &Ledger::default()));
@@ -247,7 +247,7 @@ fn a_ledger_that_lost_a_cited_commit_names_it() {
 
 /// Somebody with write access adds a commit to the branch: an entry that lets a release through.
 fn forge(server: &Server) -> String {
-    server.commit_with(BRANCH, |work| {
+    server.commit_with(LEDGER, |work| {
         let page = work.join("plugins/loki.yaml");
         let text = std::fs::read_to_string(&page).unwrap_or_default();
         std::fs::create_dir_all(page.parent().unwrap()).unwrap();
@@ -268,15 +268,15 @@ fn f40_what_the_bot_did_not_write_is_not_believed() {
     {
         let LedgerError::Foreign { tip, last: back } = &error else { panic!("{error}") };
         assert_eq!((tip.as_str(), back.as_ref()), (forged.as_str(), Some(&last)));
-        assert!(error.to_string().ends_with(&format!("git push --force origin {last}:{BRANCH}")), "{error}");
+        assert!(error.to_string().ends_with(&format!("git push --force origin {last}:{LEDGER}")), "{error}");
     }
     assert_eq!(bot.branch.ledger().plugins.len(), 1, "memory is as it was");
     // Nor is anything written on top of it.
     assert_eq!(bot.append(&[seen("loki", "1.0.2")], at(2)), Appended::Fenced);
-    server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), last.as_str()]);
+    server.git(&["update-ref", &format!("refs/heads/{LEDGER}"), last.as_str()]);
     assert!(bot.branch.reload(&bot.store, &bot.access).is_ok(), "moved back, it is believed again");
     // A sealed commit of another day is ours, and older than what this process knows.
-    server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), first.as_str()]);
+    server.git(&["update-ref", &format!("refs/heads/{LEDGER}"), first.as_str()]);
     bot.branch.reload(&bot.store, &bot.access).unwrap();
     let known = bot.branch.known().cloned().unwrap();
     assert_eq!(bot.branch.missing(&bot.store, &[known]).unwrap(), Some(last));
@@ -288,8 +288,8 @@ fn a_branch_without_a_seal_is_nobodys_and_one_with_a_seal_is_for_those_who_have_
     let mut plain = Bot::start(&server);
     plain.pushed(&[seen("loki", "1.0.0")], at(0));
     let error = Bot::try_start(&server, &["a key"]).err().unwrap();
-    assert!(error.to_string().ends_with(&format!("git push origin --delete {BRANCH}")), "{error}");
-    server.git(&["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+    assert!(error.to_string().ends_with(&format!("git push origin --delete {LEDGER}")), "{error}");
+    server.git(&["update-ref", "-d", &format!("refs/heads/{LEDGER}")]);
     Bot::try_start(&server, &["a key"]).unwrap().pushed(&[seen("loki", "1.0.0")], at(0));
     assert!(matches!(Bot::try_start(&server, &["another"]).err(), Some(LedgerError::Foreign { last: None, .. })));
     assert_eq!(Bot::try_start(&server, &[]).err(), Some(LedgerError::Keyless));
@@ -303,7 +303,7 @@ fn progress_does_not_survive_a_rollback() {
     let first = bot.pushed(&[landed(0)], at(0));
     bot.pushed(&[seen("loki", "6.0.0")], at(1));
     assert_eq!(bot.append(&[soaked(5)], at(5)), Appended::Waiting);
-    server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), first.as_str()]);
+    server.git(&["update-ref", &format!("refs/heads/{LEDGER}"), first.as_str()]);
     bot.reload();
     assert_eq!(bot.branch.ledger().plugins[&"cert-manager".into()].last(&"silver".into()).unwrap().soak, None);
 }
@@ -345,7 +345,7 @@ fn what_is_not_understood_is_refused() {
     ];
     for (index, (case, files, words)) in cases.iter().enumerate() {
         let made = server.commit(&format!("case-{index}"), files);
-        server.git(&["update-ref", &format!("refs/heads/{BRANCH}"), &made]);
+        server.git(&["update-ref", &format!("refs/heads/{LEDGER}"), &made]);
         let (_folder, store) = store();
         let author = Author { name: "bot".to_string(), email: "bot@example.org".to_string() };
         let error = Branch::load(&store, &server.access(), author, Seal::default()).err().unwrap();

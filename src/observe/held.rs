@@ -8,8 +8,8 @@ use decide::{ClusterName, PluginName, TierName, Version};
 
 use super::moved::{Fleet, Theirs, Whose};
 use super::spots::Spot;
-use crate::act::edit;
-use crate::act::edit::find::{Wanted, find};
+use crate::edit;
+use crate::edit::find::{Wanted, find};
 use crate::policy::wiring::{Scalar, VERSION, Write};
 
 /// What a spot holds: a version, or a range where somebody lets a controller choose.

@@ -1,12 +1,12 @@
-//! Which clusters a place of a file moves, and so whose it is. What a document says of that is read in `act/edit`.
+//! Which clusters a place of a file moves, and so whose it is. What a document says of that is read in `edit`.
 
 use std::collections::BTreeSet;
 
 use decide::selector::Labels;
 use decide::{ClusterName, Tier};
 
-use crate::act::edit::Refusal;
-use crate::act::edit::find::{Found, Reach};
+use crate::edit::Refusal;
+use crate::edit::find::{Found, Reach};
 use crate::policy::wiring::ListedCluster;
 
 /// The fleet as one plugin sees it.

@@ -11,14 +11,12 @@ use decide::snapshot::{
 use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
-use super::command;
 use super::difference::Difference;
 use super::owners::Owners;
 use super::recall::{Matter, Recall};
+use crate::command;
 use crate::hub::demands::{Demand, Standing};
-use crate::hub::{
-    Author, BRANCH_PREFIX, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role,
-};
+use crate::hub::{Author, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role};
 use crate::policy::wiring::{People, Right};
 use crate::tell;
 
@@ -51,7 +49,7 @@ pub struct Around<'a> {
 
 /// The plugin and the tier that a branch of ours is about.
 pub fn subject(branch: &str) -> Option<(PluginName, TierName)> {
-    let (plugin, tier) = branch.strip_prefix(BRANCH_PREFIX)?.split_once('/')?;
+    let (plugin, tier) = branch.strip_prefix(crate::branches::PREFIX)?.split_once('/')?;
     (!tier.contains('/')).then(|| (PluginName::from(plugin), TierName::from(tier)))
 }
 

@@ -8,10 +8,10 @@ use decide::{Person, Sha};
 use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::branches;
 use crate::hub::code_owners::Problem;
 use crate::hub::demands::Demand;
 use crate::hub::{BranchRules, HubError, RepoHub, Role};
-use crate::ledger;
 
 /// How long an answer holds. Rights change rarely, and a merge asks anew.
 const HOLDS: SignedDuration = SignedDuration::from_secs(60);
@@ -113,7 +113,7 @@ impl Recall {
         if let Some(moves) = &self.moves {
             return Read::Known(moves.clone());
         }
-        match hub.own_moves(ledger::BRANCH).await {
+        match hub.own_moves(branches::LEDGER).await {
             Ok(moves) => {
                 self.moves = Some(moves.clone());
                 Read::Known(moves)

@@ -12,7 +12,7 @@ use super::held::{self, Asked, Held, held, left_out};
 use super::lock;
 use super::moved::{Fleet, Whose};
 use super::{readings, vacant};
-use crate::act::edit::find::Wanted;
+use crate::edit::find::Wanted;
 use crate::git::{GitError, Store};
 use crate::policy::Loaded;
 use crate::policy::wiring::{ListedCluster, PluginWiring, Scalar, Write};

@@ -1,6 +1,6 @@
 //! Where a plugin is not installed yet: the file is not there, and a template says what it will be. The planner is
 //! told of a vacant place then; where something has been there before, of one that could not be read, and why. What
-//! the file will be is in `act/edit/template`.
+//! the file will be is in `edit/template`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use decide::{ClusterName, Ledger, PluginName, Sha, TierName, Version};
 use super::held::{self, Asked, Held};
 use super::moved::Fleet;
 use super::spots::Spot;
-use crate::act::edit::template::{Names, rendered};
+use crate::edit::template::{Names, rendered};
 use crate::git::{GitError, Store};
 
 type Spots = BTreeMap<(PluginName, TierName), Vec<Spot>>;

@@ -12,6 +12,7 @@ use super::problem::quoted;
 use super::read::FromNode;
 use super::report::Report;
 use super::tree::{Node, Value};
+use crate::branches;
 
 /// Why a text was refused, and what to write instead.
 #[derive(Debug)]
@@ -315,9 +316,7 @@ fn branch(text: &str) -> Result<String, Refusal> {
     if let Some(name) = text.strip_prefix("refs/heads/") {
         return Err(refusal("is a reference").help(format!("write the branch alone: `{name}`")));
     }
-    if [crate::ledger::BRANCH, crate::act::notify::BRANCH].contains(&text)
-        || text.starts_with(crate::hub::BRANCH_PREFIX)
-    {
+    if [branches::LEDGER, branches::NOTIFIED].contains(&text) || text.starts_with(branches::PREFIX) {
         return Err(refusal("is a branch of the bot's own").help("name a branch that clusters read"));
     }
     let good = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);

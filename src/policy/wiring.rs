@@ -9,11 +9,9 @@ use decide::{ClusterName, PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
 use super::settings::Values;
+pub use crate::edit::place::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write, chart_address};
 use crate::observe::inventory::{self, Scope};
 use crate::observe::signal::Kind;
-pub use places::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write};
-
-mod places;
 
 /// Everything of a policy file that the planner does not need.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,15 +212,6 @@ impl Chart {
             Self::Oci { reference, .. } => chart_address(reference, None),
         }
     }
-}
-
-/// Where a chart comes from, in one spelling: host and path of its repository and its name, without a scheme.
-pub fn chart_address(repository: &str, chart: Option<&str>) -> String {
-    let bare = repository.split_once("://").map_or(repository, |(_, rest)| rest);
-    let (host, path) = bare.split_once('/').unwrap_or((bare, ""));
-    let parts = [host.to_ascii_lowercase(), path.to_string(), chart.unwrap_or_default().to_string()];
-    let parts: Vec<&str> = parts.iter().map(|part| part.trim_matches('/')).filter(|part| !part.is_empty()).collect();
-    parts.join("/")
 }
 
 /// A question to a cluster.

@@ -8,7 +8,7 @@ use decide::snapshot::{CommandKind, OwnedPath, Pull, Read, ReviewDecision, Revie
 
 use super::hub::Hub;
 use super::world::World;
-use crate::observe::command::{is_for_every_tier, right};
+use crate::command::{is_for_every_tier, right};
 use crate::policy::wiring::Right;
 
 /// Whether the policy file lets somebody give a command on this pull request.

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::{TellError, inert, render, words};
-use crate::observe::command::Mistake;
+use crate::command::Mistake;
 use crate::policy::wiring::Right;
 
 const MARK: &str = "<!-- coldframe:answers ";

@@ -14,8 +14,8 @@ use decide::{Plan, Reason};
 use proptest::prelude::*;
 
 use super::*;
+use crate::command::Mistake;
 use crate::git::{Changes, Hunk};
-use crate::observe::command::Mistake;
 
 /// What people have really tried, and what the pieces of it make together.
 const HOSTILE: [&str; 42] = [

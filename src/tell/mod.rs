@@ -11,7 +11,6 @@ pub mod commit;
 pub mod dashboard;
 pub mod explain;
 pub mod inert;
-pub mod metrics;
 pub mod notice;
 pub mod notify;
 pub mod page;
@@ -26,7 +25,7 @@ mod words;
 pub mod workflow;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
@@ -39,7 +38,6 @@ pub use check::{CheckText, Conclusion, StatusText, check, status};
 pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
-pub use metrics::{Metrics, Outcome};
 pub use notice::{notice, read_notice};
 pub use page::{PullFacts, ReleaseNote, body, title};
 pub use places::{Standing, clusters, places};

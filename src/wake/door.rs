@@ -10,8 +10,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::{BodyExt as _, Limited};
 
+use crate::metrics::Metrics;
 use crate::secret::Secret;
-use crate::tell::Metrics;
 
 /// GitHub gives up after ten seconds, the senders of clusters after ten to fifteen.
 const LONGEST: Duration = Duration::from_secs(9);

@@ -6,8 +6,8 @@ use axum::routing::get;
 
 use super::senders::{self, Senders};
 use super::{Bell, face, webhook};
+use crate::metrics::Metrics;
 use crate::secret::Secret;
-use crate::tell::Metrics;
 
 /// Every route; anything else is 404.
 pub fn router(bell: Bell, secrets: &[Secret], senders: &Senders, metrics: &Metrics) -> Router {

@@ -20,7 +20,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::act::Receipt;
 use crate::clock;
-use crate::tell::{self, DashboardState, Metrics, Outcome, View};
+use crate::metrics::{Metrics, Outcome};
+use crate::tell::{self, DashboardState, View};
 use crate::tick::Ticked;
 
 /// What the pages show: the last view of each repository.

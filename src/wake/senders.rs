@@ -15,8 +15,8 @@ use axum::routing::post;
 
 use super::Bell;
 use super::door::{Answer, Door, Keys, signature};
+use crate::metrics::Metrics;
 use crate::secret::Secret;
-use crate::tell::Metrics;
 
 /// The biggest delivery, in bytes: an alert group of some thousand alerts; events are far smaller.
 const MOST_BYTES: usize = 4 << 20;

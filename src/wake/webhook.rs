@@ -17,8 +17,8 @@ use super::Bell;
 use super::door::{Answer, Door, Keys, signature};
 use super::replays::Replays;
 use crate::clock;
+use crate::metrics::Metrics;
 use crate::secret::Secret;
-use crate::tell::Metrics;
 
 /// GitHub's own bound; it does not send bigger ones.
 const MOST_BYTES: usize = 25 << 20;

@@ -1,8 +1,8 @@
 //! Every file of the corpus, spoilt in all the ways that a person or another tool spoils files: the editor refuses,
 //! or replaces one run of bytes and nothing else, which a second parser confirms.
 
-use coldframe::act::edit::find::{Wanted, find};
-use coldframe::act::edit::{FileFormat, read, set};
+use coldframe::edit::find::{Wanted, find};
+use coldframe::edit::{FileFormat, read, set};
 use proptest::prelude::*;
 use serde::Deserialize as _;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use coldframe::act::edit::{FileFormat, read};
+use coldframe::edit::{FileFormat, read};
 use coldframe::observe::signal::prometheus::promql::Query;
 use coldframe::policy::{SourceFile, check};
 

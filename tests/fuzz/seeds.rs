@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use coldframe::act::edit::FileFormat;
+use coldframe::edit::FileFormat;
 use coldframe::ledger::pages;
 use decide::Ledger;
 use serde::Deserialize as _;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use coldframe::act::edit::FileFormat;
+use coldframe::edit::FileFormat;
 use serde_json::{Value, json};
 
 use crate::corpus::{Case, End, cases};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use aws_lc_rs::hmac;
+use coldframe::metrics::Metrics;
 use coldframe::secret::Secret;
-use coldframe::tell::Metrics;
 use coldframe::wake::Bell;
 use coldframe::wake::webhook::router;
 use serde_json::Value;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::{Applied, Flux, Put, Reader, Root, Walk};
-use crate::act::edit::FileFormat;
-use crate::act::edit::find::{Object, read_whole};
+use crate::edit::FileFormat;
+use crate::edit::find::{Object, read_whole};
 use crate::init::survey::{Release, Survey, at};
 use crate::jsonpath::Path;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Line, Said};
-use crate::act::edit::find::Found;
+use crate::edit::find::Found;
 use crate::init::plugins::Plugin;
 use crate::init::survey::{Sight, at};
 use crate::jsonpath::Path;

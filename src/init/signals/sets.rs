@@ -7,7 +7,7 @@ use decide::selector::{Operator, Selector};
 use serde_json::Value;
 
 use super::{Line, Said, UNKNOWN, plain};
-use crate::act::edit::find::{Reach, reach};
+use crate::edit::find::{Reach, reach};
 use crate::init::ladder::{Ladder, glob};
 use crate::init::plugins::Plugin;
 use crate::init::survey::{Argo, Sight, at};

@@ -7,8 +7,8 @@ use decide::selector::Selector;
 use decide::{ClusterName, Tier, TierName};
 
 use super::*;
-use crate::act::edit::FileFormat;
-use crate::act::edit::find::{Wanted, find};
+use crate::edit::FileFormat;
+use crate::edit::find::{Wanted, find};
 
 /// Two clusters per tier, and one that no tier has.
 fn clusters() -> Vec<ListedCluster> {

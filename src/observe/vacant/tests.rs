@@ -9,7 +9,7 @@ use decide::{Clusters, PluginLedger};
 
 use super::super::moved::Whose;
 use super::*;
-use crate::act::edit::find::Wanted;
+use crate::edit::find::Wanted;
 use crate::git::testing::{Server, store};
 use crate::policy::wiring::{Scalar, Write};
 

@@ -10,7 +10,7 @@ use super::header::{NameList, listed, version};
 use super::when;
 use super::words::{Cursor, Word};
 use super::{ClusterEvent, Event, Marks, PullAct, Subject, around};
-use crate::observe::command;
+use crate::command;
 use crate::policy::Problem;
 use crate::policy::nearest::nearest;
 use crate::rehearse::fleet::Condition;

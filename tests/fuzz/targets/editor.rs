@@ -1,7 +1,7 @@
 //! The formats of the editor: whatever is asked of whatever text, the editor refuses, or replaces one run of bytes
 //! that reads back as the new value, and others read the same of everything else.
 
-use coldframe::act::edit::{FileFormat, Place, Refusal, Spot, parsed, read, set};
+use coldframe::edit::{FileFormat, Place, Refusal, Spot, parsed, read, set};
 use coldframe::jsonpath::Step;
 use coldframe::policy::wiring::DocumentSelector;
 use serde_json::Value;

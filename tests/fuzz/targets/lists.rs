@@ -1,7 +1,7 @@
 //! What a file says of itself: the places of a chart, and the lock of a chart.
 
-use coldframe::act::edit::find::{Wanted, find as places};
-use coldframe::act::edit::{FileFormat, chart_lock as lock, pin, read, set};
+use coldframe::edit::find::{Wanted, find as places};
+use coldframe::edit::{FileFormat, chart_lock as lock, pin, read, set};
 
 use super::asked;
 use super::editor::{edit, said};

@@ -1,6 +1,6 @@
 //! The second parsers: what they read of a text before and after an edit, and at the place of a scalar.
 
-use coldframe::act::edit::{FileFormat, Spot, Style};
+use coldframe::edit::{FileFormat, Spot, Style};
 use coldframe::jsonpath::{Step, node_at};
 use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::structure::{Body, Structure};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use coldframe::command as comments;
 use coldframe::ledger::pages;
 use coldframe::observe::chart::index;
 use coldframe::observe::cluster;
-use coldframe::observe::command as comments;
 use coldframe::observe::signal::prometheus::promql::Query;
 use decide::constraint::Constraint;
 use decide::snapshot::CommandKind;

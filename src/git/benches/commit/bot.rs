@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use coldframe::act::edit::find::Wanted;
 use coldframe::act::{edit, edited};
+use coldframe::edit::find::Wanted;
 use coldframe::git::{Access, Author, Draft, FileChange, Pushed, Store};
 use coldframe::observe::Spot;
 use coldframe::policy::wiring::Write;

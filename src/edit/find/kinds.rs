@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::generators::application_set;
 use super::{By, Origin, Place, at, item, last, list, steps, text};
-use crate::act::edit::{Document, Refusal};
+use crate::edit::place::VERSION;
+use crate::edit::{Document, Refusal};
 use crate::jsonpath::Step;
-use crate::policy::wiring::VERSION;
 
 /// The places of a document that is a tree.
 pub(super) fn of_tree(file: &str, document: &Document) -> Vec<Place> {

@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use serde::Deserialize as _;
 
-use crate::act::edit::find::{Wanted, find};
-use crate::act::edit::{FileFormat, set};
+use crate::edit::find::{Wanted, find};
+use crate::edit::{FileFormat, set};
 
 const LINES: [&str; 9] = [
     "releases:\n",

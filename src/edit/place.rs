@@ -1,4 +1,4 @@
-//! Where versions stand in the config repo, as the policy names it. What a file holds there is in `act/edit`.
+//! Where versions stand in the config repo, as the policy names it. What a file holds there is read beside this.
 
 use decide::{ClusterName, TierName};
 use serde::{Deserialize, Serialize};
@@ -166,6 +166,15 @@ pub struct DocumentSelector {
     /// Its `metadata.name`; none = any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// Where a chart comes from, in one spelling: host and path of its repository and its name, without a scheme.
+pub fn chart_address(repository: &str, chart: Option<&str>) -> String {
+    let bare = repository.split_once("://").map_or(repository, |(_, rest)| rest);
+    let (host, path) = bare.split_once('/').unwrap_or((bare, ""));
+    let parts = [host.to_ascii_lowercase(), path.to_string(), chart.unwrap_or_default().to_string()];
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim_matches('/')).filter(|part| !part.is_empty()).collect();
+    parts.join("/")
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ mod reach;
 use serde_json::Value;
 
 use super::{Document, FileFormat, Parsed, Refusal, Spot};
+use crate::edit::place::{DocumentSelector, Scalar, chart_address as address};
 use crate::jsonpath::Step;
-use crate::policy::wiring::{DocumentSelector, Scalar, chart_address as address};
 pub use generators::from_files;
 pub use reach::{Reach, reach};
 

@@ -8,6 +8,7 @@ mod json;
 mod lines;
 mod marker;
 pub mod pin;
+pub mod place;
 mod refusal;
 pub mod template;
 mod toml;
@@ -20,8 +21,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::jsonpath::{Path, Step, place_of};
-pub use crate::policy::wiring::FileFormat;
-use crate::policy::wiring::{DocumentSelector, Scalar, Write};
+pub use place::FileFormat;
+use place::{DocumentSelector, Scalar, Write};
 pub use refusal::Refusal;
 pub use version::versioned;
 use version::{is_range, is_template};
