@@ -107,6 +107,31 @@ mod tests {
         assert!(report(&world).blocker().unwrap().because.to_string().contains("holds the range `^1`"));
     }
 
+    /// A tier on which nothing was ever installed, with an open pull request, is set to follow and back.
+    #[test]
+    fn nothing_lands_where_nothing_is_installed() {
+        let mut world = follows();
+        let tiers = &mut world.policy.plugins[0].tiers;
+        (tiers[0].follows, tiers[1].follows) = (false, true);
+        let base = |world: &mut Snapshot| {
+            let (qa, (bronze, mut vacant)) = (place("qa", "1.1.0"), place("bronze", "1.0.0"));
+            vacant[0].cluster = Some("bronze-1".into());
+            (vacant[0].version, vacant[0].vacant) = (Read::Unread("not installed yet".into()), true);
+            facts(world).base = Read::Known([qa, (bronze, vacant)].into());
+        };
+        base(&mut world);
+        facts(&mut world).readings = crate::readings::Readings::default();
+        let members: Vec<crate::ClusterName> = vec!["bronze-1".into()];
+        let head = crate::ledger::Head { commit: "aa".into(), at: ago(30), repeats: false };
+        let intent = Change::Intent { from: None, digest: None, part: crate::ledger::Part::default(), members, head };
+        let (plugin, tier) = ("app".into(), "bronze".into());
+        world.ledger.apply(&crate::Entry::Wave { plugin, tier, version: version("1.1.0"), change: intent });
+        let landed = crate::plan(&world, noon()).entries.into_iter().any(|record| {
+            matches!(record.entry, crate::Entry::Wave { change: Change::Landed(_), ref tier, .. } if tier.as_str() == "bronze")
+        });
+        assert!(!landed, "no cluster runs it");
+    }
+
     /// Controllers add metadata of their own; what is promoted is spelled as its release is.
     #[test]
     fn it_is_spelled_as_its_release() {

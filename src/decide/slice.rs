@@ -190,9 +190,9 @@ pub(crate) fn as_begun<'a>(tier: &'a Tier, wave: &Wave) -> Cow<'a, Tier> {
 /// Whether the base branch holds the version for each of these clusters. None of them, or none with
 /// a place, is held by nothing.
 pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], version: &Version) -> bool {
-    if tier.follows {
+    if tier.follows && !clusters.is_empty() {
         return follow::running(desk, desk.plugin(), clusters)
-            .is_ok_and(|running| running.iter().all(|it| *it == version));
+            .is_ok_and(|running| !running.is_empty() && running.iter().all(|it| *it == version));
     }
     clusters.is_empty() || desk.spread(&tier.name, clusters).is(version)
 }

@@ -75,7 +75,10 @@ impl World {
         if self.now + pace <= until {
             self.schedule(self.now + pace, Due::Rare(Later::Storm { pace, until }));
         } else {
-            for plugin in self.policy.plugins.clone() {
+            // One that the hub refuses for days may hold the only place under the cap of open ones.
+            let refused = self.merges.refusing.values().any(|until| *until > self.scenario.calm);
+            let stuck = refused && self.policy.limits.open_pulls.is_some();
+            for plugin in self.policy.plugins.clone().into_iter().filter(|_| !stuck) {
                 let begun = self.storm[&plugin.name].clone();
                 if !self.accepted(&plugin.name).iter().any(|version| *version >= begun) {
                     continue; // the file refuses all of them

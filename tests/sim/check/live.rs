@@ -10,7 +10,7 @@ use decide::snapshot::{CheckState, Landing, LedgerState, PullState, Read, Requir
 use jiff::SignedDuration;
 use semver::Version;
 
-use super::{Kept, Watch, expiry, keys, shown_base, slices};
+use super::{Kept, Watch, expiry, keys, plain, shown_base, slices};
 use crate::pulls::BOT;
 use crate::scenario::Mode;
 use crate::world::{Spot, World};
@@ -240,6 +240,16 @@ impl Watch {
             let mut held = pull.bot_heads.iter().filter_map(|head| world.written.get(head));
             pull.spot == *spot && pull.bot_version > *running && held.any(|commit| commit.version == *running)
         });
+        // A newer one had taken its place when it was merged all the same.
+        let wave = shown.ledger.plugins.get(&spot.0).and_then(|page| {
+            let mut waves = page.tiers.get(&spot.1)?.iter();
+            waves.rfind(|wave| plain(&wave.version) == *running)
+        });
+        let given_up = given_up
+            || wave.is_some_and(|wave| {
+                let ends = wave.superseded.as_ref().zip(wave.landed.as_ref());
+                ends.is_some_and(|(superseded, landed)| superseded.at <= landed.at)
+            });
         if by_bot && !doubted && good && !refused && !given_up && !kept.met.contains_key(&key) {
             self.fails(world, format!("P3 opens {} {version} on {}, which {running} occupies", spot.0, spot.1));
         }

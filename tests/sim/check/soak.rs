@@ -173,6 +173,10 @@ impl Watch {
                 let of_tier = kept.members.iter_mut().filter(|((there, _), _)| there == spot);
                 of_tier.for_each(|(_, members)| members.retain(|name| here.contains(name)));
             }
+            // Not while it is open whose some of them are.
+            if in_two_tiers(shown, spot) {
+                continue;
+            }
             if let Some(version) = shown_base(world, shown, spot).and_then(uniform) {
                 // Of an empty tier it begins with the first cluster that comes.
                 let mut selected = selected(world, shown, spot);
@@ -189,6 +193,15 @@ impl Watch {
             }
         }
     }
+}
+
+/// Whether a cluster of the tier is selected by another tier of its plugin, too, as the bot was shown.
+fn in_two_tiers(shown: &Snapshot, spot: &Spot) -> bool {
+    let Some(plugin) = shown.policy.plugins.iter().find(|plugin| plugin.name == spot.0) else { return false };
+    shown.clusters.known().into_iter().flatten().any(|cluster| {
+        let takes = || plugin.tiers.iter().filter(|tier| tier.select.matches(&cluster.labels));
+        takes().count() > 1 && takes().any(|tier| tier.name == spot.1)
+    })
 }
 
 /// Moves the clock of a release by one look, and notes that it met the soak.
