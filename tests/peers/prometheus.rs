@@ -150,7 +150,7 @@ async fn pass_fail_no_data_bad_query_down() {
 #[test]
 fn promtool_finds_nothing_wrong_with_our_numbers() {
     let metrics = coldframe::metrics::Metrics::new();
-    metrics.tick("acme/fleet", Duration::from_millis(420), coldframe::tell::Outcome::Done, Timestamp::now());
+    metrics.tick("acme/fleet", Duration::from_millis(420), coldframe::metrics::Outcome::Done, Timestamp::now());
     metrics.plan("acme/fleet", &decide::Plan::default());
     metrics.hub_call("rest", 200);
     metrics.delivery("github", Some(1));

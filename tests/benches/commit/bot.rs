@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use coldframe::act::{edit, edited};
+use coldframe::act::edited;
+use coldframe::edit;
 use coldframe::edit::find::Wanted;
 use coldframe::git::{Access, Author, Draft, FileChange, Pushed, Store};
 use coldframe::observe::Spot;
