@@ -178,7 +178,7 @@ fn plugin_words(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -
         Some(constraint) => format!("versions {}", constraint.as_str()),
         None => "every release".to_string(),
     });
-    parts.push(counted(wiring.write.len(), "spot"));
+    parts.push(counted(wiring.write.len(), "place"));
     parts.push(counted(wiring.signals.len(), "signal"));
     let other: Vec<&str> =
         plugin.tiers.iter().filter(|tier| !ladder.contains(tier)).map(|tier| tier.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The keys of a plugin: its chart, its releases, the spots that hold its version.
+//! The keys of a plugin: its chart, its releases, the places that hold its version.
 
 use decide::model::Next;
 
@@ -16,7 +16,7 @@ use crate::policy::scalar::{File, Files, Kind, Name, ObjectName, ValuePattern, V
 use crate::policy::when::Length;
 
 record! {
-    /// A plugin: where its releases are, which spots hold its version, what proves that it runs.
+    /// A plugin: where its releases are, which places hold its version, what proves that it runs.
     PluginFile = "plugin" {
         /// Its name. It stands in branch names and titles.
         required name "name": Name,
@@ -28,7 +28,7 @@ record! {
         optional versions "versions": VersionsFile,
         /// When merges of this plugin may happen, beside the file's and the tier's windows. Default always.
         optional windows "windows": WindowsFile,
-        /// The spots that hold its version; all of them change in one commit.
+        /// The places that hold its version; all of them change in one commit.
         required write "write": List<WriteFile>,
         /// The questions to each cluster; all must agree. Required, because nothing climbs without proof.
         required signals "signals": List<SignalFile>,
@@ -64,7 +64,7 @@ record! {
 }
 
 record! {
-    /// One spot that holds the version.
+    /// One place that holds the version.
     WriteFile = "write" {
         /// The file. `{tier}` and `{cluster}` stand for their names; with more than one tier, one of them must be in it or in `path`.
         required file "file": Files,

@@ -164,7 +164,7 @@ fn poll(file: &PluginFile, report: &mut Report) -> Duration {
 fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Context, report: &mut Report) -> Vec<Write> {
     let Some(list) = list else { return Vec::new() };
     if list.value.is_empty() {
-        report.wrong(list.at, "an empty list: no spot holds the version", Some("add `{file: …, path: …}`"));
+        report.wrong(list.at, "an empty list: no place holds the version", Some("add `{file: …, path: …}`"));
     }
     let mut writes: Vec<Write> = Vec::new();
     for file in &list.value.items {
@@ -186,8 +186,8 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
         let named = write.scalar.is_some();
         let shared = named && !placed && context.ladder.len() > 1 && !on_branches_of_their_own(&context.ladder);
         if let Some(given) = file.value.file.as_ref().filter(|_| shared) {
-            let help = "put `{tier}` or `{cluster}` in it or in `path`, or give each tier a `branch`: each needs a spot of its own";
-            report.wrong(given.at, "every tier would share this spot", Some(help));
+            let help = "put `{tier}` or `{cluster}` in it or in `path`, or give each tier a `branch`: each needs a place of its own";
+            report.wrong(given.at, "every tier would share this place", Some(help));
         }
         if let Some(given) = file.value.file.as_ref().filter(|_| write.per_tier() && !has_tiers(context)) {
             let why = "`{tier}` can only be `all` here: there are no `tiers`, and every cluster moves in one step";
@@ -198,7 +198,7 @@ fn writes(list: Option<&Spanned<List<WriteFile>>>, plugin: &str, context: &Conte
         }
         template(&write, file.value.template.as_ref().map_or(file.at, |given| given.at), &writes, report);
         if writes.contains(&write) {
-            report.wrong(file.at, "this spot stands here twice", Some("keep one"));
+            report.wrong(file.at, "this place stands here twice", Some("keep one"));
         }
         writes.push(write);
     }
@@ -215,14 +215,14 @@ fn template(write: &Write, at: Span, others: &[Write], report: &mut Report) {
         report.wrong(at, why, Some("put `{tier}` or `{cluster}` in `file`, or take it out and write the file by hand"));
     }
     if others.iter().any(|other| other.file == write.file && other.template != write.template) {
-        report.wrong(at, "a file is made of one template", Some("give all spots of the file the same `template`"));
+        report.wrong(at, "a file is made of one template", Some("give all places of the file the same `template`"));
     }
 }
 
 /// Refuses an organization where the clusters have none, and where it does not lead to one cluster.
 fn organization(write: &Write, at: Span, context: &Context, report: &mut Report) {
     if !write.per_cluster() {
-        let why = "all clusters of an organization would share this spot";
+        let why = "all clusters of an organization would share this place";
         report.wrong(at, why, Some("add `{cluster}`, which stands for the cluster's own name beside `{organization}`"));
     }
     match context.names {
@@ -272,11 +272,11 @@ pub fn places(plugins: &[Spanned<PluginFile>], report: &mut Report) {
             let place = (write.file, document.map(|document| (document.kind, document.name)), path);
             match owners.get(&place) {
                 Some(owner) if *owner != name => {
-                    let message = format!("plugin `{name}` writes the same spot as plugin `{owner}`");
+                    let message = format!("plugin `{name}` writes the same place as plugin `{owner}`");
                     report.problem(
                         file.at,
                         message,
-                        Some("one spot holds one version: name its file, document or path exactly"),
+                        Some("one place holds one version: name its file, document or path exactly"),
                     );
                 }
                 Some(_) => {}

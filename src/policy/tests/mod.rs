@@ -201,10 +201,10 @@ fn loopback_may_speak_plain_http() {
 }
 
 #[test]
-fn spots_belong_to_one_tier_and_one_plugin() {
+fn places_belong_to_one_tier_and_one_plugin() {
     let two_tiers = "tiers: [{name: a, select: {matchLabels: {t: a}}}, {name: b, select: {matchLabels: {t: b}}}]";
     let told = problems(&format!("{two_tiers}{PLUGIN}"));
-    assert!(told.len() == 1 && told[0].contains("every tier would share this spot"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("every tier would share this place"), "{told:?}");
     of(&format!("{two_tiers}{}", PLUGIN.replace("loki.yaml", "\"{cluster}.yaml\"")));
     of(&format!("{two_tiers}{}", PLUGIN.replace("path: $.version", "path: \"$['{tier}'].version\"")));
     of(&format!("{two_tiers}{}", PLUGIN.replace(", path: $.version", "")));
@@ -213,7 +213,7 @@ fn spots_belong_to_one_tier_and_one_plugin() {
     let second = PLUGIN.replace("name: loki\n    chart", "name: other\n    chart").replace("plugins:\n", "");
     let told = problems(&format!("{PLUGIN}{second}"));
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("plugin `other` writes the same spot as plugin `loki`"), "{told:?}");
+    assert!(told[0].contains("plugin `other` writes the same place as plugin `loki`"), "{told:?}");
     let told = problems(&format!("{PLUGIN}{}", PLUGIN.replace("plugins:\n", "")));
     assert!(told[0].contains("two plugins are called `loki`"), "{told:?}");
 }
@@ -323,8 +323,8 @@ Clusters are listed in inventory/clusters.yaml. A release climbs:
   4. gold    clusters tier in (gold, platinum), without paused; merged after 2 approvals, code owners among them; done when healthy; by force after 30 d (notices 14 d, 3 d, 1 d before)
 
 Plugins:
-  cert-manager  oci://registry.example/charts/cert-manager; versions ^1.14; 1 spot; 3 signals; rules of its own on gold
-  loki          loki of https://charts.example/stable; every release; 1 spot; 1 signal
+  cert-manager  oci://registry.example/charts/cert-manager; versions ^1.14; 1 place; 3 signals; rules of its own on gold
+  loki          loki of https://charts.example/stable; every release; 1 place; 1 signal
 
 Freezes: 2.
 ";

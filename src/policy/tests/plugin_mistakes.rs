@@ -269,7 +269,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "write",
         "[{file: a.yaml, path: $.x}, {file: a.yaml, path: $.x}]",
-        "`write` of plugin `loki`: this spot stands here twice",
+        "`write` of plugin `loki`: this place stands here twice",
     ),
     (
         "write",
@@ -279,7 +279,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "write",
         "[{file: '{cluster}.yaml', path: $.x, template: t.yaml}, {file: '{cluster}.yaml', path: $.y}]",
-        "`write` of plugin `loki`: a file is made of one template (give all spots of the file the same `template`)",
+        "`write` of plugin `loki`: a file is made of one template (give all places of the file the same `template`)",
     ),
     (
         "write",
