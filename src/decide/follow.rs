@@ -132,6 +132,23 @@ mod tests {
         assert!(!landed, "no cluster runs it");
     }
 
+    /// The bot merged it, and then the tier was set to follow, while its cluster was on the way.
+    #[test]
+    fn what_is_on_the_way_was_not_taken_off() {
+        let fails = |change: Option<Change>| {
+            let mut world = follows();
+            let landed = crate::ledger::Landed { at: ago(5), commit: Some("cc".into()), by: None };
+            on_qa(&mut world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
+            change.into_iter().for_each(|change| on_qa(&mut world, "1.2.0", change));
+            qa(&mut world, vec![healthy("1.1.0")]);
+            let failed = |record: &crate::plan::Record| {
+                matches!(&record.entry, crate::Entry::Wave { change: Change::Failed(_), .. })
+            };
+            crate::plan(&world, noon()).entries.iter().any(failed)
+        };
+        assert_eq!((fails(None), fails(Some(Change::Converged(ago(1))))), (false, true));
+    }
+
     /// Controllers add metadata of their own; what is promoted is spelled as its release is.
     #[test]
     fn it_is_spelled_as_its_release() {

@@ -235,7 +235,9 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
         let places = desk.places_of(&tier.name, clusters);
         places.into_iter().filter_map(|place| place.version.known().cloned()).collect()
     };
-    let own = versions(&moved);
+    // What the bot merged has not come to all clusters yet: who is still on the version before has taken nothing off.
+    let arrives = wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| landed.commit.is_some());
+    let own = if tier.follows && arrives { Vec::new() } else { versions(&moved) };
     let back = |version: &Version| *version < wave.version;
     if if wave.is_over() && !wave.may_come_again() {
         !own.is_empty() && own.iter().all(back)
