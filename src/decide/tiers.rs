@@ -214,7 +214,7 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     if desk.still(tier, &wave.own()).is_empty() {
         return Some(gate::release::nobody(desk, tier));
     }
-    gate::tier_below::in_the_way(desk, rung, wave)
+    gate::tier_below::in_the_way(desk, rung, wave).or_else(|| gate::after::in_the_way(desk, rung, wave))
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request

@@ -3,6 +3,7 @@
 
 use alloc::string::ToString;
 
+use super::limits;
 use crate::desk::{Base, Desk};
 use crate::ledger::{PluginLedger, Wave};
 use crate::model::{After, Tier};
@@ -18,6 +19,22 @@ pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
 /// not keep it.
 pub(crate) fn merging(desk: &Desk<'_>, tier: &Tier) -> Finding {
     finding(desk, tier, false)
+}
+
+/// Why an open wave may not wait for another plugin with its pull request open: the cap of open ones is reached, and all
+/// that the other one lacks is a place under it. Each would wait for the other.
+pub(crate) fn in_the_way(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(rung).filter(|_| limits::is_reached(desk))?;
+    // What has been merged meanwhile keeps no place.
+    if wave.pull.is_some() && desk.open_pull(&tier.name).is_none() {
+        return None;
+    }
+    let lacks_a_place = |after: &&After| {
+        let mut line = desk.shared.line.iter();
+        line.any(|place| place.plugin == after.plugin && place.tier == tier.name && !place.opens)
+    };
+    let mut before = desk.policy.after.iter().filter(lacks_a_place);
+    before.find_map(|after| trouble(desk, tier, after, false)).map(|finding| finding.because)
 }
 
 fn finding(desk: &Desk<'_>, tier: &Tier, opening: bool) -> Finding {

@@ -280,6 +280,36 @@ fn a_wave_opens_after_those_of_others() {
     }
 }
 
+/// Under a cap of one, the open one gives its place to the one that it waits for, and comes back.
+#[test]
+fn what_waits_for_another_one_gives_it_the_last_place() {
+    let done = |cap: Option<u32>, asked: &str| {
+        let mut world = ready();
+        let crds = PluginPolicy { name: "crds".into(), ..world.policy.plugins[0].clone() };
+        world.policy.plugins[0].after = vec![After { plugin: "crds".into(), version: asked.parse().ok() }];
+        world.policy.plugins.push(crds);
+        let mut page = world.ledger.plugins[&PluginName::from("app")].clone();
+        page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+        let facts = world.plugins[&"app".into()].clone();
+        world.plugins.insert("crds".into(), PluginFacts { pulls: Read::Known(Vec::new()), ..facts });
+        world.ledger.plugins.insert("crds".into(), page);
+        world.policy.limits.open_pulls = cap;
+        let plan = crate::plan(&world, noon());
+        let done = |action: &Action| match action {
+            Action::Open(proposal) => Some(alloc::format!("open {}", proposal.plugin)),
+            Action::Close { plugin, why, .. } => Some(alloc::format!("close {plugin}: {why}")),
+            Action::Merge { plugin, .. } => Some(alloc::format!("merge {plugin}")),
+            _ => None,
+        };
+        plan.actions.iter().filter_map(done).collect::<Vec<_>>()
+    };
+    let gives_way = ["close app: crds goes first and runs 1.0.0 on bronze; asked for is `>=1.1`"];
+    assert_eq!(done(Some(1), ">=1.1"), gives_way);
+    assert_eq!(done(Some(2), ">=1.1"), ["open crds"], "there is room for both");
+    assert_eq!(done(None, ">=1.1"), ["open crds"]);
+    assert_eq!(done(Some(1), ">=1.0"), ["merge app"], "it waits for nobody");
+}
+
 /// Once open, it merges although the other has begun since, unless what it needs is gone.
 #[test]
 fn what_is_open_needs_what_it_asked_for() {
