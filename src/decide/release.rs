@@ -198,7 +198,7 @@ pub(crate) fn rejected(desk: &Desk<'_>, rung: usize, version: &Version) -> Optio
 }
 
 /// Every no on a tier: as the ledger has it, and as the hub shows it (the ledger may have been
-/// lost). A closing by the bot itself is no no.
+/// lost). When the bot itself closes one, nobody has said no.
 pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     let mut noes = Vec::new();
     for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {

@@ -188,7 +188,7 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
         desk.record(&tier.name, version, Change::Converged(desk.now));
     }
     let whole = slice::following(desk, tier, wave).is_none();
-    // Of a climb of which slices are still to come only who ails is noted: the soak is one of all members.
+    // While slices are still to come, only unhealthy members are noted: the soak runs once, over all members.
     let soaked = soak::advance(wave, &health, tier, desk.now).map(|soaked| match whole {
         true => soaked,
         false => {

@@ -63,7 +63,7 @@ fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
 
 /// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
 /// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
-/// was begun has let it pass, and has clusters now. Who is ahead, or comes to what the tier runs, asks others.
+/// was begun has let it pass, and has clusters now. For early and late clusters other gates decide.
 pub(super) fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
     if wave.part.purpose != Purpose::Promotion {
         return None;

@@ -37,7 +37,7 @@ fn what_cannot_be_read_is_not_taken_for_a_no() {
     assert_eq!(says(&world, Gate::Release).verdict, Verdict::Fail);
 }
 
-/// gold runs 0.9.0, and 1.0.0 has long finished bronze: the no to bronze's rollback is no no to 1.0.0.
+/// gold runs 0.9.0, and 1.0.0 has long finished bronze: a no to bronze's rollback says nothing against 1.0.0.
 #[test]
 fn who_closes_it_says_no_to_no_version() {
     let mut world = open(Merge::Approved);
