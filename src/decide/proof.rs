@@ -7,16 +7,13 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ledger::{Entry, Ledger, PluginLedger, Rebuild, Stop, Wave};
+use crate::ledger::{Entry, FALSE_YES, Ledger, PluginLedger, Rebuild, Stop, Wave};
 use crate::plan::{Record, Urgency};
 use crate::snapshot::{Landing, LedgerState, Pull, PullState, Read, Snapshot};
 use crate::{PullNumber, Reason};
 
 /// A hub shows what it has merged on every replica within seconds; after this it has not.
 pub(crate) const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
-/// So many times in a row a hub may say of one head that it merged it, and have nothing of it: after that it lies.
-const FALSE_YES: u32 = 3;
-
 /// What merges of the bot are not proved.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Proofs {
@@ -315,7 +312,8 @@ mod tests {
         let mut world = asked(Read::Known(Landing::Absent), None);
         let head = pull().head;
         let minute = |minute| noon() + SignedDuration::from_mins(minute);
-        let lie = |at| Change::Refused { head: head.clone(), at, why: "nothing came".into(), kind: Refusal::FalseYes };
+        let nothing = |at, kind| Change::Refused { head: head.clone(), at, why: "nothing came".into(), kind };
+        let lie = |at| nothing(at, Refusal::FalseYes);
         let word = |at| Command {
             by: "noor".into(),
             at,
@@ -333,6 +331,8 @@ mod tests {
         let merging = Merging { head: head.clone(), at: minute(3), base: Some("00".into()), forced: None };
         remember(&mut world, Change::Merging(merging));
         assert!(!look(&mut world, minute(4)), "nothing is known of it yet");
+        remember(&mut world, nothing(minute(4), Refusal::Unanswered));
+        assert!(!look(&mut world, minute(5)), "who says nothing does not say yes");
         remember(&mut world, lie(minute(5)));
         assert!(look(&mut world, minute(6)));
         assert!(look(&mut world, minute(7)), "what was said of the first is no word about the second");

@@ -45,7 +45,12 @@ impl World {
         let first =
             |place: &Place| self.first_held.get(&(spot.clone(), place.cluster.clone(), version.clone())).copied();
         let all: Option<Vec<Timestamp>> = self.places_of(spot, members).map(first).collect();
-        all?.into_iter().max()
+        // The files of who has left are gone; what they held is not.
+        let gone = || {
+            let held = |name: &ClusterName| (spot.clone(), Some(name.clone()), version.clone());
+            members.iter().filter_map(|name| self.first_held.get(&held(name)).copied()).max()
+        };
+        all?.into_iter().max().or_else(gone)
     }
 
     /// The lowest version that the files of some clusters of a tier hold.

@@ -97,6 +97,9 @@ pub enum Refusal {
     FalseYes,
 }
 
+/// So many times in a row a hub may say of one head that it merged it, and have nothing of it: after that it lies.
+pub(crate) const FALSE_YES: u32 = 3;
+
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -108,7 +111,8 @@ impl Refused {
         let (anew, unsure, false_yes) = match kind {
             Refusal::No => (false, false, 0),
             Refusal::Flawed => (true, false, 0),
-            Refusal::Unanswered => (false, true, yes),
+            // Nobody asks again after so many lies, unless a person cleared them: then silence is not one more of them.
+            Refusal::Unanswered => (false, true, yes.min(FALSE_YES - 1)),
             Refusal::FalseYes => (false, true, yes.saturating_add(1)),
         };
         let times = before.map_or(1, |before| before.times.saturating_add(1));

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::Hotfix;
 use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName, Version};
 
+pub(crate) use evidence::FALSE_YES;
 pub use evidence::{ForceEvidence, Merging, Refusal, Refused, Said};
 pub use wave::{
     Announced, Failed, Grace, Head, Landed, LetThrough, Part, Purpose, Rejected, Soaked, Superseded, Verification,

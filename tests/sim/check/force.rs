@@ -39,7 +39,7 @@ impl Watch {
     }
 
     /// S17: for one release, tier and pull request the deadline never moves earlier. What was not pushed
-    /// when somebody else was first, nobody was told.
+    /// when somebody else was first, nobody was told. A release that gave way to another one and comes back begins anew.
     pub(super) fn deadlines_stand(&mut self, world: &mut World) {
         let Some(tip) = world.branch.tip().filter(|tip| self.read != Some(tip.id)) else { return };
         self.read = Some(tip.id);
@@ -48,7 +48,12 @@ impl Watch {
             for (tier, waves) in &page.tiers {
                 for wave in waves.iter().rev().take(2) {
                     let Some(pull) = &wave.pull else { continue };
-                    let key = ((plugin.clone(), tier.clone()), wave.version.to_string(), pull.number.0);
+                    let spot = (plugin.clone(), tier.clone());
+                    if wave.superseded.is_some() {
+                        self.gave_way(&spot, &wave.version.to_string(), pull.number.0, wave.begun);
+                        continue;
+                    }
+                    let key = (spot, wave.version.to_string(), pull.number.0);
                     // The slice before may have had the same pull request, which somebody else's commit left open.
                     if !newest.insert(key.clone()) {
                         continue;
@@ -68,6 +73,13 @@ impl Watch {
             }
         }
         earlier.into_iter().for_each(|what| self.fails(world, what));
+    }
+
+    /// Puts the deadline of a release that gave way aside: people were told of it.
+    fn gave_way(&mut self, spot: &Spot, version: &str, number: u64, begun: Timestamp) {
+        if let Some(deadline) = self.deadlines.remove(&(spot.clone(), version.to_string(), number)) {
+            self.deadlines.insert((spot.clone(), format!("{version} of {begun}"), number), deadline);
+        }
     }
 
     /// The latest deadline that the ledger ever held for a pull request.

@@ -240,7 +240,8 @@ impl Watch {
             let mut held = pull.bot_heads.iter().filter_map(|head| world.written.get(head));
             pull.spot == *spot && pull.bot_version > *running && held.any(|commit| commit.version == *running)
         });
-        // A newer one had taken its place when it was merged all the same.
+        // A newer one had taken its place when it was merged all the same, or until a person brought it back.
+        let by_hand = world.base[spot].iter().any(|place| !place.by_bot);
         let wave = shown.ledger.plugins.get(&spot.0).and_then(|page| {
             let mut waves = page.tiers.get(&spot.1)?.iter();
             waves.rfind(|wave| plain(&wave.version) == *running)
@@ -248,7 +249,7 @@ impl Watch {
         let given_up = given_up
             || wave.is_some_and(|wave| {
                 let ends = wave.superseded.as_ref().zip(wave.landed.as_ref());
-                ends.is_some_and(|(superseded, landed)| superseded.at <= landed.at)
+                ends.is_some_and(|(superseded, landed)| by_hand || superseded.at <= landed.at)
             });
         if by_bot && !doubted && good && !refused && !given_up && !kept.met.contains_key(&key) {
             self.fails(world, format!("P3 opens {} {version} on {}, which {running} occupies", spot.0, spot.1));

@@ -407,16 +407,16 @@ fn shown_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held
     Some(places)
 }
 
-/// Those of pinned clusters are none of the bot's.
+/// Those of pinned clusters are none of the bot's; while the inventory cannot be read, nobody knows who is pinned.
 fn free_places(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Vec<Held>> {
     let now = world.ours();
     if world.tier(spot).follows {
         return heard(world, shown, spot).into_iter().map(|(name, says)| Some((Some(name), says?))).collect();
     }
     let places = shown.plugins[&spot.0].base.known()?.get(&spot.1)?;
-    let free = |place: &&decide::snapshot::Place| {
-        !place.vacant && place.cluster.as_ref().is_none_or(|name| !keys::is_pinned(shown, &spot.0, name, now))
-    };
+    let is_read = shown.clusters.known().is_some();
+    let pinned = |name: &ClusterName| is_read && keys::is_pinned(shown, &spot.0, name, now);
+    let free = |place: &&decide::snapshot::Place| !place.vacant && !place.cluster.as_ref().is_some_and(pinned);
     places.iter().filter(free).map(|place| Some((place.cluster.clone(), place.version.known().map(plain)?))).collect()
 }
 

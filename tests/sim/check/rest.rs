@@ -43,6 +43,10 @@ impl Watch {
         let mut missing = Vec::new();
         let mut waiting = BTreeSet::new();
         let stuck = too_large(world, plan);
+        // What waits for a plugin of which the file takes no release waits for whoever wrote the file.
+        let taken = |name: &PluginName| !world.accepted(name).is_empty();
+        let barred: BTreeSet<PluginName> =
+            world.policy.plugins.iter().map(|plugin| plugin.name.clone()).filter(|name| !taken(name)).collect();
         for plugin in world.policy.plugins.clone() {
             let newest = world.accepted(&plugin.name).into_iter().max();
             if newest.is_none() {
@@ -72,7 +76,7 @@ impl Watch {
                 let silent = world.scenario.mode == Mode::Silent && asked;
                 let others = here().flat_map(|wave| &wave.findings).any(|finding| match &finding.because {
                     Reason::AfterUnfinished { plugin, .. } | Reason::AfterVersion { plugin, .. } => {
-                        stuck.contains(plugin) || waiting.contains(plugin)
+                        stuck.contains(plugin) || waiting.contains(plugin) || barred.contains(plugin)
                     }
                     Reason::OpenPullLimit { .. } => !stuck.is_empty(),
                     _ => false,

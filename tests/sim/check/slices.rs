@@ -68,11 +68,12 @@ impl Watch {
         };
         let ill: Vec<&Place> = moved.iter().copied().filter(|place| !healthy(place)).collect();
         let unwell = ill.iter().filter(|place| known(place)).count();
-        let ill: Vec<String> = ill.iter().map(|place| place.file.clone()).collect();
         let (failures, unknown) = (rule.max_failures as usize, rule.max_unknown as usize);
-        // Whatever is tolerated, somebody has to be well.
-        let nobody = !moved.is_empty() && unwell == moved.len();
+        // Whatever is tolerated, somebody has to be well, whoever brought it there.
+        let somebody = world.places_of(spot, &earlier).any(|place| place.version == *version && healthy(&place));
+        let nobody = !moved.is_empty() && unwell == moved.len() && !somebody;
         let beyond = ill.len() > failures + unknown || unwell > failures || nobody;
+        let ill: Vec<String> = ill.iter().map(|place| place.file.clone()).collect();
         if !earlier.is_empty() && beyond {
             self.fails(world, format!("S1 {does} {} {version} on {} before {ill:?} are healthy", spot.0, spot.1));
         }
