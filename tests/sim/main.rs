@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 45] = [
+    const BROKEN_WITHIN: [(u64, u64); 46] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -291,6 +291,7 @@ mod tests {
         (136_003_917, 8),
         (136_004_193, 8),
         (136_007_574, 8),
+        (136_040_488, 8),
         (136_065_023, 8),
         (136_071_086, 8),
         (136_078_328, 8),

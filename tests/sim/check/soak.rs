@@ -141,18 +141,18 @@ impl Watch {
         let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten().filter(|pull| pull.tier == spot.1);
         for pull in pulls {
             let Some(truth) = world.pulls.iter().find(|known| known.number == pull.number.0) else { continue };
-            let said = pull.commands.iter().any(|command| {
-                matches!(command.what, CommandKind::Fail { .. })
-                    && command.allowed == Read::Known(true)
-                    && command.at >= truth.bot_wrote_at
-            });
-            if !said {
+            let says = |command: &&decide::snapshot::Command| {
+                matches!(command.what, CommandKind::Fail { .. }) && command.allowed == Read::Known(true)
+            };
+            let Some(said) = pull.commands.iter().filter(says).map(|command| command.at).max() else { continue };
+            if said < truth.bot_wrote_at {
                 continue;
             }
             let key = (spot.clone(), truth.bot_version.clone());
             // It was said of the release, whoever closed the pull request or pushed to its branch since.
             kept.doubts.insert(key.clone());
-            let counts = matches!(pull.state, PullState::Open | PullState::Merged { .. });
+            // At the very moment at which the bot moved it on, it may have been said of the release before.
+            let counts = matches!(pull.state, PullState::Open | PullState::Merged { .. }) && said > truth.bot_wrote_at;
             let shown = truth.bot_heads.last().is_some_and(|head| *head == pull.head.as_str());
             if counts && shown && world.losses == 0 && world.purpose(truth.number).is_none() {
                 kept.failed.entry(key).or_insert(now);
