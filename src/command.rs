@@ -4,8 +4,8 @@
 use decide::model::Hotfix;
 use decide::snapshot::{CommandKind, FreezeScope};
 
-use crate::policy::nearest::nearest;
-use crate::policy::when;
+use crate::parse::nearest::nearest;
+use crate::parse::when;
 use crate::policy::wiring::{People, Right};
 
 /// The longest reason that is kept of a comment, in characters.

@@ -3,10 +3,10 @@
 use decide::Plan;
 use decide::ledger::Outage;
 
+use crate::act::Line;
 use crate::act::{self, Receipt};
 use crate::clock;
 use crate::observe::{self, Seen};
-use crate::rooms::Rooms;
 
 /// What one tick saw, decided and did.
 pub struct Ticked {
@@ -21,28 +21,28 @@ pub struct Ticked {
 }
 
 /// Looks and decides. Nothing is written anywhere: this is the whole of a dry run.
-pub async fn look(rooms: &mut Rooms) -> anyhow::Result<(Seen, Plan)> {
+pub async fn look(line: &mut Line) -> anyhow::Result<(Seen, Plan)> {
     let begun = clock::now();
-    let seen = match observe::observe(rooms).await {
+    let seen = match observe::observe(&mut line.context).await {
         Ok(seen) => seen,
         Err(error) => {
-            rooms.memory.silent.get_or_insert(begun);
+            line.memory.silent.get_or_insert(begun);
             return Err(error);
         }
     };
     // While the hub was silent nobody could approve: that time counts towards no grace period.
-    if let Some(from) = rooms.memory.silent.take() {
-        rooms.memory.outages.push(Outage { from, to: clock::now() });
+    if let Some(from) = line.memory.silent.take() {
+        line.memory.outages.push(Outage { from, to: clock::now() });
     }
     let plan = decide::plan(&seen.snapshot, clock::now());
     Ok((seen, plan))
 }
 
 /// One tick: looks, decides, tells, acts.
-pub async fn tick(rooms: &mut Rooms) -> anyhow::Result<Ticked> {
-    let (seen, mut plan) = look(rooms).await?;
-    plan.entries.extend(act::outages(&mut rooms.memory.outages));
-    let receipts = act::carry_out(rooms, &seen, &plan, clock::now()).await?;
-    let untold = act::notify::notify(rooms, &seen, &plan, clock::now()).await.err();
+pub async fn tick(line: &mut Line) -> anyhow::Result<Ticked> {
+    let (seen, mut plan) = look(line).await?;
+    plan.entries.extend(act::outages(&mut line.memory.outages));
+    let receipts = act::carry_out(line, &seen, &plan, clock::now()).await?;
+    let untold = act::notify::notify(line, &seen, &plan, clock::now()).await.err();
     Ok(Ticked { seen, plan, receipts, untold: untold.map(|error| format!("{error:#}")) })
 }

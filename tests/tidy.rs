@@ -318,7 +318,7 @@ fn dependencies(files: &[File]) -> Problems {
 /// The manual comes later: a set is checked from the day on which its folder in `docs` exists.
 fn pages(files: &[File]) -> Problems {
     let sets = [
-        ("src/observe/signal/", "docs/signals/"),
+        ("src/signal/", "docs/signals/"),
         ("src/observe/chart/", "docs/sources/"),
         ("src/edit/", "docs/formats/"),
         ("src/tell/notify/", "docs/notifiers/"),
@@ -327,7 +327,7 @@ fn pages(files: &[File]) -> Problems {
     for (members, pages) in sets.iter().filter(|(_, pages)| files.iter().any(|file| file.within(pages))) {
         for file in files.iter().filter(|file| file.within(members) && !file.path.ends_with("/mod.rs")) {
             // Beside the kinds of signals stands what several of them need.
-            if *members == "src/observe/signal/" && !file.text.contains("const KIND: Kind") {
+            if *members == "src/signal/" && !file.text.contains("const KIND: Kind") {
                 continue;
             }
             let name = file.path.trim_start_matches(members).trim_end_matches(".rs");

@@ -9,11 +9,11 @@ use decide::snapshot::{Pull, Read};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::act::line::Line;
 use crate::command;
 use crate::hub::{HubComment, HubPull, Reaction};
 use crate::observe::Seen;
 use crate::policy::wiring::People;
-use crate::rooms::Rooms;
 use crate::tell::{self, Answer, NotCounted};
 
 /// What was said so long ago needs no answer any more.
@@ -32,7 +32,7 @@ enum Heard {
 
 /// Answers what is new on a pull request.
 pub(super) async fn answer(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     page: &HubPull,
     zone: &TimeZone,
@@ -44,7 +44,7 @@ pub(super) async fn answer(
     }
     let (counted, answers) = heard(seen, page);
     let is_new = |comment: &HubComment| !comment.reacted && now.duration_since(comment.at) < STALE;
-    let hub = rooms.hub.leisurely();
+    let hub = line.context.repo.hub.leisurely();
     let mut first = false;
     for comment in page.comments.known().into_iter().flatten().filter(|comment| is_new(comment)) {
         let answer = answers.iter().find(|answer| answer.comment == comment.id);
@@ -55,11 +55,11 @@ pub(super) async fn answer(
             None => continue,
         };
         // The page may lag behind what this process has done.
-        if rooms.memory.answered.insert(comment.id) {
+        if line.memory.answered.insert(comment.id) {
             first |= hub.react(comment.id, reaction).await? && answer.is_some();
         }
     }
-    let ours = page.answers(rooms.hub.bot());
+    let ours = page.answers(line.context.repo.hub.bot());
     let said = ours.and_then(|comment| tell::answered(&comment.body)).unwrap_or_default();
     let missing = |answer: &&Answer| !said.contains(&answer.comment) && now.duration_since(answer.at) < STALE;
     let late = |answer: &Answer| now.duration_since(answer.at) > LAG;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use decide::{ClusterName, PluginName, Sha, TierName};
 
+use crate::act::line::Line;
 use crate::git::{Access, Changes, GitError, Store};
 use crate::observe::{Seen, Spot};
-use crate::rooms::Rooms;
 use crate::tell;
 
 /// What is known of the commits of open pull requests: the section, or none where there is none to be shown.
@@ -35,30 +35,30 @@ pub(super) struct Whose<'a> {
 /// The section for a commit that the bot wrote for this tier; none where few files change, or where nobody can say
 /// any more what does. A commit of somebody else builds on ours: what it changes is not all that would be merged.
 pub(super) async fn section(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     whose: Whose<'_>,
     commit: &Sha,
 ) -> anyhow::Result<Option<Arc<str>>> {
-    if !is_ours(rooms, whose, commit) {
+    if !is_ours(line, whose, commit) {
         return Ok(None);
     }
-    if let Some(known) = rooms.memory.changes.get(commit) {
+    if let Some(known) = line.memory.changes.get(commit) {
         return Ok(known.clone());
     }
     let (wanted, many) = (commit.clone(), files(seen, whose) > tell::MANY);
-    let section = match rooms.git(move |store, access| look(store, access, &wanted, many)).await? {
+    let section = match line.context.repo.git(move |store, access| look(store, access, &wanted, many)).await? {
         Found::Many(changes) => Some(Arc::from(tell::changes(&changes)?)),
         Found::Nothing => None,
         Found::NotHere => return Ok(None),
     };
-    rooms.memory.changes.insert(commit.clone(), section.clone());
+    line.memory.changes.insert(commit.clone(), section.clone());
     Ok(section)
 }
 
 /// Whether the ledger says that the bot wrote it.
-fn is_ours(rooms: &Rooms, whose: Whose<'_>, commit: &Sha) -> bool {
-    let page = rooms.ledger.as_ref().and_then(|branch| branch.ledger().plugins.get(whose.plugin));
+fn is_ours(line: &Line, whose: Whose<'_>, commit: &Sha) -> bool {
+    let page = line.context.repo.ledger.as_ref().and_then(|branch| branch.ledger().plugins.get(whose.plugin));
     let waves = page.and_then(|page| page.tiers.get(whose.tier)).into_iter().flatten();
     waves.flat_map(|wave| &wave.heads).any(|head| head.commit == *commit)
 }

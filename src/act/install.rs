@@ -5,14 +5,14 @@ use anyhow::Context as _;
 use decide::Sha;
 use decide::plan::Proposal;
 
+use crate::act::line::Line;
 use crate::edit::find::Wanted;
 use crate::edit::template::{Names, rendered};
 use crate::observe::{Spot, vacant};
-use crate::rooms::Rooms;
 
 /// The text of the file. The inner error is a refusal that names the file.
 pub(super) async fn text(
-    rooms: &Rooms,
+    line: &Line,
     base: &Sha,
     spot: &Spot,
     proposal: &Proposal,
@@ -20,10 +20,11 @@ pub(super) async fn text(
     let Some(path) = spot.write.template.clone().filter(|_| spot.vacant) else {
         return Ok(Err(format!("{}: the file does not exist on the base branch", spot.file)));
     };
-    let wiring = rooms.memory.policy.as_ref().and_then(|(_, loaded)| loaded.wiring.plugins.get(&proposal.plugin));
+    let wiring =
+        line.context.memory.policy.as_ref().and_then(|(_, loaded)| loaded.wiring.plugins.get(&proposal.plugin));
     let chart = &wiring.context("the plugin is not in the policy any more")?.chart;
     let (at, name) = (base.clone(), path.clone());
-    let template = rooms.git(move |store, _| vacant::read(store, &at, &name)).await?;
+    let template = line.context.repo.git(move |store, _| vacant::read(store, &at, &name)).await?;
     let cluster = spot.cluster.as_ref();
     let plugin = proposal.plugin.as_str();
     let names = Names::of(&spot.write, &proposal.tier, cluster, plugin, proposal.to.as_str());

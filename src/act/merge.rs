@@ -9,13 +9,13 @@ use jiff::Timestamp;
 
 use super::permit::{No, Permit};
 use super::{Receipt, branch, intend, proof};
+use crate::act::line::Line;
 use crate::clock;
 use crate::git::Asked;
 use crate::hub::{HubError, HubState, MergeAnswer, MergeRequest};
 use crate::observe::Seen;
-use crate::rooms::Rooms;
 
-pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
+pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     let Action::Merge { plugin, tier, version, head, forced, pull, via } = action else {
         return Ok(Receipt::Refused("only a merge can be merged".to_string()));
     };
@@ -30,24 +30,24 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
     let merging = Merging { head: head.clone(), at: now, base: Some(before.clone()), forced: forced.clone() };
     // What came to nothing before the call is the same intent still: it is not written once more.
     if !known.is_some_and(|known| is_intended(known, &merging))
-        && let Some(receipt) = intend(rooms, wave.entry(Change::Merging(merging)), now).await?
+        && let Some(receipt) = intend(line, wave.entry(Change::Merging(merging)), now).await?
     {
         return Ok(receipt);
     }
-    let turn = rooms.hub.turn_to_merge(*via).await?;
-    let permit = match Permit::obtain(rooms, action).await? {
+    let turn = line.context.repo.hub.turn_to_merge(*via).await?;
+    let permit = match Permit::obtain(line, action).await? {
         Ok(permit) => permit,
         Err(No::Moved(why)) => return Ok(Receipt::Moved(format!("{pull} is not merged: {why}"))),
-        Err(No::Unknown(why)) => return refused(rooms, &wave, head, why, Refusal::No).await,
-        Err(No::Flawed(why)) => return refused(rooms, &wave, head, why, Refusal::Flawed).await,
+        Err(No::Unknown(why)) => return refused(line, &wave, head, why, Refusal::No).await,
+        Err(No::Flawed(why)) => return refused(line, &wave, head, why, Refusal::Flawed).await,
     };
     let (number, head, via, good_until) = permit.terms();
     let title = format!("{plugin} {version} → {tier} ({number})");
     let message = message(action);
     // As they were just read for the permit.
-    let demands = &rooms.memory.hub.known_demands(base);
+    let demands = &line.context.memory.hub.known_demands(base);
     let request = MergeRequest { number, head, via, title: &title, message: &message, good_until, demands };
-    let (named, kind, said) = match rooms.hub.merge(turn, &request).await {
+    let (named, kind, said) = match line.context.repo.hub.merge(turn, &request).await {
         Ok(MergeAnswer::Merged { commit }) => {
             (Some(commit), Refusal::FalseYes, "the hub said that it merged it".to_string())
         }
@@ -57,25 +57,25 @@ pub(super) async fn merge(rooms: &mut Rooms, seen: &Seen, action: &Action, now: 
         }
         Ok(MergeAnswer::HeadMoved) => {
             let why = "the hub said that its head had moved, and it has not".to_string();
-            return unless_moved(rooms, &wave, (number, head), why, Refusal::No).await;
+            return unless_moved(line, &wave, (number, head), why, Refusal::No).await;
         }
-        Ok(MergeAnswer::Refused { why }) => return refused(rooms, &wave, head, why, Refusal::No).await,
+        Ok(MergeAnswer::Refused { why }) => return refused(line, &wave, head, why, Refusal::No).await,
         Err(HubError::Stale { .. }) => {
             let why = "what it rests on was too old when it was about to be asked for".to_string();
-            return refused(rooms, &wave, head, why, Refusal::No).await;
+            return refused(line, &wave, head, why, Refusal::No).await;
         }
         Err(error) => return Err(error.into()),
     };
     let asked = Asked { head: head.clone(), before: before.clone(), named };
-    match proof::landing(rooms, base, &asked).await? {
+    match proof::landing(line, base, &asked).await? {
         Landing::Proven { .. } => {
-            tidy_up(rooms, &wave).await;
+            tidy_up(line, &wave).await;
             Ok(Receipt::Done(format!("merged {number}, {plugin} {version} → {tier}")))
         }
         Landing::Absent => {
             let why = format!("{said}, and `{base}` has nothing of it");
             // What it did instead is looked at before anything else is asked for: the others go on at the next look.
-            Ok(match unless_moved(rooms, &wave, (number, head), why, kind).await? {
+            Ok(match unless_moved(line, &wave, (number, head), why, kind).await? {
                 Receipt::Refused(why) => Receipt::Moved(why),
                 other @ (Receipt::Noted(_) | Receipt::Done(_) | Receipt::Moved(_)) => other,
             })
@@ -112,13 +112,13 @@ fn is_intended(known: &decide::ledger::Wave, merging: &Merging) -> bool {
 
 /// What did not come is refused, unless the hub shows that the world has moved: the next look decides anew then.
 async fn unless_moved(
-    rooms: &mut Rooms,
+    line: &mut Line,
     wave: &Wave<'_>,
     (number, head): (PullNumber, &Sha),
     why: String,
     kind: Refusal,
 ) -> anyhow::Result<Receipt> {
-    let stands = match rooms.hub.pull(number).await {
+    let stands = match line.context.repo.hub.pull(number).await {
         Ok(pull) => pull.head == *head && pull.state == HubState::Open,
         Err(error) => {
             tracing::warn!(%number, %error, "how it stands after a merge that did not come");
@@ -126,22 +126,16 @@ async fn unless_moved(
         }
     };
     match stands {
-        true => refused(rooms, wave, head, why, kind).await,
+        true => refused(line, wave, head, why, kind).await,
         false => Ok(Receipt::Moved(format!("{number} is not as it was, and nothing of it has come"))),
     }
 }
 
 /// Remembers why nothing came of it: it is left alone for a while, and the others go on.
-async fn refused(
-    rooms: &mut Rooms,
-    wave: &Wave<'_>,
-    head: &Sha,
-    why: String,
-    kind: Refusal,
-) -> anyhow::Result<Receipt> {
+async fn refused(line: &mut Line, wave: &Wave<'_>, head: &Sha, why: String, kind: Refusal) -> anyhow::Result<Receipt> {
     let now = clock::now();
     let change = Change::Refused { head: head.clone(), at: now, why: why.clone(), kind };
-    if let Some(receipt) = intend(rooms, wave.entry(change), now).await? {
+    if let Some(receipt) = intend(line, wave.entry(change), now).await? {
         return Ok(receipt);
     }
     let Wave { plugin, tier, version } = wave;
@@ -158,9 +152,9 @@ fn message(action: &Action) -> String {
 }
 
 /// Takes the merged branch away.
-async fn tidy_up(rooms: &Rooms, wave: &Wave<'_>) {
+async fn tidy_up(line: &Line, wave: &Wave<'_>) {
     let name = branch(wave.plugin, wave.tier);
-    if let Err(error) = rooms.hub.delete_branch(&name).await {
+    if let Err(error) = line.context.repo.hub.delete_branch(&name).await {
         tracing::warn!(%name, %error, "the merged branch stays");
     }
 }

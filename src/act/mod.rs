@@ -5,6 +5,7 @@ mod answers;
 mod changes;
 mod edited;
 mod install;
+pub mod line;
 mod merge;
 mod notice;
 pub mod notify;
@@ -22,9 +23,8 @@ use jiff::Timestamp;
 
 use crate::ledger::Appended;
 use crate::observe::Seen;
-use crate::rooms::Rooms;
-pub use changes::Told;
 pub use edited::edited;
+pub use line::Line;
 
 /// What became of one planned thing.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,18 +84,18 @@ impl fmt::Display for Receipt {
 
 /// Remembers first, then tells, then acts. An entry that another writer fenced off ends it before anything is
 /// done: what was planned rests on a ledger that is no more.
-pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<Vec<Receipt>> {
+pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<Vec<Receipt>> {
     let mut receipts = Vec::new();
-    match remember(rooms, plan.entries.clone(), now).await? {
+    match remember(line, plan.entries.clone(), now).await? {
         Appended::Nothing | Appended::Waiting => {}
         Appended::Pushed { tip } => receipts.push(Receipt::Noted(format!("the ledger is at {}", tip.short()))),
         Appended::Fenced => return Ok(vec![fenced()]),
     }
     // Before anything is merged: branch rules may require our own check.
-    publish::publish(rooms, seen, plan, now).await;
+    publish::publish(line, seen, plan, now).await;
     for action in &plan.actions {
-        let receipt = one(rooms, seen, plan, action, now).await?;
-        tracing::info!(repository = %rooms.full_name(), %receipt, "acted");
+        let receipt = one(line, seen, plan, action, now).await?;
+        tracing::info!(repository = %line.context.repo.full_name(), %receipt, "acted");
         let goes_on = match &receipt {
             // What is refused is that pull request's matter alone: else a branch that somebody calls as we would call ours
             // stopped all others for good.
@@ -110,39 +110,39 @@ pub async fn carry_out(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timesta
     Ok(receipts)
 }
 
-async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
+async fn one(line: &mut Line, seen: &Seen, plan: &Plan, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     match action {
         Action::Open(proposal) => {
-            let receipt = promote::open(rooms, seen, plan, proposal, now).await?;
+            let receipt = promote::open(line, seen, plan, proposal, now).await?;
             Ok(receipt.about(proposal, "opened"))
         }
         Action::Update { pull, head, proposal } => {
-            let receipt = promote::update(rooms, seen, plan, (*pull, head), proposal, now).await?;
+            let receipt = promote::update(line, seen, plan, (*pull, head), proposal, now).await?;
             Ok(receipt.about(proposal, "written anew"))
         }
-        Action::Merge { .. } => merge::merge(rooms, seen, action, now).await,
+        Action::Merge { .. } => merge::merge(line, seen, action, now).await,
         Action::Close { plugin, tier, pull, .. } => {
-            rooms.hub.close_pull(*pull).await?;
+            line.context.repo.hub.close_pull(*pull).await?;
             Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))
         }
-        Action::Dispatch { .. } => verify::dispatch(rooms, action, now).await,
-        Action::Notice { .. } => notice::give(rooms, seen, plan, action, now).await,
+        Action::Dispatch { .. } => verify::dispatch(line, action, now).await,
+        Action::Notice { .. } => notice::give(line, seen, plan, action, now).await,
     }
 }
 
 /// Writes entries to the ledger branch.
-async fn remember(rooms: &mut Rooms, records: Vec<Record>, now: Timestamp) -> anyhow::Result<Appended> {
-    if records.is_empty() && rooms.ledger.is_none() {
+async fn remember(line: &mut Line, records: Vec<Record>, now: Timestamp) -> anyhow::Result<Appended> {
+    if records.is_empty() && line.context.repo.ledger.is_none() {
         // It could not be read; people are told so all the same.
         return Ok(Appended::Nothing);
     }
-    rooms.with_ledger(move |branch, store, access| branch.append(store, access, &records, now)).await
+    line.context.repo.with_ledger(move |branch, store, access| branch.append(store, access, &records, now)).await
 }
 
 /// Writes one transition that an effect rests on.
-async fn intend(rooms: &mut Rooms, entry: decide::Entry, now: Timestamp) -> anyhow::Result<Option<Receipt>> {
+async fn intend(line: &mut Line, entry: decide::Entry, now: Timestamp) -> anyhow::Result<Option<Receipt>> {
     let record = Record { entry, urgency: Urgency::Transition };
-    Ok(match remember(rooms, vec![record], now).await? {
+    Ok(match remember(line, vec![record], now).await? {
         Appended::Fenced => Some(fenced()),
         Appended::Nothing | Appended::Waiting | Appended::Pushed { .. } => None,
     })

@@ -9,12 +9,12 @@ use decide::snapshot::SentNotice;
 use jiff::Timestamp;
 
 use super::{Receipt, intend};
+use crate::act::line::Line;
 use crate::observe::Seen;
-use crate::rooms::Rooms;
 use crate::tell;
 
 pub(super) async fn give(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     plan: &Plan,
     action: &Action,
@@ -28,7 +28,7 @@ pub(super) async fn give(
         return Ok(Receipt::Moved(format!("{pull} has no grace period")));
     };
     // A second, independent look: a process may have ended after it gave this notice, or our page lags.
-    let given = rooms.hub.own_comments(*pull, grace.since).await?;
+    let given = line.context.repo.hub.own_comments(*pull, grace.since).await?;
     // Of who was edited the page alone knows: REST tells it by times in whole seconds, and one may be edited in its first.
     let page = seen.pull(*pull).and_then(|page| page.comments.known()).map(Vec::as_slice).unwrap_or_default();
     let edited = |id: u64| page.iter().any(|comment| comment.id == id && comment.edited_at.is_some());
@@ -43,10 +43,10 @@ pub(super) async fn give(
         version: version.clone(),
         change: Change::Grace(Grace { giving, ..grace.clone() }),
     };
-    if let Some(receipt) = intend(rooms, entry, now).await? {
+    if let Some(receipt) = intend(line, entry, now).await? {
         return Ok(receipt);
     }
     let text = tell::notice(wave, &seen.links(), (*before, *deadline), owners)?;
-    rooms.hub.comment(*pull, &text).await?;
+    line.context.repo.hub.comment(*pull, &text).await?;
     Ok(Receipt::Done(format!("gave notice on {pull}, {plugin} → {tier}")))
 }

@@ -12,11 +12,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::act::line::Line;
 use crate::git::{Draft, Pushed};
 use crate::ledger;
 use crate::observe::Seen;
 use crate::policy::wiring::{Event, Notify};
-use crate::rooms::Rooms;
 use crate::tell::notify::{Blocked, Known, News, blocked, slack};
 
 use crate::branches::NOTIFIED;
@@ -54,21 +54,22 @@ struct Mark {
 ///
 /// # Errors
 /// Where somebody could not be told, or how far they were told could not be remembered.
-pub async fn notify(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<()> {
-    let whom = rooms.memory.policy.as_ref().map_or_else(Vec::new, |(_, loaded)| loaded.wiring.notify.clone());
+pub async fn notify(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) -> anyhow::Result<()> {
+    let whom = line.context.memory.policy.as_ref().map_or_else(Vec::new, |(_, loaded)| loaded.wiring.notify.clone());
     let believed = matches!(seen.snapshot.ledger_state, LedgerState::Intact { .. });
     if whom.is_empty() || !believed {
         return Ok(());
     }
-    let (tip, ledger) = rooms.with_ledger(|branch, _, _| Ok((branch.tip().cloned(), branch.ledger().clone()))).await?;
+    let (tip, ledger) =
+        line.context.repo.with_ledger(|branch, _, _| Ok((branch.tip().cloned(), branch.ledger().clone()))).await?;
     let stuck = blocked(plan, &whom);
     let mark = Mark { ledger: tip, blocked: stuck.keys().cloned().collect() };
-    let mut told = match rooms.memory.told.take() {
+    let mut told = match line.memory.told.take() {
         Some(told) => told,
-        None => match load(rooms).await.with_context(|| format!("how far people were told ({NOTIFIED})"))? {
+        None => match load(line).await.with_context(|| format!("how far people were told ({NOTIFIED})"))? {
             Ok(told) => told,
             // What happened before somebody wanted to be told of it is not told.
-            Err(tip) => return remember(rooms, tip, mark, ledger, now).await,
+            Err(tip) => return remember(line, tip, mark, ledger, now).await,
         },
     };
     let zone = seen.links();
@@ -76,23 +77,23 @@ pub async fn notify(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp)
     let zone = |plugin: &_, tier: &_| zone.zone(plugin, tier);
     let mut news = known.news(&ledger, stuck, &seen.snapshot.policy, &whom, zone);
     if news.is_empty() && mark.blocked == told.mark.blocked {
-        rooms.memory.told = Some(Told { ledger, ..told });
+        line.memory.told = Some(Told { ledger, ..told });
         return Ok(());
     }
     news.retain(|news| news.at.is_none_or(|at| now.duration_since(at) < STALE));
-    let mut done = deliver(rooms, seen, &whom, &news, &mut told).await;
+    let mut done = deliver(line, seen, &whom, &news, &mut told).await;
     if done.is_ok() {
-        done = remember(rooms, told.tip.clone(), mark, ledger, now).await;
+        done = remember(line, told.tip.clone(), mark, ledger, now).await;
     }
     if done.is_err() {
         // What was sent is not sent again and again because it could not be remembered.
-        rooms.memory.told = Some(told);
+        line.memory.told = Some(told);
     }
     done
 }
 
 /// Sends to each what it was not sent yet. One that does not answer keeps nothing from the others.
-async fn deliver(rooms: &Rooms, seen: &Seen, whom: &[Notify], news: &[News], told: &mut Told) -> anyhow::Result<()> {
+async fn deliver(line: &Line, seen: &Seen, whom: &[Notify], news: &[News], told: &mut Told) -> anyhow::Result<()> {
     let links = seen.links();
     let mut failed = Vec::new();
     for notify in whom {
@@ -102,7 +103,7 @@ async fn deliver(rooms: &Rooms, seen: &Seen, whom: &[Notify], news: &[News], tol
         if new.is_empty() {
             continue;
         }
-        match send(rooms, &notify.slack, slack(&new, &links)).await {
+        match send(line, &notify.slack, slack(&new, &links)).await {
             Ok(()) => told.sent.extend(new.into_iter().map(key)),
             Err(why) => failed.push(why),
         }
@@ -113,11 +114,12 @@ async fn deliver(rooms: &Rooms, seen: &Seen, whom: &[Notify], news: &[News], tol
     bail!("people were not told what happened, and it is tried again: {}", failed.join("; "))
 }
 
-async fn send(rooms: &Rooms, secret: &str, message: String) -> Result<(), String> {
-    let address = rooms.secrets.get(rooms.repository.id, secret)?;
+async fn send(line: &Line, secret: &str, message: String) -> Result<(), String> {
+    let address = line.context.secrets.get(line.context.repo.repository.id, secret)?;
     // The address is the secret, so that no error repeats it.
     let url = Url::parse(address.reveal()).map_err(|error| format!("the secret {secret} is no address: {error}"))?;
-    let answer = rooms.net.post(&url, message, MOST_ANSWERED).await.map_err(|error| format!("{secret}: {error}"))?;
+    let answer =
+        line.context.net.post(&url, message, MOST_ANSWERED).await.map_err(|error| format!("{secret}: {error}"))?;
     if answer.status.is_success() {
         return Ok(());
     }
@@ -126,8 +128,10 @@ async fn send(rooms: &Rooms, secret: &str, message: String) -> Result<(), String
 
 /// How far people were told, by the branch; its commit alone where there is none, or what it names is no
 /// more.
-async fn load(rooms: &Rooms) -> anyhow::Result<Result<Told, Option<Sha>>> {
-    let read = rooms
+async fn load(line: &Line) -> anyhow::Result<Result<Told, Option<Sha>>> {
+    let read = line
+        .context
+        .repo
         .git(|store, access| {
             let Some(tip) = store.fetch(access, NOTIFIED, Some(1))? else { return Ok(None) };
             let bytes = store.read_up_to(&tip, FILE, MOST_BYTES)?.unwrap_or_default();
@@ -137,7 +141,8 @@ async fn load(rooms: &Rooms) -> anyhow::Result<Result<Told, Option<Sha>>> {
     let Some((tip, bytes)) = read else { return Ok(Err(None)) };
     let mark: Mark = serde_yaml::from_slice(&bytes).with_context(|| format!("`{FILE}`; delete the branch"))?;
     let commit = mark.ledger.clone();
-    let ledger = rooms.git(move |store, _| Ok(commit.map(|commit| ledger::at(store, &commit)).transpose())).await?;
+    let ledger =
+        line.context.repo.git(move |store, _| Ok(commit.map(|commit| ledger::at(store, &commit)).transpose())).await?;
     let ledger = match ledger {
         Ok(ledger) => ledger.unwrap_or_default(),
         Err(error) => {
@@ -149,23 +154,19 @@ async fn load(rooms: &Rooms) -> anyhow::Result<Result<Told, Option<Sha>>> {
 }
 
 /// Pushes how far people were told.
-async fn remember(
-    rooms: &mut Rooms,
-    tip: Option<Sha>,
-    mark: Mark,
-    ledger: Ledger,
-    now: Timestamp,
-) -> anyhow::Result<()> {
+async fn remember(line: &mut Line, tip: Option<Sha>, mark: Mark, ledger: Ledger, now: Timestamp) -> anyhow::Result<()> {
     let text = format!("{ABOUT}{}", serde_yaml::to_string(&mark)?);
     let draft = Draft {
         parents: tip.iter().cloned().collect(),
         tree_of: None,
         files: vec![(FILE.to_string(), Some(text.into_bytes()))],
         message: "How far people were told\n".to_string(),
-        author: rooms.author(),
+        author: line.context.repo.author(),
         at: now,
     };
-    let (commit, pushed) = rooms
+    let (commit, pushed) = line
+        .context
+        .repo
         .git(move |store, access| {
             let commit = store.commit(&draft)?;
             let pushed = store.push(access, NOTIFIED, &commit, tip.as_ref())?;
@@ -175,7 +176,7 @@ async fn remember(
         .with_context(|| format!("how far people were told is not on {NOTIFIED}"))?;
     match pushed {
         Pushed::Done => {
-            rooms.memory.told = Some(Told { tip: Some(commit), mark, ledger, sent: BTreeSet::new() });
+            line.memory.told = Some(Told { tip: Some(commit), mark, ledger, sent: BTreeSet::new() });
             Ok(())
         }
         // Another process told them; what it remembers is read with the next look.

@@ -10,11 +10,11 @@ use futures_util::future::join_all;
 use jiff::{SignedDuration, Timestamp};
 
 use super::proof::{self, Flaw, Planned};
+use crate::act::line::Line;
 use crate::clock;
 use crate::command;
 use crate::hub::{Author, CHECK, HubPull, Role};
 use crate::observe::{self, Seen};
-use crate::rooms::Rooms;
 
 /// How long what a permit rests on counts as fresh.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(5);
@@ -49,9 +49,9 @@ impl Permit {
     /// Looks at everything again, nothing from memory, and plans again. Only where the new plan has
     /// the same merge of the same head by the same identity, forced or not as before, where git proves the head, and
     /// where nothing has moved at the end of all that, there is a permit; else the reason why not.
-    pub(super) async fn obtain(rooms: &mut Rooms, planned: &Action) -> anyhow::Result<Result<Self, No>> {
-        rooms.memory.hub.forget();
-        let seen = observe::observe(rooms).await?;
+    pub(super) async fn obtain(line: &mut Line, planned: &Action) -> anyhow::Result<Result<Self, No>> {
+        line.context.memory.hub.forget();
+        let seen = observe::observe(&mut line.context).await?;
         let again = decide::plan(&seen.snapshot, clock::now());
         let same = again.actions.iter().find_map(|action| Terms::of_same(planned, action));
         let Some(terms) = same else {
@@ -59,18 +59,18 @@ impl Permit {
             let why = blocked.and_then(|wave| wave.blocker()).map(|finding| finding.because.to_string());
             return Ok(Err(No::Moved(why.unwrap_or_else(|| "the second look would not merge it".to_string()))));
         };
-        match proof::head(rooms, &seen, terms.planned).await? {
+        match proof::head(line, &seen, terms.planned).await? {
             Ok(()) => {}
             Err(Flaw::NotAsPlanned(why)) => return Ok(Err(No::Flawed(why))),
             Err(Flaw::Unknown(why)) => return Ok(Err(No::Unknown(why))),
         }
         // All of that takes its time, in a large fleet more than a permit is good for: so does the page of all pull
         // requests. What could take leave away from this one merge is read last, all at once.
-        if let Err(why) = others_are_still(rooms, &seen).await? {
+        if let Err(why) = others_are_still(line, &seen).await? {
             return Ok(Err(No::Moved(why)));
         }
         let begun = clock::now();
-        if let Err(why) = is_still(rooms, &seen, &terms).await? {
+        if let Err(why) = is_still(line, &seen, &terms).await? {
             return Ok(Err(No::Moved(why)));
         }
         let (pull, head, via) = (terms.pull, terms.planned.head.clone(), terms.via);
@@ -80,7 +80,7 @@ impl Permit {
 
 /// Whether everything that this one merge rests on is as it was seen: the branches, the ledger, the pull request, and
 /// the rights, owners and rules around it.
-async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Result<Result<(), String>> {
+async fn is_still(line: &Line, seen: &Seen, terms: &Terms<'_>) -> anyhow::Result<Result<(), String>> {
     let moved = || Ok(Err(format!("something changed on {} meanwhile", terms.pull)));
     let Planned { plugin, tier, .. } = terms.planned;
     let planned = seen.snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known());
@@ -88,14 +88,15 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     let (Some(then), Some(planned), Some(base)) = (seen.pull(terms.pull), planned, seen.base(tier)) else {
         return moved();
     };
-    let mut branches = BTreeMap::from([(rooms.repository.default_branch.clone(), seen.snapshot.policy_commit.clone())]);
+    let mut branches =
+        BTreeMap::from([(line.context.repo.repository.default_branch.clone(), seen.snapshot.policy_commit.clone())]);
     branches.extend(seen.all_bases().into_iter().map(|(name, commit)| (name.to_string(), commit.clone())));
-    let ledger = rooms.ledger.as_ref().and_then(|ledger| ledger.tip().cloned());
+    let ledger = line.context.repo.ledger.as_ref().and_then(|ledger| ledger.tip().cloned());
     branches.extend(ledger.map(|tip| (crate::branches::LEDGER.to_string(), tip)));
     let names: Vec<String> = branches.keys().cloned().collect();
-    let tips = rooms.git(move |store, access| store.tips(access, &names));
-    let fresh = rooms.memory.hub.about(&rooms.hub, planned, base, clock::now());
-    let (tips, last, mut fresh) = tokio::join!(tips, rooms.hub.pull(terms.pull), fresh);
+    let tips = line.context.repo.git(move |store, access| store.tips(access, &names));
+    let fresh = line.context.memory.hub.about(&line.context.repo.hub, planned, base, clock::now());
+    let (tips, last, mut fresh) = tokio::join!(tips, line.context.repo.hub.pull(terms.pull), fresh);
     let (tips, last) = (tips?, last?);
     if let Some((name, _)) = branches.iter().find(|(name, commit)| tips.get(*name) != Some(*commit)) {
         return Ok(Err(format!("`{name}` moved meanwhile")));
@@ -104,7 +105,7 @@ async fn is_still(rooms: &Rooms, seen: &Seen, terms: &Terms<'_>) -> anyhow::Resu
     if !is_same(then, &last, |_| false) {
         return moved();
     }
-    match observe::again(rooms, seen, &last, &mut fresh).await {
+    match observe::again(&line.context, seen, &last, &mut fresh).await {
         Some(now) if keeps_leave(planned, &now) => Ok(Ok(())),
         Some(_) | None => Ok(Err(format!("rights or rules around {} changed meanwhile", terms.pull))),
     }
@@ -142,11 +143,11 @@ fn objects(verdict: ReviewVerdict) -> bool {
 }
 
 /// Whether our pull requests are as they were seen: nobody who may has said a word since.
-async fn others_are_still(rooms: &Rooms, seen: &Seen) -> anyhow::Result<Result<(), String>> {
+async fn others_are_still(line: &Line, seen: &Seen) -> anyhow::Result<Result<(), String>> {
     let branches = seen.all_bases().into_keys().map(ToString::to_string).collect();
-    let page = observe::page(rooms, &branches).await?;
+    let page = observe::page(&line.context, &branches).await?;
     let pairs = page.iter().filter_map(|now| Some((seen.pull(now.number)?, now)));
-    let strangers = strangers(rooms, pairs.flat_map(|(then, now)| who_spoke(then, now)).collect()).await;
+    let strangers = strangers(line, pairs.flat_map(|(then, now)| who_spoke(then, now)).collect()).await;
     let is_still = |then, now| is_same(then, now, |person| !strangers.contains(person));
     let moved = page.iter().find(|now| !seen.pull(now.number).is_some_and(|then| is_still(then, now)));
     let gone = seen.pulls.iter().find(|then| !page.iter().any(|now| now.number == then.number));
@@ -177,9 +178,9 @@ fn differing<'a, T: PartialEq>(then: &'a [T], now: &'a [T]) -> impl Iterator<Ite
 
 /// Those of these people who have none of the rights that a word may rest on, by what the hub says now. Of so many at
 /// once that they cannot all be asked about, the others count as people with rights: then it waits for a quieter moment.
-async fn strangers(rooms: &Rooms, people: BTreeSet<Person>) -> BTreeSet<Person> {
+async fn strangers(line: &Line, people: BTreeSet<Person>) -> BTreeSet<Person> {
     let asked = people.into_iter().take(MOST_ASKED).map(|person| async {
-        let stranger = rooms.hub.may_write(&person).await.is_ok_and(|role| role < Role::Write);
+        let stranger = line.context.repo.hub.may_write(&person).await.is_ok_and(|role| role < Role::Write);
         stranger.then_some(person)
     });
     join_all(asked).await.into_iter().flatten().collect()

@@ -11,10 +11,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
 use super::{Receipt, branch, edited, fenced, install, intend};
+use crate::act::line::{Line, Opened};
 use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::hub::{HubError, HubState, RestPull};
 use crate::observe::{Seen, Spot};
-use crate::rooms::{Opened, Rooms};
 use crate::seal::Kind;
 use crate::tell;
 use crate::{branches, ledger};
@@ -24,7 +24,7 @@ const LONGEST_LAG: SignedDuration = SignedDuration::from_mins(10);
 
 /// Writes the commit, pushes the branch, opens the pull request. What already exists is found.
 pub(super) async fn open(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     plan: &Plan,
     proposal: &Proposal,
@@ -32,39 +32,39 @@ pub(super) async fn open(
 ) -> anyhow::Result<Receipt> {
     let name = branch(&proposal.plugin, &proposal.tier);
     // A second, independent look: a person may have said no while our list lagged.
-    for earlier in rooms.hub.pulls_of_branch(&name).await? {
-        if let Some(receipt) = in_the_way(rooms, seen, proposal, &earlier, now) {
+    for earlier in line.context.repo.hub.pulls_of_branch(&name).await? {
+        if let Some(receipt) = in_the_way(line, seen, proposal, &earlier, now) {
             return Ok(receipt);
         }
     }
-    let there = tip(rooms, &name).await?;
+    let there = tip(line, &name).await?;
     let written = proposal.written.as_ref().filter(|head| there.as_ref() == Some(&head.commit));
     if let Some(head) = written
-        && let Some(why) = hidden(rooms, &name, &head.commit, now).await?
+        && let Some(why) = hidden(line, &name, &head.commit, now).await?
     {
         return Ok(Receipt::Refused(why));
     }
     let head = match written {
         Some(head) => head.commit.clone(),
-        None => match push_anew(rooms, seen, proposal, there.as_ref(), now).await? {
+        None => match push_anew(line, seen, proposal, there.as_ref(), now).await? {
             Ok(head) => head,
             Err(receipt) => return Ok(receipt),
         },
     };
-    let (title, body) = texts(rooms, seen, plan, proposal, &head).await?;
+    let (title, body) = texts(line, seen, plan, proposal, &head).await?;
     let (base, _) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
     // The push may have been long on its way: what another process opened and merged meanwhile has left no branch.
-    if is_fenced(rooms).await? {
+    if is_fenced(line).await? {
         return Ok(fenced());
     }
-    let number = rooms.hub.open_pull(&title, &name, base, &body).await?.number();
-    rooms.memory.opened.insert(name, Opened { number, head, at: now });
+    let number = line.context.repo.hub.open_pull(&title, &name, base, &body).await?.number();
+    line.memory.opened.insert(name, Opened { number, head, at: now });
     Ok(Receipt::Done(format!("opened {number}, {title}")))
 }
 
 /// What keeps a pull request from being opened beside an earlier one of its branch.
-fn in_the_way(rooms: &Rooms, seen: &Seen, proposal: &Proposal, earlier: &RestPull, now: Timestamp) -> Option<Receipt> {
-    let (number, ours) = (earlier.number, earlier.author.as_ref() == Some(rooms.hub.bot()));
+fn in_the_way(line: &Line, seen: &Seen, proposal: &Proposal, earlier: &RestPull, now: Timestamp) -> Option<Receipt> {
+    let (number, ours) = (earlier.number, earlier.author.as_ref() == Some(line.context.repo.hub.bot()));
     if earlier.open && ours {
         return Some(Receipt::Moved(format!("{number} is already open for {}", earlier.branch)));
     }
@@ -86,10 +86,10 @@ fn in_the_way(rooms: &Rooms, seen: &Seen, proposal: &Proposal, earlier: &RestPul
 
 /// Why a pull request that no list shows is not opened: it was, with this very head. A person may have closed it
 /// since. Where not even its number is found for so long, the hub refuses a second one itself.
-async fn hidden(rooms: &Rooms, branch: &str, head: &Sha, now: Timestamp) -> anyhow::Result<Option<String>> {
-    let Some(opened) = rooms.memory.opened.get(branch).filter(|opened| opened.head == *head) else { return Ok(None) };
+async fn hidden(line: &Line, branch: &str, head: &Sha, now: Timestamp) -> anyhow::Result<Option<String>> {
+    let Some(opened) = line.memory.opened.get(branch).filter(|opened| opened.head == *head) else { return Ok(None) };
     let number = opened.number;
-    match rooms.hub.pull(number).await {
+    match line.context.repo.hub.pull(number).await {
         Ok(_) => Ok(Some(format!("{number} is there, and the hub does not list it yet"))),
         Err(HubError::NotFound { .. }) if now.duration_since(opened.at) < LONGEST_LAG => {
             Ok(Some(format!("{number} was just opened, and the hub does not show it yet")))
@@ -101,7 +101,7 @@ async fn hidden(rooms: &Rooms, branch: &str, head: &Sha, now: Timestamp) -> anyh
 
 /// Moves the open pull request to what is proposed, by writing its branch anew on the present base.
 pub(super) async fn update(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     plan: &Plan,
     (pull, head): (PullNumber, &Sha),
@@ -109,23 +109,23 @@ pub(super) async fn update(
     now: Timestamp,
 ) -> anyhow::Result<Receipt> {
     let name = branch(&proposal.plugin, &proposal.tier);
-    let there = tip(rooms, &name).await?;
+    let there = tip(line, &name).await?;
     if there.as_ref() != Some(head) {
         return Ok(Receipt::Moved(format!("the branch of {pull} moved")));
     }
-    let head = match push_anew(rooms, seen, proposal, there.as_ref(), now).await? {
+    let head = match push_anew(line, seen, proposal, there.as_ref(), now).await? {
         Ok(head) => head,
         Err(receipt) => return Ok(receipt),
     };
-    let (title, body) = texts(rooms, seen, plan, proposal, &head).await?;
-    rooms.hub.edit_pull(pull, Some(&title), Some(&body)).await?;
+    let (title, body) = texts(line, seen, plan, proposal, &head).await?;
+    line.context.repo.hub.edit_pull(pull, Some(&title), Some(&body)).await?;
     Ok(Receipt::Done(format!("moved {pull} to {title}")))
 }
 
 /// Builds the commit on the present base, writes the intent, pushes the branch from `there`; the commit, or
 /// a receipt where that did not come to its end.
 async fn push_anew(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     proposal: &Proposal,
     there: Option<&Sha>,
@@ -135,17 +135,17 @@ async fn push_anew(
         && !seen.wrote(&proposal.plugin, &proposal.tier, held)
     {
         // Another process may have written both since: its intent is on the ledger branch before its commit is anywhere.
-        if is_fenced(rooms).await? {
+        if is_fenced(line).await? {
             return Ok(Err(fenced()));
         }
         let name = branch(&proposal.plugin, &proposal.tier);
         let why = format!("the branch {name} holds {}, which the bot did not write; delete or rename it", held.short());
         return Ok(Err(Receipt::Refused(why)));
     }
-    let ledger = rooms.ledger.as_ref().and_then(|branch| branch.tip().cloned());
+    let ledger = line.context.repo.ledger.as_ref().and_then(|branch| branch.tip().cloned());
     let ledger = ledger.context("the ledger has no commit yet that a promotion could cite")?;
     let (_, base) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
-    let files = match edits(rooms, base, seen.spots(&proposal.plugin, &proposal.tier), proposal).await? {
+    let files = match edits(line, base, seen.spots(&proposal.plugin, &proposal.tier), proposal).await? {
         Ok(files) => files,
         Err(why) => return Ok(Err(Receipt::Refused(why))),
     };
@@ -154,21 +154,22 @@ async fn push_anew(
         tree_of: Some(base.clone()),
         files,
         message: tell::commit_message(proposal, &ledger),
-        author: rooms.author(),
+        author: line.context.repo.author(),
         at: now,
     };
-    let (seal, parents) = (rooms.seal.clone(), draft.parents.clone());
+    let (seal, parents) = (line.context.repo.seal.clone(), draft.parents.clone());
     let sealed = move |tree: &str, message: &str| seal.put(Kind::Promotion, tree, &parents, message);
-    let commit = rooms.git(move |store, _| match store.commit_with(&draft, |tree| sealed(tree, &draft.message)) {
-        // A new file may lie where something else does.
-        Err(error @ GitError::Malformed { .. }) => Ok(Err(error)),
-        made => made.map(Ok),
-    });
+    let commit =
+        line.context.repo.git(move |store, _| match store.commit_with(&draft, |tree| sealed(tree, &draft.message)) {
+            // A new file may lie where something else does.
+            Err(error @ GitError::Malformed { .. }) => Ok(Err(error)),
+            made => made.map(Ok),
+        });
     let commit = match commit.await? {
         Ok(commit) => commit,
         Err(error) => return Ok(Err(Receipt::Refused(error.to_string()))),
     };
-    let repeats = repeats(rooms, seen, proposal, there, &commit).await?;
+    let repeats = repeats(line, seen, proposal, there, &commit).await?;
     let change = Change::Intent {
         from: proposal.from.clone(),
         digest: proposal.digest.clone(),
@@ -178,11 +179,15 @@ async fn push_anew(
     };
     let (plugin, tier, version) = (proposal.plugin.clone(), proposal.tier.clone(), proposal.to.clone());
     let name = branch(&plugin, &tier);
-    if let Some(receipt) = intend(rooms, Entry::Wave { plugin, tier, version, change }, now).await? {
+    if let Some(receipt) = intend(line, Entry::Wave { plugin, tier, version, change }, now).await? {
         return Ok(Err(receipt));
     }
     let (expected, head) = (there.cloned(), commit.clone());
-    let pushed = rooms.git(move |store, access| store.push_forced(access, &name, &commit, expected.as_ref())).await?;
+    let pushed = line
+        .context
+        .repo
+        .git(move |store, access| store.push_forced(access, &name, &commit, expected.as_ref()))
+        .await?;
     Ok(match pushed {
         Pushed::Done => Ok(head),
         Pushed::Moved { .. } => Err(Receipt::Moved("somebody moved the branch".to_string())),
@@ -193,7 +198,7 @@ async fn push_anew(
 /// Whether a commit changes what the newest one of its wave, at the tip of its branch, changes: then it is the same on a
 /// newer commit of the base branch.
 async fn repeats(
-    rooms: &Rooms,
+    line: &Line,
     seen: &Seen,
     proposal: &Proposal,
     there: Option<&Sha>,
@@ -204,13 +209,13 @@ async fn repeats(
     let last = wave.and_then(|wave| wave.head()).map(|head| head.commit.clone());
     let Some(last) = last.filter(|last| there == Some(last) && last != commit) else { return Ok(false) };
     let commit = commit.clone();
-    rooms.git(move |store, access| store.repeats(access, &last, &commit)).await
+    line.context.repo.git(move |store, access| store.repeats(access, &last, &commit)).await
 }
 
 /// The edited files of the proposal's clusters, among the spots of its plugin and tier at a commit. The inner error is
 /// a refusal that names the place.
 pub(super) async fn edits(
-    rooms: &Rooms,
+    line: &Line,
     base: &Sha,
     spots: &[Spot],
     proposal: &Proposal,
@@ -226,30 +231,30 @@ pub(super) async fn edits(
     let (vacant, there): (Vec<Spot>, Vec<Spot>) = spots.into_iter().partition(|spot| spot.vacant);
     let mut made: BTreeMap<String, String> = BTreeMap::new();
     for spot in &vacant {
-        match install::text(rooms, &base, spot, proposal).await? {
+        match install::text(line, &base, spot, proposal).await? {
             Ok(text) => made.insert(spot.file.clone(), text),
             Err(why) => return Ok(Err(why)),
         };
     }
-    let files = rooms.git(move |store, _| edited(store, &base, &there, &to)).await?;
+    let files = line.context.repo.git(move |store, _| edited(store, &base, &there, &to)).await?;
     let made = made.into_iter().map(|(path, text)| (path, Some(text.into_bytes())));
     Ok(files.map(|files| files.into_iter().chain(made).collect()))
 }
 
 /// Whether another process has written to the ledger since this one read it.
-async fn is_fenced(rooms: &Rooms) -> anyhow::Result<bool> {
-    let there = tip(rooms, branches::LEDGER).await?;
-    Ok(there.as_ref() != rooms.ledger.as_ref().and_then(ledger::Branch::tip))
+async fn is_fenced(line: &Line) -> anyhow::Result<bool> {
+    let there = tip(line, branches::LEDGER).await?;
+    Ok(there.as_ref() != line.context.repo.ledger.as_ref().and_then(ledger::Branch::tip))
 }
 
-async fn tip(rooms: &Rooms, name: &str) -> anyhow::Result<Option<Sha>> {
+async fn tip(line: &Line, name: &str) -> anyhow::Result<Option<Sha>> {
     let name = name.to_string();
-    rooms.git(move |store, access| store.tip(access, &name)).await
+    line.context.repo.git(move |store, access| store.tip(access, &name)).await
 }
 
 /// Title and body as the plan has them; the next look writes what has changed since.
 async fn texts(
-    rooms: &mut Rooms,
+    line: &mut Line,
     seen: &Seen,
     plan: &Plan,
     proposal: &Proposal,
@@ -258,7 +263,7 @@ async fn texts(
     let wave = plan.waves.iter().find(|wave| wave.plugin == proposal.plugin && wave.tier == proposal.tier);
     let wave = wave.context("the plan proposes a wave that it does not report")?;
     let whose = Whose { plugin: &proposal.plugin, tier: &proposal.tier, members: &proposal.members };
-    let changes = changes::section(rooms, seen, whose, head).await.unwrap_or_else(|error| {
+    let changes = changes::section(line, seen, whose, head).await.unwrap_or_else(|error| {
         tracing::warn!(%head, error = %format!("{error:#}"), "what a commit changes is told at the next look");
         None
     });

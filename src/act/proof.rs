@@ -8,10 +8,10 @@ use decide::snapshot::Landing;
 use decide::{PluginName, Sha, TierName, Version};
 
 use super::promote;
+use crate::act::line::Line;
 use crate::git::{Asked, Raw};
 use crate::hub::HubError;
 use crate::observe::{Seen, spots_at};
-use crate::rooms::Rooms;
 
 /// Pauses between looks at the base branch after a merge: replicas of a hub may lag.
 const PAUSES: [u64; 6] = [0, 250, 500, 1_000, 2_000, 4_000];
@@ -36,36 +36,36 @@ pub(super) enum Flaw {
 
 /// Rebuilds the head from the commit that it builds on: the version at the planned places, one scalar each, and the
 /// lock beside it. Anything else in it is a flaw, and so is another author, or a parent that is not on the base branch.
-pub(super) async fn head(rooms: &Rooms, seen: &Seen, planned: Planned<'_>) -> anyhow::Result<Result<(), Flaw>> {
+pub(super) async fn head(line: &Line, seen: &Seen, planned: Planned<'_>) -> anyhow::Result<Result<(), Flaw>> {
     let Some(proposal) = proposal(seen, planned) else {
         return Ok(Err(Flaw::NotAsPlanned("the ledger knows no such commit of the bot".to_string())));
     };
     let wanted = planned.head.clone();
-    let found = rooms.git(move |store, access| match store.fetch_commit(access, &wanted)? {
+    let found = line.context.repo.git(move |store, access| match store.fetch_commit(access, &wanted)? {
         true => Ok(Some(store.raw(&wanted)?)),
         false => Ok(None),
     });
     let Some(raw) = found.await? else {
         return Ok(Err(Flaw::Unknown(format!("the hub does not give {}", planned.head.short()))));
     };
-    let parent = match one_parent(rooms, &raw) {
+    let parent = match one_parent(line, &raw) {
         Ok(parent) => parent,
         Err(why) => return Ok(Err(Flaw::NotAsPlanned(why))),
     };
-    if let Err(flaw) = on_base(rooms, seen, planned.tier, &parent).await? {
+    if let Err(flaw) = on_base(line, seen, planned.tier, &parent).await? {
         return Ok(Err(flaw));
     }
     let spots = {
         let (loaded, clusters, at) = (seen.loaded.clone(), seen.clusters.clone(), parent.clone());
         let (plugin, tier) = (planned.plugin.clone(), planned.tier.clone());
-        rooms.git(move |store, _| spots_at(store, &at, &loaded, &clusters, (&plugin, &tier))).await?
+        line.context.repo.git(move |store, _| spots_at(store, &at, &loaded, &clusters, (&plugin, &tier))).await?
     };
-    let files = match promote::edits(rooms, &parent, &spots, &proposal).await? {
+    let files = match promote::edits(line, &parent, &spots, &proposal).await? {
         Ok(files) => files,
         Err(why) => return Ok(Err(Flaw::NotAsPlanned(why))),
     };
     let commit = planned.head.clone();
-    let same = rooms.git(move |store, _| store.is_made_of(&commit, &parent, &files)).await?;
+    let same = line.context.repo.git(move |store, _| store.is_made_of(&commit, &parent, &files)).await?;
     let why =
         || format!("{} changes something else than the planned version at the planned places", planned.head.short());
     Ok(if same { Ok(()) } else { Err(Flaw::NotAsPlanned(why())) })
@@ -88,8 +88,8 @@ fn proposal(seen: &Seen, planned: Planned<'_>) -> Option<Proposal> {
     })
 }
 
-fn one_parent(rooms: &Rooms, raw: &Raw) -> Result<Sha, String> {
-    let ours = rooms.author();
+fn one_parent(line: &Line, raw: &Raw) -> Result<Sha, String> {
+    let ours = line.context.repo.author();
     if raw.author != ours || raw.committer != ours {
         return Err(format!("its commit is not by {} alone", ours.name));
     }
@@ -100,7 +100,7 @@ fn one_parent(rooms: &Rooms, raw: &Raw) -> Result<Sha, String> {
 }
 
 /// Whether a commit is on the base branch of a tier: what it brings along is merged, too.
-async fn on_base(rooms: &Rooms, seen: &Seen, tier: &TierName, commit: &Sha) -> anyhow::Result<Result<(), Flaw>> {
+async fn on_base(line: &Line, seen: &Seen, tier: &TierName, commit: &Sha) -> anyhow::Result<Result<(), Flaw>> {
     let Some((branch, tip)) = seen.base(tier) else {
         return Ok(Err(Flaw::Unknown("its base branch was not read".to_string())));
     };
@@ -111,7 +111,7 @@ async fn on_base(rooms: &Rooms, seen: &Seen, tier: &TierName, commit: &Sha) -> a
         let why = format!("{} is not on `{branch}`, so that more than one commit would be merged", commit.short());
         if is_here { Ok(()) } else { Err(Flaw::NotAsPlanned(why)) }
     };
-    let here = match rooms.hub.contains(tip, commit).await {
+    let here = match line.context.repo.hub.contains(tip, commit).await {
         Ok(here) => here,
         // A limit is everybody's, what the hub does not find out this pull request's alone.
         Err(error @ HubError::Limited { .. }) => return Err(error.into()),
@@ -119,19 +119,19 @@ async fn on_base(rooms: &Rooms, seen: &Seen, tier: &TierName, commit: &Sha) -> a
     };
     let (wanted, is_here) = (commit.clone(), brought(here));
     Ok(match is_here {
-        Ok(()) if rooms.git(move |store, access| store.fetch_commit(access, &wanted)).await? => Ok(()),
+        Ok(()) if line.context.repo.git(move |store, access| store.fetch_commit(access, &wanted)).await? => Ok(()),
         Ok(()) => Err(Flaw::Unknown(format!("the hub does not give {}", commit.short()))),
         flaw => flaw,
     })
 }
 
 /// What came to the base branch, looked at until the change is there or has had time to come.
-pub(super) async fn landing(rooms: &Rooms, branch: &str, asked: &Asked) -> anyhow::Result<Landing> {
+pub(super) async fn landing(line: &Line, branch: &str, asked: &Asked) -> anyhow::Result<Landing> {
     let mut seen = Landing::Absent;
     for pause in PAUSES {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let (name, asked) = (branch.to_string(), asked.clone());
-        let look = rooms.git(move |store, access| match store.fetch(access, &name, Some(1))? {
+        let look = line.context.repo.git(move |store, access| match store.fetch(access, &name, Some(1))? {
             Some(tip) => store.landing(access, &asked, &tip),
             None => Ok(Landing::Wrong { why: format!("the branch `{name}` does not exist any more") }),
         });

@@ -7,44 +7,44 @@ use jiff::Timestamp;
 
 use super::answers;
 use super::changes::{self, Whose};
+use crate::act::line::Line;
 use crate::hub::{CheckConclusion, CheckDraft, HubPull, HubState};
 use crate::observe::Seen;
-use crate::rooms::Rooms;
 use crate::tell;
 
 /// Brings every pull request of the plan up to date: title, body, check, answers to commands.
-pub async fn publish(rooms: &mut Rooms, seen: &Seen, plan: &Plan, now: Timestamp) {
-    rooms.memory.changes.retain(|commit, _| seen.pulls.iter().any(|pull| pull.head == *commit));
+pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) {
+    line.memory.changes.retain(|commit, _| seen.pulls.iter().any(|pull| pull.head == *commit));
     for wave in &plan.waves {
         let Some(page) = wave.pull.and_then(|number| seen.pull(number)) else { continue };
-        if let Err(error) = one(rooms, seen, plan, wave, page).await {
-            tracing::warn!(repository = %rooms.full_name(), pull = %page.number, error = %format!("{error:#}"), "text not put there");
+        if let Err(error) = one(line, seen, plan, wave, page).await {
+            tracing::warn!(repository = %line.context.repo.full_name(), pull = %page.number, error = %format!("{error:#}"), "text not put there");
         }
         let zone = seen.links().zone(&wave.plugin, &wave.tier);
-        if let Err(error) = answers::answer(rooms, seen, page, &zone, now).await {
-            tracing::warn!(repository = %rooms.full_name(), pull = %page.number, error = %format!("{error:#}"), "commands not answered");
+        if let Err(error) = answers::answer(line, seen, page, &zone, now).await {
+            tracing::warn!(repository = %line.context.repo.full_name(), pull = %page.number, error = %format!("{error:#}"), "commands not answered");
         }
     }
 }
 
-async fn one(rooms: &mut Rooms, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+async fn one(line: &mut Line, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
     let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
-    let changes = changes::section(rooms, seen, whose, &page.head).await?;
+    let changes = changes::section(line, seen, whose, &page.head).await?;
     let changes = changes.as_deref();
     let (title, body) = (tell::title(wave), seen.body(plan, wave, changes)?);
-    text(rooms, page, &title, &body).await?;
+    text(line, page, &title, &body).await?;
     // What is merged is followed until it has finished the tier.
     if !matches!(page.state, HubState::Closed { .. }) {
-        check(rooms, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
+        check(line, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
     Ok(())
 }
 
-async fn text(rooms: &Rooms, page: &HubPull, title: &str, body: &str) -> anyhow::Result<()> {
+async fn text(line: &Line, page: &HubPull, title: &str, body: &str) -> anyhow::Result<()> {
     let new_title = (page.title != title).then_some(title);
     let new_body = (!same(&page.body, body)).then_some(body);
     if new_title.is_some() || new_body.is_some() {
-        rooms.hub.leisurely().edit_pull(page.number, new_title, new_body).await?;
+        line.context.repo.hub.leisurely().edit_pull(page.number, new_title, new_body).await?;
     }
     Ok(())
 }
@@ -55,23 +55,27 @@ fn same(there: &str, ours: &str) -> bool {
     lines(there) == lines(ours)
 }
 
-async fn check(rooms: &Rooms, text: tell::CheckText, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
     let conclusion = match text.conclusion {
         tell::Conclusion::ActionRequired => CheckConclusion::ActionRequired,
         tell::Conclusion::Success => CheckConclusion::Success,
         tell::Conclusion::Failure => CheckConclusion::Failure,
     };
     // A plain token writes a status, which has room for one line only.
-    let title = if rooms.hub.is_plain_token() { tell::status(wave).description } else { text.title };
+    let title = if line.context.repo.hub.is_plain_token() { tell::status(wave).description } else { text.title };
     let draft = CheckDraft { head: page.head.clone(), conclusion, title, summary: text.summary, details: None };
-    let ours = page.checks.known().into_iter().flatten().find(|check| rooms.hub.wrote(check));
+    let ours = page.checks.known().into_iter().flatten().find(|check| line.context.repo.hub.wrote(check));
     let same = ours.is_some_and(|check| match &check.mark {
         Some(mark) => *mark == draft.mark(),
         None => check.run.is_none() && check.title == draft.title,
     });
     if !same {
         // One that is green may be what a merge waits for.
-        let hub = if conclusion == CheckConclusion::Success { rooms.hub.clone() } else { rooms.hub.leisurely() };
+        let hub = if conclusion == CheckConclusion::Success {
+            line.context.repo.hub.clone()
+        } else {
+            line.context.repo.hub.leisurely()
+        };
         hub.set_check(&draft, ours.and_then(|check| check.run)).await?;
     }
     Ok(())

@@ -6,13 +6,13 @@ use decide::plan::Action;
 use jiff::Timestamp;
 
 use super::{Receipt, intend};
+use crate::act::line::Line;
 use crate::hub::{HubError, Inputs};
-use crate::rooms::Rooms;
 
 /// The hub takes 65,535 characters of inputs in all.
 const MOST_CLUSTERS: usize = 60_000;
 
-pub(super) async fn dispatch(rooms: &mut Rooms, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
+pub(super) async fn dispatch(line: &mut Line, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     let Action::Dispatch { plugin, tier, version, workflow, verification, clusters } = action else {
         return Ok(Receipt::Refused("only a workflow can be dispatched".to_string()));
     };
@@ -22,7 +22,7 @@ pub(super) async fn dispatch(rooms: &mut Rooms, action: &Action, now: Timestamp)
         version: version.clone(),
         change: Change::Dispatching(verification.clone()),
     };
-    if let Some(receipt) = intend(rooms, entry, now).await? {
+    if let Some(receipt) = intend(line, entry, now).await? {
         return Ok(receipt);
     }
     let named: Vec<&str> = clusters.iter().map(decide::ClusterName::as_str).collect();
@@ -36,7 +36,7 @@ pub(super) async fn dispatch(rooms: &mut Rooms, action: &Action, now: Timestamp)
         // A part of the list would look like all of it.
         clusters: if named.len() > MOST_CLUSTERS { String::new() } else { named },
     };
-    match rooms.hub.dispatch(workflow, &inputs).await {
+    match line.context.repo.hub.dispatch(workflow, &inputs).await {
         Ok(()) => Ok(Receipt::Done(format!("dispatched {workflow} for {plugin} {version} → {tier}"))),
         Err(error @ (HubError::Refused { .. } | HubError::Forbidden { .. } | HubError::NotFound { .. })) => {
             Ok(Receipt::Refused(format!("{workflow} is not dispatched: {error}")))

@@ -15,8 +15,9 @@ use super::settings::limits;
 use crate::git::Checkout;
 use crate::hub::CodeOwners;
 use crate::hub::code_owners::LOCATIONS;
+use crate::inventory::ListedCluster;
 use crate::observe::checkout::{self, Holds, Listed, Unread};
-use crate::policy::wiring::{Inventory, ListedCluster};
+use crate::policy::wiring::Inventory;
 use crate::policy::{self, Loaded, Mode, Part, Problem, Setting, SourceFile, about};
 
 /// The two places where the bot reads the policy file.

@@ -13,14 +13,16 @@ use jiff::SignedDuration;
 
 use super::settings::Settings;
 use super::{Explain, Schema, workflow};
+use crate::act::Line;
 use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::{Given, Logins, Net, NetError, NetSettings};
 use crate::observe::watch::{Progress, Standing};
+use crate::observe::{self, Reach};
 use crate::policy::{self, Mode};
 use crate::proxies::Proxies;
-use crate::rooms::{Reach, Rooms};
+use crate::repo::Repo;
 use crate::secret::Secrets;
 use crate::tick::{self, Ticked};
 use crate::{clock, tell};
@@ -33,14 +35,14 @@ const MOST_PASSES: usize = 20;
 /// One run over one repository: passes until nothing more is to be done.
 pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     workflow::refuse_untrusted_events()?;
-    let mut rooms = open_one(settings).await?;
-    workflow::refuse_other_branches(settings, &rooms.repository).await?;
-    rooms.thrifty = true;
+    let mut line = open_one(settings).await?;
+    workflow::refuse_other_branches(settings, &line.context.repo.repository).await?;
+    line.context.thrifty = true;
     let mut refused = Vec::new();
     let mut last = None;
     let mut done = Vec::new();
     for _ in 0..MOST_PASSES {
-        let ticked = tick::tick(&mut rooms).await?;
+        let ticked = tick::tick(&mut line).await?;
         refused =
             ticked.receipts.iter().filter(|receipt| receipt.refusal().is_some()).map(ToString::to_string).collect();
         for receipt in &ticked.receipts {
@@ -58,10 +60,10 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
         }
     }
     let now = clock::now();
-    rooms.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
+    line.context.repo.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
     let Some(Ticked { seen, plan, untold, .. }) = last else { return Ok(ExitCode::SUCCESS) };
-    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
-    let token = rooms.hub.is_workflow_token().then(|| workflow::TOKEN.to_string());
+    let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
+    let token = line.context.repo.hub.is_workflow_token().then(|| workflow::TOKEN.to_string());
     let view = tell::View { trouble: view.trouble.clone().or(token), ..view };
     say(&tell::board(&view, now))?;
     workflow::step_summary(&tell::step_summary(&view, now)?)?;
@@ -76,11 +78,11 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
 
 /// What `once` would do.
 pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
-    let mut rooms = open_one(settings).await?;
-    rooms.thrifty = true;
-    let (seen, plan) = tick::look(&mut rooms).await?;
+    let mut line = open_one(settings).await?;
+    line.context.thrifty = true;
+    let (seen, plan) = tick::look(&mut line).await?;
     let now = clock::now();
-    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
+    let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now);
     say(&tell::board(&view, now))?;
     let ladder = seen.snapshot.policy.plugins.first().map_or(&[][..], |plugin| plugin.tiers.as_slice());
     say(&tell::clusters(&seen.snapshot.clusters, ladder))?;
@@ -97,15 +99,15 @@ pub async fn explain(arguments: &Explain) -> anyhow::Result<ExitCode> {
         say(tell::reasons::page()?.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut rooms = open_one(&arguments.settings).await?;
-    let (seen, plan) = tick::look(&mut rooms).await?;
+    let mut line = open_one(&arguments.settings).await?;
+    let (seen, plan) = tick::look(&mut line).await?;
     let Some(plugin) = arguments.plugin.as_deref().map(PluginName::from) else {
         let names: Vec<&str> = seen.snapshot.policy.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
         say(&format!("Which plugin? The policy has {}.", names.join(", ")))?;
         return Ok(ExitCode::SUCCESS);
     };
     let now = clock::now();
-    let view = tell::View::new(&rooms.full_name(), &seen.web, &seen.snapshot, plan, now);
+    let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now);
     let tier = arguments.tier.as_deref().map(TierName::from);
     let readings = seen.snapshot.plugins.get(&plugin).map(|facts| facts.readings.clone()).unwrap_or_default();
     say(&tell::explain(&view, (&plugin, tier.as_ref()), &readings, now)?)?;
@@ -149,7 +151,7 @@ pub fn reach(settings: &Settings, mode: Mode, alone: bool) -> anyhow::Result<Rea
     Ok(Reach { clusters, net, own: Arc::new(own), secrets, seal, dashboard, alone })
 }
 
-async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
+async fn open_one(settings: &Settings) -> anyhow::Result<Line> {
     let setting = Arc::new(settings.setting(Mode::Once)?);
     let hub = hub(settings)?;
     let repository = match hub.repository(settings.the_repository()?).await {
@@ -164,7 +166,8 @@ async fn open_one(settings: &Settings) -> anyhow::Result<Rooms> {
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
     let standing = Standing::that_ends(Arc::clone(&reach.clusters), progress());
-    Rooms::open(repository, opened, reach, standing, look_again, setting, &settings.data_folder())
+    let repo = Repo::open(repository, opened, reach.seal.clone(), &settings.data_folder())?;
+    Ok(Line::new(observe::Context::new(repo, reach, standing, look_again, setting)))
 }
 
 /// A bar on a terminal while clusters are read; elsewhere, such as in the log of a workflow, a line now and then.

@@ -16,11 +16,13 @@ use tokio::task::JoinSet;
 use super::run::{hub, reach};
 use super::settings::Settings;
 use super::tenants::{Tenants, Wanted};
+use crate::act::Line;
 use crate::act::Receipt;
 use crate::hub::{Hub, Repository};
 use crate::observe::watch::Standing;
+use crate::observe::{self, Reach};
 use crate::policy::{Mode, Setting};
-use crate::rooms::{Reach, Rooms};
+use crate::repo::Repo;
 use crate::secret::Secret;
 use crate::wake::face::{self, Face};
 use crate::wake::port::{self, Bounds};
@@ -142,14 +144,15 @@ impl Shop {
         Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), face })
     }
 
-    async fn open_rooms(&self, repository: &Repository) -> anyhow::Result<Rooms> {
+    async fn open_line(&self, repository: &Repository) -> anyhow::Result<Line> {
         let opened = self.hub.open(repository).await?;
         let look_again = SignedDuration::try_from(self.settings.poll)?;
         let (reach, setting) = (self.reach.of(repository.id), Arc::clone(&self.setting));
         let (clusters, bell, id) = (Arc::clone(&reach.clusters), self.bell.clone(), repository.id);
         let standing = Standing::that_stays(clusters, move || bell.nudge(id));
         let data = self.settings.data_folder();
-        Rooms::open(repository.clone(), opened, reach, standing, look_again, setting, &data)
+        let repo = Repo::open(repository.clone(), opened, reach.seal.clone(), &data)?;
+        Ok(Line::new(observe::Context::new(repo, reach, standing, look_again, setting)))
     }
 }
 
@@ -198,15 +201,15 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
 
 /// The loop of one repository. A pass that fails, or panics, delays this repository alone.
 async fn keep(shop: Arc<Shop>, mut repository: Repository) {
-    let mut rooms = None;
+    let mut line = None;
     let mut retry = RETRY.0;
     // What went wrong last: the same again is no news.
     let mut trouble = None;
     called(&shop, &repository);
     loop {
-        let done = caught(pass(&shop, &mut repository, &mut rooms)).await.unwrap_or_else(|| {
+        let done = caught(pass(&shop, &mut repository, &mut line)).await.unwrap_or_else(|| {
             // What it left behind may be half done.
-            rooms = None;
+            line = None;
             Err(anyhow!("the pass panicked; what it met is told before this line"))
         });
         let until = match done {
@@ -249,7 +252,7 @@ fn called(shop: &Shop, repository: &Repository) {
 
 /// The repository as it is now, by its number: what is renamed goes on under its new name, and nothing else is ever
 /// taken for it.
-async fn anew(shop: &Shop, known: &mut Repository, rooms: &mut Option<Rooms>) -> anyhow::Result<()> {
+async fn anew(shop: &Shop, known: &mut Repository, line: &mut Option<Line>) -> anyhow::Result<()> {
     let now = shop.hub.again(known).await?;
     if now.archived {
         bail!("it is archived; nothing is done until somebody unarchives it");
@@ -264,40 +267,36 @@ async fn anew(shop: &Shop, known: &mut Repository, rooms: &mut Option<Rooms>) ->
         tracing::info!(was = was.full_name(), now = name, branch, "the repository has another name or default branch");
         shop.face.left(&was.full_name());
         // What was remembered is of the old branch.
-        *rooms = None;
+        *line = None;
     }
     called(shop, known);
     Ok(())
 }
 
 /// Ticks until nothing more is to be done, and says when to look again.
-async fn pass(
-    shop: &Shop,
-    repository: &mut Repository,
-    rooms: &mut Option<Rooms>,
-) -> anyhow::Result<Option<Timestamp>> {
+async fn pass(shop: &Shop, repository: &mut Repository, line: &mut Option<Line>) -> anyhow::Result<Option<Timestamp>> {
     let begun = clock::now();
-    if let Err(error) = anew(shop, repository, rooms).await {
+    if let Err(error) = anew(shop, repository, line).await {
         // While the hub is silent nobody can approve, whichever call it is that meets it.
-        if let Some(rooms) = rooms {
-            rooms.memory.silent.get_or_insert(begun);
+        if let Some(line) = line {
+            line.memory.silent.get_or_insert(begun);
         }
         return Err(error);
     }
-    let rooms = match rooms {
-        Some(rooms) => rooms,
-        None => rooms.insert(shop.open_rooms(repository).await?),
+    let line = match line {
+        Some(line) => line,
+        None => line.insert(shop.open_line(repository).await?),
     };
     // Costs nothing while the token is good, and finds an App that was installed anew.
-    rooms.hub = shop.hub.open(repository).await?;
-    rooms.repository = repository.clone();
-    rooms.rung(&shop.bell.fresh(repository.id), clock::now());
+    line.context.repo.hub = shop.hub.open(repository).await?;
+    line.context.repo.repository = repository.clone();
+    line.context.rung(&shop.bell.fresh(repository.id), clock::now());
     for _ in 0..MOST_IN_A_ROW {
         let begun = clock::now();
-        let ticked = tick::tick(rooms).await;
+        let ticked = tick::tick(line).await;
         shop.face.ticked(&repository.full_name(), begun, &ticked);
         let ticked = ticked?;
-        shop.bell.listens(repository.id, rooms.sources());
+        shop.bell.listens(repository.id, line.context.sources());
         for receipt in &ticked.receipts {
             if receipt.refusal().is_some() {
                 tracing::warn!(repository = repository.full_name(), %receipt, "refused");
@@ -307,7 +306,7 @@ async fn pass(
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
         if !ticked.receipts.iter().any(Receipt::changed) {
-            return Ok(ticked.plan.alarm.map(|alarm| alarm.at).into_iter().chain(rooms.next_ask()).min());
+            return Ok(ticked.plan.alarm.map(|alarm| alarm.at).into_iter().chain(line.context.next_ask()).min());
         }
     }
     // Something moves under us again and again: let it, and look once more in a while.

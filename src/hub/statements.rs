@@ -1,5 +1,5 @@
 //! What others say of the newest commits of a branch: commit statuses, check runs and deployments. What that
-//! means for a cluster is in `observe/signal`.
+//! means for a cluster is in `signal`.
 
 use decide::snapshot::{CheckState, Read};
 use decide::{Person, Sha};
@@ -11,48 +11,12 @@ use super::commits::of_run;
 use super::pull_wire::{WireActor, WireConnection};
 use super::pulls::{data, malformed, not_there, partial};
 use super::{HubError, RepoHub};
+use crate::signal::checks::{Stated, Statement, Written};
 
 const DOCUMENT: &str = include_str!("queries/statements.graphql");
 const WHAT: &str = "GraphQL Statements";
 /// Commits that are looked at, the newest of a branch; halved when the hub cannot answer so much.
 pub const COMMITS: u64 = 50;
-
-/// In which form something is said of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
-    /// A commit status, by its context.
-    Status,
-    /// A check run, by its name.
-    Run,
-    /// A deployment, by its environment.
-    Deployment,
-}
-
-/// A commit and what was said of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
-    /// The commit.
-    pub commit: Sha,
-    /// Everything that was said.
-    pub said: Read<Vec<Statement>>,
-}
-
-/// One statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
-    /// Its form.
-    pub form: Form,
-    /// Its context, name or environment.
-    pub name: String,
-    /// Who wrote it, Apps with their `[bot]`; none for a deleted account.
-    pub by: Option<Person>,
-    /// What it says.
-    pub state: CheckState,
-    /// The hub's own word for that.
-    pub word: String,
-    /// When it was said; for a run when it ended, or else when it began.
-    pub at: Option<Timestamp>,
-}
 
 impl RepoHub {
     /// The newest commits of a branch, newest first, at most [`COMMITS`], and what was said of each.
@@ -180,7 +144,7 @@ impl WireContext {
             let (status, conclusion) = (lower(self.status), lower(self.conclusion));
             let slug = self.check_suite.and_then(|suite| suite.app).and_then(|app| app.slug);
             return Statement {
-                form: Form::Run,
+                form: Written::Run,
                 name: self.name.unwrap_or_default(),
                 by: slug.map(|slug| Person::new(format!("{slug}[bot]"))),
                 state: of_run(&status, Some(conclusion.as_str()).filter(|word| !word.is_empty())),
@@ -190,7 +154,7 @@ impl WireContext {
         }
         let word = lower(self.state);
         Statement {
-            form: Form::Status,
+            form: Written::Status,
             name: self.context.unwrap_or_default(),
             by: self.creator.map(|creator| creator.read().login),
             state: of_word(&word),
@@ -204,12 +168,12 @@ impl WireDeployment {
     fn read(self) -> Statement {
         let name = self.environment.unwrap_or_default();
         let Some(said) = self.latest_status else {
-            let (form, state) = (Form::Deployment, CheckState::Pending);
+            let (form, state) = (Written::Deployment, CheckState::Pending);
             return Statement { form, name, by: None, state, word: "not begun".to_owned(), at: None };
         };
         let word = said.state.unwrap_or_default().to_lowercase();
         Statement {
-            form: Form::Deployment,
+            form: Written::Deployment,
             name,
             by: said.creator.map(|creator| creator.read().login),
             state: of_word(&word),

@@ -13,8 +13,8 @@ use super::signals::{Installed, brings, installed, release};
 use super::words::KEYS;
 use crate::edit::find::{Found, Object, Origin, Reach, Whole, read_whole};
 use crate::edit::{FileFormat, Refusal, Spot};
-use crate::observe::inventory::file;
-use crate::policy::wiring::ListedCluster;
+use crate::inventory::ListedCluster;
+use crate::inventory::file;
 
 /// A place with what stands there.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,8 +14,8 @@ use super::{Seen, Spot, owners, pulls, wrote};
 use crate::clock;
 use crate::hub::{HubPull, RepoHub};
 use crate::ledger::Branch;
+use crate::observe::context::Context;
 use crate::policy::Loaded;
-use crate::rooms::Rooms;
 
 /// What one pull request is read with.
 struct Ground<'a> {
@@ -32,15 +32,15 @@ struct Ground<'a> {
 
 /// Every pull request of the page, by plugin.
 pub(super) async fn all(
-    rooms: &mut Rooms,
+    context: &mut Context,
     page: &[HubPull],
     base: &Base,
     now: Timestamp,
 ) -> BTreeMap<PluginName, Vec<Pull>> {
-    let differences = difference::of_heads(rooms, page).await;
-    let hub = rooms.hub.clone();
-    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
-    let recall = &mut rooms.memory.hub;
+    let differences = difference::of_heads(context, page).await;
+    let hub = context.repo.hub.clone();
+    let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
+    let recall = &mut context.memory.hub;
     let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
     for pull in page {
         let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
@@ -56,12 +56,12 @@ pub(super) async fn all(
 
 /// One pull request of a look once more: with rights, owners and rules as they are in `fresh`. None where it is none of
 /// ours, or its base branch was not read.
-pub async fn again(rooms: &Rooms, seen: &Seen, last: &HubPull, fresh: &mut Recall) -> Option<Pull> {
+pub async fn again(context: &Context, seen: &Seen, last: &HubPull, fresh: &mut Recall) -> Option<Pull> {
     let (plugin, tier) = pulls::subject(&last.branch)?;
-    let branch = base::branch_of(&seen.loaded, &tier, &rooms.repository.default_branch);
+    let branch = base::branch_of(&seen.loaded, &tier, &context.repo.repository.default_branch);
     let line = Ok(seen.lines.get(branch)?.known()?);
-    let difference = rooms.memory.differences.get(&last.head).cloned().map(Read::Known);
-    let (hub, ledger, difference) = (&rooms.hub, Some(&seen.snapshot.ledger), difference.as_ref());
+    let difference = context.memory.differences.get(&last.head).cloned().map(Read::Known);
+    let (hub, ledger, difference) = (&context.repo.hub, Some(&seen.snapshot.ledger), difference.as_ref());
     let (loaded, spots, now) = (&*seen.loaded, &seen.spots, clock::now());
     let ground = Ground { hub, ledger, loaded, spots, branch, line, difference, now };
     Some(one(last, (&plugin, tier), &ground, fresh).await)

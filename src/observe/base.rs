@@ -4,21 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context as _, bail};
 use decide::snapshot::{Cluster, Read};
 use decide::{PluginName, Sha, TierName};
 
 use crate::clock;
 use crate::git::{GitError, Store};
 use crate::hub::code_owners::LOCATIONS;
+use crate::inventory;
+use crate::inventory::ListedCluster;
+use crate::observe::context::Context;
 use crate::observe::heard::Versions;
-use crate::observe::inventory;
 use crate::observe::owners::OwnersFile;
 use crate::observe::readings::Whose;
 use crate::observe::spots::{self, Spot};
-use crate::policy::wiring::{Inventory, ListedCluster};
+use crate::policy::wiring::Inventory;
 use crate::policy::{self, Loaded, SourceFile};
-use crate::rooms::Rooms;
 
 /// The two places where the policy file may be; both at once is an error.
 const POLICY_FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
@@ -84,34 +85,36 @@ pub(super) fn branch_of<'a>(loaded: &'a Loaded, tier: &TierName, default: &'a st
 }
 
 /// The base branches of the policy as it was last read, the default one among them.
-pub fn branches(rooms: &Rooms) -> BTreeSet<String> {
-    let known = rooms.memory.policy.as_ref().map(|(_, loaded)| loaded);
+pub fn branches(context: &Context) -> BTreeSet<String> {
+    let known = context.memory.policy.as_ref().map(|(_, loaded)| loaded);
     let own = known.into_iter().flat_map(|loaded| &loaded.ladder).filter_map(|tier| tier.branch.clone());
-    own.chain([rooms.repository.default_branch.clone()]).collect()
+    own.chain([context.repo.repository.default_branch.clone()]).collect()
 }
 
 /// Reads the base branches of a repository as they are now.
-pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
-    let branch = rooms.repository.default_branch.clone();
-    let (commit, files) = rooms
+pub async fn read(context: &mut Context) -> anyhow::Result<Base> {
+    let branch = context.repo.repository.default_branch.clone();
+    let (commit, files) = context
+        .repo
         .git(move |store, access| {
             let Some(commit) = store.fetch(access, &branch, Some(1))? else { return Ok(None) };
             let files = policy_files(store, &commit)?;
             Ok(Some((commit, files)))
         })
         .await?
-        .with_context(|| format!("the default branch `{}` does not exist", rooms.repository.default_branch))?;
-    let (loaded, problem) = load(rooms, files)?;
-    let (wanted, at, default) = (Arc::clone(&loaded), commit.clone(), rooms.repository.default_branch.clone());
-    let named = branches(rooms);
+        .with_context(|| format!("the default branch `{}` does not exist", context.repo.repository.default_branch))?;
+    let (loaded, problem) = load(context, files)?;
+    let (wanted, at, default) = (Arc::clone(&loaded), commit.clone(), context.repo.repository.default_branch.clone());
+    let named = branches(context);
     let listed = match &loaded.wiring.inventory {
         Inventory::File { .. } => None,
         Inventory::Listed(listing) => {
-            let (clusters, memory) = (Arc::clone(&rooms.clusters), &mut rooms.memory.listed);
-            Some(memory.list(listing, &clusters, (clock::now(), rooms.look_again)).await)
+            let (clusters, memory) = (Arc::clone(&context.clusters), &mut context.memory.listed);
+            Some(memory.list(listing, &clusters, (clock::now(), context.look_again)).await)
         }
     };
-    let (lines, clusters, spots) = rooms
+    let (lines, clusters, spots) = context
+        .repo
         .git(move |store, access| {
             let mut lines = BTreeMap::new();
             for name in named {
@@ -133,7 +136,15 @@ pub async fn read(rooms: &mut Rooms) -> anyhow::Result<Base> {
             Ok((lines, clusters, spots))
         })
         .await?;
-    Ok(Base { commit, lines, default: rooms.repository.default_branch.clone(), loaded, problem, clusters, spots })
+    Ok(Base {
+        commit,
+        lines,
+        default: context.repo.repository.default_branch.clone(),
+        loaded,
+        problem,
+        clusters,
+        spots,
+    })
 }
 
 /// Every policy file at a commit.
@@ -151,25 +162,25 @@ fn policy_files(store: &Store, commit: &Sha) -> Result<Vec<SourceFile>, GitError
 
 /// Parses the policy unless it is the one that was parsed before. One with errors leaves the last
 /// good one in force for reading, and says so.
-fn load(rooms: &mut Rooms, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Loaded>, Option<String>)> {
-    if let Some((known, loaded)) = &rooms.memory.policy
+fn load(context: &mut Context, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Loaded>, Option<String>)> {
+    if let Some((known, loaded)) = &context.memory.policy
         && *known == files
     {
         return Ok((Arc::clone(loaded), None));
     }
     let error = match files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() {
         0 => format!("there is no {} on the default branch", POLICY_FILES.join(" or ")),
-        1 => match policy::load_in(&files, &rooms.setting) {
+        1 => match policy::load_in(&files, &context.setting) {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
-                rooms.memory.policy = Some((files, Arc::clone(&loaded)));
+                context.memory.policy = Some((files, Arc::clone(&loaded)));
                 return Ok((loaded, None));
             }
             Err(problems) => policy::render(&problems, &files),
         },
         _ => format!("there are both {}; keep one", POLICY_FILES.join(" and ")),
     };
-    match &rooms.memory.policy {
+    match &context.memory.policy {
         Some((_, last)) => Ok((Arc::clone(last), Some(error))),
         None => bail!("{error}"),
     }
@@ -191,13 +202,14 @@ const MOST_FETCHED: usize = 16;
 
 /// The versions that stand at commits which clusters say that they run. Clusters are not believed: a commit
 /// that the repository does not have proves nothing.
-pub async fn versions(rooms: &mut Rooms, base: &Base, wanted: Vec<(Whose, Sha)>) -> anyhow::Result<Versions> {
+pub async fn versions(context: &mut Context, base: &Base, wanted: Vec<(Whose, Sha)>) -> anyhow::Result<Versions> {
     if wanted.is_empty() {
         return Ok(Versions::new());
     }
     let loaded = Arc::clone(&base.loaded);
     let listed = base.clusters.known().cloned().unwrap_or_default();
-    let found = rooms
+    let found = context
+        .repo
         .git(move |store, access| {
             let mut here: BTreeMap<Sha, Result<(), String>> = BTreeMap::new();
             for (_, commit) in &wanted {

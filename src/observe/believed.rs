@@ -10,7 +10,7 @@ use super::pulls;
 use crate::git::{Access, GitError, Store};
 use crate::hub::HubPull;
 use crate::ledger::{self, Branch, LedgerError};
-use crate::rooms::Rooms;
+use crate::observe::context::Context;
 use crate::seal::{Kind, Seal};
 
 /// A commit of the ledger that the head of a pull request cites.
@@ -32,13 +32,13 @@ struct Known {
 }
 
 /// Reads the ledger branch anew and holds it against what is known of it.
-pub async fn ledger_state(rooms: &mut Rooms, page: &[HubPull]) -> LedgerState {
+pub async fn ledger_state(context: &mut Context, page: &[HubPull]) -> LedgerState {
     // A commit that could not be read may cite what is lost.
     if let Some(Read::Unread(why)) = page.iter().map(|pull| &pull.message).find(|message| message.known().is_none()) {
         return LedgerState::Unread(format!("what a pull request cites: {why}"));
     }
     // Before the branch: what the hub has noted by now is on it.
-    let moves = match rooms.memory.hub.ledger_moves(&rooms.hub).await {
+    let moves = match context.memory.hub.ledger_moves(&context.repo.hub).await {
         Read::Known(moves) => moves,
         Read::Unread(why) => return LedgerState::Unread(format!("who moved it: {why}")),
     };
@@ -47,24 +47,25 @@ pub async fn ledger_state(rooms: &mut Rooms, page: &[HubPull]) -> LedgerState {
     };
     let mut citations: Vec<Citation> = page.iter().filter_map(citation).collect();
     citations.sort_by(|a, b| (a.at, &a.cited).cmp(&(b.at, &b.cited)));
-    let known = std::sync::Arc::new(Known { citations, moves, seal: rooms.seal.clone() });
+    let known = std::sync::Arc::new(Known { citations, moves, seal: context.repo.seal.clone() });
     let held = std::sync::Arc::clone(&known);
-    let looked = rooms
+    let looked = context
+        .repo
         .with_ledger(move |branch, store, access| {
             branch.reload(store, access)?;
             Ok((held.lost(branch, store, access)?, branch.tip().cloned()))
         })
         .await;
     match looked {
-        Err(error) => LedgerState::Unread(format!("{:#}", pointed(rooms, known, error).await)),
+        Err(error) => LedgerState::Unread(format!("{:#}", pointed(context, known, error).await)),
         Ok((lost, tip)) if !lost.is_empty() => {
             // No page says it while every tier is busy.
             let newest = lost.last().map_or("", Sha::as_str);
-            tracing::warn!(repository = %rooms.full_name(), %newest, "the ledger branch has lost what it held");
-            rooms.memory.hub.forget_moves();
+            tracing::warn!(repository = %context.repo.full_name(), %newest, "the ledger branch has lost what it held");
+            context.memory.hub.forget_moves();
             LedgerState::Lost { cited: lost, tip }
         }
-        Ok(_) => LedgerState::Intact { guarded: guard(rooms) },
+        Ok(_) => LedgerState::Intact { guarded: guard(context) },
     }
 }
 
@@ -149,10 +150,10 @@ fn newest(store: &Store, commits: Vec<Sha>) -> Option<Sha> {
 }
 
 /// The same error, or where it says whereto the branch is to be moved back: never to less than is known.
-async fn pointed(rooms: &Rooms, known: std::sync::Arc<Known>, error: anyhow::Error) -> anyhow::Error {
+async fn pointed(context: &Context, known: std::sync::Arc<Known>, error: anyhow::Error) -> anyhow::Error {
     let Some(LedgerError::Foreign { tip, last }) = error.downcast_ref::<LedgerError>().cloned() else { return error };
-    let seen = rooms.ledger.as_ref().and_then(|branch| branch.known().cloned());
-    match rooms.git(move |store, access| known.best(last, seen, store, access)).await {
+    let seen = context.repo.ledger.as_ref().and_then(|branch| branch.known().cloned());
+    match context.repo.git(move |store, access| known.best(last, seen, store, access)).await {
         Ok(last) => LedgerError::Foreign { tip, last }.into(),
         // Better no advice than one that leads back to less than is known.
         Err(trouble) => trouble,
@@ -160,12 +161,12 @@ async fn pointed(rooms: &Rooms, known: std::sync::Arc<Known>, error: anyhow::Err
 }
 
 /// Whether others could write the branch unnoticed.
-fn guard(rooms: &Rooms) -> LedgerGuard {
-    if rooms.hub.is_workflow_token() {
+fn guard(context: &Context) -> LedgerGuard {
+    if context.repo.hub.is_workflow_token() {
         let why = "with the token of a workflow every workflow of the repository is the bot; give it an App";
         return LedgerGuard::Open(why.to_string());
     }
-    if !rooms.seal.is_there() {
+    if !context.repo.seal.is_there() {
         let why = "the bot runs with a plain token and no ledger key, so its commits carry no seal";
         return LedgerGuard::Open(why.to_string());
     }

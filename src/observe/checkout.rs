@@ -7,10 +7,11 @@ use decide::snapshot::Read;
 use decide::{ClusterName, PluginName, TierName};
 
 use super::base::{self, Line};
-use super::inventory;
 use super::spots::{self, Branches, Spot};
 use crate::git::{Checkout, GitError};
-use crate::policy::wiring::{Inventory, ListedCluster};
+use crate::inventory;
+use crate::inventory::ListedCluster;
+use crate::policy::wiring::Inventory;
 use crate::policy::{Loaded, Problems, SourceFile};
 
 /// What is there.

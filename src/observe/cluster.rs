@@ -4,8 +4,8 @@
 
 mod ask;
 mod changes;
+mod client;
 mod get;
-mod kubeconfig;
 mod member;
 
 use std::collections::BTreeMap;
@@ -24,14 +24,15 @@ use tokio::sync::{Mutex, Semaphore};
 
 pub use self::ask::{Ask, Asked, Asking, fresh};
 pub use self::changes::{Change, Changes, version};
+use self::client::config;
 pub use self::get::{Page, object};
 use self::get::{Words, get};
-pub(crate) use self::kubeconfig::{Connection, Parts, Refused};
 use super::net::{Given, SHARED, causes};
-use super::signal::{Answer, Signal, Target, answer};
 use crate::clock;
-use crate::policy::wiring::ListedCluster;
+use crate::inventory::ListedCluster;
+use crate::kubeconfig::Connection;
 use crate::secret::{self, Secret};
+use crate::signal::{Answer, Signal, Target, answer};
 
 /// The longest that one object may take, from connecting to its last byte.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -95,7 +96,7 @@ struct NoFile {
 /// Why a kubeconfig is of no use here; none where a client could be made of it. Nothing is connected to, and nothing
 /// of a credential is told. `insecure_http` as in [`Clusters::open`].
 pub fn unusable(kubeconfig: &[u8], insecure_http: &[String]) -> Option<String> {
-    let made = Connection::read(kubeconfig, insecure_http).and_then(|connection| connection.config(TIMEOUT));
+    let made = Connection::read(kubeconfig, insecure_http).and_then(|connection| config(&connection, TIMEOUT));
     made.err().map(|refused| refused.to_string())
 }
 
@@ -353,7 +354,7 @@ impl Clusters {
             return Ok(known.client.clone());
         }
         let config = Connection::read_with(&text, token.clone(), &self.insecure_http())
-            .and_then(|connection| connection.config(self.shared.timeout))
+            .and_then(|connection| config(&connection, self.shared.timeout))
             .map_err(|error| no(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| no(causes(&error)))?;
         open.insert(key, Open { text, token, client: client.clone() });

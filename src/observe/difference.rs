@@ -8,7 +8,7 @@ use decide::snapshot::Read;
 
 use crate::git::{Access, GitError, Store};
 use crate::hub::{HubPull, HubState};
-use crate::rooms::Rooms;
+use crate::observe::context::Context;
 
 /// What a commit changes in its only parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,16 +23,17 @@ pub struct Difference {
 pub type Known = BTreeMap<Sha, Difference>;
 
 /// The differences of the heads of all open pull requests.
-pub async fn of_heads(rooms: &mut Rooms, page: &[HubPull]) -> BTreeMap<Sha, Read<Difference>> {
+pub async fn of_heads(context: &mut Context, page: &[HubPull]) -> BTreeMap<Sha, Read<Difference>> {
     let open = page.iter().filter(|pull| pull.state == HubState::Open).map(|pull| pull.head.clone());
     let heads: BTreeSet<Sha> = open.collect();
-    rooms.memory.differences.retain(|head, _| heads.contains(head));
+    context.memory.differences.retain(|head, _| heads.contains(head));
     let (known, new): (Vec<Sha>, Vec<Sha>) =
-        heads.into_iter().partition(|head| rooms.memory.differences.contains_key(head));
+        heads.into_iter().partition(|head| context.memory.differences.contains_key(head));
     let mut found: BTreeMap<Sha, Read<Difference>> = BTreeMap::new();
     if !new.is_empty() {
         let asked = new.clone();
-        let looked = rooms.git(move |store, access| Ok(asked.iter().map(|head| look(store, access, head)).collect()));
+        let looked =
+            context.repo.git(move |store, access| Ok(asked.iter().map(|head| look(store, access, head)).collect()));
         let looked: Vec<Result<Difference, String>> = match looked.await {
             Ok(looked) => looked,
             Err(error) => new.iter().map(|_| Err(format!("{error:#}"))).collect(),
@@ -40,7 +41,7 @@ pub async fn of_heads(rooms: &mut Rooms, page: &[HubPull]) -> BTreeMap<Sha, Read
         for (head, difference) in new.into_iter().zip(looked) {
             match difference {
                 Ok(difference) => {
-                    rooms.memory.differences.insert(head.clone(), difference.clone());
+                    context.memory.differences.insert(head.clone(), difference.clone());
                     found.insert(head, Read::Known(difference));
                 }
                 Err(why) => {
@@ -51,7 +52,7 @@ pub async fn of_heads(rooms: &mut Rooms, page: &[HubPull]) -> BTreeMap<Sha, Read
         }
     }
     for head in known {
-        if let Some(difference) = rooms.memory.differences.get(&head) {
+        if let Some(difference) = context.memory.differences.get(&head) {
             found.insert(head, Read::Known(difference.clone()));
         }
     }

@@ -8,8 +8,8 @@ use decide::{ClusterName, PluginName, Readings, Sha, Version};
 
 use super::cluster::Ask;
 use super::readings::Whose;
-use super::signal::{self, Answer};
 use super::watch::Said;
+use crate::signal::{self, Answer};
 
 /// What stands in the config repo at commits that clusters run: a version for whom a commit is asked about.
 pub type Versions = BTreeMap<(Whose, Sha), Result<Version, String>>;
@@ -116,8 +116,9 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::inventory::ListedCluster;
     use crate::observe::cluster::Asking;
-    use crate::policy::wiring::{ListedCluster, SignalSpec};
+    use crate::signal::SignalSpec;
 
     fn answer(health: Health) -> (Whose, Answer) {
         let whose = Whose { plugin: "loki".into(), tier: "gold".into(), cluster: "eu-1".into() };

@@ -10,16 +10,16 @@ use decide::{PluginName, TierName};
 use super::base::Base;
 use crate::git::Asked;
 use crate::ledger::Branch;
-use crate::rooms::Rooms;
+use crate::observe::context::Context;
 
 /// Asks git about each of them. What cannot be read says why.
-pub async fn ask(rooms: &Rooms, base: &Base, pulls: &mut BTreeMap<PluginName, Vec<Pull>>) {
+pub async fn ask(context: &Context, base: &Base, pulls: &mut BTreeMap<PluginName, Vec<Pull>>) {
     for (plugin, pulls) in pulls {
         for pull in pulls {
-            let Some(asked) = asked(rooms, plugin, pull) else { continue };
+            let Some(asked) = asked(context, plugin, pull) else { continue };
             let tip = base.line(&pull.tier).map(|line| line.commit.clone()).map_err(str::to_string);
             pull.landing = match tip {
-                Ok(tip) => match rooms.git(move |store, access| store.landing(access, &asked, &tip)).await {
+                Ok(tip) => match context.repo.git(move |store, access| store.landing(access, &asked, &tip)).await {
                     Ok(landing) => Read::Known(landing),
                     Err(error) => Read::Unread(format!("{error:#}")),
                 },
@@ -30,22 +30,22 @@ pub async fn ask(rooms: &Rooms, base: &Base, pulls: &mut BTreeMap<PluginName, Ve
 }
 
 /// What was asked for, where nobody knows yet what came of it.
-fn asked(rooms: &Rooms, plugin: &PluginName, pull: &Pull) -> Option<Asked> {
+fn asked(context: &Context, plugin: &PluginName, pull: &Pull) -> Option<Asked> {
     let open = pull.state == PullState::Open;
     let named = match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit, .. } => Some(commit).filter(|commit| !commit.as_str().is_empty()).cloned(),
         PullState::Closed { .. } => return None,
     };
-    let wave = open_wave(rooms, plugin, &pull.tier, pull)?;
+    let wave = open_wave(context, plugin, &pull.tier, pull)?;
     // The hub said no, and it is still open: nothing has come of it.
     let merging = if open { wave.asked() } else { wave.merging.as_ref() };
     let before = merging?.base.clone()?;
     Some(Asked { head: pull.head.clone(), before, named })
 }
 
-fn open_wave<'a>(rooms: &'a Rooms, plugin: &PluginName, tier: &TierName, pull: &Pull) -> Option<&'a Wave> {
-    let page = rooms.ledger.as_ref().map(Branch::ledger)?.plugins.get(plugin)?;
+fn open_wave<'a>(context: &'a Context, plugin: &PluginName, tier: &TierName, pull: &Pull) -> Option<&'a Wave> {
+    let page = context.repo.ledger.as_ref().map(Branch::ledger)?.plugins.get(plugin)?;
     let asked = |wave: &&Wave| wave.merging.as_ref().is_some_and(|merging| merging.head == pull.head);
     page.tiers.get(tier)?.iter().rev().filter(|wave| wave.landed.is_none()).find(asked)
 }

@@ -8,6 +8,7 @@ mod believed;
 pub mod chart;
 pub mod checkout;
 pub mod cluster;
+pub mod context;
 pub mod difference;
 pub mod heard;
 mod held;
@@ -24,7 +25,6 @@ pub mod recall;
 pub mod released;
 mod releases;
 mod runs;
-pub mod signal;
 mod sources;
 mod spots;
 pub(crate) mod vacant;
@@ -39,12 +39,13 @@ use jiff::{SignedDuration, Timestamp};
 
 pub use self::again::again;
 use self::base::Base;
+use self::context::SourceMemory;
+pub use self::context::{Context, Reach};
 pub use self::spots::{Spot, at as spots_at};
 use crate::hub::HubPull;
+use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
 use crate::policy::Loaded;
-use crate::policy::wiring::ListedCluster;
-use crate::rooms::{Rooms, SourceMemory};
 use crate::{clock, tell};
 
 /// One look at a repository: the planner's snapshot, and what acting and telling need beside it.
@@ -73,31 +74,31 @@ pub struct Seen {
 /// Looks at everything. The hub and the ledger first and the base branch after them: a merge that the page shows, or
 /// that another process has noted as landed, is on the branch by then. On a branch that was read before the ledger, what
 /// has landed in between looks like something that was taken off again.
-pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
+pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let now = clock::now();
-    let bot = rooms.hub.bot().clone();
+    let bot = context.repo.hub.bot().clone();
     let (page, ledger_state, base) = loop {
-        let branches = base::branches(rooms);
-        let page = page(rooms, &branches).await?;
-        let ledger_state = believed::ledger_state(rooms, &page).await;
-        let base = base::read(rooms).await?;
+        let branches = base::branches(context);
+        let page = page(context, &branches).await?;
+        let ledger_state = believed::ledger_state(context, &page).await;
+        let base = base::read(context).await?;
         // Only the policy file says which branches there are.
-        if base::branches(rooms).is_subset(&branches) {
+        if base::branches(context).is_subset(&branches) {
             break (page, ledger_state, base);
         }
     };
-    ask_sources(rooms, &base, now).await;
+    ask_sources(context, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
-    let mut readings = heard(rooms, &base, now).await?;
-    let mut runs = runs::ask(&rooms.hub, rooms.ledger.as_ref().map(Branch::ledger)).await;
-    let mut pulls = again::all(rooms, &page, &base, now).await;
-    landed::ask(rooms, &base, &mut pulls).await;
-    let strays = owners::strays(rooms, &base, now).await;
-    let mut places = vacant::places(&base.spots, rooms.ledger.as_ref().map(Branch::ledger));
+    let mut readings = heard(context, &base, now).await?;
+    let mut runs = runs::ask(&context.repo.hub, context.repo.ledger.as_ref().map(Branch::ledger)).await;
+    let mut pulls = again::all(context, &page, &base, now).await;
+    landed::ask(context, &base, &mut pulls).await;
+    let strays = owners::strays(context, &base, now).await;
+    let mut places = vacant::places(&base.spots, context.repo.ledger.as_ref().map(Branch::ledger));
     let mut plugins = BTreeMap::new();
     let mut notes = releases::Notes::new();
     for plugin in &loaded.policy.plugins {
-        let memory = rooms.memory.sources.get(&plugin.name);
+        let memory = context.memory.sources.get(&plugin.name);
         for (version, found) in memory.and_then(|memory| memory.said.as_ref().ok()).into_iter().flatten() {
             notes.insert((plugin.name.clone(), version.clone()), found.clone());
         }
@@ -118,10 +119,15 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         policy_commit: base.commit.clone(),
         policy_problem: base.problem.clone(),
         clusters: base::planned(&base.clusters),
-        hub: HubFacts { bot, bypass: rooms.hub.has_bypass(), own: rooms.hub.own().to_vec(), skew: rooms.hub.skew() },
-        ledger: rooms.ledger.as_ref().map(|branch| branch.ledger().clone()).unwrap_or_default(),
+        hub: HubFacts {
+            bot,
+            bypass: context.repo.hub.has_bypass(),
+            own: context.repo.hub.own().to_vec(),
+            skew: context.repo.hub.skew(),
+        },
+        ledger: context.repo.ledger.as_ref().map(|branch| branch.ledger().clone()).unwrap_or_default(),
         ledger_state,
-        look_again: rooms.look_again,
+        look_again: context.look_again,
         plugins,
     };
     let bases = base.loaded.ladder.iter().filter_map(|tier| {
@@ -133,35 +139,35 @@ pub async fn observe(rooms: &mut Rooms) -> anyhow::Result<Seen> {
         Read::Known(clusters) => clusters,
         Read::Unread(_) => Vec::new(),
     };
-    let (web, clusters) = (rooms.hub.web_url(), std::sync::Arc::new(clusters));
-    let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, rooms.dashboard.clone());
+    let (web, clusters) = (context.repo.hub.web_url(), std::sync::Arc::new(clusters));
+    let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, context.dashboard.clone());
     Ok(Seen { snapshot, bases, pulls: page, notes, web, dashboard, spots, lines, loaded, clusters })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
 /// somebody let them go meanwhile.
-pub async fn page(rooms: &Rooms, branches: &BTreeSet<String>) -> anyhow::Result<Vec<HubPull>> {
+pub async fn page(context: &Context, branches: &BTreeSet<String>) -> anyhow::Result<Vec<HubPull>> {
     let mut page = Vec::new();
     for branch in branches {
-        page.extend(rooms.hub.pulls(branch).await?);
+        page.extend(context.repo.hub.pulls(branch).await?);
     }
-    for number in awaited(rooms) {
+    for number in awaited(context) {
         if page.iter().any(|pull| pull.number == number) {
             continue;
         }
-        match rooms.hub.pull(number).await {
+        match context.repo.hub.pull(number).await {
             Ok(pull) => page.push(pull),
             Err(error) => tracing::info!(%number, %error, "a pull request that the ledger waits for is not shown"),
         }
     }
-    page.retain(|pull| pull.is_by(rooms.hub.bot()));
+    page.retain(|pull| pull.is_by(context.repo.hub.bot()));
     page.sort_by_key(|pull| pull.number);
     Ok(page)
 }
 
 /// The pull requests of waves that climb, and those whose label blocks a release.
-fn awaited(rooms: &Rooms) -> Vec<PullNumber> {
-    let pages = rooms.ledger.iter().flat_map(|branch| branch.ledger().plugins.values());
+fn awaited(context: &Context) -> Vec<PullNumber> {
+    let pages = context.repo.ledger.iter().flat_map(|branch| branch.ledger().plugins.values());
     let of_page = |page: &PluginLedger| {
         let climbing = page.tiers.keys().filter_map(|tier| page.climbing(tier)?.pull.as_ref());
         let climbing = climbing.map(|pull| pull.number);
@@ -238,54 +244,54 @@ impl Seen {
 
 /// The readings: first of the clusters and of what the hub says of commits, then of those that rest on what these
 /// prove.
-async fn heard(rooms: &mut Rooms, base: &Base, now: Timestamp) -> anyhow::Result<BTreeMap<PluginName, Readings>> {
+async fn heard(context: &mut Context, base: &Base, now: Timestamp) -> anyhow::Result<BTreeMap<PluginName, Readings>> {
     let Read::Known(clusters) = &base.clusters else {
         // Nothing is decided without them; what is watched goes on, for the next look.
         return Ok(BTreeMap::new());
     };
-    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
-    let needed = rooms.thrifty.then(|| needed::needed(&base.loaded.policy, ledger, now));
-    let round = std::mem::take(&mut rooms.memory.round).of(&base.loaded, clusters, needed);
-    let answers = round.ask(&mut rooms.standing, now).await;
-    let stated = ask::checks::answers(&rooms.hub, round.stated(), |tier| base.branch(tier)).await;
+    let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
+    let needed = context.thrifty.then(|| needed::needed(&base.loaded.policy, ledger, now));
+    let round = std::mem::take(&mut context.memory.round).of(&base.loaded, clusters, needed);
+    let answers = round.ask(&mut context.standing, now).await;
+    let stated = ask::checks::answers(&context.repo.hub, round.stated(), |tier| base.branch(tier)).await;
     let others = round.others();
-    rooms.memory.round = round;
+    context.memory.round = round;
     let commits = answers.commits().into_iter().chain(ask::checks::commits(&stated)).collect();
-    let versions = base::versions(rooms, base, commits).await?;
-    let stated = ask::checks::readings(&stated, &versions, rooms.ledger.as_ref().map(Branch::ledger));
+    let versions = base::versions(context, base, commits).await?;
+    let stated = ask::checks::readings(&stated, &versions, context.repo.ledger.as_ref().map(Branch::ledger));
     let asking: BTreeSet<PluginName> = others.iter().map(|ask| ask.whose.plugin.clone()).collect();
     let mut beside = answers.of(&asking, &versions);
     beside.extend(stated.iter().filter(|(whose, _)| asking.contains(&whose.plugin)).cloned());
-    let more = ask_others(rooms, others, &beside, now).await;
+    let more = ask_others(context, others, &beside, now).await;
     Ok(answers.readings(&versions, stated.into_iter().chain(more).collect()))
 }
 
 /// Asks those that are no clusters, with what the clusters prove and what the ledger says of landings.
 async fn ask_others(
-    rooms: &mut Rooms,
+    context: &mut Context,
     asks: Vec<ask::Ask>,
     answers: &[(readings::Whose, Reading)],
     now: Timestamp,
 ) -> Vec<(readings::Whose, Reading)> {
-    let (net, repository) = (std::sync::Arc::clone(&rooms.net), rooms.repository.id);
-    let reach = ask::Reach { net: &net, secrets: &rooms.secrets, repository };
-    let ledger = rooms.ledger.as_ref().map(Branch::ledger);
-    ask::answers(&reach, asks, answers, (ledger, &mut rooms.memory.asked), now).await
+    let (net, repository) = (std::sync::Arc::clone(&context.net), context.repo.repository.id);
+    let reach = ask::Reach { net: &net, secrets: &context.secrets, repository };
+    let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
+    ask::answers(&reach, asks, answers, (ledger, &mut context.memory.asked), now).await
 }
 
 /// Asks every chart source whose time has come, all at once.
-async fn ask_sources(rooms: &mut Rooms, base: &Base, now: Timestamp) {
+async fn ask_sources(context: &mut Context, base: &Base, now: Timestamp) {
     let loaded: &Loaded = &base.loaded;
-    let mut known = std::mem::take(&mut rooms.memory.sources);
-    let first = rooms.look_again * 2;
+    let mut known = std::mem::take(&mut context.memory.sources);
+    let first = context.look_again * 2;
     let asks = loaded.policy.plugins.iter().filter_map(|policy| {
         let plugin = &policy.name;
         let wiring = loaded.wiring.plugins.get(plugin)?;
-        let (running, ledger) = (lowest(base, plugin), rooms.ledger.as_ref());
+        let (running, ledger) = (lowest(base, plugin), context.repo.ledger.as_ref());
         let oldest = running.clone().into_iter().chain(before(ledger, base, plugin)).min();
         let under_way = under_way(ledger, plugin);
         let last = SignedDuration::try_from(wiring.poll).unwrap_or(first);
-        let (memory, net, hub) = (known.remove(plugin), std::sync::Arc::clone(&rooms.net), rooms.hub.clone());
+        let (memory, net, hub) = (known.remove(plugin), std::sync::Arc::clone(&context.net), context.repo.hub.clone());
         Some(async move {
             let mut memory = releases::ask(memory, wiring, &net, oldest.as_ref(), now).await;
             if let Ok(found) = &memory.said {
@@ -299,7 +305,7 @@ async fn ask_sources(rooms: &mut Rooms, base: &Base, now: Timestamp) {
         })
     });
     let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
-    rooms.memory.sources = answers.into_iter().collect();
+    context.memory.sources = answers.into_iter().collect();
 }
 
 /// Versions that a tier is busy with, and what they came from: they need not be newer than what runs.

@@ -7,7 +7,7 @@ use decide::{ClusterName, Tier};
 
 use crate::edit::Refusal;
 use crate::edit::find::{Found, Reach};
-use crate::policy::wiring::ListedCluster;
+use crate::inventory::ListedCluster;
 
 /// The fleet as one plugin sees it.
 #[derive(Clone, Copy)]

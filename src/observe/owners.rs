@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::base::{Base, Line, POLICY_FOLDER};
 use super::recall::Recall;
 use crate::hub::{CodeOwners, RepoHub, Role};
-use crate::rooms::Rooms;
+use crate::observe::context::Context;
 
 /// A file of code owners.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,9 +87,9 @@ impl Owners<'_> {
 
 /// Plugins whose own file may set nothing for the files that it names: CODEOWNERS gives these to somebody, and the
 /// file in `coldframe.d` to nobody. What stands there is no matter then, and nothing of the plugin moves.
-pub(super) async fn strays(rooms: &mut Rooms, base: &Base, now: Timestamp) -> BTreeMap<PluginName, String> {
-    let hub = rooms.hub.clone();
-    let recall = &mut rooms.memory.hub;
+pub(super) async fn strays(context: &mut Context, base: &Base, now: Timestamp) -> BTreeMap<PluginName, String> {
+    let hub = context.repo.hub.clone();
+    let recall = &mut context.memory.hub;
     let mut strays = BTreeMap::new();
     for (plugin, wiring) in &base.loaded.wiring.plugins {
         let declared = &wiring.declared;

@@ -12,10 +12,11 @@ use super::ask::{About, Ask as Other};
 use super::cluster::{Ask, Asking, fresh};
 use super::heard::Heard;
 use super::needed::Needed;
-use super::signal::{self, Answer, Question, SignalError};
 use super::watch::Standing;
+use crate::inventory::ListedCluster;
 use crate::policy::Loaded;
-use crate::policy::wiring::{ListedCluster, SignalSpec};
+use crate::signal::SignalSpec;
+use crate::signal::{self, Answer, Question, SignalError};
 
 /// Whom an answer is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,11 +178,11 @@ fn stale<'a>(spec: &SignalSpec, cluster: &'a ListedCluster) -> Option<&'a str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::policy::wiring::Lent;
+    use crate::inventory::Lent;
 
     #[test]
     fn a_hub_is_asked_in_place_of_the_cluster() {
-        let kind = crate::observe::inventory::KINDS[0];
+        let kind = crate::inventory::KINDS[0];
         let text = |text: &str| text.to_string();
         let lent = Some(Lent { kind, connection: text("hub"), namespace: text("argocd"), name: text("eu-1") });
         let (credential, stale_why) = (text("eu-1"), Some(text("left alone")));

@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::chart::{self, Found, Source, SourceError};
 use super::net::Net;
 use super::released::Checked;
+use crate::observe::context::SourceMemory;
 use crate::policy::wiring::PluginWiring;
-use crate::rooms::SourceMemory;
 
 /// Releases newer than what runs that are described at one look; beyond it the oldest are left out.
 const MOST: usize = 50;

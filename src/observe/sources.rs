@@ -7,8 +7,8 @@ use url::Url;
 
 use super::released::repository_in;
 use crate::hub::RepoHub;
+use crate::observe::context::SourceMemory;
 use crate::policy::wiring::{Chart, PluginWiring};
-use crate::rooms::SourceMemory;
 
 /// Where GitHub serves the pages of `owner/name`: at `owner.github.io/name`.
 const PAGES: &str = ".github.io";

@@ -14,8 +14,9 @@ use super::moved::{Fleet, Whose};
 use super::{readings, vacant};
 use crate::edit::find::Wanted;
 use crate::git::{GitError, Store};
+use crate::inventory::ListedCluster;
 use crate::policy::Loaded;
-use crate::policy::wiring::{ListedCluster, PluginWiring, Scalar, Write};
+use crate::policy::wiring::{PluginWiring, Scalar, Write};
 use crate::tell::Standing;
 
 /// One spot that holds a version, and what stands there.

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use super::file::told;
-use super::problem::render;
-use super::report::Report;
-use super::settings::Values;
-use super::tree::{self, Entry, Node, Span, Value};
 use super::{Problems, SourceFile};
-use crate::observe::signal::Kind;
+use crate::parse::problem::render;
+use crate::parse::report::Report;
+use crate::parse::settings::Values;
+use crate::parse::tree::{self, Entry, Node, Span, Value};
+use crate::signal::Kind;
 
 /// What a kind of signal is told. `file` holds a mapping, with or without its braces: `namespace: apps, name:
 /// loki` is one, too. `own` are keys and values that count where the mapping lacks them and the kind has them.
@@ -18,7 +18,7 @@ use crate::observe::signal::Kind;
 /// Every mistake at its place, as people read it.
 pub fn signal_settings(kind: &'static Kind, file: &SourceFile, own: &[(&str, String)]) -> Result<Values, String> {
     let text = braced(&file.text);
-    let mut report = Report::default();
+    let mut report = Report::with_homes(super::file::homes);
     let values = tree::parse(0, &text, &mut report).and_then(|mut node| {
         complete(&mut node, kind, own);
         told(kind, &node, &mut report)
@@ -34,7 +34,7 @@ pub fn signal_settings(kind: &'static Kind, file: &SourceFile, own: &[(&str, Str
 fn braced(text: &str) -> Cow<'_, str> {
     let trimmed = text.trim();
     let is_mapping = || {
-        let mut report = Report::default();
+        let mut report = Report::with_homes(super::file::homes);
         let node = tree::parse(0, trimmed, &mut report);
         report.is_empty() && node.is_some_and(|node| matches!(node.value, Value::Map(_)))
     };
@@ -63,8 +63,8 @@ fn complete(node: &mut Node, kind: &Kind, own: &[(&str, String)]) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::observe::signal::kind;
-    use crate::policy::settings::Given;
+    use crate::parse::settings::Given;
+    use crate::signal::kind;
 
     fn read(name: &str, text: &str, own: &[(&str, &str)]) -> Result<Vec<(&'static str, String)>, String> {
         let file = SourceFile { path: "--settings".into(), text: text.into() };

@@ -6,13 +6,14 @@ use jiff::SignedDuration;
 use schemars::generate::SchemaSettings;
 
 use super::file::{ClosedFile, CronFile, WindowsFile};
-use super::forms::{Either, List};
-use super::problem::Problems;
-use super::read::{FromNode, Spanned, record};
-use super::report::Report;
-use super::scalar::{Count, Flag};
-use super::when::{Hours, Length, Zone};
-use super::{SourceFile, resolve, tree};
+use super::{SourceFile, resolve};
+use crate::parse::forms::{Either, List};
+use crate::parse::problem::Problems;
+use crate::parse::read::{FromNode, Spanned, record};
+use crate::parse::report::Report;
+use crate::parse::scalar::{Count, Flag};
+use crate::parse::tree;
+use crate::parse::when::{Hours, Length, Zone};
 
 /// What every policy file is read under: the operator's limits, and how the bot runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,7 +69,7 @@ record! {
         /// Clusters whose version merges change in any sixty minutes in one repository, at most. Default no limit.
         optional clusters_per_hour "clustersPerHour": Count<1>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -87,17 +88,17 @@ record! {
         /// Merges stop this long before these windows close. Default `0s`.
         optional room "room": Length,
     }
-    later []
+    unsupported []
 }
 
 /// The mappings of the file that a policy file does not have.
 #[cfg(test)]
-pub const SHAPES: &[&super::read::Shape] = &[&OperatorFile::SHAPE, &OperatorWindowsFile::SHAPE];
+pub const SHAPES: &[&crate::parse::read::Shape] = &[&OperatorFile::SHAPE, &OperatorWindowsFile::SHAPE];
 
 impl OperatorLimits {
     /// Reads the operator's file. Fails with every problem of it.
     pub fn read(file: &SourceFile) -> Result<Self, Problems> {
-        let mut report = Report::default();
+        let mut report = Report::with_homes(super::file::homes);
         let node = tree::parse(0, &file.text, &mut report);
         if node.is_none() && report.is_empty() {
             let help = Some("name a limit, such as `clustersPerHour: 50`, or do without the file");

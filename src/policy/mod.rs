@@ -5,23 +5,12 @@ mod address;
 mod alone;
 mod check;
 pub(crate) mod file;
-pub(crate) mod forms;
 mod limits;
-pub(crate) mod nearest;
-pub(crate) mod objects;
-mod path;
 mod preset;
-mod problem;
-pub(crate) mod read;
-pub(crate) mod report;
 mod resolve;
 mod resolved;
-pub(crate) mod scalar;
 mod schema;
-pub(crate) mod settings;
 mod stands;
-pub(crate) mod tree;
-pub(crate) mod when;
 pub mod wiring;
 
 #[cfg(test)]
@@ -32,26 +21,18 @@ use decide::{Policy, Tier};
 pub(crate) use alone::signal_settings;
 pub use check::{check, check_in, check_resolved, good};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
-pub use problem::{Problem, Problems, quoted, render, visible};
+pub use preset::render;
 pub use schema::schema;
 pub use stands::{Part, about};
 
+use crate::parse::read::{FromNode, Spanned};
+use crate::parse::report::Report;
+use crate::parse::tree::{self, Node, Span};
+pub use crate::parse::{Problem, Problems, SourceFile};
 use file::{PluginFile, PluginsFile, PolicyFile};
-use read::{FromNode, Spanned};
-use report::Report;
-use tree::{Node, Span};
 
 /// Files of one policy; more are refused.
 const MOST_FILES: usize = 1_000;
-
-/// A file of the repository, as it was read at the pinned commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceFile {
-    /// Its path from the repository's root, or as it was given on the command line.
-    pub path: String,
-    /// What stands in it.
-    pub text: String,
-}
 
 /// A policy that can be followed.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +58,7 @@ pub fn load_in(files: &[SourceFile], setting: &Setting) -> Result<Loaded, Proble
     let Some((main, others)) = files.split_first() else {
         return Err(Problems(vec![missing()]));
     };
-    let mut report = Report::default();
+    let mut report = Report::with_homes(file::homes);
     let mut names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let mut read = main_file(&main.text, &mut report);
     if files.len() > MOST_FILES {
@@ -157,7 +138,8 @@ impl Written {
 
 /// Whether every item of a list has a name that can be one.
 fn all_named(node: &Node, key: &str) -> bool {
-    let named = |item: &Node| item.get("name").and_then(|entry| entry.node.text()).is_some_and(scalar::is_name);
+    let named =
+        |item: &Node| item.get("name").and_then(|entry| entry.node.text()).is_some_and(crate::parse::scalar::is_name);
     node.get(key).is_none_or(|entry| !entry.node.items().is_empty() && entry.node.items().iter().all(named))
 }
 
@@ -176,12 +158,12 @@ fn with_presets(mut file: PolicyFile, names: &mut Vec<String>, report: &mut Repo
 
 /// A stretch of time as the policy file writes it, for other places where people write one.
 pub fn duration(text: &str) -> Option<jiff::SignedDuration> {
-    when::length(text).ok()
+    crate::parse::when::length(text).ok()
 }
 
 /// The names of the plugins in a policy file, as far as it can be read; no mistake is reported.
 pub(crate) fn plugins_named(text: &str) -> Vec<String> {
-    let mut report = Report::default();
+    let mut report = Report::with_homes(file::homes);
     let Some(node) = tree::parse(0, text, &mut report) else { return Vec::new() };
     let plugins = node.get("plugins").map_or(&[][..], |entry| entry.node.items());
     plugins.iter().filter_map(|item| Some(item.get("name")?.node.text()?.to_string())).collect()

@@ -2,9 +2,11 @@
 //! stands in `policies/`, with the reasons.
 
 use super::file::{PolicyFile, TierFile};
-use super::forms::{List, Words};
-use super::read::{Over, Spanned};
-use super::report::Report;
+use crate::parse::SourceFile;
+use crate::parse::forms::{List, Words};
+use crate::parse::problem::{self, Problem};
+use crate::parse::read::{Over, Spanned};
+use crate::parse::report::Report;
 
 /// A policy file of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +93,14 @@ impl Preset {
     }
 }
 
-/// The text of a preset by its title.
-pub fn source(title: &str) -> Option<&'static str> {
-    Preset::KNOWN.iter().map(|(_, preset, _)| *preset).find(|preset| preset.title() == title).map(Preset::text)
+/// The problems as people read them, those of presets with the lines of the preset.
+pub fn render(problems: &[Problem], files: &[SourceFile]) -> String {
+    let named = |preset: &&Preset| problems.iter().any(|problem| problem.file == preset.title());
+    let presets = Preset::KNOWN.iter().map(|(_, preset, _)| preset).filter(named);
+    let presets =
+        presets.map(|preset| SourceFile { path: preset.title().to_string(), text: preset.text().to_string() });
+    let files: Vec<SourceFile> = files.iter().cloned().chain(presets).collect();
+    problem::render(problems, &files)
 }
 
 /// The file with what it lacks taken from the preset below. Keys win as a whole, tiers merge by

@@ -104,12 +104,12 @@ mod tests {
             ("NotifySelect", "notify: [{select: @}]"),
         ];
         // Each kind of signal is a mapping of its own.
-        let kind = |kind: &&crate::observe::signal::Kind| {
+        let kind = |kind: &&crate::signal::Kind| {
             let name = kind.name;
             (crate::policy::file::kind_title(kind), format!("plugins: [{{signals: [{{{name}: @}}]}}]"))
         };
         let places = places.map(|(name, place)| (name.to_string(), place.to_string())).into_iter();
-        let places: Vec<(String, String)> = places.chain(crate::observe::signal::KINDS.iter().map(kind)).collect();
+        let places: Vec<(String, String)> = places.chain(crate::signal::KINDS.iter().map(kind)).collect();
         let mappings = mappings(&schema());
         for (name, keys, _) in &mappings {
             let here: Vec<_> = places.iter().filter(|(place, _)| place == name).collect();

@@ -1,8 +1,8 @@
 //! Where parts of a policy stand in its files, for what is found out about them when it was read long ago.
 
-use super::report::Report;
-use super::tree::{self, Node, Span};
 use super::{Problem, SourceFile};
+use crate::parse::report::Report;
+use crate::parse::tree::{self, Node, Span};
 
 /// A part of a policy.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub enum Part<'a> {
 /// the preset is named.
 pub fn about(files: &[SourceFile], part: Part<'_>, message: String, help: &str) -> Problem {
     // Mistakes were reported when the policy was read.
-    let mut report = Report::default();
+    let mut report = Report::with_homes(super::file::homes);
     let nodes = files.iter().enumerate().filter_map(|(index, file)| tree::parse(index, &file.text, &mut report));
     let nodes: Vec<Node> = nodes.collect();
     let at = nodes.iter().find_map(|node| part.span(node)).or_else(|| Some(nodes.first()?.get("extends")?.at));

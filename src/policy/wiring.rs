@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use decide::selector::{Labels, Selector};
-use decide::{ClusterName, PluginName, TierName};
+use decide::selector::Selector;
+use decide::{PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
-use super::settings::Values;
 pub use crate::edit::place::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write, chart_address};
-use crate::observe::inventory::{self, Scope};
-use crate::observe::signal::Kind;
+use crate::inventory::{self, Scope};
+use crate::signal::SignalSpec;
 
 /// Everything of a policy file that the planner does not need.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,34 +121,6 @@ impl Listing {
     }
 }
 
-/// One cluster as the inventory lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedCluster {
-    /// Its name.
-    pub name: ClusterName,
-    /// What selectors see.
-    pub labels: Labels,
-    /// The name of its connection in the operator's settings; its own name where the inventory names none.
-    pub credential: String,
-    /// The Secret that has credentials for it, where the operator's settings have none.
-    pub lent: Option<Lent>,
-    /// Why nothing that the hub cluster says of it is of today.
-    pub stale: Option<String>,
-}
-
-/// A Secret of a hub cluster with credentials for one of its clusters.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lent {
-    /// The kind of inventory, which knows how it is read.
-    pub kind: &'static inventory::Kind,
-    /// The connection to the hub cluster.
-    pub connection: String,
-    /// The Secret's namespace.
-    pub namespace: String,
-    /// The Secret's name.
-    pub name: String,
-}
-
 /// How one plugin is watched, written and asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginWiring {
@@ -211,39 +182,6 @@ impl Chart {
             Self::Http { repository, name } => chart_address(repository, Some(name)),
             Self::Oci { reference, .. } => chart_address(reference, None),
         }
-    }
-}
-
-/// A question to a cluster.
-#[derive(Clone, Debug)]
-pub struct SignalSpec {
-    /// Of which kind it is.
-    pub kind: &'static Kind,
-    /// What the kind is told; names may hold `{cluster}`, `{organization}` and `{tier}`.
-    pub values: Values,
-    /// The connection it is asked through, such as that of a hub; none = the cluster's own.
-    pub connection: Option<String>,
-}
-
-impl PartialEq for SignalSpec {
-    fn eq(&self, other: &Self) -> bool {
-        self.kind.name == other.kind.name && self.values == other.values && self.connection == other.connection
-    }
-}
-
-#[cfg(test)]
-impl SignalSpec {
-    /// A signal about one object of a namespace.
-    pub fn named(kind: &str, namespace: &str, name: &str) -> Self {
-        let text = |text: &str| crate::policy::settings::Given::Text(text.to_string());
-        let values = [("namespace", text(namespace)), ("name", text(name))].into();
-        #[allow(clippy::expect_used)]
-        Self { kind: crate::observe::signal::kind(kind).expect("a kind"), values, connection: None }
-    }
-
-    /// What it says under a key.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        if let crate::policy::settings::Given::Text(text) = self.values.get(key)? { Some(text) } else { None }
     }
 }
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use coldframe::edit::{FileFormat, read};
-use coldframe::observe::signal::prometheus::promql::Query;
 use coldframe::policy::{SourceFile, check};
+use coldframe::signal::prometheus::promql::Query;
 
 /// How long one of them may take where tests are built without optimisation.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use coldframe::observe::signal::{Kind, kind};
+use coldframe::signal::{Kind, kind};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::observe::signal::{Target, Which, one_line, title};
+use crate::signal::{Target, Which, one_line, title};
 
 /// The largest file that is read, in bytes: some hundred objects as big as etcd takes them.
 const MOST_BYTES: u64 = 64 << 20;

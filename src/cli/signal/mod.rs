@@ -1,5 +1,5 @@
 //! `coldframe signal`: judges one object as the bot does, from a file or from its cluster. How objects are
-//! judged is in `observe/signal`, what a reading counts as says the planner, and what people read is in `tell`.
+//! judged is in `signal`, what a reading counts as says the planner, and what people read is in `tell`.
 
 mod counted;
 mod files;
@@ -19,15 +19,17 @@ use self::files::Objects;
 use super::Signal as Arguments;
 use super::run::say;
 use crate::clock;
+use crate::inventory::ListedCluster;
 use crate::observe::cluster::{Ask, Asking, Clusters};
 use crate::observe::heard::{Versions, resolved};
 use crate::observe::net::Given;
 use crate::observe::readings::Whose;
-use crate::observe::signal::{self, Answer, KINDS, Kind, Proves, Signal, Target, answer, one_line, title};
 use crate::observe::watch::Said;
-use crate::policy::nearest::nearest;
-use crate::policy::wiring::{ListedCluster, SignalSpec};
-use crate::policy::{self, SourceFile, quoted};
+use crate::parse::nearest::nearest;
+use crate::parse::quoted;
+use crate::policy::{self, SourceFile};
+use crate::signal::SignalSpec;
+use crate::signal::{self, Answer, KINDS, Kind, Proves, Signal, Target, answer, one_line, title};
 use crate::tell::{self, Judged, Lacking, Wanted};
 
 /// What stands in place of a cluster and a tier that nobody named; two of each, to see whether it matters.

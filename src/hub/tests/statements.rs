@@ -7,8 +7,8 @@ use decide::{Person, Sha};
 use serde_json::{Value, json};
 
 use super::super::HubError;
-use super::super::statements::{Form, Statement};
 use super::{Reply, Seen, Server, reply};
+use crate::signal::checks::{Statement, Written};
 
 const GRAPHQL: &str = "POST /api/graphql";
 
@@ -20,7 +20,7 @@ fn graphql(answer: impl Fn(&Seen) -> Value + Send + Sync + 'static) -> impl Fn(&
     move |seen| (seen.call() == GRAPHQL).then(|| reply(200, &answer(seen)))
 }
 
-fn said(form: Form, name: &str, by: &str, state: CheckState, word: &str, at: &str) -> Statement {
+fn said(form: Written, name: &str, by: &str, state: CheckState, word: &str, at: &str) -> Statement {
     let (name, by, word) = (name.to_owned(), Some(Person::from(by)), word.to_owned());
     Statement { form, name, by, state, word, at: Some(at.parse().unwrap()) }
 }
@@ -58,7 +58,7 @@ async fn one_query_reads_what_was_said_of_the_newest_commits() {
     let names: Vec<&Sha> = found.iter().map(|stated| &stated.commit).collect();
     assert_eq!(names, [&Sha::from("c3"), &Sha::from("c2"), &Sha::from("c1"), &Sha::from("c0")]);
     let nothing_yet = Statement {
-        form: Form::Deployment,
+        form: Written::Deployment,
         name: "eu-2".to_owned(),
         by: None,
         state: CheckState::Pending,
@@ -66,10 +66,10 @@ async fn one_query_reads_what_was_said_of_the_newest_commits() {
         at: None,
     };
     let expected = vec![
-        said(Form::Run, "rollout", "argocd-acme[bot]", CheckState::Success, "success", at),
-        said(Form::Run, "smoke", "argocd-acme[bot]", CheckState::Pending, "in_progress", at),
-        said(Form::Status, "flux/eu-1", "deployer", CheckState::Failure, "error", at),
-        said(Form::Deployment, "eu-1", "delivery[bot]", CheckState::Success, "success", at),
+        said(Written::Run, "rollout", "argocd-acme[bot]", CheckState::Success, "success", at),
+        said(Written::Run, "smoke", "argocd-acme[bot]", CheckState::Pending, "in_progress", at),
+        said(Written::Status, "flux/eu-1", "deployer", CheckState::Failure, "error", at),
+        said(Written::Deployment, "eu-1", "delivery[bot]", CheckState::Success, "success", at),
         nothing_yet,
     ];
     assert_eq!(found[0].said, Read::Known(expected));

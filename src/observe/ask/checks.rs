@@ -11,8 +11,8 @@ use crate::clock;
 use crate::hub::RepoHub;
 use crate::observe::heard::{Versions, resolved};
 use crate::observe::readings::Whose;
-use crate::observe::signal::{Checks, checks};
 use crate::observe::watch::Said;
+use crate::signal::{Checks, checks};
 
 /// A question about one cluster. Cheap to clone.
 #[derive(Clone)]

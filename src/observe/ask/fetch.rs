@@ -11,7 +11,7 @@ use url::Url;
 
 use super::Reach;
 use crate::observe::net::{Fetched, NetError};
-use crate::observe::signal::Endpoint;
+use crate::signal::Endpoint;
 
 /// Answers waited for at once, of all servers.
 const AT_ONCE: usize = 16;

@@ -8,8 +8,8 @@ use decide::{PluginLedger, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::observe::readings::Whose;
-use crate::observe::signal::Verdict;
-use crate::observe::signal::prometheus::Ground;
+use crate::signal::Verdict;
+use crate::signal::prometheus::Ground;
 
 /// Without a look for so long, nobody knows what ran meanwhile.
 const GAP: SignedDuration = SignedDuration::from_mins(30);
@@ -55,7 +55,7 @@ impl Proven {
 
 /// On what an answer about a cluster may rest, or what is said of it without asking; `dated` says whether the
 /// readings' own times count.
-pub(in crate::observe) fn ground(
+pub(crate) fn ground(
     page: Option<&PluginLedger>,
     proven: &Proven,
     whose: &Whose,
@@ -78,7 +78,7 @@ pub(in crate::observe) fn ground(
 }
 
 /// The release that runs on a cluster and when it landed there, where it is the last one that did.
-pub(in crate::observe) fn landing<'a>(
+pub(crate) fn landing<'a>(
     page: Option<&'a PluginLedger>,
     whose: &Whose,
     runs: &Version,

@@ -13,8 +13,8 @@ use super::Ask;
 use super::fetch::Line;
 use crate::clock;
 use crate::observe::net::Fetched;
-use crate::observe::signal::http::Told;
-use crate::observe::signal::{Page, Verdict};
+use crate::signal::http::Told;
+use crate::signal::{Page, Verdict};
 
 /// The largest page that is read, in bytes.
 const MOST: usize = 1 << 20;

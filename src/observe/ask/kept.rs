@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{About, Ask};
 use crate::observe::readings::Whose;
-use crate::observe::signal::prometheus::{Ground, Judged};
+use crate::signal::prometheus::{Ground, Judged};
 
 /// What could not be read is asked again so much later, where that is sooner.
 const AGAIN: SignedDuration = SignedDuration::from_secs(30);

@@ -3,7 +3,7 @@
 
 pub mod checks;
 mod fetch;
-pub(in crate::observe) mod ground;
+pub(crate) mod ground;
 mod http;
 mod kept;
 mod prometheus;
@@ -17,9 +17,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::net::Net;
 use super::readings::Whose;
-use super::signal::prometheus::Judged;
-use super::signal::{Metrics, Page};
 use crate::secret::{Secret, Secrets};
+use crate::signal::prometheus::Judged;
+use crate::signal::{Metrics, Page};
 use fetch::Line;
 
 pub use ground::Proven;
@@ -50,7 +50,7 @@ pub struct Ask {
     pub whose: Whose,
     /// Which of the plugin's signals it is.
     pub index: usize,
-    /// Whether the other signals date what they prove ([`super::signal::Kind::dates`]).
+    /// Whether the other signals date what they prove ([`crate::signal::Kind::dates`]).
     pub dated: bool,
     /// An answer that is older is asked for anew.
     pub fresh: SignedDuration,

@@ -19,8 +19,8 @@ use super::kept::Kept;
 use crate::clock;
 use crate::observe::net::Fetched;
 use crate::observe::readings::Whose;
-use crate::observe::signal::prometheus::{Beside, Ground, Judged, Request};
-use crate::observe::signal::{Metrics, Verdict};
+use crate::signal::prometheus::{Beside, Ground, Judged, Request};
+use crate::signal::{Metrics, Verdict};
 
 /// The largest answer that is read, in bytes.
 const MOST: usize = 4 << 20;

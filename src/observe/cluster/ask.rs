@@ -6,9 +6,10 @@ use std::sync::Arc;
 use decide::{PluginName, Tier, TierName};
 use jiff::SignedDuration;
 
+use crate::inventory::ListedCluster;
 use crate::observe::readings::Whose;
-use crate::observe::signal::{self, Answer, Signal, SignalError, Target};
-use crate::policy::wiring::{ListedCluster, SignalSpec};
+use crate::signal::SignalSpec;
+use crate::signal::{self, Answer, Signal, SignalError, Target};
 
 /// One question to one cluster. Cheap to clone.
 #[derive(Clone)]

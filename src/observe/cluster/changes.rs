@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::ReadError;
 use super::get::{self, MAX_ANSWER, Words};
 use crate::observe::net::causes;
-use crate::observe::signal::Target;
+use crate::signal::Target;
 
 /// Asks for nothing but metadata of each changed object.
 const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";

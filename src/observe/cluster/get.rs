@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::ReadError;
 use crate::observe::net::causes;
-use crate::observe::signal::{Target, Which, one_line};
+use crate::signal::{Target, Which, one_line};
 
 /// The largest object or page that is read, in bytes; etcd holds no object above 1.5 MiB by default.
 pub(super) const MAX_ANSWER: usize = 4 * 1024 * 1024;

@@ -9,14 +9,15 @@ use kube::Client;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
+use super::client::config;
 use super::get::{Words, get, items};
-use super::kubeconfig::Connection;
 use super::{Clusters, ReadError};
 use crate::clock;
-use crate::observe::inventory::Data;
+use crate::inventory::Data;
+use crate::inventory::{Lent, ListedCluster};
+use crate::kubeconfig::Connection;
 use crate::observe::net::causes;
-use crate::observe::signal::{Target, Which};
-use crate::policy::wiring::{Lent, ListedCluster};
+use crate::signal::{Target, Which};
 
 /// How long a Secret that was read is used: its credentials may be taken back.
 const KEPT: SignedDuration = SignedDuration::from_mins(5);
@@ -153,7 +154,7 @@ impl Clusters {
         if let Some(before) = before.filter(|(known, _)| *known == connection) {
             return Ok(before);
         }
-        let config = connection.config(self.shared.timeout).map_err(|error| refused(error.to_string()))?;
+        let config = config(&connection, self.shared.timeout).map_err(|error| refused(error.to_string()))?;
         let client = Client::try_from(config).map_err(|error| refused(causes(&error)))?;
         Ok((connection, OpenClient(client)))
     }
@@ -178,7 +179,7 @@ fn secret(lent: &Lent) -> Target {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::observe::cluster::Parts;
+    use crate::kubeconfig::Parts;
 
     #[tokio::test]
     async fn credentials_are_used_for_a_while_and_a_refusal_for_less() {
@@ -193,7 +194,7 @@ mod tests {
             token: text("t"),
         };
         let connection = Connection::of(parts, &["token", "", "", ""], &[]).unwrap();
-        let client = Client::try_from(connection.config(std::time::Duration::from_secs(1)).unwrap()).unwrap();
+        let client = Client::try_from(config(&connection, std::time::Duration::from_secs(1)).unwrap()).unwrap();
         let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
         let held = Held { at, doubted: false, what: Ok((connection, OpenClient(client))) };
         let no = ReadError::NoConnection { credential: "eu-1".to_string(), why: String::new() };

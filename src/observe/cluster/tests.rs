@@ -16,8 +16,8 @@ use bytes::Bytes;
 use http::StatusCode;
 
 use super::*;
-use crate::observe::signal::signal;
-use crate::policy::wiring::SignalSpec;
+use crate::signal::SignalSpec;
+use crate::signal::signal;
 
 /// What a fake API server does with every request.
 #[derive(Clone)]
@@ -181,9 +181,9 @@ async fn errors_name_verb_and_resource() {
 }
 
 fn helm_secrets() -> Box<dyn Signal> {
-    let text = |text: &str| crate::policy::settings::Given::Text(text.to_string());
+    let text = |text: &str| crate::parse::settings::Given::Text(text.to_string());
     let values = [("namespace", text("apps")), ("release", text("loki"))].into();
-    let kind = crate::observe::signal::kind("helmSecret").unwrap();
+    let kind = crate::signal::kind("helmSecret").unwrap();
     signal(&SignalSpec { kind, values, connection: None }, &ClusterName::from("eu-1"), &TierName::from("gold")).unwrap()
 }
 

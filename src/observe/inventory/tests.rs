@@ -20,7 +20,9 @@ use self::server::{HUB_TOKEN, Shared, World, start};
 use super::*;
 use crate::observe::cluster::Clusters;
 use crate::observe::net::Given;
-use crate::policy::wiring::{Inventory, ListedCluster, Listing, SignalSpec};
+use crate::signal::{SignalSpec};
+use crate::inventory::{ListedCluster};
+use crate::policy::wiring::{Inventory, Listing};
 use crate::policy::{SourceFile, load};
 
 /// The objects of a kind, and what is to be made of them.
@@ -131,7 +133,7 @@ impl Stage {
     /// Asks a cluster itself for a HelmRelease.
     async fn ask(&self, cluster: &ListedCluster) -> Result<(), String> {
         let spec = SignalSpec::named("helmRelease", "apps", "loki");
-        let signal = crate::observe::signal::signal(&spec, &ClusterName::from("x"), &TierName::from("gold")).unwrap();
+        let signal = crate::signal::signal(&spec, &ClusterName::from("x"), &TierName::from("gold")).unwrap();
         let read = self.clusters.read(cluster, &signal.target()).await;
         read.map(|found| assert!(found.is_some())).map_err(|error| error.to_string())
     }

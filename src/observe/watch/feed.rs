@@ -13,7 +13,7 @@ use super::Group;
 use super::state::FeedId;
 use crate::clock;
 use crate::observe::cluster::{Change, Changes, Page, ReadError, object, version};
-use crate::observe::signal::{Target, answer};
+use crate::signal::{Target, answer};
 
 /// How patient a feed is.
 #[derive(Clone, Copy, Debug)]

@@ -24,9 +24,9 @@ pub use self::said::Said;
 use self::said::Words;
 use self::state::{FeedId, Stale, State};
 use super::cluster::{Ask, Asked, Clusters, ReadError};
-use super::signal::{Answer, Signal};
 use crate::clock;
-use crate::policy::wiring::ListedCluster;
+use crate::inventory::ListedCluster;
+use crate::signal::{Answer, Signal};
 
 /// Collections that are listed at once, over all connections.
 const AT_ONCE: usize = 32;

@@ -8,7 +8,7 @@ use decide::snapshot::Reading;
 use jiff::Timestamp;
 
 use super::once::Once;
-use crate::observe::signal::Answer;
+use crate::signal::Answer;
 
 /// An answer: its words, which others may share, and its own times.
 #[derive(Clone, Debug)]

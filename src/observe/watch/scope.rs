@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::observe::signal::{Target, Which};
-use crate::policy::objects;
+use crate::parse::objects;
+use crate::signal::{Target, Which};
 
 /// Objects of one kind in more namespaces than these are watched in the whole cluster, where that is allowed.
 pub(super) const FEW: usize = 4;

@@ -1,11 +1,11 @@
 //! The keys of `clusters`: which inventory, and where it is. The inventories that hub clusters have are listed in
-//! `observe/inventory`; which keys go together is in `resolve`.
+//! `inventory`; which keys go together is in `resolve`.
 
 use super::SelectFile;
-use crate::observe::inventory::{KINDS, Kind};
-use crate::policy::forms::{Word, Words};
-use crate::policy::read::record;
-use crate::policy::scalar::{Credential, File, Namespace};
+use crate::inventory::{KINDS, Kind};
+use crate::parse::forms::{Word, Words};
+use crate::parse::read::record;
+use crate::parse::scalar::{Credential, File, Namespace};
 
 record! {
     /// Where the clusters are listed: in a file of this repository, or by a hub cluster.
@@ -21,7 +21,7 @@ record! {
         /// Which of the hub's objects, by their labels. Default all; with `flux` it must stand here, because nothing else tells a kubeconfig from another Secret.
         optional select "select": SelectFile,
     }
-    later []
+    unsupported []
 }
 
 /// The kinds of inventory.

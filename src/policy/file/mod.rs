@@ -11,11 +11,11 @@ mod tier;
 mod versions;
 mod windows;
 
-use crate::policy::forms::{List, Word, Words as WordList};
+use crate::parse::forms::{List, Word, Words as WordList};
+use crate::parse::read::{Shape, record};
+use crate::parse::scalar::Count;
+use crate::parse::when::Length;
 use crate::policy::preset::Preset;
-use crate::policy::read::{Shape, record};
-use crate::policy::scalar::Count;
-use crate::policy::when::Length;
 use crate::policy::wiring::Right;
 pub use clusters::{ClustersFile, InventoryKind};
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
@@ -60,7 +60,7 @@ record! {
         /// Who is told of what happens, beside the pull request. Default nobody: the hub tells those who watch its pull requests.
         optional notify "notify": List<NotifyFile>,
     }
-    later ["group"]
+    unsupported [GROUP]
 }
 
 record! {
@@ -71,7 +71,7 @@ record! {
         /// The plugins that are promoted.
         required plugins "plugins": List<PluginFile>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -94,7 +94,7 @@ record! {
         /// `rebuild`. Default `admin`: it gives up what the ledger remembers, or says that the base is as it should be.
         optional rebuild "rebuild": Word<Right>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -105,7 +105,7 @@ record! {
         /// Clusters whose version the bot's merges change in any sixty minutes. Default no limit.
         optional clusters_per_hour "clustersPerHour": Count<1>,
     }
-    later []
+    unsupported []
 }
 
 impl WordList for Right {
@@ -169,18 +169,17 @@ const SHAPES: &[&Shape] = &[
     &NotifySelectFile::SHAPE,
 ];
 
-/// What to do without a key of the design that is not built.
-pub fn instead(key: &str) -> &'static str {
-    match key {
-        "group" => {
-            "a pull request is about one plugin; `after` puts plugins in order, `limits.openPulls` keeps their pull requests few"
-        }
-        "maxSurge" => {
-            "clusters do not surge: none is added for an update, and one moves when its version changes; `maxUpdate` says how many move at once"
-        }
-        _ => "take it out",
-    }
-}
+/// Keys that people look for, and what to do instead.
+const GROUP: (&str, &str) = (
+    "group",
+    "a pull request is about one plugin; `after` puts plugins in order, `limits.openPulls` keeps their pull requests few",
+);
+const MAX_SURGE: (&str, &str) = (
+    "maxSurge",
+    "clusters do not surge: none is added for an update, and one moves when its version changes; `maxUpdate` says how many move at once",
+);
+const REPOSITORY: (&str, &str) = ("repository", "take it out");
+const BRANCH: (&str, &str) = ("branch", "take it out");
 
 /// Where a key belongs that stands at the wrong place: "a tier or a plugin".
 pub fn homes(key: &str) -> Option<String> {

@@ -1,8 +1,8 @@
 //! The keys of notifications.
 
-use crate::policy::forms::{List, Word, Words as WordList};
-use crate::policy::read::record;
-use crate::policy::scalar::{Name, SecretName};
+use crate::parse::forms::{List, Word, Words as WordList};
+use crate::parse::read::record;
+use crate::parse::scalar::{Name, SecretName};
 use crate::policy::wiring::Event;
 
 record! {
@@ -15,7 +15,7 @@ record! {
         /// Only these tiers or plugins. Default all.
         optional select "select": NotifySelectFile,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -24,7 +24,7 @@ record! {
         /// Its address. Who knows it can write into the channel, so that it is a secret of the operator's and never stands in this file.
         required url "url": SecretFile,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -33,7 +33,7 @@ record! {
         /// Its name in the operator's settings, such as `SLACK_URL`.
         required secret "secret": SecretName,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -44,7 +44,7 @@ record! {
         /// Only these plugins. Default all.
         optional plugins "plugins": List<Name>,
     }
-    later []
+    unsupported []
 }
 
 impl WordList for Event {

@@ -9,11 +9,11 @@ use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
 use super::versions::{AfterFile, HotfixFile, VersionsFile};
 use super::windows::WindowsFile;
+use crate::parse::forms::{Either, List, Table, Word, Words};
+use crate::parse::read::record;
+use crate::parse::scalar::{File, Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
+use crate::parse::when::Length;
 use crate::policy::address::{ChartName, OciAddress, Repository};
-use crate::policy::forms::{Either, List, Table, Word, Words};
-use crate::policy::read::record;
-use crate::policy::scalar::{File, Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
-use crate::policy::when::Length;
 
 record! {
     /// A plugin: where its releases are, which places hold its version, what proves that it runs.
@@ -47,7 +47,7 @@ record! {
         /// Clusters that stay on a version: they are members of no wave, and their files are not touched. Default none.
         optional pins "pins": List<PinFile>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -60,7 +60,7 @@ record! {
         /// The name of the chart in `repository`.
         optional name "name": ChartName,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -79,7 +79,7 @@ record! {
         /// A file of the repository from which the file is made for a cluster or a tier that has none yet. Default none: the first one is written by hand.
         optional template "template": File,
     }
-    later ["repository", "branch"]
+    unsupported [super::REPOSITORY, super::BRANCH]
 }
 
 record! {
@@ -90,7 +90,7 @@ record! {
         /// Its `metadata.name`. Default any.
         optional name "name": ObjectName,
     }
-    later []
+    unsupported []
 }
 
 impl Words for FileFormat {

@@ -1,17 +1,17 @@
 //! The keys of signals: the questions to a cluster. Which kinds there are, and what each is told, is listed in
-//! `observe/signal`.
+//! `signal`.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::observe::signal::{KINDS, Kind};
-use crate::policy::read::{Form, FromNode, Key, Shape, Spanned};
-use crate::policy::report::Report;
-use crate::policy::settings::{self, Values};
-use crate::policy::tree::Node;
-use crate::policy::wiring::SignalSpec;
+use crate::parse::read::{Form, FromNode, Key, Shape, Spanned};
+use crate::parse::report::Report;
+use crate::parse::settings::{self, Values};
+use crate::parse::tree::Node;
+use crate::signal::SignalSpec;
+use crate::signal::{KINDS, Kind};
 
 /// The key beside the kind.
 const CONNECTION: Key = Key {
@@ -48,7 +48,7 @@ impl SignalFile {
             Shape {
                 what: "signal",
                 keys: keys.leak(),
-                later: &[],
+                unsupported: &[],
                 about: &["A question to a cluster: one of the kinds below."],
             }
         })
@@ -73,7 +73,7 @@ impl FromNode for SignalFile {
     fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
         let shape = Self::shape();
         shape.read(node, report, |report| {
-            let connection = report.field::<crate::policy::scalar::Credential>(node, CONNECTION.name);
+            let connection = report.field::<crate::parse::scalar::Credential>(node, CONNECTION.name);
             let through = node.get(CONNECTION.name).map(|entry| entry.at);
             let connection = connection.map(|name| name.value.0);
             let mut file = Self { kinds: Vec::new(), strange: shape.strange(node) };
@@ -117,7 +117,7 @@ impl JsonSchema for SignalFile {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties: Vec<Schema> =
             KINDS.iter().map(|kind| settings::reference(&title(kind), &kind.shape, generator)).collect();
-        properties.push(generator.subschema_for::<crate::policy::scalar::Credential>());
+        properties.push(generator.subschema_for::<crate::parse::scalar::Credential>());
         Self::shape().schema(properties)
     }
 }

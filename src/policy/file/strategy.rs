@@ -3,10 +3,10 @@
 use decide::model::{Each, Promote};
 
 use super::tier::SelectFile;
-use crate::policy::forms::{List, Word, Words as WordList};
-use crate::policy::read::record;
-use crate::policy::scalar::{Count, Exact, Flag, Share, Words, Workflow};
-use crate::policy::when::{Length, Until};
+use crate::parse::forms::{List, Word, Words as WordList};
+use crate::parse::read::record;
+use crate::parse::scalar::{Count, Exact, Flag, Share, Words, Workflow};
+use crate::parse::when::{Length, Until};
 
 record! {
     /// In what order the members of a tier move; one of these. All but `delegated` need a `write` file per cluster.
@@ -20,7 +20,7 @@ record! {
         /// One pull request; the controller in the clusters orders the syncs, and Coldframe reads. Default false.
         optional delegated "delegated": Flag,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -31,7 +31,7 @@ record! {
         /// Another name of `maxUpdate`, at least one: a release that makes nobody unavailable moves nobody. Default as there.
         optional max_unavailable "maxUnavailable": Share,
     }
-    later ["maxSurge"]
+    unsupported [super::MAX_SURGE]
 }
 
 record! {
@@ -40,7 +40,7 @@ record! {
         /// What happens, in order; after the last step all members move. Default the weights 25, 50 and 75: a quarter at a time, as a canary without steps rolls in Argo Rollouts.
         optional steps "steps": List<StepFile>,
     }
-    later ["maxSurge"]
+    unsupported [super::MAX_SURGE]
 }
 
 record! {
@@ -53,7 +53,7 @@ record! {
         /// A workflow of this repository that has to succeed before the next weight. Default none: the step is another one.
         optional verify "verify": VerifyFile,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -64,7 +64,7 @@ record! {
         /// How long it may take. Default `30m`: what takes longer is no smoke test.
         optional timeout "timeout": Length,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -73,7 +73,7 @@ record! {
         /// How long. Default until somebody comments `/coldframe resume`.
         optional duration "duration": Length,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -84,7 +84,7 @@ record! {
         /// Who lets the rest follow. Default `automatic`: as soon as the preview is healthy.
         optional promote "promote": Word<Promote>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -99,7 +99,7 @@ record! {
         /// Why; shown where somebody asks why they stay behind.
         required why "why": Words,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -110,7 +110,7 @@ record! {
         /// Until when: a date (that day included) or an instant; then their turn is the tier's again. Default until somebody takes it out.
         optional until "until": Until,
     }
-    later []
+    unsupported []
 }
 
 /// The strategies that one word names.

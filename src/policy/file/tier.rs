@@ -5,10 +5,10 @@ use decide::selector::Operator;
 
 use super::strategy::{EarlyFile, StrategyFile, StrategyWord};
 use super::windows::WindowsFile;
-use crate::policy::forms::{Either, List, Table, Word, Words as WordList};
-use crate::policy::read::record;
-use crate::policy::scalar::{Branch, Count, Flag, Helm, LabelKey, LabelValue, Name};
-use crate::policy::when::Length;
+use crate::parse::forms::{Either, List, Table, Word, Words as WordList};
+use crate::parse::read::record;
+use crate::parse::scalar::{Branch, Count, Flag, Helm, LabelKey, LabelValue, Name};
+use crate::parse::when::Length;
 
 record! {
     /// A rung of the ladder.
@@ -46,7 +46,7 @@ record! {
         /// The branch that holds this tier's places: what runs is read there, its pull requests go there, and that branch's rules and code owners decide about reviews. The policy file and the inventory are those of the repository's default branch all the same. Default that branch: one branch shows the whole ladder.
         optional branch "branch": Branch,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -67,7 +67,7 @@ record! {
         /// The grace period. Default the tier's.
         optional force "force": ForceFile,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -78,7 +78,7 @@ record! {
         /// Expressions that must hold. Default none.
         optional match_expressions "matchExpressions": List<ExpressionFile>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -91,7 +91,7 @@ record! {
         /// What it is compared with: at least one for `In` and `NotIn`, none for `Exists` and `DoesNotExist`.
         optional values "values": List<LabelValue>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -104,7 +104,7 @@ record! {
         /// Major releases and first installs. Default `approved`.
         optional major "major": Word<Merge>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -113,7 +113,7 @@ record! {
         /// A pull request restores what ran before on this tier.
         required roll_back "rollBack": RollBackFile,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -122,7 +122,7 @@ record! {
         /// Who merges it. Default `approved`, as for any other step. `automatic` asks nobody; windows, freezes, holds and caps keep it back all the same, because a closed window also says that nobody is there to watch it.
         optional merge "merge": Word<Merge>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -133,7 +133,7 @@ record! {
         /// After this long on the base branch a missing or slow signal (progressing, suspended, unknown) keeps the release no longer, with a loud mark; a failed or degraded cluster, a block and a hold always do, and `progressDeadline` fails a cluster that never arrived. Default never: what nobody has seen healthy is not proved.
         optional max "max": Length,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -148,7 +148,7 @@ record! {
         /// Tiers that an approval given on this tier's pull request covers too: this one and tiers above, for the same release with the same digest. Each of them still asks for its own number of people and its own code owners, and health gates each. Default none: a yes for few clusters is no yes for many.
         optional covers "covers": List<Name>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -159,7 +159,7 @@ record! {
         /// How long before the deadline people are told. Default never: say when, so that nobody is surprised.
         optional notice "notice": List<Length>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -176,7 +176,7 @@ record! {
         /// A reading older than this says nothing any more. Default `5m`: as often as a full pass looks; under `coldframe once` twice the file's `schedule`.
         optional max_age "maxAge": Length,
     }
-    later []
+    unsupported []
 }
 
 impl WordList for Merge {

@@ -1,11 +1,11 @@
 //! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
 //! plugins go before it.
 
+use crate::parse::forms::{Either, List};
+use crate::parse::read::record;
+use crate::parse::scalar::{Count, Exact, Flag, Helm, Name, Words};
+use crate::parse::when::{Length, Until};
 use crate::policy::address::{HubRepository, TagPattern};
-use crate::policy::forms::{Either, List};
-use crate::policy::read::record;
-use crate::policy::scalar::{Count, Exact, Flag, Helm, Name, Words};
-use crate::policy::when::{Length, Until};
 
 record! {
     /// Which releases are accepted.
@@ -25,7 +25,7 @@ record! {
         /// Check runs or commit statuses of the commit that released a version, by name: it is accepted once all of them are green there. Default none: that a release exists is its author's word that it is one.
         optional checks "checks": Either<List<Words>, ChecksFile>,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -38,7 +38,7 @@ record! {
         /// The tag at that commit. Default the commit that the chart's annotation `org.opencontainers.image.revision` names, else the tag `v{version}`, `{version}`, or the name of the chart or the plugin and the version (`loki-{version}`), whichever is there.
         optional tag "tag": TagPattern,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -51,7 +51,7 @@ record! {
         /// Why, for who is told. Default nothing is said.
         optional why "why": Words,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -68,7 +68,7 @@ record! {
         /// Only on tiers above this one. Default everywhere: a broken step breaks the first tier, too.
         optional above "above": Name,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -83,7 +83,7 @@ record! {
         /// Whether it may be merged while windows are closed; never through a freeze, and not by force. Default false: most fixes can wait for the morning.
         optional through_windows "throughWindows": Flag,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -94,5 +94,5 @@ record! {
         /// What it must run there. Default whatever does, with no unfinished wave.
         optional version "version": Helm,
     }
-    later []
+    unsupported []
 }

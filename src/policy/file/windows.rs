@@ -1,10 +1,10 @@
 //! The keys of windows and freezes.
 
 use super::tier::SelectFile;
-use crate::policy::forms::{Either, List};
-use crate::policy::read::record;
-use crate::policy::scalar::{Name, Words};
-use crate::policy::when::{CronText, Day, Hours, Length, Until, Zone};
+use crate::parse::forms::{Either, List};
+use crate::parse::read::record;
+use crate::parse::scalar::{Name, Words};
+use crate::parse::when::{CronText, Day, Hours, Length, Until, Zone};
 
 record! {
     /// The instants at which a merge may happen. A window is judged by the zone's rules at that instant: in the gap of a clock change nothing exists, in its overlap both hours count.
@@ -18,7 +18,7 @@ record! {
         /// Merges stop this long before a window closes, so that somebody is there when a rollout goes wrong. Default `0s`: the progress deadline watches a late one.
         optional room "room": Length,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -29,7 +29,7 @@ record! {
         /// How long it is open after each firing: a minute at least, 31 days at most. Where the next firing comes sooner, both are one window.
         required lasts "for": Length,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -42,7 +42,7 @@ record! {
         /// Why; shown on every pull request that waits for it. Default nothing.
         optional why "why": Words,
     }
-    later []
+    unsupported []
 }
 
 record! {
@@ -61,5 +61,5 @@ record! {
         /// Ends by itself: a date (that day included) or an instant. Default when somebody takes it out.
         optional until "until": Until,
     }
-    later []
+    unsupported []
 }

@@ -6,12 +6,12 @@ use decide::PluginName;
 use decide::model::After;
 
 use super::Context;
+use crate::parse::forms::Either;
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::scalar::Name;
+use crate::parse::tree::Span;
 use crate::policy::file::PluginFile;
-use crate::policy::forms::Either;
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::scalar::Name;
-use crate::policy::tree::Span;
 
 /// The plugins that go before this one.
 pub fn after(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<After> {

@@ -1,11 +1,11 @@
 //! Where the clusters are listed: which keys go with which inventory, and what its clusters are called.
 
 use super::tier;
-use crate::observe::inventory::{Kind, Scope};
+use crate::inventory::{Kind, Scope};
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::tree::Span;
 use crate::policy::file::{ClustersFile, InventoryKind};
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::tree::Span;
 use crate::policy::wiring::{Inventory, Listing};
 
 /// The inventory; a file where nothing usable is said, which was reported.

@@ -8,11 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Context;
 use super::windows::REFERENCE;
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::tree::Span;
 use crate::policy::file::{OverrideFile, PluginFile, WindowsFile};
 use crate::policy::limits::OperatorLimits;
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::tree::Span;
 
 /// How far windows are followed: a year in which each date comes, and the end of a window that began
 /// in it.

@@ -21,15 +21,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Written;
 use super::file::{FreezeFile, PeopleFile, PluginFile, TierFile};
-use super::forms::{List, Word};
 use super::limits::{Mode, OperatorLimits, Setting};
-use super::nearest::nearest;
-use super::read::Spanned;
-use super::report::Report;
-use super::scalar::Name;
-use super::tree::Span;
-use super::when::{Instant, Length};
 use super::wiring::{Names, People, Wiring};
+use crate::parse::forms::{List, Word};
+use crate::parse::nearest::nearest;
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::scalar::Name;
+use crate::parse::tree::Span;
+use crate::parse::when::{Instant, Length};
 
 pub(super) use windows::windows;
 

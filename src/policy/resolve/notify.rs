@@ -3,10 +3,10 @@
 use decide::{PluginName, TierName};
 
 use super::Context;
+use crate::parse::forms::{List, Word};
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
 use crate::policy::file::{NotifyFile, NotifySelectFile};
-use crate::policy::forms::{List, Word};
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
 use crate::policy::wiring::{Event, Notify};
 
 /// Every notification of the file; what is missing was reported.

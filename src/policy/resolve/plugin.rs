@@ -9,14 +9,15 @@ use jiff::SignedDuration;
 
 use super::windows::windows;
 use super::{Context, after, strategy, tier, versions};
-use crate::observe::signal::KINDS;
+use crate::parse::forms::List;
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::settings::{Given, Values};
+use crate::parse::tree::Span;
 use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
-use crate::policy::forms::List;
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::settings::{Given, Values};
-use crate::policy::tree::Span;
-use crate::policy::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, SignalSpec, Write};
+use crate::policy::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, Write};
+use crate::signal::KINDS;
+use crate::signal::SignalSpec;
 
 /// How often a source is asked unless the file says otherwise.
 const POLL: SignedDuration = SignedDuration::from_mins(15);

@@ -6,16 +6,16 @@ use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Context, tier};
+use crate::parse::forms::{Either, Word};
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::scalar::Count;
+use crate::parse::tree::Span;
+use crate::parse::when::{Instant, Until};
 use crate::policy::file::{
     BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StepFile, StrategyFile,
     StrategyWord, TierFile,
 };
-use crate::policy::forms::{Either, Word};
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::scalar::Count;
-use crate::policy::tree::Span;
-use crate::policy::when::{Instant, Until};
 use crate::policy::wiring::Write;
 
 /// The strategy that a tier or a plugin names.

@@ -10,16 +10,16 @@ use jiff::SignedDuration;
 use super::strategy::strategy;
 use super::windows::windows;
 use super::{Context, limits};
+use crate::parse::forms::{Either, List, Word};
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::scalar::Name;
+use crate::parse::tree::Span;
+use crate::parse::when::Length;
 use crate::policy::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, SelectFile,
     SoakFile, TierFile,
 };
-use crate::policy::forms::{Either, List, Word};
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::scalar::Name;
-use crate::policy::tree::Span;
-use crate::policy::when::Length;
 
 /// Fills the ladder of the context in; no tiers at all are one tier with every cluster.
 pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, report: &mut Report) {

@@ -5,13 +5,13 @@ use decide::model::{Block, Expiry, Hotfix, Next};
 use decide::{PluginPolicy, TierName, Version};
 
 use super::Context;
+use crate::parse::forms::{Either, List};
+use crate::parse::read::Spanned;
+use crate::parse::report::Report;
+use crate::parse::scalar::Words;
+use crate::parse::tree::Span;
+use crate::parse::when::Instant;
 use crate::policy::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
-use crate::policy::forms::{Either, List};
-use crate::policy::read::Spanned;
-use crate::policy::report::Report;
-use crate::policy::scalar::Words;
-use crate::policy::tree::Span;
-use crate::policy::when::Instant;
 use crate::policy::wiring::Released;
 
 /// Fills in what `versions` of a plugin says.

@@ -198,7 +198,7 @@ fn label(out: &mut String, (x, y): (f64, f64), class: &str, text: &str) {
 
 /// Text of others in XML.
 fn clean(text: &str) -> String {
-    let text = crate::policy::visible(text);
+    let text = crate::parse::visible(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

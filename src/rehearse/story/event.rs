@@ -11,8 +11,8 @@ use super::when;
 use super::words::{Cursor, Word};
 use super::{ClusterEvent, Event, Marks, PullAct, Subject, around};
 use crate::command;
+use crate::parse::nearest::nearest;
 use crate::policy::Problem;
-use crate::policy::nearest::nearest;
 use crate::rehearse::fleet::Condition;
 
 const PERSON: &str = "people can: approves, requests changes to, closes, merges, holds, resumes, fails, comments on, drafts, readies, pushes to, \

@@ -6,8 +6,8 @@ use super::event::{plugin, spot, tier};
 use super::header::{NameList, listed, version};
 use super::words::{Cursor, Word};
 use super::{Counted, Deed, Expect, StateWord, Subject, Verb};
+use crate::parse::nearest::nearest;
 use crate::policy::Problem;
-use crate::policy::nearest::nearest;
 
 const FORMS: &str = "`gold runs cert-manager 1.15.0`, `cert-manager on gold is open`, `cert-manager on gold says …`, \
                      `gold opened|merged|forced|finished|failed cert-manager 1.15.0`, `never gold opens …`, \

@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use super::parse::{RawLine, embedded};
 use super::words::{Cursor, Place, Word};
 use super::{Deed, Line, People, Story, when};
-use crate::policy::nearest::nearest;
+use crate::parse::nearest::nearest;
 use crate::policy::{Loaded, Mode, OperatorLimits, Problem, Problems, Setting, SourceFile};
 use crate::rehearse::setup;
 

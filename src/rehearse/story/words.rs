@@ -1,6 +1,6 @@
 //! Lines and their words, each with its place. What the words mean is not in here.
 
-use crate::policy::{Problem, quoted};
+use crate::parse::{Problem, quoted};
 
 /// Where something stands in a story.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use coldframe::inventory::ListedCluster;
 use coldframe::observe::cluster::Clusters;
 use coldframe::observe::heard::Versions;
 use coldframe::observe::net::Given;
 use coldframe::observe::readings::Round;
 use coldframe::observe::watch::Standing;
-use coldframe::policy::wiring::ListedCluster;
 use coldframe::policy::{Loaded, SourceFile, load};
 use decide::ledger::Ledger;
 use decide::snapshot::{

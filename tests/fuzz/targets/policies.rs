@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coldframe::observe::inventory::file;
+use coldframe::inventory::file;
 use coldframe::policy::{Problem, Setting, SourceFile, check, check_resolved, load, render};
 use coldframe::rehearse::story as stories;
 use decide::window::Windows;

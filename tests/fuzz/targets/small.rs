@@ -6,7 +6,7 @@ use coldframe::command as comments;
 use coldframe::ledger::pages;
 use coldframe::observe::chart::index;
 use coldframe::observe::cluster;
-use coldframe::observe::signal::prometheus::promql::Query;
+use coldframe::signal::prometheus::promql::Query;
 use decide::constraint::Constraint;
 use decide::snapshot::CommandKind;
 use decide::{Ledger, Version};

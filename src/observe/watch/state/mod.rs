@@ -17,7 +17,7 @@ use super::once::Once;
 use super::said::Said;
 use super::scope::{self, FEW, scope};
 use crate::observe::cluster::{Ask, ReadError};
-use crate::observe::signal::{Answer, Signal, Target};
+use crate::signal::{Answer, Signal, Target};
 
 /// Everything that is asked through one connection.
 pub(super) struct State {

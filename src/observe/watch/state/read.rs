@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use super::slot::Slot;
 use super::{FeedId, Stage, Stale, State};
 use crate::observe::cluster::{Ask, ReadError};
-use crate::observe::signal::Answer;
 use crate::observe::watch::said::Said;
+use crate::signal::Answer;
 
 impl State {
     /// Whether everything was listed, or failed.

@@ -1,7 +1,7 @@
 //! One question and what is known of it, small because a fleet has hundreds of thousands. What comes in is in `mod`.
 
-use crate::observe::signal::Target;
 use crate::observe::watch::said::Said;
+use crate::signal::Target;
 
 /// A collection that is watched, by its place in the list.
 pub(in crate::observe::watch) type FeedId = u32;

@@ -12,7 +12,7 @@ use self::world::{Trouble, World};
 use super::*;
 use crate::observe::cluster::Asking;
 use crate::observe::net::Given;
-use crate::policy::wiring::SignalSpec;
+use crate::signal::SignalSpec;
 
 const RELEASES: &str = "helm.toolkit.fluxcd.io/v2/helmreleases";
 

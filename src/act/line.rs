@@ -1,0 +1,51 @@
+//! What the line works with for one repository, and what it remembers of what it did. What is done with it is in `tick`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use decide::ledger::Outage;
+use decide::{PullNumber, Sha};
+use jiff::Timestamp;
+
+use crate::observe::Context;
+
+/// One repository's line.
+pub struct Line {
+    /// What it is observed with.
+    pub context: Context,
+    /// What was done, as far as lists may not show it yet, or people were told of it.
+    pub memory: Memory,
+}
+
+/// What was done before. Losing it costs calls, never correctness.
+#[derive(Default)]
+pub struct Memory {
+    /// Since when the hub has not answered.
+    pub silent: Option<Timestamp>,
+    /// Outages that are over and not yet in the ledger.
+    pub outages: Vec<Outage>,
+    /// What the commits of open pull requests change, for people.
+    pub changes: super::changes::Told,
+    /// How far people were told.
+    pub told: Option<super::notify::Told>,
+    /// Comments that were reacted to.
+    pub answered: BTreeSet<u64>,
+    /// Pull requests that were opened, by branch: lists may not show them for a while.
+    pub opened: BTreeMap<String, Opened>,
+}
+
+/// A pull request that the hub said to have opened.
+pub struct Opened {
+    /// Its number.
+    pub number: PullNumber,
+    /// The head that it was opened with.
+    pub head: Sha,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Line {
+    /// That of a repository for which nothing was done yet.
+    pub fn new(context: Context) -> Self {
+        Self { context, memory: Memory::default() }
+    }
+}

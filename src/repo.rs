@@ -1,0 +1,97 @@
+//! One repository as the line works with it: its hub, its clone, its ledger, and who writes there. What is read of it is
+//! in `observe`, what is done to it in `act`.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, anyhow};
+use decide::Person;
+
+use crate::git::{Access, Author, GitError, Store};
+use crate::hub::{RepoHub, Repository};
+use crate::ledger::{Branch, LedgerError};
+use crate::seal::Seal;
+
+/// One repository.
+pub struct Repo {
+    /// The repository at the hub.
+    pub repository: Repository,
+    /// The hub, with a token for this repository alone.
+    pub hub: RepoHub,
+    /// What proves that a commit is ours.
+    pub seal: Seal,
+    /// The ledger, once it was read.
+    pub ledger: Option<Branch>,
+    store: Arc<Mutex<Store>>,
+}
+
+impl Repo {
+    /// Opens the clone of a repository below `data`; it is keyed by the repository's number, which a
+    /// rename does not change.
+    ///
+    /// # Errors
+    /// Where the folder of the clone cannot be used.
+    pub fn open(repository: Repository, hub: RepoHub, seal: Seal, data: &Path) -> anyhow::Result<Self> {
+        let folder = data.join(format!("{}.git", repository.id));
+        let store = Store::open(&folder).with_context(|| format!("the clone in {}", folder.display()))?;
+        Ok(Self { repository, hub, seal, ledger: None, store: Arc::new(Mutex::new(store)) })
+    }
+
+    /// `owner/name`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.repository.owner, self.repository.name)
+    }
+
+    /// Who our commits say wrote them.
+    pub fn author(&self) -> Author {
+        author(self.hub.bot())
+    }
+
+    /// Runs git work on a thread that may block.
+    pub async fn git<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store, &Access) -> Result<T, GitError> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let access = self.access().await?;
+        let store = Arc::clone(&self.store);
+        let work = move || work(&store.lock().unwrap_or_else(PoisonError::into_inner), &access);
+        Ok(tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("git work was cut off: {error}"))??)
+    }
+
+    /// Runs work on the ledger branch on a thread that may block. The ledger is read first when it
+    /// was not yet.
+    pub async fn with_ledger<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Branch, &Store, &Access) -> Result<T, LedgerError> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let access = self.access().await?;
+        let (store, author, seal) = (Arc::clone(&self.store), self.author(), self.seal.clone());
+        let branch = self.ledger.take();
+        let work = move || -> Result<(Branch, Result<T, LedgerError>), LedgerError> {
+            let store = store.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut branch = match branch {
+                Some(branch) => branch,
+                None => Branch::load(&store, &access, author, seal)?,
+            };
+            let result = work(&mut branch, &store, &access);
+            Ok((branch, result))
+        };
+        let done =
+            tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("ledger work was cut off: {error}"))?;
+        let (branch, result) = done?;
+        self.ledger = Some(branch);
+        Ok(result?)
+    }
+
+    async fn access(&self) -> anyhow::Result<Access> {
+        Ok(Access { url: self.hub.git_url(), token: Some(self.hub.git_token().await?) })
+    }
+}
+
+/// The author of a commit by `login`, with the address that the hub knows for it.
+fn author(login: &Person) -> Author {
+    Author {
+        name: login.to_string(),
+        email: format!("{}@users.noreply.github.com", login.as_str().replace("[bot]", "-bot")),
+    }
+}
