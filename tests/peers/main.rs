@@ -5,7 +5,7 @@
 
 mod answers;
 mod charts;
-#[path = "../edit/corpus.rs"]
+#[path = "../replay/edits/corpus.rs"]
 mod corpus;
 mod edits;
 mod gh;

@@ -1,5 +1,5 @@
 //! What each fuzz target does with the bytes that it is given, and what must hold whatever they are: one function per
-//! parser of foreign text. libFuzzer runs them by `main.rs`, and `replay.rs` over the saved corpus.
+//! parser of foreign text. libFuzzer runs them by `main.rs`, and `tests/replay/fuzz` over the saved corpus.
 
 mod editor;
 mod lists;
