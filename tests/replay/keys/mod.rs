@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod case;
-
 mod reasons;
 mod schema;
 mod set;

@@ -131,10 +131,14 @@ impl Watch {
         }
         wanted.sort();
         proposed.sort();
-        // After a lost ledger the climb may begin anew, with those who are there now.
+        // After a lost ledger the climb may begin anew, with those who are there now. So does one that was taken back.
+        let page = shown.ledger.plugins.get(&spot.0).and_then(|page| page.tiers.get(&spot.1));
+        let mut waves = page.into_iter().flatten();
+        let last = waves.rfind(|wave| plain(&wave.version) == key.1);
+        let taken_back = last.is_some_and(|wave| wave.withdrawn.is_some());
         let mut anew: Vec<ClusterName> = selected_now.iter().filter(of_slice).cloned().collect();
         anew.sort();
-        let begins_anew = world.losses > 0 && proposed == anew;
+        let begins_anew = (world.losses > 0 || taken_back) && proposed == anew;
         if proposed != wanted && !begins_anew {
             let what = format!("S4 {} {} on {} is for {:?}, not {wanted:?}", spot.0, key.1, spot.1, proposal.members);
             self.fails(world, what);
