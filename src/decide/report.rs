@@ -130,10 +130,12 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
     let standing = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
     match (refused, standing) {
         (Some(wave), _) => {
-            let findings = alloc::vec![
+            let mut findings = alloc::vec![
                 gate::release::finding(desk, rung, &wave.version),
                 gate::release::rejection(desk, rung, &wave.version)
             ];
+            let newer = crate::conveyor::passed_over(desk, rung).filter(|version| *version > wave.version);
+            findings.extend(newer.map(|version| gate::release::finding(desk, rung, &version)));
             let report = about(desk, rung, &wave, findings, not_asked(&wave));
             desk.report(report);
         }

@@ -91,6 +91,10 @@ impl World {
                 }
                 for tier in &plugin.tiers {
                     let spot = (plugin.name.clone(), tier.name.clone());
+                    // What somebody approved is not moved on, and nothing passes what the hub refuses for days.
+                    if self.merges.refusing.get(&spot).is_some_and(|until| *until > self.scenario.calm) {
+                        break;
+                    }
                     let ahead = |name: &ClusterName| {
                         tier.early
                             .iter()

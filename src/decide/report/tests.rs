@@ -1,11 +1,11 @@
 //! What people are told about tiers and climbs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use crate::conveyor::tests::{doings, finished_above};
-use crate::ledger::{Purpose, Wave, Withdrawn};
-use crate::plan::{Action, Climb, Plan, Verdict, WaveReport, WaveState};
+use crate::ledger::{Labelled, Purpose, Wave, Withdrawn};
+use crate::plan::{Action, Climb, Finding, Plan, Verdict, WaveReport, WaveState};
 use crate::snapshot::{Health, Read, Reading, Snapshot};
 use crate::testing::*;
-use crate::{Gate, Reason, TierName};
+use crate::{Gate, PullNumber, Reason, TierName};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -148,6 +148,23 @@ fn what_runs_is_not_told_as_refused() {
         gates(&bronzes(&world)).contains(&Gate::Release)
     };
     assert_eq!((told("1.0.0"), told("1.1.0")), (true, false));
+}
+
+/// Beside what was taken back, people are told what keeps the newer release that would come in its place.
+#[test]
+fn what_keeps_the_next_release_is_told_beside_what_was_taken_back() {
+    let mut world = ready();
+    finished_above(&mut world);
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    facts(&mut world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
+    world.policy.plugins[0].constraint = ">=1.2 || <1.1".parse().ok();
+    waves(&mut world).last_mut().unwrap().withdrawn = Some(Withdrawn { at: ago(5), why: Reason::NotLanded });
+    let label = Labelled { tier: "qa".into(), version: version("1.2.0"), pull: PullNumber(3), at: ago(5) };
+    world.ledger.plugins.get_mut(&"app".into()).unwrap().labelled.push(label);
+    let report = bronzes(&world);
+    assert!(matches!(report.state, WaveState::Withdrawn { .. }), "{report:?}");
+    let told = |finding: &Finding| matches!(finding.because, Reason::BlockedByLabel { .. });
+    assert!(report.findings.iter().any(told), "{:?}", report.findings);
 }
 
 /// A pull request of ours for what has landed past it is closed, though a newer release could take it over.

@@ -340,6 +340,10 @@ impl Watch {
 
     /// L5: no more writes for one release on one tier than its troubles explain.
     fn writes_once_more(&mut self, world: &mut World, spot: &Spot, version: &Version) {
+        // What the hub refuses for days is tried again all that time; how often within a day is counted apart.
+        if world.merges.refusing.get(spot).is_some_and(|until| world.now < *until) {
+            return;
+        }
         let most = MOST_WRITES * slices::most(world, spot);
         let writes = self.writes.entry((spot.clone(), version.clone())).or_default();
         *writes += 1;
