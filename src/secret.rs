@@ -1,32 +1,9 @@
-//! A text that must not be seen: no `Display`, and `Debug` hides it. And where the operator keeps those
-//! that a policy file calls by name.
+//! Where the operator keeps the texts that must not be seen, and that a policy file calls by name.
 
-use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// A key, a token, a webhook secret.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Arc<str>);
-
-impl Secret {
-    /// Wraps it; surrounding white space, which files and environments add, is dropped.
-    pub fn new(text: &str) -> Self {
-        Self(text.trim().into())
-    }
-
-    /// The text itself, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
+pub use kubeconfig::Secret;
 
 /// The longest secret that is read from a file.
 const LONGEST: u64 = 64 << 10;

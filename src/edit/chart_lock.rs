@@ -5,7 +5,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 use super::{FileFormat, Refusal, parsed, read, set};
-use crate::edit::place::Scalar;
+use crate::place::Scalar;
 
 /// Keys of a dependency in the order in which Helm writes them (helm v3, `chart.Dependency`), and which stand there
 /// even when they are empty.

@@ -8,9 +8,9 @@ mod reach;
 use serde_json::Value;
 
 use super::{Document, FileFormat, Parsed, Refusal, Spot};
-use crate::edit::place::{DocumentSelector, Scalar, chart_address as address};
-use crate::jsonpath::Step;
+use crate::place::{DocumentSelector, Scalar, chart_address as address};
 pub use generators::from_files;
+use jsonpath::Step;
 pub use reach::{Reach, reach};
 
 const IN_FILE: &str = "file of a git generator";

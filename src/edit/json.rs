@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::lines::{Lines, quoted, unmarked};
 use super::{Document, Format, MAX_DEPTH, Parsed, Place, Refusal, Spot, Style};
-use crate::jsonpath::Step;
+use jsonpath::Step;
 
 /// The format.
 pub(super) struct Json;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::lines::plain;
 use super::{Document, Format, Parsed, Place, Refusal, Spot, Style};
-use crate::jsonpath::Step;
+use jsonpath::Step;
 
 /// The format.
 pub(super) struct Marker;

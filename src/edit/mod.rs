@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::jsonpath::{Path, Step, place_of};
+use jsonpath::{Path, Step, place_of};
 pub use place::FileFormat;
 use place::{DocumentSelector, Scalar, Write};
 pub use refusal::Refusal;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::find::Wanted;
 use super::{FileFormat, Parsed, Refusal, locate_any, parsed, read, set};
-use crate::edit::place::DocumentSelector;
+use crate::place::DocumentSelector;
 
 const BRANCH: &str = "branch";
 const TAG: &str = "tag";

@@ -1,7 +1,7 @@
 //! Why an edit is refused: what was refused, why, and what to do. The caller names the file.
 
 use super::{MAX_BYTES, MAX_DEPTH};
-use crate::jsonpath::BadPath;
+use jsonpath::BadPath;
 
 /// Why a scalar is not read or replaced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

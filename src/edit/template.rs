@@ -5,7 +5,7 @@ use decide::{ClusterName, TierName};
 
 use super::find::Wanted;
 use super::{FileFormat, Parsed, Place, Refusal, Style};
-use crate::edit::place::{ORGANIZATION, Write};
+use crate::place::{ORGANIZATION, Write};
 
 /// What the words of a template stand for. A template is left as it is but for these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl<'a> Names<'a> {
 }
 
 /// Stands for the version; after a `v` of the text its own is left out, as in `write[].value`.
-const VERSION: &str = crate::edit::place::VERSION;
+const VERSION: &str = crate::place::VERSION;
 
 /// Why no file is made of a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

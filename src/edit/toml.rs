@@ -8,7 +8,7 @@ use toml_edit::{Document as Toml_, Item, Key, TableLike, Value as Given};
 
 use super::lines::{Lines, plain, quoted, unmarked};
 use super::{Document, Format, MAX_DEPTH, Parsed, Place, Refusal, Spot, Style};
-use crate::jsonpath::Step;
+use jsonpath::Step;
 
 /// The format.
 pub(super) struct Toml;

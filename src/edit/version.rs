@@ -2,7 +2,7 @@
 //! no version, too, as the bot asks for one anyway.
 
 use super::{Refusal, Spot};
-use crate::edit::place::{Scalar, VERSION};
+use crate::place::{Scalar, VERSION};
 
 /// Whether what stands at a place is a version, with something of its own before it or without.
 ///
@@ -56,7 +56,7 @@ fn is_version(text: &str, least: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Style;
+    use crate::Style;
 
     fn of(value: &str, form: Option<&str>) -> Result<(), Refusal> {
         let scalar = Scalar { document: None, path: "$.v".to_string(), value: form.map(str::to_string) };

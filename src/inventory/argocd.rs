@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Kind;
 use super::kind::{Credentials, Data, Member, Scope};
-use crate::kubeconfig::{Connection, Parts, Refused};
+use kubeconfig::{Connection, Parts, Refused};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use decide::ClusterName;
 use decide::selector::Labels;
 
-use crate::inventory::ListedCluster;
-use crate::parse::forms::{List, Table};
-use crate::parse::read::{FromNode, Spanned, record};
-use crate::parse::report::Report;
-use crate::parse::scalar::{Cluster, Credential, LabelKey, LabelValue};
-use crate::parse::{Problems, tree};
+use crate::ListedCluster;
+use parse::forms::{List, Table};
+use parse::read::{FromNode, Spanned, record};
+use parse::report::Report;
+use parse::scalar::{Cluster, Credential, LabelKey, LabelValue};
+use parse::{Problems, tree};
 
 record! {
     /// The clusters.

@@ -7,8 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::kubeconfig::{Connection, Refused};
-use crate::secret::Secret;
+use kubeconfig::Secret;
+use kubeconfig::{Connection, Refused};
 
 /// One kind of inventory.
 pub struct Kind {

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::{Host, Url};
 
-use crate::secret::Secret;
+mod secret;
+
+pub use secret::Secret;
 
 /// What a connection is made of.
 #[derive(Clone, Debug, PartialEq)]

@@ -118,7 +118,6 @@ mod tests {
     use super::*;
     use crate::inventory::ListedCluster;
     use crate::observe::cluster::Asking;
-    use crate::signal::SignalSpec;
 
     fn answer(health: Health) -> (Whose, Answer) {
         let whose = Whose { plugin: "loki".into(), tier: "gold".into(), cluster: "eu-1".into() };
@@ -140,7 +139,7 @@ mod tests {
         let ask = |plugin: &str, cluster: &str| {
             let (name, credential) = (ClusterName::from(cluster), cluster.to_string());
             let listed = ListedCluster { name, labels: BTreeMap::new(), credential, lent: None, stale: None };
-            let spec = Arc::new(SignalSpec::named("helmRelease", "apps", plugin));
+            let spec = Arc::new(crate::observe::tests::others::named("helmRelease", "apps", plugin));
             Ask::new(&Arc::new(listed), &Asking::new(&plugin.into(), &tier, &spec)).unwrap()
         };
         let words = |words: &str| Answer::unasked("signal", words, Timestamp::UNIX_EPOCH);

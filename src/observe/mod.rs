@@ -27,6 +27,8 @@ mod releases;
 mod runs;
 mod sources;
 mod spots;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod vacant;
 pub mod watch;
 

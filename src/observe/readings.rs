@@ -188,7 +188,7 @@ mod tests {
         let (credential, stale_why) = (text("eu-1"), Some(text("left alone")));
         let cluster =
             ListedCluster { name: "eu-1".into(), labels: BTreeMap::new(), credential, lent, stale: stale_why };
-        let mut spec = SignalSpec::named("application", "argocd", "loki");
+        let mut spec = crate::observe::tests::others::named("application", "argocd", "loki");
         assert_eq!(through(&spec, &cluster), ListedCluster { stale: None, ..cluster.clone() });
         assert_eq!(stale(&spec, &cluster), None, "the cluster itself is of today");
         spec.connection = Some("hub".to_string());

@@ -2,6 +2,7 @@
 //! of a mapping.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
@@ -135,55 +136,42 @@ impl<A: JsonSchema, B: JsonSchema> JsonSchema for Either<A, B> {
     }
 }
 
-/// One of a closed list of words.
-pub trait Words: Sized + Copy + 'static {
+/// One of a closed list of words. `Of` is any type of the crate whose file it is, so that the words may stand for a type
+/// of another crate.
+pub trait Words<Of>: Sized + Copy + 'static {
     /// What the list is called in the schema.
     const NAME: &'static str;
     /// Each word, what it stands for, and its description.
     const KNOWN: &'static [(&'static str, Self, &'static str)];
-    /// Words of the design that this version does not build yet.
-    const LATER: &'static [&'static str];
 }
 
 /// A value that is written as one of a closed list of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word<T>(pub T);
+pub struct Word<T, Of>(pub T, pub PhantomData<Of>);
 
-impl<T: Words> FromNode for Word<T> {
+impl<T: Words<Of>, Of> FromNode for Word<T, Of> {
     fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
-        // `{canary: {…}}` speaks of `canary`.
-        let (word, at) = match &node.value {
-            Value::Scalar { text, .. } => (text.as_str(), node.span),
-            Value::Map(entries) if entries.len() == 1 && T::LATER.contains(&entries[0].key.as_str()) => {
-                (entries[0].key.as_str(), entries[0].at)
-            }
-            Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => {
-                report.wrong_type(node, &format!("one of {}", listed::<T>()));
-                return None;
-            }
-        };
-        if let Some((_, value, _)) = T::KNOWN.iter().find(|(known, ..)| *known == word) {
-            return Some(Self(*value));
-        }
-        if T::LATER.contains(&word) {
-            let why = format!("`{word}` is not supported by this version of Coldframe");
-            report.wrong(at, &why, Some(&format!("supported: {}", listed::<T>())));
+        let Value::Scalar { text: word, .. } = &node.value else {
+            report.wrong_type(node, &format!("one of {}", listed::<T, Of>()));
             return None;
+        };
+        if let Some((_, value, _)) = T::KNOWN.iter().find(|(known, ..)| known == word) {
+            return Some(Self(*value, PhantomData));
         }
         let help = match nearest(word, T::KNOWN.iter().map(|(known, ..)| *known)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("write one of {}", listed::<T>()),
+            None => format!("write one of {}", listed::<T, Of>()),
         };
-        report.wrong(at, &format!("{} is not known", quoted(word)), Some(&help));
+        report.wrong(node.span, &format!("{} is not known", quoted(word)), Some(&help));
         None
     }
 }
 
-fn listed<T: Words>() -> String {
+fn listed<T: Words<Of>, Of>() -> String {
     T::KNOWN.iter().map(|(word, ..)| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-impl<T: Words> JsonSchema for Word<T> {
+impl<T: Words<Of>, Of> JsonSchema for Word<T, Of> {
     fn schema_name() -> Cow<'static, str> {
         T::NAME.into()
     }

@@ -2,6 +2,7 @@
 //! Which keys a file has stands with those who read it: `policy`, `signal`, `inventory`.
 
 pub mod address;
+pub mod branches;
 pub mod forms;
 pub mod nearest;
 pub mod objects;

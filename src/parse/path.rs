@@ -1,7 +1,7 @@
 //! Places: files with placeholders, and JSONPaths. They come from a file that many people may edit,
 //! so each is checked before anything is opened or evaluated.
 
-use crate::jsonpath::{self, BadPath};
+use jsonpath::{self, BadPath};
 
 use super::nearest::nearest;
 use super::problem::quoted;

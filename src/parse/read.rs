@@ -194,6 +194,7 @@ fn text(lines: &[&str]) -> String {
 
 /// Declares a mapping once: a struct whose fields are all optional (what is missing was reported),
 /// how it is read, its schema, and how one lies over another of the same kind.
+#[macro_export]
 macro_rules! record {
     (
         $(#[doc = $about:literal])+
@@ -205,7 +206,7 @@ macro_rules! record {
         $(#[doc = $about])+
         #[derive(Clone, Debug, Default)]
         pub struct $name {
-            $( $(#[doc = $doc])+ pub $field: Option<$crate::parse::read::Spanned<$type>>, )*
+            $( $(#[doc = $doc])+ pub $field: Option<$crate::read::Spanned<$type>>, )*
             /// A key stands there whose value was refused: nobody may say that it is missing.
             pub refused: bool,
             /// A key stands there that is not known.
@@ -214,23 +215,23 @@ macro_rules! record {
 
         impl $name {
             /// The keys of this mapping.
-            pub const SHAPE: $crate::parse::read::Shape = $crate::parse::read::Shape {
+            pub const SHAPE: $crate::read::Shape = $crate::read::Shape {
                 what: $what,
-                keys: &[ $( $crate::parse::read::Key {
+                keys: &[ $( $crate::read::Key {
                     name: $key,
-                    required: record!(@ $need),
+                    required: $crate::record!(@ $need),
                     about: &[$($doc),+],
-                    form: $crate::parse::read::Form::Typed,
+                    form: $crate::read::Form::Typed,
                 }, )* ],
                 unsupported: &[ $($unsupported),* ],
                 about: &[ $($about),+ ],
             };
         }
 
-        impl $crate::parse::read::FromNode for $name {
+        impl $crate::read::FromNode for $name {
             fn from_node(
-                node: &$crate::parse::tree::Node,
-                report: &mut $crate::parse::report::Report,
+                node: &$crate::tree::Node,
+                report: &mut $crate::report::Report,
             ) -> Option<Self> {
                 Self::SHAPE.read(node, report, |report| {
                     let mut record = Self { $( $field: report.field(node, $key), )* refused: false, strange: false };
@@ -241,18 +242,18 @@ macro_rules! record {
             }
         }
 
-        impl $crate::parse::read::Over for $name {
+        impl $crate::read::Over for $name {
             fn over(self, below: Self) -> Self {
                 Self { $( $field: self.$field.or(below.$field), )* refused: self.refused || below.refused, strange: self.strange || below.strange }
             }
         }
 
-        impl schemars::JsonSchema for $name {
+        impl $crate::read::schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).trim_end_matches("File").into()
             }
 
-            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            fn json_schema(generator: &mut $crate::read::schemars::SchemaGenerator) -> $crate::read::schemars::Schema {
                 let properties = vec![ $( generator.subschema_for::<$type>(), )* ];
                 Self::SHAPE.schema(properties)
             }
@@ -261,4 +262,6 @@ macro_rules! record {
     (@ required) => { true };
     (@ optional) => { false };
 }
-pub(crate) use record;
+pub use crate::record;
+#[doc(hidden)]
+pub use schemars;

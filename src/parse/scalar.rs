@@ -37,6 +37,7 @@ impl Refusal {
 }
 
 /// Declares a scalar: a type, what a message calls it, how its text is read, and its schema.
+#[macro_export]
 macro_rules! scalar {
     ($(#[$doc:meta])* $name:ident($inner:ty), $expected:literal, $parse:expr, $schema:tt) => {
         $(#[$doc])*
@@ -72,7 +73,7 @@ macro_rules! scalar {
     };
 }
 
-pub(crate) use scalar;
+pub use crate::scalar;
 
 scalar!(
     /// A name of a plugin or tier.

@@ -6,13 +6,13 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::wiring::Chart;
-use crate::parse::address::{MAX_ADDRESS, host};
-use crate::parse::path;
-use crate::parse::problem::quoted;
-use crate::parse::read::FromNode;
-use crate::parse::report::Report;
-use crate::parse::scalar::{Refusal, scalar};
-use crate::parse::tree::Node;
+use parse::address::{MAX_ADDRESS, host};
+use parse::path;
+use parse::problem::quoted;
+use parse::read::FromNode;
+use parse::report::Report;
+use parse::scalar::{Refusal, scalar};
+use parse::tree::Node;
 
 scalar!(
     /// A repository of an OCI registry.

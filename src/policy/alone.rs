@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use super::file::told;
 use super::{Problems, SourceFile};
-use crate::parse::problem::render;
-use crate::parse::report::Report;
-use crate::parse::settings::Values;
-use crate::parse::tree::{self, Entry, Node, Span, Value};
-use crate::signal::Kind;
+use parse::problem::render;
+use parse::report::Report;
+use parse::settings::Values;
+use parse::tree::{self, Entry, Node, Span, Value};
+use signal::Kind;
 
 /// What a kind of signal is told. `file` holds a mapping, with or without its braces: `namespace: apps, name:
 /// loki` is one, too. `own` are keys and values that count where the mapping lacks them and the kind has them.
@@ -63,8 +63,8 @@ fn complete(node: &mut Node, kind: &Kind, own: &[(&str, String)]) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::parse::settings::Given;
-    use crate::signal::kind;
+    use parse::settings::Given;
+    use signal::kind;
 
     fn read(name: &str, text: &str, own: &[(&str, &str)]) -> Result<Vec<(&'static str, String)>, String> {
         let file = SourceFile { path: "--settings".into(), text: text.into() };

@@ -10,7 +10,7 @@ use decide::{PluginPolicy, Tier};
 use super::resolved::resolved;
 use super::wiring::{Chart, Inventory, PluginWiring};
 use super::{Loaded, Problem, Setting, SourceFile, load_in, render};
-use crate::inventory::Scope;
+use inventory::Scope;
 
 /// The text to print, and whether the policy can be followed.
 pub fn check(files: &[SourceFile]) -> (String, bool) {

@@ -7,13 +7,13 @@ use schemars::generate::SchemaSettings;
 
 use super::file::{ClosedFile, CronFile, WindowsFile};
 use super::{SourceFile, resolve};
-use crate::parse::forms::{Either, List};
-use crate::parse::problem::Problems;
-use crate::parse::read::{FromNode, Spanned, record};
-use crate::parse::report::Report;
-use crate::parse::scalar::{Count, Flag};
-use crate::parse::tree;
-use crate::parse::when::{Hours, Length, Zone};
+use parse::forms::{Either, List};
+use parse::problem::Problems;
+use parse::read::{FromNode, Spanned, record};
+use parse::report::Report;
+use parse::scalar::{Count, Flag};
+use parse::tree;
+use parse::when::{Hours, Length, Zone};
 
 /// What every policy file is read under: the operator's limits, and how the bot runs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,7 +93,7 @@ record! {
 
 /// The mappings of the file that a policy file does not have.
 #[cfg(test)]
-pub const SHAPES: &[&crate::parse::read::Shape] = &[&OperatorFile::SHAPE, &OperatorWindowsFile::SHAPE];
+pub const SHAPES: &[&parse::read::Shape] = &[&OperatorFile::SHAPE, &OperatorWindowsFile::SHAPE];
 
 impl OperatorLimits {
     /// Reads the operator's file. Fails with every problem of it.

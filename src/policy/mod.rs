@@ -18,18 +18,18 @@ mod tests;
 
 use decide::{Policy, Tier};
 
-pub(crate) use alone::signal_settings;
+pub use alone::signal_settings;
 pub use check::{check, check_in, check_resolved, good};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use preset::render;
 pub use schema::schema;
 pub use stands::{Part, about};
 
-use crate::parse::read::{FromNode, Spanned};
-use crate::parse::report::Report;
-use crate::parse::tree::{self, Node, Span};
-pub use crate::parse::{Problem, Problems, SourceFile};
 use file::{PluginFile, PluginsFile, PolicyFile};
+use parse::read::{FromNode, Spanned};
+use parse::report::Report;
+use parse::tree::{self, Node, Span};
+pub use parse::{Problem, Problems, SourceFile};
 
 /// Files of one policy; more are refused.
 const MOST_FILES: usize = 1_000;
@@ -138,8 +138,7 @@ impl Written {
 
 /// Whether every item of a list has a name that can be one.
 fn all_named(node: &Node, key: &str) -> bool {
-    let named =
-        |item: &Node| item.get("name").and_then(|entry| entry.node.text()).is_some_and(crate::parse::scalar::is_name);
+    let named = |item: &Node| item.get("name").and_then(|entry| entry.node.text()).is_some_and(parse::scalar::is_name);
     node.get(key).is_none_or(|entry| !entry.node.items().is_empty() && entry.node.items().iter().all(named))
 }
 
@@ -158,11 +157,11 @@ fn with_presets(mut file: PolicyFile, names: &mut Vec<String>, report: &mut Repo
 
 /// A stretch of time as the policy file writes it, for other places where people write one.
 pub fn duration(text: &str) -> Option<jiff::SignedDuration> {
-    crate::parse::when::length(text).ok()
+    parse::when::length(text).ok()
 }
 
 /// The names of the plugins in a policy file, as far as it can be read; no mistake is reported.
-pub(crate) fn plugins_named(text: &str) -> Vec<String> {
+pub fn plugins_named(text: &str) -> Vec<String> {
     let mut report = Report::with_homes(file::homes);
     let Some(node) = tree::parse(0, text, &mut report) else { return Vec::new() };
     let plugins = node.get("plugins").map_or(&[][..], |entry| entry.node.items());

@@ -2,11 +2,11 @@
 //! stands in `policies/`, with the reasons.
 
 use super::file::{PolicyFile, TierFile};
-use crate::parse::SourceFile;
-use crate::parse::forms::{List, Words};
-use crate::parse::problem::{self, Problem};
-use crate::parse::read::{Over, Spanned};
-use crate::parse::report::Report;
+use parse::SourceFile;
+use parse::forms::{List, Words};
+use parse::problem::{self, Problem};
+use parse::read::{Over, Spanned};
+use parse::report::Report;
 
 /// A policy file of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Preset {
     KustomizeOverlays,
 }
 
-impl Words for Preset {
+impl Words<PolicyFile> for Preset {
     const NAME: &'static str = "Preset";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("all-at-once", Self::AllAtOnce, "Every cluster in one tier."),
@@ -62,7 +62,6 @@ impl Words for Preset {
             "Three stages by the label `stage`, each with one file for all of its clusters.",
         ),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
 impl Preset {

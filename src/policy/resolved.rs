@@ -17,7 +17,7 @@ use serde_yaml::{Mapping, Value};
 use super::Loaded;
 use super::file::{OverrideFile, TierFile};
 use super::wiring::{Inventory, Notify, People};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// The whole policy as one file.
 pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {

@@ -18,8 +18,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::policy::file::shapes;
-    use crate::policy::{SourceFile, load};
+    use crate::file::shapes;
+    use crate::{SourceFile, load};
 
     /// The mappings of the schema: where they stand, and their keys.
     fn mappings(schema: &serde_json::Value) -> Vec<(String, BTreeSet<String>, serde_json::Value)> {
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_committed_schema_is_current() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/schema.json");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/schema.json");
         let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
         if std::env::var_os("COLDFRAME_BLESS").is_some() {
             std::fs::write(&path, &text).unwrap();
@@ -104,12 +104,12 @@ mod tests {
             ("NotifySelect", "notify: [{select: @}]"),
         ];
         // Each kind of signal is a mapping of its own.
-        let kind = |kind: &&crate::signal::Kind| {
+        let kind = |kind: &&signal::Kind| {
             let name = kind.name;
-            (crate::policy::file::kind_title(kind), format!("plugins: [{{signals: [{{{name}: @}}]}}]"))
+            (crate::file::kind_title(kind), format!("plugins: [{{signals: [{{{name}: @}}]}}]"))
         };
         let places = places.map(|(name, place)| (name.to_string(), place.to_string())).into_iter();
-        let places: Vec<(String, String)> = places.chain(crate::signal::KINDS.iter().map(kind)).collect();
+        let places: Vec<(String, String)> = places.chain(signal::KINDS.iter().map(kind)).collect();
         let mappings = mappings(&schema());
         for (name, keys, _) in &mappings {
             let here: Vec<_> = places.iter().filter(|(place, _)| place == name).collect();

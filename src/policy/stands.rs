@@ -1,8 +1,8 @@
 //! Where parts of a policy stand in its files, for what is found out about them when it was read long ago.
 
 use super::{Problem, SourceFile};
-use crate::parse::report::Report;
-use crate::parse::tree::{self, Node, Span};
+use parse::report::Report;
+use parse::tree::{self, Node, Span};
 
 /// A part of a policy.
 #[derive(Clone, Copy, Debug)]

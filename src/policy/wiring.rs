@@ -8,9 +8,9 @@ use decide::selector::Selector;
 use decide::{PluginName, TierName};
 use serde::{Deserialize, Serialize};
 
-pub use crate::edit::place::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write, chart_address};
-use crate::inventory::{self, Scope};
-use crate::signal::SignalSpec;
+pub use edit::place::{DocumentSelector, FileFormat, ORGANIZATION, Scalar, VERSION, Write, chart_address};
+use inventory::{self, Scope};
+use signal::SignalSpec;
 
 /// Everything of a policy file that the planner does not need.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
 use super::object::{Object, Verdict, digest, later, told};
 use super::{Kind, Make, Proves, Signal, SignalError, Target};
-use crate::parse::read::{Form, Key, Shape};
+use parse::read::{Form, Key, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

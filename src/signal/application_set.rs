@@ -9,7 +9,7 @@ use super::application::{self, SOURCE, Source};
 use super::kind::{Api, NAME, NAMESPACE, anything, required};
 use super::object::{Object, Verdict, later, told};
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::{Form, Shape};
+use parse::read::{Form, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -10,7 +10,7 @@ use super::object::{Object, Verdict};
 use super::proof::Place;
 use super::settled::unsettled;
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

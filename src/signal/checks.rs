@@ -8,8 +8,8 @@ use jiff::Timestamp;
 
 use super::kind::{Settings, optional, required};
 use super::{Answer, Kind, Make, Proves, SignalError, Verdict};
-use crate::parse::read::{Form, Shape};
-use crate::parse::settings::{Refused, Values};
+use parse::read::{Form, Shape};
+use parse::settings::{Refused, Values};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

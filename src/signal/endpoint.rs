@@ -6,9 +6,9 @@ use url::Url;
 
 use super::SignalError;
 use super::kind::{Settings, optional};
-use crate::parse::read::{Form, Key};
-use crate::parse::scalar::is_name;
-use crate::parse::settings::{Refused, Values};
+use parse::read::{Form, Key};
+use parse::scalar::is_name;
+use parse::settings::{Refused, Values};
 
 /// The address in the file.
 pub(super) const URL: Key = optional(
@@ -97,7 +97,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// Where there is no such secret, or it holds no address. No error repeats what it holds.
-    pub fn way(&self, secret: impl FnOnce(&str) -> Result<crate::secret::Secret, String>) -> Result<Way, String> {
+    pub fn way(&self, secret: impl FnOnce(&str) -> Result<kubeconfig::Secret, String>) -> Result<Way, String> {
         match self {
             Self::Address(url) => Ok(Way { url: url.clone(), headers: HeaderMap::new() }),
             Self::Secret { name, names } => {
@@ -133,7 +133,7 @@ impl Names {
             }
             let name = name.ok_or_else(|| format!("`{placeholder}`, and this cluster has none"))?;
             if !is_name(name) {
-                return Err(format!("{} in the place of `{placeholder}`", crate::parse::quoted(name)));
+                return Err(format!("{} in the place of `{placeholder}`", parse::quoted(name)));
             }
             filled = filled.replace(placeholder, name);
         }
@@ -168,7 +168,7 @@ fn header(line: &str) -> Option<(HeaderName, HeaderValue)> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::secret::Secret;
+    use kubeconfig::Secret;
 
     fn names(cluster: &str) -> Names {
         Names { cluster: cluster.to_string(), organization: None, tier: "gold".to_string() }

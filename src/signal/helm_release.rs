@@ -8,7 +8,7 @@ use super::flux::{self, Own};
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Condition, Object, Verdict, digest, later, told};
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
@@ -100,14 +100,14 @@ fn past_patience(object: Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
-    use super::super::tests::fixtures;
+    use super::super::tests::given;
     use super::*;
     use decide::snapshot::Reading;
     use jiff::Timestamp;
     use serde_json::json;
 
     fn judge(object: &Value) -> Reading {
-        fixtures::judge("helmRelease", &[("namespace", "apps"), ("name", "loki")], object)
+        given::judge("helmRelease", &[("namespace", "apps"), ("name", "loki")], object)
     }
 
     fn time(text: &str) -> Option<Timestamp> {

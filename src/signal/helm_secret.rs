@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::kind::{Api, NAMESPACE, anything, required};
 use super::object::{Object, Verdict, told};
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::{Form, Shape};
+use parse::read::{Form, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -10,9 +10,9 @@ use super::kind::{Settings, optional, required};
 use super::proof::{one, version_in};
 use super::state::{self, STATE, States};
 use super::{Kind, Make, Proves, SignalError, Verdict};
-use crate::jsonpath::Path;
-use crate::parse::read::{Form, Shape};
-use crate::parse::settings::{Refused, Values};
+use jsonpath::Path;
+use parse::read::{Form, Shape};
+use parse::settings::{Refused, Values};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

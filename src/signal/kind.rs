@@ -8,9 +8,9 @@ use jiff::SignedDuration;
 
 use super::endpoint::Names;
 use super::{Checks, Metrics, Page, Signal, SignalError, Target, Which, name, target};
-use crate::jsonpath::Path;
-use crate::parse::read::{Form, Key, Shape};
-use crate::parse::settings::{Given, Refused, Values};
+use jsonpath::Path;
+use parse::read::{Form, Key, Shape};
+use parse::settings::{Given, Refused, Values};
 
 /// One kind of signal.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ impl<'a> Settings<'a> {
 
     /// A duration.
     pub(super) fn length(&self, key: &str) -> Option<SignedDuration> {
-        crate::parse::when::length(self.text(key)?).ok()
+        parse::when::length(self.text(key)?).ok()
     }
 
     /// A namespaced object by the keys `namespace` and `name`; `api` is its group, version, kind and plural.

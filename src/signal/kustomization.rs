@@ -9,7 +9,7 @@ use super::flux::{self, Own, hash};
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Condition, Object, Verdict, told};
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

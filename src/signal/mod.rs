@@ -32,15 +32,16 @@ use decide::{ClusterName, Sha, TierName};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::jsonpath::BadPath;
-use crate::parse::settings::Values;
+use jsonpath::BadPath;
+use parse::settings::Values;
 
 pub use checks::Checks;
 pub use endpoint::{Endpoint, Names};
 pub use http::Page;
 pub use kind::{Kind, Make, Proves, Settings};
 pub use object::Verdict;
-pub(crate) use object::{digest, one_line, title};
+
+pub use object::{digest, one_line, title};
 pub use prometheus::Metrics;
 
 /// Every kind of signal, in the order of the manual. A new one is its file, its `mod`, and a line here.
@@ -121,15 +122,10 @@ impl PartialEq for SignalSpec {
 impl SignalSpec {
     /// A signal about one object of a namespace.
     pub fn named(kind: &str, namespace: &str, name: &str) -> Self {
-        let text = |text: &str| crate::parse::settings::Given::Text(text.to_string());
+        let text = |text: &str| parse::settings::Given::Text(text.to_string());
         let values = [("namespace", text(namespace)), ("name", text(name))].into();
         #[allow(clippy::expect_used)]
         Self { kind: self::kind(kind).expect("a kind"), values, connection: None }
-    }
-
-    /// What it says under a key.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        if let crate::parse::settings::Given::Text(text) = self.values.get(key)? { Some(text) } else { None }
     }
 }
 
@@ -160,14 +156,14 @@ pub struct Answer {
 
 impl Answer {
     /// Nothing could be judged, and why.
-    pub(super) fn absent(target: &Target, health: Health, evidence: &str, observed_at: Timestamp) -> Self {
+    pub fn absent(target: &Target, health: Health, evidence: &str, observed_at: Timestamp) -> Self {
         let mut answer = Self::unasked(&title(target), evidence, observed_at);
         answer.reading.health = health;
         answer
     }
 
     /// Nobody was asked, and why; `signal` says what would have been.
-    pub(super) fn unasked(signal: &str, why: &str, observed_at: Timestamp) -> Self {
+    pub fn unasked(signal: &str, why: &str, observed_at: Timestamp) -> Self {
         let reading = Reading {
             signal: signal.to_string(),
             health: Health::Unknown,
@@ -182,7 +178,7 @@ impl Answer {
     }
 
     /// The cluster says that there is no such object.
-    pub(super) fn not_there(target: &Target, observed_at: Timestamp) -> Self {
+    pub fn not_there(target: &Target, observed_at: Timestamp) -> Self {
         Self::absent(target, Health::NotFound, &format!("{} is not there", title(target)), observed_at)
     }
 }

@@ -66,7 +66,7 @@ impl Verdict {
     }
 
     /// Dates it. A cluster whose clock runs ahead cannot be in a state since a time to come.
-    pub(super) fn read(self, signal: &str, observed_at: Timestamp) -> Reading {
+    pub fn read(self, signal: &str, observed_at: Timestamp) -> Reading {
         Reading {
             signal: signal.to_string(),
             health: self.health,
@@ -185,7 +185,7 @@ pub(super) fn behind(what: &str, found: Option<i64>, generation: i64) -> String 
 }
 
 /// `sha256:` and 64 hexadecimal digits, or nothing.
-pub(crate) fn digest(text: &str) -> Option<Digest> {
+pub fn digest(text: &str) -> Option<Digest> {
     let hex = text.strip_prefix("sha256:")?;
     let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
     valid.then(|| Digest::new(text.to_ascii_lowercase()))
@@ -212,7 +212,7 @@ pub(super) fn later(one: Option<Timestamp>, two: Option<Timestamp>) -> Option<Ti
 }
 
 /// `HelmRelease cert-manager/cert-manager`.
-pub(crate) fn title(target: &Target) -> String {
+pub fn title(target: &Target) -> String {
     let kind = &target.kind;
     match (&target.namespace, &target.which) {
         (Some(namespace), Which::Named(name)) => format!("{kind} {namespace}/{name}"),
@@ -223,7 +223,7 @@ pub(crate) fn title(target: &Target) -> String {
 }
 
 /// One short line without control or direction signs.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
         if !line.is_empty() {

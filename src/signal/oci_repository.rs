@@ -8,7 +8,7 @@ use super::flux::{self, Own, hash, reference};
 use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Object, Verdict, digest, later, told};
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

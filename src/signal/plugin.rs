@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
 use super::object::{Condition, Object, Verdict, later, told};
 use super::{Kind, Make, Proves, Signal, SignalError, Target, helm_release};
-use crate::parse::read::{Form, Key, Shape};
+use parse::read::{Form, Key, Shape};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -8,7 +8,7 @@ use super::kind::{Api, NAME, NAMESPACE, anything};
 use super::object::{Object, Verdict};
 use super::plugin::{CATALOG, PLUGIN, Plugin, RELEASES};
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -17,9 +17,9 @@ use self::promql::{Name, Query};
 use super::endpoint::{self, SECRET, URL};
 use super::kind::{Settings, optional, required};
 use super::{Endpoint, Kind, Make, Names, Proves, SignalError, Verdict};
-use crate::parse::read::{Form, Shape};
-use crate::parse::settings::{Given, Refused, Values};
-use crate::parse::when;
+use parse::read::{Form, Shape};
+use parse::settings::{Given, Refused, Values};
+use parse::when;
 
 pub use judge::{Beside, Judged};
 

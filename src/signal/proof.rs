@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::object::Object;
 use super::{Settings, SignalError};
-use crate::jsonpath::Path;
+use jsonpath::Path;
 
 /// A label holds at most so much; a longer version was cut.
 const LABEL: usize = 63;

@@ -13,10 +13,10 @@ use super::proof::{one, version_in};
 use super::settled::unsettled;
 use super::state::{self, STATE, States};
 use super::{Kind, Make, Proves, Signal, SignalError, Target, Which, name, target};
-use crate::jsonpath::{Path, node_at, place_of};
-use crate::parse::objects::is_secret;
-use crate::parse::read::{Form, Shape};
-use crate::parse::settings::{Given, Refused, Values};
+use jsonpath::{Path, node_at, place_of};
+use parse::objects::is_secret;
+use parse::read::{Form, Shape};
+use parse::settings::{Given, Refused, Values};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {
@@ -209,7 +209,7 @@ fn holder<'a>(object: &'a Value, node: &Value) -> Option<&'a Value> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::super::tests::fixtures;
+    use super::super::tests::given;
     use super::*;
     use decide::snapshot::Reading;
     use serde_json::json;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn judge(spec: &Value, object: &Value) -> Reading {
-        fixtures::judged("resource", spec, object)
+        given::judged("resource", spec, object)
     }
 
     fn healthy() -> Value {
@@ -364,7 +364,7 @@ mod tests {
                 if let Some(plural) = plural {
                     bad["plural"] = json!(plural);
                 }
-                let error = fixtures::signal("resource", &bad).err().unwrap();
+                let error = given::signal("resource", &bad).err().unwrap();
                 assert!(matches!(error, SignalError::Unusable { key: "kind", .. }), "{api} {kind}: {error}");
             }
         }
@@ -398,7 +398,7 @@ mod tests {
         let error = |key: &str, value: &str| {
             let mut bad = spec();
             bad[key] = json!(value);
-            fixtures::signal("resource", &bad).err().unwrap()
+            given::signal("resource", &bad).err().unwrap()
         };
         assert!(matches!(error("since", "$..a..b"), SignalError::Path { key: "since", .. }));
         assert!(matches!(error("plural", "certificates/status"), SignalError::Name { what: "plural", .. }));

@@ -9,7 +9,7 @@ use super::kind::{Api, NAME, NAMESPACE, VERSION, anything};
 use super::object::{Object, Verdict, later};
 use super::proof::Place;
 use super::{Kind, Make, Proves, Signal, Target};
-use crate::parse::read::Shape;
+use parse::read::Shape;
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::kind::{optional, required};
 use super::{Settings, SignalError};
-use crate::jsonpath::Path;
-use crate::parse::read::{Form, Shape};
-use crate::parse::settings::{Given, Refused, Values};
+use jsonpath::Path;
+use parse::read::{Form, Shape};
+use parse::settings::{Given, Refused, Values};
 
 pub(super) static STATE: Shape = Shape {
     what: "state",

@@ -4,8 +4,7 @@
 
 use super::*;
 
-pub mod fixtures;
-pub mod others;
+pub mod given;
 
 fn helm(namespace: &str, name: &str, cluster: &str) -> Result<Box<dyn Signal>, SignalError> {
     let spec = SignalSpec::named("helmRelease", namespace, name);

@@ -9,8 +9,8 @@ use super::object::{Condition, Object, Verdict, behind, later};
 use super::proof::Place;
 use super::settled::unsettled;
 use super::{Kind, Make, Proves, Signal, SignalError, Target};
-use crate::parse::read::{Form, Shape};
-use crate::parse::settings::{Given, Refused, Values};
+use parse::read::{Form, Shape};
+use parse::settings::{Given, Refused, Values};
 
 /// Its kind.
 pub(super) const KIND: Kind = Kind {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::kinds::argo;
 use super::{Origin, Place, at, last, list, text};
-use crate::jsonpath::Step;
+use jsonpath::Step;
 
 const KIND: &str = "ApplicationSet";
 /// Generators within generators: matrix and merge hold no deeper ones in Argo CD.

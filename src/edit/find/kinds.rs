@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::generators::application_set;
 use super::{By, Origin, Place, at, item, last, list, steps, text};
-use crate::edit::place::VERSION;
-use crate::edit::{Document, Refusal};
-use crate::jsonpath::Step;
+use crate::place::VERSION;
+use crate::{Document, Refusal};
+use jsonpath::Step;
 
 /// The places of a document that is a tree.
 pub(super) fn of_tree(file: &str, document: &Document) -> Vec<Place> {
@@ -73,7 +73,7 @@ const OCI_PATCH: &str = "patch of an OCIRepository";
 
 /// Argo CD: one source or several, of which some may be git.
 pub(super) fn argo(tree: &Value, below: &[&str], kind: &'static str) -> Vec<Place> {
-    let of = |source: &Value, steps: Vec<crate::jsonpath::Step>| -> Option<Place> {
+    let of = |source: &Value, steps: Vec<jsonpath::Step>| -> Option<Place> {
         let repository = text(source, &["repoURL"]);
         match (text(source, &["chart"]), repository) {
             (Some(chart), _) => {

@@ -5,7 +5,7 @@ use decide::selector::{Labels, Selector};
 use serde_json::Value;
 
 use super::{at, list, text};
-use crate::jsonpath::Step;
+use jsonpath::Step;
 
 /// Whom a value moves.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use crate::edit::place::Scalar;
+use crate::place::Scalar;
 
 const RELEASE: &str = "\
 apiVersion: helm.toolkit.fluxcd.io/v2

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::super::{Document, Parsed, Place, Spot};
 use super::events;
 use super::template::{Kept, Template};
-use crate::jsonpath::Step;
+use jsonpath::Step;
 
 /// The text with its markers masked; none where that is no YAML, or not clear. `plain` is the text as it stands, where
 /// that is YAML, too: what looks like a marker may be none.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::{Document, MAX_DEPTH, Place, Refusal, Spot, Style};
 use super::{Is, Node, Tag};
-use crate::jsonpath::{MAX_NODES, Step};
+use jsonpath::{MAX_NODES, Step};
 
 /// Builds one document. `starts` is its first line.
 pub(super) fn document(

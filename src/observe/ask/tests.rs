@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::clock;
-use crate::signal::tests::others::{metrics, page};
+use crate::observe::tests::others::{metrics, page};
 
 /// An answer.
 type Say = fn() -> Response;

@@ -116,8 +116,12 @@ fn listed(name: &str) -> ListedCluster {
 }
 
 fn helm_release(name: &str) -> Box<dyn Signal> {
-    signal(&SignalSpec::named("helmRelease", "apps", name), &ClusterName::from("eu-1"), &TierName::from("gold"))
-        .unwrap()
+    signal(
+        &crate::observe::tests::others::named("helmRelease", "apps", name),
+        &ClusterName::from("eu-1"),
+        &TierName::from("gold"),
+    )
+    .unwrap()
 }
 
 fn release() -> Value {
@@ -232,7 +236,7 @@ async fn a_list_that_is_refused_names_verb_and_resource() {
 
 #[tokio::test]
 async fn what_lies_beside_an_object_is_read_as_well_or_nothing_is_known() {
-    let preset = SignalSpec::named("pluginPreset", "acme", "perses");
+    let preset = crate::observe::tests::others::named("pluginPreset", "acme", "perses");
     let eu_1 = ListedCluster { credential: "hub".to_string(), ..listed("eu-1") };
     let ask = || {
         Ask::new(&Arc::new(eu_1.clone()), &Asking::new(&"plugin".into(), &tier(), &Arc::new(preset.clone()))).unwrap()
@@ -338,7 +342,7 @@ async fn a05_a_repository_reaches_its_own_folder_or_what_is_shared_on_purpose() 
 }
 
 fn ask(cluster: &str, name: &str) -> Ask {
-    let spec = SignalSpec::named("helmRelease", "apps", name);
+    let spec = crate::observe::tests::others::named("helmRelease", "apps", name);
     Ask::new(&Arc::new(listed(cluster)), &Asking::new(&"plugin".into(), &tier(), &Arc::new(spec))).unwrap()
 }
 

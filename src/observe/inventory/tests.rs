@@ -132,7 +132,7 @@ impl Stage {
 
     /// Asks a cluster itself for a HelmRelease.
     async fn ask(&self, cluster: &ListedCluster) -> Result<(), String> {
-        let spec = SignalSpec::named("helmRelease", "apps", "loki");
+        let spec = crate::observe::tests::others::named("helmRelease", "apps", "loki");
         let signal = crate::signal::signal(&spec, &ClusterName::from("x"), &TierName::from("gold")).unwrap();
         let read = self.clusters.read(cluster, &signal.target()).await;
         read.map(|found| assert!(found.is_some())).map_err(|error| error.to_string())

@@ -2,10 +2,12 @@
 //! `inventory`; which keys go together is in `resolve`.
 
 use super::SelectFile;
-use crate::inventory::{KINDS, Kind};
-use crate::parse::forms::{Word, Words};
-use crate::parse::read::record;
-use crate::parse::scalar::{Credential, File, Namespace};
+use crate::file::PolicyFile;
+use crate::file::Word;
+use inventory::{KINDS, Kind};
+use parse::forms::Words;
+use parse::read::record;
+use parse::scalar::{Credential, File, Namespace};
 
 record! {
     /// Where the clusters are listed: in a file of this repository, or by a hub cluster.
@@ -33,10 +35,9 @@ pub enum InventoryKind {
     Listed(&'static Kind),
 }
 
-impl Words for InventoryKind {
+impl Words<PolicyFile> for InventoryKind {
     const NAME: &'static str = "InventoryKind";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &words();
-    const LATER: &'static [&'static str] = &[];
 }
 
 /// The file, and every kind that hub clusters have.

@@ -11,14 +11,14 @@ mod tier;
 mod versions;
 mod windows;
 
-use crate::parse::forms::{List, Word, Words as WordList};
-use crate::parse::read::{Shape, record};
-use crate::parse::scalar::Count;
-use crate::parse::when::Length;
-use crate::policy::preset::Preset;
-use crate::policy::wiring::Right;
+use crate::preset::Preset;
+use crate::wiring::Right;
 pub use clusters::{ClustersFile, InventoryKind};
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
+use parse::forms::{List, Words as WordList};
+use parse::read::{Shape, record};
+use parse::scalar::Count;
+use parse::when::Length;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
 #[cfg(test)]
 pub use signal::title as kind_title;
@@ -33,6 +33,9 @@ pub use tier::{
 };
 pub use versions::{AfterFile, BlockFile, ChecksFile, ExpiryFile, HotfixFile, VersionsFile};
 pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
+
+/// One of a closed list of words of this file.
+pub type Word<T> = parse::forms::Word<T, PolicyFile>;
 
 record! {
     /// The policy of Coldframe: which releases climb which ladder of clusters, and what each rung asks for.
@@ -108,14 +111,13 @@ record! {
     unsupported []
 }
 
-impl WordList for Right {
+impl WordList<PolicyFile> for Right {
     const NAME: &'static str = "Right";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("write", Self::Write, "Who may write to the repository."),
         ("codeOwners", Self::CodeOwners, "Who owns every path that the pull request changes."),
         ("admin", Self::Admin, "Who administers the repository."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
 /// Every mapping of the file.

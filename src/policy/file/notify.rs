@@ -1,9 +1,11 @@
 //! The keys of notifications.
 
-use crate::parse::forms::{List, Word, Words as WordList};
-use crate::parse::read::record;
-use crate::parse::scalar::{Name, SecretName};
-use crate::policy::wiring::Event;
+use crate::file::PolicyFile;
+use crate::file::Word;
+use crate::wiring::Event;
+use parse::forms::{List, Words as WordList};
+use parse::read::record;
+use parse::scalar::{Name, SecretName};
 
 record! {
     /// Who is told of what happens, beside the pull request. A message may come twice after a crash and is never the only trace: everything stands on the pull requests and in the ledger too.
@@ -47,7 +49,7 @@ record! {
     unsupported []
 }
 
-impl WordList for Event {
+impl WordList<PolicyFile> for Event {
     const NAME: &'static str = "Event";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("upcoming", Self::Upcoming, "A release soaks on the tier below and comes to this one next."),
@@ -58,5 +60,4 @@ impl WordList for Event {
         ("rolledBack", Self::RolledBack, "The version before a failed one is back on a tier."),
         ("finished", Self::Finished, "A release finished a tier."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }

@@ -1,19 +1,21 @@
 //! The keys of a plugin: its chart, its releases, the places that hold its version.
 
+use crate::file::PolicyFile;
 use decide::model::Next;
 
-use crate::policy::wiring::FileFormat;
+use crate::wiring::FileFormat;
 
 use super::signal::SignalFile;
 use super::strategy::{PinFile, StrategyFile, StrategyWord};
 use super::tier::OverrideFile;
 use super::versions::{AfterFile, HotfixFile, VersionsFile};
 use super::windows::WindowsFile;
-use crate::parse::forms::{Either, List, Table, Word, Words};
-use crate::parse::read::record;
-use crate::parse::scalar::{File, Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
-use crate::parse::when::Length;
-use crate::policy::address::{ChartName, OciAddress, Repository};
+use crate::address::{ChartName, OciAddress, Repository};
+use crate::file::Word;
+use parse::forms::{Either, List, Table, Words};
+use parse::read::record;
+use parse::scalar::{File, Files, Kind, Name, ObjectName, ValuePattern, VersionPath};
+use parse::when::Length;
 
 record! {
     /// A plugin: where its releases are, which places hold its version, what proves that it runs.
@@ -93,7 +95,7 @@ record! {
     unsupported []
 }
 
-impl Words for FileFormat {
+impl Words<PolicyFile> for FileFormat {
     const NAME: &'static str = "FileFormat";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("yaml", Self::Yaml, "YAML, of several documents or one."),
@@ -102,10 +104,9 @@ impl Words for FileFormat {
         ("hcl", Self::Hcl, "HCL: Terraform and its variables; blocks stand under their names and labels."),
         ("text", Self::Text, "Any text: the version on the line with a comment `coldframe: <plugin>`."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
-impl Words for Next {
+impl Words<PolicyFile> for Next {
     const NAME: &'static str = "Next";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         (
@@ -120,5 +121,4 @@ impl Words for Next {
             "Only the newest climbs: a new release abandons the climb of the old one and begins at the first tier, as Argo CD's ApplicationSet does.",
         ),
     ];
-    const LATER: &'static [&'static str] = &[];
 }

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use crate::parse::read::{Form, FromNode, Key, Shape, Spanned};
-use crate::parse::report::Report;
-use crate::parse::settings::{self, Values};
-use crate::parse::tree::Node;
-use crate::signal::SignalSpec;
-use crate::signal::{KINDS, Kind};
+use parse::read::{Form, FromNode, Key, Shape, Spanned};
+use parse::report::Report;
+use parse::settings::{self, Values};
+use parse::tree::Node;
+use signal::SignalSpec;
+use signal::{KINDS, Kind};
 
 /// The key beside the kind.
 const CONNECTION: Key = Key {
@@ -73,7 +73,7 @@ impl FromNode for SignalFile {
     fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
         let shape = Self::shape();
         shape.read(node, report, |report| {
-            let connection = report.field::<crate::parse::scalar::Credential>(node, CONNECTION.name);
+            let connection = report.field::<parse::scalar::Credential>(node, CONNECTION.name);
             let through = node.get(CONNECTION.name).map(|entry| entry.at);
             let connection = connection.map(|name| name.value.0);
             let mut file = Self { kinds: Vec::new(), strange: shape.strange(node) };
@@ -117,7 +117,7 @@ impl JsonSchema for SignalFile {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties: Vec<Schema> =
             KINDS.iter().map(|kind| settings::reference(&title(kind), &kind.shape, generator)).collect();
-        properties.push(generator.subschema_for::<crate::parse::scalar::Credential>());
+        properties.push(generator.subschema_for::<parse::scalar::Credential>());
         Self::shape().schema(properties)
     }
 }

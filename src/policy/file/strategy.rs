@@ -1,12 +1,14 @@
 //! The keys that say in what order the members of a tier move, and who stays where they are.
 
+use crate::file::PolicyFile;
 use decide::model::{Each, Promote};
 
 use super::tier::SelectFile;
-use crate::parse::forms::{List, Word, Words as WordList};
-use crate::parse::read::record;
-use crate::parse::scalar::{Count, Exact, Flag, Share, Words, Workflow};
-use crate::parse::when::{Length, Until};
+use crate::file::Word;
+use parse::forms::{List, Words as WordList};
+use parse::read::record;
+use parse::scalar::{Count, Exact, Flag, Share, Words, Workflow};
+use parse::when::{Length, Until};
 
 record! {
     /// In what order the members of a tier move; one of these. All but `delegated` need a `write` file per cluster.
@@ -122,29 +124,26 @@ pub enum StrategyWord {
     Delegated,
 }
 
-impl WordList for StrategyWord {
+impl WordList<PolicyFile> for StrategyWord {
     const NAME: &'static str = "StrategyWord";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("allAtOnce", Self::AllAtOnce, "All members in one pull request."),
         ("delegated", Self::Delegated, "One pull request; the controller in the clusters orders the syncs."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
-impl WordList for Promote {
+impl WordList<PolicyFile> for Promote {
     const NAME: &'static str = "Promote";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("automatic", Self::Automatic, "The bot, as soon as the preview is healthy."),
         ("manual", Self::Manual, "A person, with `/coldframe resume`."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
-impl WordList for Each {
+impl WordList<PolicyFile> for Each {
     const NAME: &'static str = "Each";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("tier", Self::Tier, "The first slice asks, and the others rest on its approval."),
         ("slice", Self::Slice, "Each slice asks."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }

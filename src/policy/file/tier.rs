@@ -1,14 +1,16 @@
 //! The keys of a rung of the ladder, and of what a plugin has different there.
 
+use crate::file::PolicyFile;
 use decide::model::{Each, Empty, Merge, OnFailure};
 use decide::selector::Operator;
 
 use super::strategy::{EarlyFile, StrategyFile, StrategyWord};
 use super::windows::WindowsFile;
-use crate::parse::forms::{Either, List, Table, Word, Words as WordList};
-use crate::parse::read::record;
-use crate::parse::scalar::{Branch, Count, Flag, Helm, LabelKey, LabelValue, Name};
-use crate::parse::when::Length;
+use crate::file::Word;
+use parse::forms::{Either, List, Table, Words as WordList};
+use parse::read::record;
+use parse::scalar::{Branch, Count, Flag, Helm, LabelKey, LabelValue, Name};
+use parse::when::Length;
 
 record! {
     /// A rung of the ladder.
@@ -179,14 +181,13 @@ record! {
     unsupported []
 }
 
-impl WordList for Merge {
+impl WordList<PolicyFile> for Merge {
     const NAME: &'static str = "Merge";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("automatic", Self::Automatic, "The bot merges when the gates pass; no approval is asked for."),
         ("approved", Self::Approved, "The bot merges when the gates pass and the approvals are there."),
         ("manual", Self::Manual, "A person merges; the check says when."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
 /// Who merges on a tier, in one word.
@@ -198,7 +199,7 @@ pub enum MergeWord {
     Nobody,
 }
 
-impl WordList for MergeWord {
+impl WordList<PolicyFile> for MergeWord {
     const NAME: &'static str = "MergeWord";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("automatic", Self::All(Merge::Automatic), "The bot merges when the gates pass; no approval is asked for."),
@@ -210,10 +211,9 @@ impl WordList for MergeWord {
             "On the first tier only: it follows releases by itself (a branch, a range, an image automation). The bot opens nothing there, proves the health of what runs and promotes from it.",
         ),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
-impl WordList for OnFailure {
+impl WordList<PolicyFile> for OnFailure {
     const NAME: &'static str = "OnFailureWord";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("hold", Self::Hold, "The release climbs no further; a newer one may overtake it."),
@@ -228,19 +228,17 @@ impl WordList for OnFailure {
             "A pull request restores what ran before on this tier, merged like any other after an approval; windows and freezes hold it. Never across a breaking step, never the rollback of a rollback: then it is as with `hold`.",
         ),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
-impl WordList for Empty {
+impl WordList<PolicyFile> for Empty {
     const NAME: &'static str = "Empty";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("error", Self::Error, "The climb stops here and says that no cluster belongs to the tier."),
         ("pass", Self::Pass, "Releases pass it as if they had finished it."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }
 
-impl WordList for Operator {
+impl WordList<PolicyFile> for Operator {
     const NAME: &'static str = "Operator";
     const KNOWN: &'static [(&'static str, Self, &'static str)] = &[
         ("In", Self::In, "The label is there with one of the values."),
@@ -248,5 +246,4 @@ impl WordList for Operator {
         ("Exists", Self::Exists, "The label is there."),
         ("DoesNotExist", Self::DoesNotExist, "The label is absent."),
     ];
-    const LATER: &'static [&'static str] = &[];
 }

@@ -1,11 +1,11 @@
 //! The keys that say which releases of a plugin are accepted, which of them are hotfixes, and which
 //! plugins go before it.
 
-use crate::parse::forms::{Either, List};
-use crate::parse::read::record;
-use crate::parse::scalar::{Count, Exact, Flag, Helm, Name, Words};
-use crate::parse::when::{Length, Until};
-use crate::policy::address::{HubRepository, TagPattern};
+use crate::address::{HubRepository, TagPattern};
+use parse::forms::{Either, List};
+use parse::read::record;
+use parse::scalar::{Count, Exact, Flag, Helm, Name, Words};
+use parse::when::{Length, Until};
 
 record! {
     /// Which releases are accepted.

@@ -1,10 +1,10 @@
 //! The keys of windows and freezes.
 
 use super::tier::SelectFile;
-use crate::parse::forms::{Either, List};
-use crate::parse::read::record;
-use crate::parse::scalar::{Name, Words};
-use crate::parse::when::{CronText, Day, Hours, Length, Until, Zone};
+use parse::forms::{Either, List};
+use parse::read::record;
+use parse::scalar::{Name, Words};
+use parse::when::{CronText, Day, Hours, Length, Until, Zone};
 
 record! {
     /// The instants at which a merge may happen. A window is judged by the zone's rules at that instant: in the gap of a clock change nothing exists, in its overlap both hours count.

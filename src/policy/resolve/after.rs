@@ -6,12 +6,12 @@ use decide::PluginName;
 use decide::model::After;
 
 use super::Context;
-use crate::parse::forms::Either;
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::scalar::Name;
-use crate::parse::tree::Span;
-use crate::policy::file::PluginFile;
+use crate::file::PluginFile;
+use parse::forms::Either;
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::scalar::Name;
+use parse::tree::Span;
 
 /// The plugins that go before this one.
 pub fn after(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<After> {
@@ -35,7 +35,7 @@ pub fn after(file: &PluginFile, context: &Context, report: &mut Report) -> Vec<A
     list
 }
 
-fn name_of(item: &Either<Name, crate::policy::file::AfterFile>, at: Span) -> Option<Spanned<Name>> {
+fn name_of(item: &Either<Name, crate::file::AfterFile>, at: Span) -> Option<Spanned<Name>> {
     match item {
         Either::Short(name) => Some(Spanned { value: name.clone(), at, key: at }),
         Either::Long(long) => long.plugin.clone(),

@@ -1,12 +1,12 @@
 //! Where the clusters are listed: which keys go with which inventory, and what its clusters are called.
 
 use super::tier;
-use crate::inventory::{Kind, Scope};
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::tree::Span;
-use crate::policy::file::{ClustersFile, InventoryKind};
-use crate::policy::wiring::{Inventory, Listing};
+use crate::file::{ClustersFile, InventoryKind};
+use crate::wiring::{Inventory, Listing};
+use inventory::{Kind, Scope};
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::tree::Span;
 
 /// The inventory; a file where nothing usable is said, which was reported.
 pub fn inventory(file: Option<Spanned<ClustersFile>>, report: &mut Report) -> Inventory {

@@ -8,11 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Context;
 use super::windows::REFERENCE;
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::tree::Span;
-use crate::policy::file::{OverrideFile, PluginFile, WindowsFile};
-use crate::policy::limits::OperatorLimits;
+use crate::file::{OverrideFile, PluginFile, WindowsFile};
+use crate::limits::OperatorLimits;
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::tree::Span;
 
 /// How far windows are followed: a year in which each date comes, and the end of a window that began
 /// in it.
@@ -74,9 +74,8 @@ pub fn check(
 
 fn places<'a>(policy: &'a Policy, context: &'a Context, plugins: &[Spanned<PluginFile>], top: Span) -> Vec<Place<'a>> {
     let written = |tier: &Tier| {
-        let name = |file: &&crate::policy::file::TierFile| {
-            file.name.as_ref().is_some_and(|name| name.value.0 == tier.name.as_str())
-        };
+        let name =
+            |file: &&crate::file::TierFile| file.name.as_ref().is_some_and(|name| name.value.0 == tier.name.as_str());
         context.tiers.iter().find(name)
     };
     let of_tier = |tier: &Tier| {

@@ -5,11 +5,11 @@ use decide::reason::spell;
 use decide::{Policy, Tier};
 
 use super::Context;
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::scalar::Count;
-use crate::policy::file::{LimitsFile, TierFile};
-use crate::policy::limits::OperatorLimits;
+use crate::file::{LimitsFile, TierFile};
+use crate::limits::OperatorLimits;
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::scalar::Count;
 
 /// The caps of a repository: its own, within the operator's; where it has none, the operator's.
 pub fn limits(file: Option<&Spanned<LimitsFile>>, most: &OperatorLimits, report: &mut Report) -> Limits {
@@ -49,7 +49,7 @@ pub fn tier(file: &TierFile, tier: &Tier, most: &OperatorLimits, report: &mut Re
 }
 
 fn beyond(
-    at: crate::parse::tree::Span,
+    at: parse::tree::Span,
     key: &'static str,
     given: jiff::SignedDuration,
     longest: jiff::SignedDuration,

@@ -23,13 +23,14 @@ use super::Written;
 use super::file::{FreezeFile, PeopleFile, PluginFile, TierFile};
 use super::limits::{Mode, OperatorLimits, Setting};
 use super::wiring::{Names, People, Wiring};
-use crate::parse::forms::{List, Word};
-use crate::parse::nearest::nearest;
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::scalar::Name;
-use crate::parse::tree::Span;
-use crate::parse::when::{Instant, Length};
+use crate::file::Word;
+use parse::forms::List;
+use parse::nearest::nearest;
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::scalar::Name;
+use parse::tree::Span;
+use parse::when::{Instant, Length};
 
 pub(super) use windows::windows;
 

@@ -3,11 +3,12 @@
 use decide::{PluginName, TierName};
 
 use super::Context;
-use crate::parse::forms::{List, Word};
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::policy::file::{NotifyFile, NotifySelectFile};
-use crate::policy::wiring::{Event, Notify};
+use crate::file::Word;
+use crate::file::{NotifyFile, NotifySelectFile};
+use crate::wiring::{Event, Notify};
+use parse::forms::List;
+use parse::read::Spanned;
+use parse::report::Report;
 
 /// Every notification of the file; what is missing was reported.
 pub fn notify(file: Option<&Spanned<List<NotifyFile>>>, context: &Context, report: &mut Report) -> Vec<Notify> {

@@ -9,15 +9,15 @@ use jiff::SignedDuration;
 
 use super::windows::windows;
 use super::{Context, after, strategy, tier, versions};
-use crate::parse::forms::List;
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::settings::{Given, Values};
-use crate::parse::tree::Span;
-use crate::policy::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
-use crate::policy::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, Write};
-use crate::signal::KINDS;
-use crate::signal::SignalSpec;
+use crate::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
+use crate::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, Write};
+use parse::forms::List;
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::settings::{Given, Values};
+use parse::tree::Span;
+use signal::KINDS;
+use signal::SignalSpec;
 
 /// How often a source is asked unless the file says otherwise.
 const POLL: SignedDuration = SignedDuration::from_mins(15);

@@ -6,23 +6,24 @@ use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Context, tier};
-use crate::parse::forms::{Either, Word};
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::scalar::Count;
-use crate::parse::tree::Span;
-use crate::parse::when::{Instant, Until};
-use crate::policy::file::{
+use crate::file::Word;
+use crate::file::{
     BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StepFile, StrategyFile,
     StrategyWord, TierFile,
 };
-use crate::policy::wiring::Write;
+use crate::wiring::Write;
+use parse::forms::{self, Either};
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::scalar::Count;
+use parse::tree::Span;
+use parse::when::{Instant, Until};
 
 /// The strategy that a tier or a plugin names.
 pub fn strategy(given: &Spanned<Either<Word<StrategyWord>, StrategyFile>>, report: &mut Report) -> Strategy {
     let file = match &given.value {
-        Either::Short(Word(StrategyWord::AllAtOnce)) => return Strategy::AllAtOnce,
-        Either::Short(Word(StrategyWord::Delegated)) => return Strategy::Delegated,
+        Either::Short(forms::Word(StrategyWord::AllAtOnce, _)) => return Strategy::AllAtOnce,
+        Either::Short(forms::Word(StrategyWord::Delegated, _)) => return Strategy::Delegated,
         Either::Long(file) => file,
     };
     let StrategyFile { rolling_update, canary, blue_green, delegated, refused, strange } = file;
@@ -221,9 +222,8 @@ pub fn apart(file: &PluginFile, tiers: &[Tier], writes: &[Write], context: &Cont
             Strategy::AllAtOnce | Strategy::Delegated => continue,
             Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => {}
         }
-        let of_tier = |base: &&crate::policy::file::TierFile| {
-            base.name.as_ref().is_some_and(|known| known.value.0 == tier.name.as_str())
-        };
+        let of_tier =
+            |base: &&crate::file::TierFile| base.name.as_ref().is_some_and(|known| known.value.0 == tier.name.as_str());
         let own = file.strategy.as_ref().map(|given| given.key);
         let inherited =
             context.tiers.iter().find(of_tier).and_then(|base| base.strategy.as_ref().map(|given| given.key));

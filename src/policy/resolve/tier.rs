@@ -10,16 +10,17 @@ use jiff::SignedDuration;
 use super::strategy::strategy;
 use super::windows::windows;
 use super::{Context, limits};
-use crate::parse::forms::{Either, List, Word};
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::scalar::Name;
-use crate::parse::tree::Span;
-use crate::parse::when::Length;
-use crate::policy::file::{
+use crate::file::Word;
+use crate::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, SelectFile,
     SoakFile, TierFile,
 };
+use parse::forms::{self, Either, List};
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::scalar::Name;
+use parse::tree::Span;
+use parse::when::Length;
 
 /// Fills the ladder of the context in; no tiers at all are one tier with every cluster.
 pub fn ladder(tiers: Option<Spanned<List<TierFile>>>, context: &mut Context, report: &mut Report) {
@@ -120,8 +121,10 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
             report.warning(announce.at, message, Some("make `announce` shorter than `after` of `force`"));
         }
         let select = file.select.as_ref().map(|select| selector(select, report)).unwrap_or_default();
-        let follows =
-            matches!(file.merge.as_ref().map(|merge| &merge.value), Some(Either::Short(Word(MergeWord::Nobody))));
+        let follows = matches!(
+            file.merge.as_ref().map(|merge| &merge.value),
+            Some(Either::Short(forms::Word(MergeWord::Nobody, _)))
+        );
         let resolved =
             Tier {
                 branch: file.branch.as_ref().map(|branch| branch.value.0.clone()),
@@ -169,7 +172,8 @@ fn on_failure(file: &Either<Word<OnFailure>, OnFailureFile>) -> OnFailure {
 
 /// A tier above the first one gets what has finished the tier below; nothing else may move it.
 pub fn first_only(file: &TierFile, report: &mut Report) {
-    let nobody = file.merge.as_ref().filter(|merge| matches!(merge.value, Either::Short(Word(MergeWord::Nobody))));
+    let nobody =
+        file.merge.as_ref().filter(|merge| matches!(merge.value, Either::Short(forms::Word(MergeWord::Nobody, _))));
     if let (Some(merge), Some(name)) = (nobody, &file.name) {
         let message =
             format!("tier `{}` is not the first, and only the first may follow releases by itself", name.value.0);
@@ -180,9 +184,9 @@ pub fn first_only(file: &TierFile, report: &mut Report) {
 
 fn merge_rule(file: &Either<Word<MergeWord>, MergeByBumpFile>) -> MergeRule {
     match file {
-        Either::Short(Word(MergeWord::All(merge))) => MergeRule::all(*merge),
+        Either::Short(forms::Word(MergeWord::All(merge), _)) => MergeRule::all(*merge),
         // Nothing is merged there, so that nobody is asked.
-        Either::Short(Word(MergeWord::Nobody)) => MergeRule::all(Merge::Automatic),
+        Either::Short(forms::Word(MergeWord::Nobody, _)) => MergeRule::all(Merge::Automatic),
         Either::Long(file) => {
             let word =
                 |given: &Option<Spanned<Word<Merge>>>| given.as_ref().map_or(Merge::default(), |word| word.value.0);

@@ -5,14 +5,14 @@ use decide::model::{Block, Expiry, Hotfix, Next};
 use decide::{PluginPolicy, TierName, Version};
 
 use super::Context;
-use crate::parse::forms::{Either, List};
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::scalar::Words;
-use crate::parse::tree::Span;
-use crate::parse::when::Instant;
-use crate::policy::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
-use crate::policy::wiring::Released;
+use crate::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
+use crate::wiring::Released;
+use parse::forms::{Either, List};
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::scalar::Words;
+use parse::tree::Span;
+use parse::when::Instant;
 
 /// Fills in what `versions` of a plugin says.
 pub fn versions(

@@ -5,11 +5,11 @@ use decide::window::{ClosedDays, Cron, Range, Windows};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::parse::forms::{Either, List};
-use crate::parse::read::Spanned;
-use crate::parse::report::Report;
-use crate::parse::when::Hours;
-use crate::policy::file::{ClosedFile, CronFile, WindowsFile};
+use crate::file::{ClosedFile, CronFile, WindowsFile};
+use parse::forms::{Either, List};
+use parse::read::Spanned;
+use parse::report::Report;
+use parse::when::Hours;
 
 /// The longest window that one firing may open: longer ones are what `closed` and ranges are for.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 31);

@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde_yaml::{Mapping, Value};
 
 use super::{length, list, map, names, plain, put, put_or_default, tier_of, windows_of};
-use crate::parse::settings;
-use crate::policy::file::{OverrideFile, PluginFile, VersionsFile};
-use crate::policy::wiring::{Chart, PluginWiring, Released, Scalar, Write};
-use crate::signal::SignalSpec;
+use crate::file::{OverrideFile, PluginFile, VersionsFile};
+use crate::wiring::{Chart, PluginWiring, Released, Scalar, Write};
+use parse::settings;
+use signal::SignalSpec;
 
 /// A plugin with what it has different on its rungs.
 pub(super) fn plugin_of(plugin: &PluginPolicy, wiring: &PluginWiring, ladder: &[Tier]) -> Value {

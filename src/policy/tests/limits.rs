@@ -157,7 +157,7 @@ fn the_page_about_windows_is_right() {
 
 #[test]
 fn the_committed_schema_of_limits_is_current() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/limits.schema.json");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/limits.schema.json");
     let text = format!("{}\n", serde_json::to_string_pretty(&limits_schema()).unwrap());
     if std::env::var_os("COLDFRAME_BLESS").is_some() {
         std::fs::write(&path, &text).unwrap();

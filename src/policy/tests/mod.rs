@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::preset::Preset;
 use super::wiring::{Chart, Inventory, Released, Right, Scalar, Write};
 use super::*;
-use crate::parse::forms::Words as _;
+use parse::forms::Words as _;
 
 mod clusters;
 mod limits;
@@ -376,7 +376,7 @@ fn the_manual_is_right() {
         let text = rest.split_once("```").unwrap().0;
         examples += 1;
         if kind.trim() == "clusters" {
-            assert_eq!(crate::inventory::file::parse("clusters.yaml", text).unwrap().len(), 2);
+            assert_eq!(inventory::file::parse("clusters.yaml", text).unwrap().len(), 2);
         } else {
             of(text);
         }

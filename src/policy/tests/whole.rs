@@ -83,10 +83,14 @@ fn the_whole_format() {
     };
     let kinds = [release, application, resource].map(|signal| signal.kind.name);
     assert_eq!(kinds, ["helmRelease", "application", "resource"]);
-    assert_eq!(release.text("namespace"), Some("cert-manager"));
-    assert_eq!(application.text("name"), Some("{cluster}-cert-manager"));
-    assert_eq!(resource.text("version"), Some("$.metadata.labels.version"), "the forms of kubectl become RFC 9535");
-    assert_eq!(resource.text("generation"), Some("$.status.observedGeneration"));
+    let text = |signal: &signal::SignalSpec, key: &str| {
+        let parse::settings::Given::Text(text) = &signal.values[key] else { panic!("`{key}` is no text") };
+        text.clone()
+    };
+    assert_eq!(text(release, "namespace"), "cert-manager");
+    assert_eq!(text(application, "name"), "{cluster}-cert-manager");
+    assert_eq!(text(resource, "version"), "$.metadata.labels.version", "the forms of kubectl become RFC 9535");
+    assert_eq!(text(resource, "generation"), "$.status.observedGeneration");
     let loki = &wiring.plugins[&"loki".into()];
     assert_eq!(loki.chart, Chart::Http { repository: "https://charts.example/stable".into(), name: "loki".into() });
     assert_eq!(loki.poll.as_secs(), 900, "the default");

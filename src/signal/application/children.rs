@@ -4,8 +4,8 @@ use decide::snapshot::Health;
 use serde_json::Value;
 
 use super::{API, Source, state};
-use crate::signal::object::{Object, Verdict, later};
-use crate::signal::{Target, name, title};
+use crate::object::{Object, Verdict, later};
+use crate::{Target, name, title};
 
 /// So many are read; who brings more is not the Application of a plugin.
 const MOST: usize = 16;

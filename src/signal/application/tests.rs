@@ -1,13 +1,13 @@
 //! Applications that are well, on their way, ill, or of several sources.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
-use super::super::tests::fixtures;
+use super::super::tests::given;
 use super::*;
 use decide::snapshot::Reading;
 use serde_json::json;
 
 fn judge(object: &Value) -> Reading {
-    fixtures::judge("application", &[("namespace", "argocd"), ("name", "loki-eu-1")], object)
+    given::judge("application", &[("namespace", "argocd"), ("name", "loki-eu-1")], object)
 }
 
 fn running(text: &str) -> Option<Version> {

@@ -64,7 +64,7 @@ impl Expect {
         let bound = found.and_then(|(_, bound)| number(bound));
         match (found, bound) {
             (Some((sign, _)), Some(bound)) => Ok(Self { sign, bound }),
-            _ => Err(format!("{} is no comparison with a number", crate::parse::quoted(text))),
+            _ => Err(format!("{} is no comparison with a number", parse::quoted(text))),
         }
     }
 
@@ -108,7 +108,7 @@ impl Baseline {
     pub fn parse(margin: &str, optional: bool) -> Result<Self, String> {
         let (text, percent) = margin.trim().strip_suffix('%').map_or((margin, false), |text| (text, true));
         let value = number(text).filter(|value| *value >= 0.0 && (!percent || *value <= 1_000.0));
-        let value = value.ok_or_else(|| format!("{} is no margin", crate::parse::quoted(margin)))?;
+        let value = value.ok_or_else(|| format!("{} is no margin", parse::quoted(margin)))?;
         Ok(Self { margin: if percent { Margin::Percent(value) } else { Margin::By(value) }, optional })
     }
 

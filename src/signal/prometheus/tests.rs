@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::tests::others::metrics;
+use super::super::tests::given::metrics;
 use super::*;
 
 const QUERY: &str = r#"up{job="{{plugin}}", cluster="{{cluster}}", tier="{{tier}}", version="{{version}}"} > {{from}}"#;

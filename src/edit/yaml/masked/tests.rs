@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use serde::Deserialize as _;
 
-use crate::edit::find::{Wanted, find};
-use crate::edit::{FileFormat, set};
+use crate::find::{Wanted, find};
+use crate::{FileFormat, set};
 
 const LINES: [&str; 9] = [
     "releases:\n",

@@ -43,7 +43,7 @@ async fn known(stage: &Stage, listing: &Listing) -> Vec<ListedCluster> {
 
 /// A question about a HelmRelease.
 fn ask(cluster: &ListedCluster) -> Ask {
-    let spec = SignalSpec::named("helmRelease", "apps", "loki");
+    let spec = crate::observe::tests::others::named("helmRelease", "apps", "loki");
     let tier = decide::Tier::new(TierName::from("gold"), decide::selector::Selector::default());
     Ask::new(&Arc::new(cluster.clone()), &Asking::new(&"plugin".into(), &tier, &Arc::new(spec))).unwrap()
 }

@@ -105,7 +105,7 @@ impl Bench {
 }
 
 fn of(name: &str) -> SignalSpec {
-    SignalSpec::named("helmRelease", "apps", name)
+    crate::observe::tests::others::named("helmRelease", "apps", name)
 }
 
 #[tokio::test]
@@ -198,7 +198,12 @@ async fn what_may_not_be_watched_everywhere_is_watched_in_its_namespaces_or_aske
     let world = World::start().await;
     let names = ["n1", "n2", "n3", "n4", "n5"];
     names.iter().for_each(|namespace| world.put(RELEASES, release(namespace, "a", "1.1.0")));
-    let specs = || names.iter().map(|namespace| ("eu-1", SignalSpec::named("helmRelease", namespace, "a"))).collect();
+    let specs = || {
+        names
+            .iter()
+            .map(|namespace| ("eu-1", crate::observe::tests::others::named("helmRelease", namespace, "a")))
+            .collect()
+    };
     let five = ["Healthy 1.1.0"; 5];
     let path = |namespace: &str| format!("/apis/helm.toolkit.fluxcd.io/v2/{namespace}helmreleases");
     for (trouble, verb, place) in [
@@ -233,7 +238,7 @@ async fn an_object_beside_the_first_one_is_watched_as_well() {
         "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
     world.put("flagger.app/v1beta1/canaries", canary);
     world.put("apps/v1/deployments", rollout("web:1"));
-    let spec = SignalSpec::named("canary", "apps", "web");
+    let spec = crate::observe::tests::others::named("canary", "apps", "web");
     let mut bench = Bench::new(vec![("eu-1", spec)], "PT5M");
     world.connect(bench.folder.path(), "eu-1");
     bench.look().await;
@@ -307,7 +312,7 @@ async fn a_run_that_ends_lists_what_is_much_and_shows_how_far_it_is() {
     names.iter().for_each(|name| world.put(RELEASES, release("apps", name, "1.1.0")));
     world.put("apps/v1/deployments", json!({"kind": "Deployment", "metadata": {"name": "web", "namespace": "apps"}}));
     let mut specs: Vec<_> = names.iter().map(|name| ("eu-1", of(name))).collect();
-    specs.push(("eu-1", SignalSpec::named("rollout", "apps", "web")));
+    specs.push(("eu-1", crate::observe::tests::others::named("rollout", "apps", "web")));
     let mut bench = Bench::new(specs, "PT5M");
     let shown = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&shown);
