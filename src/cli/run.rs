@@ -37,7 +37,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     workflow::refuse_untrusted_events()?;
     let mut line = open_one(settings).await?;
     workflow::refuse_other_branches(settings, &line.context.repo.repository).await?;
-    line.context.thrifty = true;
+    line.context.only_needed = true;
     let mut refused = Vec::new();
     let mut last = None;
     let mut done = Vec::new();
@@ -79,7 +79,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
 /// What `once` would do.
 pub async fn plan(settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut line = open_one(settings).await?;
-    line.context.thrifty = true;
+    line.context.only_needed = true;
     let (seen, plan) = tick::look(&mut line).await?;
     let now = clock::now();
     let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now);

@@ -51,34 +51,36 @@ fn release_of(desk: &Desk<'_>, pull: &Pull) -> Option<Version> {
 }
 
 /// Why a step to a version must not be taken on this tier.
-pub(crate) fn blocked(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    by_the_file(desk, rung, version)
-        .or_else(|| by_its_chart(desk, rung, version))
-        .or_else(|| by_a_label(desk, rung, version))
+pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    by_the_file(desk, tier_index, version)
+        .or_else(|| by_its_chart(desk, tier_index, version))
+        .or_else(|| by_a_label(desk, tier_index, version))
 }
 
 /// A step that the file forbids, from anything that runs on this tier.
-fn by_the_file(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    desk.policy.blocks.iter().filter(|block| applies(desk, rung, block) && block.to.covers(version)).find_map(|block| {
-        let from = begins(desk, rung, version, block.from.as_ref())?;
-        let (why, fixed_in) = (block.why.clone(), block.fixed_in.clone());
-        Some(Reason::EdgeBlocked { from, to: version.clone(), why, fixed_in })
-    })
+fn by_the_file(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    desk.policy.blocks.iter().filter(|block| applies(desk, tier_index, block) && block.to.covers(version)).find_map(
+        |block| {
+            let from = begins(desk, tier_index, version, block.from.as_ref())?;
+            let (why, fixed_in) = (block.why.clone(), block.fixed_in.clone());
+            Some(Reason::EdgeBlocked { from, to: version.clone(), why, fixed_in })
+        },
+    )
 }
 
 /// A step that the author of the release forbids.
-fn by_its_chart(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
+fn by_its_chart(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
     let release = release::find(desk, version).ok()?;
     release.blocks.iter().find_map(|block| {
-        let from = begins(desk, rung, version, block.from.as_ref())?;
+        let from = begins(desk, tier_index, version, block.from.as_ref())?;
         Some(Reason::BlockedByChart { from, to: version.clone(), why: block.why.clone() })
     })
 }
 
 /// Where such a step would begin on this tier: inside of nothing for a first install, or the version that
 /// runs there and is covered. None where nothing is.
-fn begins(desk: &Desk<'_>, rung: usize, to: &Version, from: Option<&Constraint>) -> Option<Option<Version>> {
-    let running = release::running(desk, desk.policy.tiers.get(rung)?);
+fn begins(desk: &Desk<'_>, tier_index: usize, to: &Version, from: Option<&Constraint>) -> Option<Option<Version>> {
+    let running = release::running(desk, desk.policy.tiers.get(tier_index)?);
     let covered = |running: &&Version| *running < to && from.is_none_or(|from| from.covers(running));
     if from.is_none() && running.is_empty() {
         return Some(None);
@@ -87,12 +89,13 @@ fn begins(desk: &Desk<'_>, rung: usize, to: &Version, from: Option<&Constraint>)
 }
 
 /// A release whose pull request on a tier below has the label; one of which nobody knows whether it has.
-fn by_a_label(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    let known = desk.page.labelled.iter().find(|label| label.version == *version && is_above(desk, rung, &label.tier));
+fn by_a_label(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    let known =
+        desk.page.labelled.iter().find(|label| label.version == *version && is_above(desk, tier_index, &label.tier));
     if let Some(Labelled { pull, tier, version, .. }) = known.cloned() {
         return Some(Reason::BlockedByLabel { tier, version, pull });
     }
-    let of_release = |pull: &&Pull| pull.version.as_ref() == Some(version) && is_above(desk, rung, &pull.tier);
+    let of_release = |pull: &&Pull| pull.version.as_ref() == Some(version) && is_above(desk, tier_index, &pull.tier);
     pulls(desk).filter(of_release).find_map(|pull| match &pull.labelled {
         Read::Known(_) => None,
         Read::Unread(why) => {
@@ -102,12 +105,12 @@ fn by_a_label(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason>
 }
 
 /// A block that names a tier is for the tiers above it; one that names an unknown tier is for all.
-fn applies(desk: &Desk<'_>, rung: usize, block: &Block) -> bool {
-    block.above.as_ref().is_none_or(|above| is_above(desk, rung, above))
+fn applies(desk: &Desk<'_>, tier_index: usize, block: &Block) -> bool {
+    block.above.as_ref().is_none_or(|above| is_above(desk, tier_index, above))
 }
 
-fn is_above(desk: &Desk<'_>, rung: usize, tier: &TierName) -> bool {
-    desk.policy.tiers.iter().position(|known| known.name == *tier).is_none_or(|at| rung > at)
+fn is_above(desk: &Desk<'_>, tier_index: usize, tier: &TierName) -> bool {
+    desk.policy.tiers.iter().position(|known| known.name == *tier).is_none_or(|at| tier_index > at)
 }
 
 #[cfg(test)]

@@ -9,58 +9,59 @@ use crate::gate::{Standing, hold};
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Next, Tier};
 use crate::plan::Verdict;
-use crate::release::{finished, noes, stopped};
+use crate::release::{finished, rejections, stopped};
 use crate::snapshot::{Pull, PullState};
 use crate::{Reason, Version, hotfix, release};
 
 /// What a tier would take next, if newer than what it runs, than what failed here and than what a
 /// person said no to here; `next` says which of those that are ready.
-pub(crate) fn candidate(desk: &Desk<'_>, rung: usize) -> Option<Version> {
-    let newer = newer(desk, rung);
+pub(crate) fn candidate(desk: &Desk<'_>, tier_index: usize) -> Option<Version> {
+    let newer = newer(desk, tier_index);
     let hotfix = newer.iter().filter(|version| hotfix::entry(desk, version).is_some()).cloned().collect();
-    let hotfix = newest_at_hand(desk, rung, hotfix);
+    let hotfix = newest_at_hand(desk, tier_index, hotfix);
     let usual = match desk.policy.next {
-        Next::NewestFinished => newest_at_hand(desk, rung, newer),
-        Next::Every => next_of(desk, rung, newer),
+        Next::NewestFinished => newest_at_hand(desk, tier_index, newer),
+        Next::Every => next_of(desk, tier_index, newer),
         Next::Restart => {
             let target = target(desk);
             newer
                 .into_iter()
                 .find(|version| Some(version) == target.as_ref())
-                .filter(|version| free(desk, rung, version))
+                .filter(|version| free(desk, tier_index, version))
         }
     };
     match hotfix {
         // A hotfix passes on the first tier; above it a newer one that finished the tier below does too.
-        Some(hotfix) if rung == 0 => Some(hotfix),
+        Some(hotfix) if tier_index == 0 => Some(hotfix),
         Some(hotfix) => usual.max(Some(hotfix)),
         None => usual,
     }
 }
 
 /// Whether nothing stops a version on a tier.
-fn free(desk: &Desk<'_>, rung: usize, version: &Version) -> bool {
-    stopped(desk, rung, version).is_none()
+fn free(desk: &Desk<'_>, tier_index: usize, version: &Version) -> bool {
+    stopped(desk, tier_index, version).is_none()
 }
 
 /// The newest of these that a tier may take now; what is older is not even asked about.
-fn newest_at_hand(desk: &Desk<'_>, rung: usize, mut versions: Vec<Version>) -> Option<Version> {
+fn newest_at_hand(desk: &Desk<'_>, tier_index: usize, mut versions: Vec<Version>) -> Option<Version> {
     versions.sort();
-    versions.into_iter().rev().find(|version| free(desk, rung, version))
+    versions.into_iter().rev().find(|version| free(desk, tier_index, version))
 }
 
 /// The newest release that this tier passes over though the constraints accept it, for people.
-pub(crate) fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Version> {
-    let because = |version: &Version| release::unaccepted(desk, rung, version).or_else(|| release::held(desk, version));
+pub(crate) fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Version> {
+    let because =
+        |version: &Version| release::unaccepted(desk, tier_index, version).or_else(|| release::held(desk, version));
     let told = |why: &Reason| !matches!(why, Reason::OutsideConstraint { .. });
-    newer(desk, rung).into_iter().filter(|version| because(version).as_ref().is_some_and(told)).max()
+    newer(desk, tier_index).into_iter().filter(|version| because(version).as_ref().is_some_and(told)).max()
 }
 
 /// Releases that are ready for a tier and newer than what it runs.
-pub(crate) fn newer(desk: &Desk<'_>, rung: usize) -> Vec<Version> {
-    let Some(tier) = desk.policy.tiers.get(rung).filter(|tier| !tier.follows) else { return Vec::new() };
+pub(crate) fn newer(desk: &Desk<'_>, tier_index: usize) -> Vec<Version> {
+    let Some(tier) = desk.policy.tiers.get(tier_index).filter(|tier| !tier.follows) else { return Vec::new() };
     let floor = floor(desk, tier);
-    let Some(below) = rung.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
+    let Some(below) = tier_index.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
     let above = |version: &Version| floor.as_ref().is_none_or(|floor| version > floor);
     finished(desk, below, |version| above(version) || only_early(desk, tier, version))
 }
@@ -93,18 +94,18 @@ fn failed_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
 }
 
 fn refused_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
-    noes(desk, tier).into_iter().map(|(version, _)| version).max()
+    rejections(desk, tier).into_iter().map(|(version, _)| version).max()
 }
 
 /// `every`: the one that follows what runs. Where nothing runs there is nothing to follow, and a
 /// first install takes the newest.
-fn next_of(desk: &Desk<'_>, rung: usize, mut newer: Vec<Version>) -> Option<Version> {
-    let installed = desk.base(&desk.policy.tiers.get(rung)?.name).highest().is_some();
+fn next_of(desk: &Desk<'_>, tier_index: usize, mut newer: Vec<Version>) -> Option<Version> {
+    let installed = desk.base(&desk.policy.tiers.get(tier_index)?.name).highest().is_some();
     if !installed {
-        return newest_at_hand(desk, rung, newer);
+        return newest_at_hand(desk, tier_index, newer);
     }
     newer.sort();
-    newer.into_iter().find(|version| free(desk, rung, version))
+    newer.into_iter().find(|version| free(desk, tier_index, version))
 }
 
 /// `restart`: the one release that climbs, the newest that is on the first tier or may enter it. One
@@ -137,7 +138,7 @@ pub(crate) fn outdated(desk: &Desk<'_>, version: &Version) -> Option<Version> {
 /// Why an open wave is given up for a newer release under `restart`. On the first tier the pull
 /// request moves instead, unless people were already told when this release would be merged. Who came
 /// late or is ahead takes no climb's place: that pull request moves when the newer one is ready for it.
-pub(crate) fn given_up(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>) -> Option<Reason> {
+pub(crate) fn given_up(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: Option<&Pull>) -> Option<Reason> {
     match wave.part.purpose {
         Purpose::Promotion | Purpose::RollBack { .. } => {}
         Purpose::CatchUp | Purpose::Early => return None,
@@ -145,13 +146,15 @@ pub(crate) fn given_up(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: Option<&
     let by = abandoned_for(desk, wave)?;
     let merged = pull.is_some_and(|pull| pull.state != PullState::Open);
     let held = pull.is_some_and(|pull| hold::finding(pull).verdict != Verdict::Pass);
-    let moves = rung == 0 && (held || !pull.is_some_and(|pull| told(wave, pull)));
+    let moves = tier_index == 0 && (held || !pull.is_some_and(|pull| told(wave, pull)));
     (!merged && !moves).then_some(Reason::Superseded { by })
 }
 
 /// Whether a release may come to a tier though the wave on it has not finished.
-pub(crate) fn passes(desk: &Desk<'_>, rung: usize, occupant: &Wave) -> bool {
-    let Some(candidate) = candidate(desk, rung).filter(|candidate| *candidate > occupant.version) else { return false };
+pub(crate) fn passes(desk: &Desk<'_>, tier_index: usize, occupant: &Wave) -> bool {
+    let Some(candidate) = candidate(desk, tier_index).filter(|candidate| *candidate > occupant.version) else {
+        return false;
+    };
     abandoned_for(desk, occupant).is_some() || hotfix::entry(desk, &candidate).is_some()
 }
 
@@ -159,26 +162,26 @@ pub(crate) fn passes(desk: &Desk<'_>, rung: usize, occupant: &Wave) -> bool {
 /// and while the branch is ours. `every` skips none; under `restart` an approval keeps nothing.
 pub(crate) fn overtaking(
     desk: &Desk<'_>,
-    rung: usize,
+    tier_index: usize,
     wave: &Wave,
     pull: &Pull,
     standing: &Standing,
 ) -> Option<Version> {
-    let candidate = candidate(desk, rung)?;
+    let candidate = candidate(desk, tier_index)?;
     if !standing.ours() || pull.state != PullState::Open {
         return None;
     }
     // The tier's own turn takes the pull request of clusters that are ahead of it.
     if wave.part.purpose == Purpose::Early {
         let stays = standing.held || standing.approved_by_anybody || told(wave, pull);
-        return (!stays && cooling(desk, rung, &candidate).is_none()).then_some(candidate);
+        return (!stays && cooling(desk, tier_index, &candidate).is_none()).then_some(candidate);
     }
     let newer = candidate > wave.version;
     // A hotfix moves any: what was approved and announced was another release.
     if hotfix::entry(desk, &candidate).is_some() && (newer || !hotfix::is_one(desk, wave)) {
         return (candidate != wave.version).then_some(candidate);
     }
-    if cooling(desk, rung, &candidate).is_some() {
+    if cooling(desk, tier_index, &candidate).is_some() {
         return None;
     }
     let stays = match desk.policy.next {

@@ -13,8 +13,8 @@ use crate::{Reason, Version, hotfix};
 /// Until when a release waits at the first tier for those that are taken together with it: until the
 /// cooldown has passed since the first of them was seen. So nobody waits longer than once the
 /// cooldown, however many follow. A hotfix does not wait, nor does a release that has begun before.
-pub(crate) fn cooling(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Timestamp> {
-    let first = desk.policy.tiers.first().filter(|_| rung == 0 && !desk.policy.cooldown.is_zero())?;
+pub(crate) fn cooling(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Timestamp> {
+    let first = desk.policy.tiers.first().filter(|_| tier_index == 0 && !desk.policy.cooldown.is_zero())?;
     let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
     let begun = waves.map(|wave| &wave.version).chain(desk.base(&first.name).highest()).max().cloned();
     if hotfix::entry(desk, version).is_some() || begun.as_ref().is_some_and(|begun| version <= begun) {
@@ -29,10 +29,10 @@ pub(crate) fn cooling(desk: &Desk<'_>, rung: usize, version: &Version) -> Option
 }
 
 /// Rings when a release has cooled down that may move the pull request of this tier.
-pub(crate) fn wake(desk: &mut Desk<'_>, rung: usize) {
+pub(crate) fn wake(desk: &mut Desk<'_>, tier_index: usize) {
     let cooldown = desk.policy.cooldown;
-    let newest = if rung == 0 && !cooldown.is_zero() { candidate(desk, rung) } else { None };
-    if let Some(until) = newest.and_then(|version| cooling(desk, rung, &version)) {
+    let newest = if tier_index == 0 && !cooldown.is_zero() { candidate(desk, tier_index) } else { None };
+    if let Some(until) = newest.and_then(|version| cooling(desk, tier_index, &version)) {
         desk.wake(until, Reason::Cooling { cooldown });
     }
 }

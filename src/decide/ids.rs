@@ -91,7 +91,7 @@ text_id!(
     PluginName
 );
 text_id!(
-    /// A rung of the ladder, as the policy file names it.
+    /// A tier of the ladder, as the policy file names it.
     TierName
 );
 text_id!(

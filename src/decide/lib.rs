@@ -9,7 +9,6 @@
 extern crate alloc;
 
 mod after;
-mod afterwards;
 mod blocks;
 mod clusters;
 pub mod constraint;
@@ -27,7 +26,6 @@ mod hotfix;
 pub mod ids;
 mod landing;
 pub mod ledger;
-mod leftover;
 mod member;
 pub mod model;
 pub mod plan;
@@ -35,6 +33,7 @@ mod planner;
 mod proof;
 pub mod readings;
 pub mod reason;
+mod regression;
 mod release;
 mod report;
 mod rollback;
@@ -44,6 +43,7 @@ mod settle;
 mod slice;
 pub mod snapshot;
 mod soak;
+mod stale_pull;
 #[cfg(test)]
 mod testing;
 mod tiers;

@@ -339,8 +339,8 @@ pub struct WaveReport {
     /// The tier.
     pub tier: TierName,
     /// Its place on the ladder, from 1.
-    pub rung: u32,
-    /// The number of rungs.
+    pub tier_index: u32,
+    /// The number of tiers.
     pub of: u32,
     /// The release this is about; none when the tier is idle and empty.
     pub version: Option<Version>,

@@ -13,21 +13,21 @@ use crate::{Digest, Reason, Version, blocks, expiry, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
 /// what may pass: a release that a person refused stays refused while the source does not list it.
-pub(crate) fn stopped(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    stop(desk, rung, version, unaccepted(desk, rung, version))
+pub(crate) fn stopped(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    stop(desk, tier_index, version, unaccepted(desk, tier_index, version))
 }
 
 /// The same for a version that ran here before and shall come back: the checks of its commit were asked
 /// when it came, or nobody asked for them yet.
-pub(crate) fn stopped_on_its_way_back(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    stop(desk, rung, version, unfit(desk, rung, version))
+pub(crate) fn stopped_on_its_way_back(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    stop(desk, tier_index, version, unfit(desk, tier_index, version))
 }
 
-fn stop(desk: &Desk<'_>, rung: usize, version: &Version, why: Option<Reason>) -> Option<Reason> {
+fn stop(desk: &Desk<'_>, tier_index: usize, version: &Version, why: Option<Reason>) -> Option<Reason> {
     if why.as_ref().is_some_and(is_final) {
         return why;
     }
-    held(desk, version).or_else(|| rejected(desk, rung, version)).or(why)
+    held(desk, version).or_else(|| rejected(desk, tier_index, version)).or(why)
 }
 
 /// Whether a stop is for good: what could not be read, is not listed at this look or has checks that
@@ -37,16 +37,16 @@ pub(crate) fn is_final(why: &Reason) -> bool {
 }
 
 /// Why the policy or the source refuses a version on this tier.
-pub(crate) fn unaccepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    unfit(desk, rung, version).or_else(|| unchecked(desk, find(desk, version).ok()?))
+pub(crate) fn unaccepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    unfit(desk, tier_index, version).or_else(|| unchecked(desk, find(desk, version).ok()?))
 }
 
 /// The same without the checks of the releasing commit.
-fn unfit(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    let tier = desk.policy.tiers.get(rung)?;
+fn unfit(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(tier_index)?;
     if let Some(why) = outside(desk, tier, version)
         .or_else(|| expiry::refused(desk, version))
-        .or_else(|| blocks::blocked(desk, rung, version))
+        .or_else(|| blocks::blocked(desk, tier_index, version))
     {
         return Some(why);
     }
@@ -189,21 +189,19 @@ pub(crate) fn doubted<'a>(desk: &Desk<'a>, version: &Version) -> Option<&'a str>
 }
 
 /// A person's no on this tier or one below.
-pub(crate) fn rejected(desk: &Desk<'_>, rung: usize, version: &Version) -> Option<Reason> {
-    desk.policy
-        .tiers
-        .iter()
-        .take(rung + 1)
-        .find_map(|tier| noes(desk, tier).into_iter().find(|(said_no_to, _)| said_no_to == version).map(|(_, why)| why))
+pub(crate) fn rejected(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    desk.policy.tiers.iter().take(tier_index + 1).find_map(|tier| {
+        rejections(desk, tier).into_iter().find(|(said_no_to, _)| said_no_to == version).map(|(_, why)| why)
+    })
 }
 
 /// Every no on a tier: as the ledger has it, and as the hub shows it (the ledger may have been
 /// lost). When the bot itself closes one, nobody has said no.
-pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
-    let mut noes = Vec::new();
+pub(crate) fn rejections(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
+    let mut rejections = Vec::new();
     for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
         if let Some(no) = wave.rejected.as_ref().filter(|_| rollback::of(wave).is_none()) {
-            noes.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
+            rejections.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
         }
     }
     for pull in desk.pulls(&tier.name).unwrap_or_default() {
@@ -211,20 +209,20 @@ pub(crate) fn noes(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
             && by.as_ref() != Some(&desk.snapshot.hub.bot)
             && !rollback::was(desk, &tier.name, pull.number)
         {
-            noes.push((version.clone(), Reason::Rejected { by: by.clone(), pull: pull.number }));
+            rejections.push((version.clone(), Reason::Rejected { by: by.clone(), pull: pull.number }));
         }
     }
-    noes
+    rejections
 }
 
 /// Versions that have finished a tier, were not found wanting afterwards, and are still there: those of them that
 /// are asked for.
-pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, rung: usize, which: F) -> Vec<Version> {
-    let Some(tier) = desk.policy.tiers.get(rung) else { return Vec::new() };
+pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, tier_index: usize, which: F) -> Vec<Version> {
+    let Some(tier) = desk.policy.tiers.get(tier_index) else { return Vec::new() };
     if is_passed(desk, tier) {
         let accepted =
-            |release: &&Release| which(&release.version) && unaccepted(desk, rung, &release.version).is_none();
-        return match rung.checked_sub(1) {
+            |release: &&Release| which(&release.version) && unaccepted(desk, tier_index, &release.version).is_none();
+        return match tier_index.checked_sub(1) {
             Some(below) => finished(desk, below, which),
             None => {
                 let releases = desk.releases().unwrap_or_default().iter().filter(accepted);
@@ -262,14 +260,14 @@ pub(crate) fn is_passed(desk: &Desk<'_>, tier: &Tier) -> bool {
 
 /// The first tier below this one that has clusters: what only passes tiers without any has run nowhere. Where
 /// there is none, this tier is the first that runs anything.
-pub(crate) fn first_with_clusters(desk: &Desk<'_>, rung: usize) -> usize {
-    let mut below = desk.policy.tiers.iter().take(rung);
+pub(crate) fn first_with_clusters(desk: &Desk<'_>, tier_index: usize) -> usize {
+    let mut below = desk.policy.tiers.iter().take(tier_index);
     below.position(|tier| !is_passed(desk, tier)).unwrap_or(0)
 }
 
 /// Whether a version has finished a tier.
-pub(crate) fn has_finished(desk: &Desk<'_>, rung: usize, version: &Version) -> bool {
-    !finished(desk, rung, |known| known == version).is_empty()
+pub(crate) fn has_finished(desk: &Desk<'_>, tier_index: usize, version: &Version) -> bool {
+    !finished(desk, tier_index, |known| known == version).is_empty()
 }
 
 /// The digest that was pinned for a version.

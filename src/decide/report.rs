@@ -9,15 +9,21 @@ use crate::member;
 use crate::plan::{Climb, Finding, Members, Rung, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{Gate, Reason, Version, afterwards, expiry, hotfix, release, rollback};
+use crate::{Gate, Reason, Version, expiry, hotfix, regression, release, rollback};
 
 /// A tier about which nothing can be decided.
-pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) {
-    let tier = &desk.policy.tiers[rung];
+pub(crate) fn blocked(desk: &mut Desk<'_>, tier_index: usize, troubles: Vec<Finding>) {
+    let tier = &desk.policy.tiers[tier_index];
     let wave = desk.page.last(&tier.name).cloned();
     let mut report = match &wave {
-        Some(wave) => about(desk, rung, wave, troubles, Members::default()),
-        None => bare(desk, rung, None, WaveState::Idle { running: desk.base(&tier.name).highest().cloned() }, troubles),
+        Some(wave) => about(desk, tier_index, wave, troubles, Members::default()),
+        None => bare(
+            desk,
+            tier_index,
+            None,
+            WaveState::Idle { running: desk.base(&tier.name).highest().cloned() },
+            troubles,
+        ),
     };
     // People read the reason on the pull request, even where no wave of the ledger knows it.
     if let Some(pull) = desk.open_pull(&tier.name) {
@@ -30,13 +36,13 @@ pub(crate) fn blocked(desk: &mut Desk<'_>, rung: usize, troubles: Vec<Finding>) 
 }
 
 /// A wave on the base branch that keeps its tier occupied.
-pub(crate) fn landed(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
-    between(desk, rung, wave, Vec::new());
+pub(crate) fn landed(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
+    between(desk, tier_index, wave, Vec::new());
 }
 
 /// The same, and what its next slice waits for beside the health of those that have moved.
-pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec<Finding>) {
-    let rules = hotfix::rules(desk, &desk.policy.tiers[rung], &wave.version);
+pub(crate) fn between(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, beside: Vec<Finding>) {
+    let rules = hotfix::rules(desk, &desk.policy.tiers[tier_index], &wave.version);
     let tier = rules.as_ref();
     let health = member::assess(desk, tier, wave);
     let mut findings = elsewhere(desk, tier, &wave.version);
@@ -56,17 +62,23 @@ pub(crate) fn between(desk: &mut Desk<'_>, rung: usize, wave: &Wave, beside: Vec
         }
     }
     desk.look_again();
-    let report = about(desk, rung, wave, findings, health.members.clone());
+    let report = about(desk, tier_index, wave, findings, health.members.clone());
     desk.report(report);
 }
 
 /// A part of a climb that gets its pull request now, or waits for something before it.
-pub(crate) fn portion(desk: &mut Desk<'_>, rung: usize, version: &Version, next: &Portion, findings: Vec<Finding>) {
+pub(crate) fn portion(
+    desk: &mut Desk<'_>,
+    tier_index: usize,
+    version: &Version,
+    next: &Portion,
+    findings: Vec<Finding>,
+) {
     let report = WaveReport {
         part: next.part.clone(),
-        from: slice::from(desk, &desk.policy.tiers[rung], &next.members),
+        from: slice::from(desk, &desk.policy.tiers[tier_index], &next.members),
         members: Members::not_asked(next.members.clone()),
-        ..bare(desk, rung, Some(version), WaveState::Waiting, findings)
+        ..bare(desk, tier_index, Some(version), WaveState::Waiting, findings)
     };
     desk.report(report);
 }
@@ -79,48 +91,48 @@ fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Find
 }
 
 /// A wave whose pull request the hub has not shown yet.
-pub(crate) fn opening(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+pub(crate) fn opening(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     let findings = match rollback::of(wave) {
-        Some(_) => rollback::before_opening(desk, rung),
+        Some(_) => rollback::before_opening(desk, tier_index),
         None if wave.part.purpose == Purpose::Early => {
-            gate::before_opening_early(desk, rung, &wave.own(), &wave.version)
+            gate::before_opening_early(desk, tier_index, &wave.own(), &wave.version)
         }
-        None => gate::before_opening(desk, rung, &wave.version),
+        None => gate::before_opening(desk, tier_index, &wave.version),
     };
     let members = not_asked(wave);
-    let report = about(desk, rung, wave, findings, members);
+    let report = about(desk, tier_index, wave, findings, members);
     desk.report(report);
 }
 
 /// A wave with its pull request.
-pub(crate) fn open(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, findings: Vec<Finding>) {
-    let mut report = about(desk, rung, wave, findings, not_asked(wave));
+pub(crate) fn open(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull, findings: Vec<Finding>) {
+    let mut report = about(desk, tier_index, wave, findings, not_asked(wave));
     report.pull = Some(pull.number);
     desk.report(report);
 }
 
 /// A wave that the bot has just taken back.
-pub(crate) fn withdrawn(desk: &mut Desk<'_>, rung: usize, version: &Version) {
-    let tier = &desk.policy.tiers[rung];
+pub(crate) fn withdrawn(desk: &mut Desk<'_>, tier_index: usize, version: &Version) {
+    let tier = &desk.policy.tiers[tier_index];
     if let Some(wave) = desk.page.wave(&tier.name, version).cloned() {
         let finding = match rollback::of(&wave) {
-            Some(_) => rollback::held(desk, rung),
-            None => Some(gate::release::finding(desk, rung, version)),
+            Some(_) => rollback::held(desk, tier_index),
+            None => Some(gate::release::finding(desk, tier_index, version)),
         };
-        let report = about(desk, rung, &wave, finding.into_iter().collect(), not_asked(&wave));
+        let report = about(desk, tier_index, &wave, finding.into_iter().collect(), not_asked(&wave));
         desk.report(report);
     }
 }
 
 /// A release that is meant for this tier and has no pull request yet.
-pub(crate) fn waiting(desk: &mut Desk<'_>, rung: usize, version: &Version, findings: Vec<Finding>) {
-    let report = bare(desk, rung, Some(version), WaveState::Waiting, findings);
+pub(crate) fn waiting(desk: &mut Desk<'_>, tier_index: usize, version: &Version, findings: Vec<Finding>) {
+    let report = bare(desk, tier_index, Some(version), WaveState::Waiting, findings);
     desk.report(report);
 }
 
 /// A tier with nothing to take: what runs there, or what last failed or was refused.
-pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
-    let tier = &desk.policy.tiers[rung];
+pub(crate) fn idle(desk: &mut Desk<'_>, tier_index: usize) {
+    let tier = &desk.policy.tiers[tier_index];
     let running = desk.base(&tier.name).highest().cloned();
     let refused = desk
         .page
@@ -131,17 +143,18 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
     match (refused, standing) {
         (Some(wave), _) => {
             let mut findings = alloc::vec![
-                gate::release::finding(desk, rung, &wave.version),
-                gate::release::rejection(desk, rung, &wave.version)
+                gate::release::finding(desk, tier_index, &wave.version),
+                gate::release::rejection(desk, tier_index, &wave.version)
             ];
-            let newer = crate::conveyor::passed_over(desk, rung).filter(|version| *version > wave.version);
-            findings.extend(newer.map(|version| gate::release::finding(desk, rung, &version)));
-            let report = about(desk, rung, &wave, findings, not_asked(&wave));
+            let newer = crate::conveyor::passed_over(desk, tier_index).filter(|version| *version > wave.version);
+            findings.extend(newer.map(|version| gate::release::finding(desk, tier_index, &version)));
+            let report = about(desk, tier_index, &wave, findings, not_asked(&wave));
             desk.report(report);
         }
         (None, Some(wave)) if !wave.is_over() => {
-            let rest = slice::following(desk, tier, &wave).map(|_| gate::release::finding(desk, rung, &wave.version));
-            between(desk, rung, &wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect());
+            let rest =
+                slice::following(desk, tier, &wave).map(|_| gate::release::finding(desk, tier_index, &wave.version));
+            between(desk, tier_index, &wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect());
         }
         (None, Some(wave)) => {
             let health = member::assess(desk, tier, &wave);
@@ -151,38 +164,38 @@ pub(crate) fn idle(desk: &mut Desk<'_>, rung: usize) {
                 findings.retain(|finding| matches!(finding.verdict, crate::Verdict::Waived { .. }));
                 findings.extend(elsewhere(desk, tier, &wave.version));
             }
-            findings.extend(rollback::held(desk, rung));
-            if afterwards::watched_until(&wave, tier, desk.now).is_some() {
+            findings.extend(rollback::held(desk, tier_index));
+            if regression::watched_until(&wave, tier, desk.now).is_some() {
                 findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
             findings.extend(expiry::marks(desk, tier));
-            findings.extend(passed_over(desk, rung));
-            let report = about(desk, rung, &wave, findings, health.members.clone());
+            findings.extend(passed_over(desk, tier_index));
+            let report = about(desk, tier_index, &wave, findings, health.members.clone());
             desk.report(report);
         }
         (None, None) => {
             let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
             let findings =
-                passed_over(desk, rung).into_iter().chain(expiry::marks(desk, tier)).chain([finding]).collect();
-            let report = bare(desk, rung, None, WaveState::Idle { running }, findings);
+                passed_over(desk, tier_index).into_iter().chain(expiry::marks(desk, tier)).chain([finding]).collect();
+            let report = bare(desk, tier_index, None, WaveState::Idle { running }, findings);
             desk.report(report);
         }
     }
 }
 
 /// A tier without clusters, which releases pass.
-pub(crate) fn passed(desk: &mut Desk<'_>, rung: usize) {
-    let tier = desk.policy.tiers[rung].name.clone();
+pub(crate) fn passed(desk: &mut Desk<'_>, tier_index: usize) {
+    let tier = desk.policy.tiers[tier_index].name.clone();
     let running = desk.base(&tier).highest().cloned();
     let finding = Finding::pass(Gate::Release, Reason::EmptyTierPassed { tier });
-    let report = bare(desk, rung, None, WaveState::Idle { running }, alloc::vec![finding]);
+    let report = bare(desk, tier_index, None, WaveState::Idle { running }, alloc::vec![finding]);
     desk.report(report);
 }
 
 /// Why the newest release that is ready for an idle tier is not taken.
-fn passed_over(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
-    let version = crate::conveyor::passed_over(desk, rung)?;
-    Some(gate::release::finding(desk, rung, &version))
+fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
+    let version = crate::conveyor::passed_over(desk, tier_index)?;
+    Some(gate::release::finding(desk, tier_index, &version))
 }
 
 /// The climb of every release that a report of this plugin is about.
@@ -198,13 +211,13 @@ pub(crate) fn climbs(desk: &mut Desk<'_>) {
     }
     versions.sort();
     for version in versions.into_iter().rev() {
-        let rungs = desk.policy.tiers.iter().map(|tier| rung(desk, tier, &version)).collect();
+        let rungs = desk.policy.tiers.iter().map(|tier| tier_index(desk, tier, &version)).collect();
         let plugin = desk.plugin().clone();
         desk.climb(Climb { plugin, version, rungs });
     }
 }
 
-fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
+fn tier_index(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
     match desk.page.wave(&tier.name, version) {
         Some(wave) => Rung {
             tier: tier.name.clone(),
@@ -216,8 +229,8 @@ fn rung(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
     }
 }
 
-fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, members: Members) -> WaveReport {
-    let tier = &*hotfix::rules(desk, &desk.policy.tiers[rung], &wave.version);
+fn about(desk: &Desk<'_>, tier_index: usize, wave: &Wave, findings: Vec<Finding>, members: Members) -> WaveReport {
+    let tier = &*hotfix::rules(desk, &desk.policy.tiers[tier_index], &wave.version);
     WaveReport {
         from: wave.from.clone(),
         digest: wave.digest.clone(),
@@ -225,39 +238,39 @@ fn about(desk: &Desk<'_>, rung: usize, wave: &Wave, findings: Vec<Finding>, memb
         rollback_of: rollback::of(wave).cloned(),
         forced: wave.merging.as_ref().and_then(|merging| merging.forced.clone()),
         pull: wave.pull.as_ref().map(|pull| pull.number),
-        ..plain(desk, rung, Some(&wave.version), state(desk, wave, tier), findings, wave.part.clone(), members)
+        ..plain(desk, tier_index, Some(&wave.version), state(desk, wave, tier), findings, wave.part.clone(), members)
     }
 }
 
 /// A release that would come with its first portion, or nothing at all.
 fn bare(
     desk: &Desk<'_>,
-    rung: usize,
+    tier_index: usize,
     version: Option<&Version>,
     state: WaveState,
     findings: Vec<Finding>,
 ) -> WaveReport {
-    let first = slice::first(desk, &desk.policy.tiers[rung]);
+    let first = slice::first(desk, &desk.policy.tiers[tier_index]);
     WaveReport {
         digest: version.and_then(|version| release::pinned(desk, version)),
-        ..plain(desk, rung, version, state, findings, first.part, Members::not_asked(first.members))
+        ..plain(desk, tier_index, version, state, findings, first.part, Members::not_asked(first.members))
     }
 }
 
 fn plain(
     desk: &Desk<'_>,
-    rung: usize,
+    tier_index: usize,
     version: Option<&Version>,
     state: WaveState,
     findings: Vec<Finding>,
     part: Part,
     members: Members,
 ) -> WaveReport {
-    let tier = &desk.policy.tiers[rung];
+    let tier = &desk.policy.tiers[tier_index];
     WaveReport {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
-        rung: u32::try_from(rung + 1).unwrap_or(u32::MAX),
+        tier_index: u32::try_from(tier_index + 1).unwrap_or(u32::MAX),
         of: u32::try_from(desk.policy.tiers.len()).unwrap_or(u32::MAX),
         version: version.cloned(),
         part,

@@ -35,10 +35,10 @@ pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
 
 /// What has to be restored on a tier whose wave failed, or why it must not be; none where nothing
 /// failed or the file asks for no rollback.
-pub(crate) fn due(desk: &Desk<'_>, rung: usize) -> Option<Result<Proposal, Reason>> {
-    let tier = desk.policy.tiers.get(rung)?;
+pub(crate) fn due(desk: &Desk<'_>, tier_index: usize) -> Option<Result<Proposal, Reason>> {
+    let tier = desk.policy.tiers.get(tier_index)?;
     let failed = failed_here(desk, tier)?.clone();
-    Some(match obstacle(desk, rung, &failed) {
+    Some(match obstacle(desk, tier_index, &failed) {
         None => proposal(desk, tier, &failed).ok_or(Reason::NothingKnownBefore),
         Some(why) => Err(why),
     })
@@ -87,17 +87,17 @@ fn before(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Version> {
 }
 
 /// Why what ran before a failed wave must not be restored.
-fn obstacle(desk: &Desk<'_>, rung: usize, failed: &Wave) -> Option<Reason> {
+fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Reason> {
     if of(failed).is_some() {
         return Some(Reason::RollBackOfRollBack);
     }
-    let tier = desk.policy.tiers.get(rung)?;
+    let tier = desk.policy.tiers.get(tier_index)?;
     let Some(before) = before(desk, tier, failed) else { return Some(Reason::NothingKnownBefore) };
     if let Some(no) = refused(desk, tier, &failed.version) {
         return Some(no);
     }
     // Both have to be listed: what is marked as breaking between them is not known otherwise.
-    let why = release::stopped_on_its_way_back(desk, rung, &before)
+    let why = release::stopped_on_its_way_back(desk, tier_index, &before)
         .or_else(|| release::find(desk, &failed.version).err().map(|why| *why))
         .or_else(|| unproved(desk, &before));
     if why.is_some() {
@@ -142,8 +142,8 @@ fn proposal(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Proposal> {
 }
 
 /// Why an open rollback has to be taken back; what could not be read waits.
-pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
-    let tier = desk.policy.tiers.get(rung)?;
+pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(tier_index)?;
     let running = desk.base(&tier.name);
     let of = of(wave)?;
     if let Base::Uniform(other) = &running
@@ -168,37 +168,43 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Re
         OnFailure::RollBack { .. } => {}
         OnFailure::Hold | OnFailure::Stall => return Some(Reason::RollBackOff),
     }
-    match obstacle(desk, rung, desk.page.wave(&tier.name, of)?) {
+    match obstacle(desk, tier_index, desk.page.wave(&tier.name, of)?) {
         Some(why) if release::is_final(&why) => Some(why),
         // It will hardly come back to the source: a newer release need not wait for that.
-        Some(why @ Reason::Yanked { .. }) => conveyor::candidate(desk, rung).map(|_| why),
+        Some(why @ Reason::Yanked { .. }) => conveyor::candidate(desk, tier_index).map(|_| why),
         Some(_) | None => None,
     }
 }
 
 /// Every gate of a rollback before its pull request exists.
-pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize) -> Vec<Finding> {
-    let failed = desk.policy.tiers.get(rung).and_then(|tier| failed_here(desk, tier));
+pub(crate) fn before_opening(desk: &Desk<'_>, tier_index: usize) -> Vec<Finding> {
+    let failed = desk.policy.tiers.get(tier_index).and_then(|tier| failed_here(desk, tier));
     vec![
         ledger::finding(desk),
-        gate(desk, rung, failed),
-        release_gate::members(desk, rung),
-        slice::finding(desk, &desk.policy.tiers[rung]),
-        limits::opening(desk, &desk.policy.tiers[rung]),
+        gate(desk, tier_index, failed),
+        release_gate::members(desk, tier_index),
+        slice::finding(desk, &desk.policy.tiers[tier_index]),
+        limits::opening(desk, &desk.policy.tiers[tier_index]),
     ]
 }
 
 /// Every gate of an open rollback. It asks no tier below, and steps back over nothing that breaks.
-pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
-    let tier = &desk.policy.tiers[rung];
+pub(crate) fn findings(
+    desk: &Desk<'_>,
+    tier_index: usize,
+    wave: &Wave,
+    pull: &Pull,
+    standing: &Standing,
+) -> Vec<Finding> {
+    let tier = &desk.policy.tiers[tier_index];
     // What it takes back it takes back, though somebody has restored a cluster, or others have come, since.
     let failed = of(wave).and_then(|failed| failed_with(desk, tier, failed));
     let mut findings = vec![
         ledger::finding(desk),
-        gate(desk, rung, failed),
+        gate(desk, tier_index, failed),
         tier_below::none_asked(),
         Finding::pass(Gate::Breaking, Reason::NotBreaking),
-        release_gate::rejection(desk, rung, &wave.version),
+        release_gate::rejection(desk, tier_index, &wave.version),
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
@@ -212,9 +218,9 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
 }
 
 /// Whether the rollback may happen, with what it takes back and why.
-fn gate(desk: &Desk<'_>, rung: usize, failed: Option<&Wave>) -> Finding {
+fn gate(desk: &Desk<'_>, tier_index: usize, failed: Option<&Wave>) -> Finding {
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
-    match (obstacle(desk, rung, failed), &failed.failed) {
+    match (obstacle(desk, tier_index, failed), &failed.failed) {
         // Whether it comes back to the source is no question of minutes.
         (Some(why @ Reason::Yanked { .. }), _) => Finding::wait(Gate::Release, why),
         (Some(why), _) if !release::is_final(&why) => Finding::new(Gate::Release, Verdict::Unknown, why),
@@ -228,9 +234,9 @@ fn gate(desk: &Desk<'_>, rung: usize, failed: Option<&Wave>) -> Finding {
 }
 
 /// Said about a failed wave whose rollback must not be.
-pub(crate) fn held(desk: &Desk<'_>, rung: usize) -> Option<Finding> {
+pub(crate) fn held(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
     let because = |why: Reason| Reason::NoRollBack { why: Box::new(why) };
-    match due(desk, rung)? {
+    match due(desk, tier_index)? {
         Ok(_) => None,
         Err(why @ Reason::Yanked { .. }) => Some(Finding::wait(Gate::Release, because(why))),
         Err(why) if !release::is_final(&why) => Some(Finding::new(Gate::Release, Verdict::Unknown, because(why))),

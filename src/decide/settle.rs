@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, afterwards, blocks, expiry, gate, hotfix, landing, member, rollback, slice, soak};
+use crate::{Reason, Version, blocks, expiry, gate, hotfix, landing, member, regression, rollback, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -27,7 +27,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
         leavers(desk, tier);
         landing::settle(desk, tier);
         verdicts(desk, tier);
-        afterwards::settle(desk, tier);
+        regression::settle(desk, tier);
         grace(desk, tier);
     }
 }
@@ -80,7 +80,7 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
         && *by == desk.snapshot.hub.bot
     {
         let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
-        let change = match afterwards::taken_back_for(desk, &wave, pull, *at) {
+        let change = match regression::taken_back_for(desk, &wave, pull, *at) {
             Some(failed) => Change::Failed(failed),
             None => Change::Withdrawn(Withdrawn { at: desk.now, why }),
         };
@@ -174,11 +174,11 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
-        afterwards::fail(desk, tier, wave, why);
+        regression::fail(desk, tier, wave, why);
         return;
     }
     if let Some(why) = gate::verify::settle(desk, tier, wave) {
-        afterwards::fail(desk, tier, wave, why);
+        regression::fail(desk, tier, wave, why);
         return;
     }
     if wave.stalled.is_some() && health.all_healthy(&tier.health) {
@@ -224,7 +224,7 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     // However long the pull request waits for a yes, those that have moved may fail meanwhile.
     desk.look_again();
     if let Some(why) = health.failure(tier, wave, desk.now) {
-        afterwards::fail(desk, tier, wave, why);
+        regression::fail(desk, tier, wave, why);
         return;
     }
     if wave.stalled.is_some() && health.all_healthy(&tier.health) {
@@ -242,7 +242,7 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
 /// Before a slice that was taken back comes again, what is to come of the one before it may be verified.
 fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     if let Some(why) = slice::before(desk, tier, wave).and_then(|earlier| gate::verify::settle(desk, tier, &earlier)) {
-        afterwards::fail(desk, tier, wave, why);
+        regression::fail(desk, tier, wave, why);
     }
 }
 

@@ -75,12 +75,13 @@ pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
 }
 
 /// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
-pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
-    let tier = desk.policy.tiers.get(rung).filter(|tier| !tier.follows)?;
+pub(crate) fn catch_up(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Portion)> {
+    let tier = desk.policy.tiers.get(tier_index).filter(|tier| !tier.follows)?;
     let base = desk.base(&tier.name);
     let highest = base.highest()?;
-    let version = release::finished(desk, rung, |version| version >= highest).into_iter().max()?;
-    let taken = || release::stopped(desk, rung, &version).is_none() && conveyor::outdated(desk, &version).is_none();
+    let version = release::finished(desk, tier_index, |version| version >= highest).into_iter().max()?;
+    let taken =
+        || release::stopped(desk, tier_index, &version).is_none() && conveyor::outdated(desk, &version).is_none();
     if *highest != version || !taken() {
         return None;
     }
@@ -105,14 +106,14 @@ pub(crate) fn catch_up(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion
 
 /// Clusters that are ahead of their tier and run something older than the newest release that has
 /// finished the first one, and that release.
-pub(crate) fn early(desk: &Desk<'_>, rung: usize) -> Option<(Version, Portion)> {
-    let tier = desk.policy.tiers.get(rung)?;
+pub(crate) fn early(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Portion)> {
+    let tier = desk.policy.tiers.get(tier_index)?;
     let ahead = desk.ahead(tier);
     if ahead.is_empty() {
         return None;
     }
-    let accepted = |version: &Version| release::stopped(desk, rung, version).is_none();
-    let first = release::first_with_clusters(desk, rung);
+    let accepted = |version: &Version| release::stopped(desk, tier_index, version).is_none();
+    let first = release::first_with_clusters(desk, tier_index);
     let version = release::finished(desk, first, |_| true).into_iter().filter(accepted).max()?;
     // What a newer release has taken the place of would be taken back at once.
     if conveyor::outdated(desk, &version).is_some() {

@@ -86,10 +86,10 @@ pub(crate) fn overdue(
         None if health.healthy() > 0 => wave.landed.as_ref()?.at,
         None => return None,
     };
-    let rung = desk.policy.tiers.iter().position(|other| other.name == tier.name)?;
+    let tier_index = desk.policy.tiers.iter().position(|other| other.name == tier.name)?;
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     let held = own_pull(wave, &pulls).is_some_and(|pull| !hold::finding(pull).verdict.lets_through());
-    if desk.now < since + tier.soak.min || held || release::stopped(desk, rung, &wave.version).is_some() {
+    if desk.now < since + tier.soak.min || held || release::stopped(desk, tier_index, &wave.version).is_some() {
         return None;
     }
     let late = |state: &MemberState| {

@@ -11,106 +11,106 @@ use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
-use crate::{Reason, Version, conveyor, cooldown, dates, hotfix, leftover, release, report, rollback, settle};
+use crate::{Reason, Version, conveyor, cooldown, dates, hotfix, release, report, rollback, settle, stale_pull};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
     dates::wake(desk);
-    for rung in 0..desk.policy.tiers.len() {
-        let tier = &desk.policy.tiers[rung];
+    for tier_index in 0..desk.policy.tiers.len() {
+        let tier = &desk.policy.tiers[tier_index];
         let troubles = gate::preconditions(desk, tier);
         if !troubles.is_empty() {
-            leftover::turn_back(desk, rung, &troubles);
-            report::blocked(desk, rung, troubles);
+            stale_pull::turn_back(desk, tier_index, &troubles);
+            report::blocked(desk, tier_index, troubles);
             continue;
         }
         if let Some(wave) = occupant::climbing(desk, tier) {
-            open_wave(desk, rung, &wave);
-        } else if let Some(wave) =
-            occupant::occupant(desk, rung).filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, rung, wave))
+            open_wave(desk, tier_index, &wave);
+        } else if let Some(wave) = occupant::occupant(desk, tier_index)
+            .filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, tier_index, wave))
         {
-            landed_wave(desk, rung, &wave);
+            landed_wave(desk, tier_index, &wave);
         } else {
-            free_tier(desk, rung);
+            free_tier(desk, tier_index);
         }
         dates::watch(desk, tier);
     }
 }
 
 /// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
-fn landed_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
-    let tier = &desk.policy.tiers[rung];
+fn landed_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
+    let tier = &desk.policy.tiers[tier_index];
     // A tier that follows releases by itself since brings the others there, too.
     let Some(next) = slice::following(desk, tier, wave).filter(|_| !tier.follows) else {
-        report::landed(desk, rung, wave);
+        report::landed(desk, tier_index, wave);
         return;
     };
-    let mut findings = gate::before_opening(desk, rung, &wave.version);
+    let mut findings = gate::before_opening(desk, tier_index, &wave.version);
     findings.push(gate::pause::finding(desk, tier, wave, &next));
     findings.push(gate::health::of_earlier_slices(desk, tier, wave));
     let passes = wave.converged.is_some() && gate::limits::may_open(desk, tier, &wave.version, &findings);
-    let leftover = desk.open_pull(&tier.name);
-    if let Some(pull) = leftover.filter(|pull| leftover::is_known(desk, tier, pull)) {
+    let stale_pull = desk.open_pull(&tier.name);
+    if let Some(pull) = stale_pull.filter(|pull| stale_pull::is_known(desk, tier, pull)) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
-        leftover::tidy_up(desk, rung, pull);
-        report::landed(desk, rung, wave);
-    } else if let Some(theirs) = leftover.and_then(|pull| leftover::theirs(desk, tier, pull)) {
-        report::between(desk, rung, wave, alloc::vec![theirs]);
+        stale_pull::tidy_up(desk, tier_index, pull);
+        report::landed(desk, tier_index, wave);
+    } else if let Some(theirs) = stale_pull.and_then(|pull| stale_pull::theirs(desk, tier, pull)) {
+        report::between(desk, tier_index, wave, alloc::vec![theirs]);
     } else if passes {
         desk_alarms(desk, &findings);
-        report::portion(desk, rung, &wave.version, &next, findings);
-        match leftover {
-            Some(pull) => rewrite(desk, rung, pull, wave.version.clone(), next),
-            None => open(desk, rung, wave.version.clone(), next),
+        report::portion(desk, tier_index, &wave.version, &next, findings);
+        match stale_pull {
+            Some(pull) => rewrite(desk, tier_index, pull, wave.version.clone(), next),
+            None => open(desk, tier_index, wave.version.clone(), next),
         }
     } else {
-        let dispatch = gate::verify::dispatch(desk, tier, wave, &next, &findings).filter(|_| leftover.is_none());
+        let dispatch = gate::verify::dispatch(desk, tier, wave, &next, &findings).filter(|_| stale_pull.is_none());
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
         desk_alarms(desk, &findings);
-        report::between(desk, rung, wave, findings);
+        report::between(desk, tier_index, wave, findings);
         dispatch.into_iter().for_each(|action| desk.act(action));
     }
 }
 
 /// Writes an open pull request anew, with this content.
-fn rewrite(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, portion: Portion) {
-    let proposal = proposal(desk, rung, version, portion, None);
+fn rewrite(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull, version: Version, portion: Portion) {
+    let proposal = proposal(desk, tier_index, version, portion, None);
     desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
     desk.look_again();
 }
 
-fn open(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
+fn open(desk: &mut Desk<'_>, tier_index: usize, version: Version, portion: Portion) {
     desk.shared.openings.open();
-    let proposal = proposal(desk, rung, version, portion, None);
+    let proposal = proposal(desk, tier_index, version, portion, None);
     desk.act(Action::Open(proposal));
     desk.look_again();
 }
 
 /// A tier with an open wave: close it, move it, tell, or merge.
-fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
-    let tier = &desk.policy.tiers[rung];
+fn open_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
+    let tier = &desk.policy.tiers[tier_index];
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     let pull = settle::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
     let back = rollback::of(wave).is_some();
-    let given_up = || conveyor::given_up(desk, rung, wave, pull).filter(|_| !back);
-    if let Some(why) = withdrawal(desk, rung, wave).or_else(given_up) {
-        withdraw(desk, rung, wave, pull, why);
+    let given_up = || conveyor::given_up(desk, tier_index, wave, pull).filter(|_| !back);
+    if let Some(why) = withdrawal(desk, tier_index, wave).or_else(given_up) {
+        withdraw(desk, tier_index, wave, pull, why);
         return;
     }
     let Some(pull) = pull else {
-        finish(desk, rung, wave);
+        finish(desk, tier_index, wave);
         return;
     };
-    let standing = Standing::of(desk, rung, wave, pull);
+    let standing = Standing::of(desk, tier_index, wave, pull);
     let apart = slice::apart(desk, tier).is_some();
-    if let Some(newer) = conveyor::overtaking(desk, rung, wave, pull, &standing).filter(|_| !back && !apart) {
+    if let Some(newer) = conveyor::overtaking(desk, tier_index, wave, pull, &standing).filter(|_| !back && !apart) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
-        update(desk, rung, pull, newer, None);
+        update(desk, tier_index, pull, newer, None);
         return;
     }
-    cooldown::wake(desk, rung);
-    let mut findings = gate::findings(desk, rung, wave, pull, &standing);
+    cooldown::wake(desk, tier_index);
+    let mut findings = gate::findings(desk, tier_index, wave, pull, &standing);
     let forced = gate::grace::consider(desk, tier, wave, pull, &standing, &mut findings);
     if forced.is_none() {
         hotfix::through_windows(desk, wave, &mut findings);
@@ -121,12 +121,12 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     let behind = gate::head::lacks_only_its_base(&findings) && pull.state == PullState::Open && !apart;
     let comes_up = behind && desk.shared.comes_up(gate::limits::turn(desk, wave, pull));
     gate::limits::in_turn(desk, wave, pull, &findings).into_iter().for_each(|ready| desk.shared.is_ready(ready));
-    report::open(desk, rung, wave, pull, findings);
+    report::open(desk, tier_index, wave, pull, findings);
     if passes && pull.state == PullState::Open {
-        merge(desk, rung, wave, pull, &standing, forced);
+        merge(desk, tier_index, wave, pull, &standing, forced);
     } else if (standing.rewrite || comes_up) && pull.state == PullState::Open && !apart {
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
-        let proposal = again(desk, rung, wave, standing.stale);
+        let proposal = again(desk, tier_index, wave, standing.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }
@@ -134,14 +134,14 @@ fn open_wave(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
 
 /// The intent is written and the hub shows nothing: finishes the opening that was cut off, as soon as the
 /// cap of open ones has room for it.
-fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
+fn finish(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     let mut room = gate::limits::finishing(desk);
     // What cannot be read, or is not listed at this look, is not taken up.
-    let unlisted = || release::stopped(desk, rung, &wave.version).filter(|_| rollback::of(wave).is_none());
+    let unlisted = || release::stopped(desk, tier_index, &wave.version).filter(|_| rollback::of(wave).is_none());
     match unlisted() {
         // Who took it from the source will hardly bring it back, and nobody sees a pull request to close.
-        Some(why @ Reason::Yanked { .. }) if wave.pull.is_none() && conveyor::candidate(desk, rung).is_some() => {
-            withdraw(desk, rung, wave, None, why);
+        Some(why @ Reason::Yanked { .. }) if wave.pull.is_none() && conveyor::candidate(desk, tier_index).is_some() => {
+            withdraw(desk, tier_index, wave, None, why);
             desk.look_again();
             return;
         }
@@ -151,21 +151,21 @@ fn finish(desk: &mut Desk<'_>, rung: usize, wave: &Wave) {
     if room.verdict.lets_through() {
         // What was written would move who is gone or pinned now. One that was shown once is there, and the
         // hub's list lacks it.
-        let good =
-            wave.pull.is_some() || desk.still(&desk.policy.tiers[rung], &wave.members).len() == wave.members.len();
-        let proposal = again(desk, rung, wave, good);
+        let good = wave.pull.is_some()
+            || desk.still(&desk.policy.tiers[tier_index], &wave.members).len() == wave.members.len();
+        let proposal = again(desk, tier_index, wave, good);
         desk.shared.openings.finish();
-        report::opening(desk, rung, wave);
+        report::opening(desk, tier_index, wave);
         desk.act(Action::Open(proposal));
     } else {
-        report::waiting(desk, rung, &wave.version, alloc::vec![room]);
+        report::waiting(desk, tier_index, &wave.version, alloc::vec![room]);
     }
     desk.look_again();
 }
 
 fn merge(
     desk: &mut Desk<'_>,
-    rung: usize,
+    tier_index: usize,
     wave: &Wave,
     pull: &Pull,
     standing: &Standing,
@@ -180,7 +180,7 @@ fn merge(
     let via = if past { Identity::Bypass } else { standing.identity };
     let action = Action::Merge {
         plugin: desk.plugin().clone(),
-        tier: desk.policy.tiers[rung].name.clone(),
+        tier: desk.policy.tiers[tier_index].name.clone(),
         version: wave.version.clone(),
         pull: pull.number,
         head: pull.head.clone(),
@@ -192,14 +192,14 @@ fn merge(
 }
 
 /// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
-fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
-    if desk.policy.tiers[rung].follows {
+fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+    if desk.policy.tiers[tier_index].follows {
         return Some(Reason::Follows);
     }
     if rollback::of(wave).is_some() {
-        return rollback::withdrawal(desk, rung, wave);
+        return rollback::withdrawal(desk, tier_index, wave);
     }
-    let stopped = release::stopped(desk, rung, &wave.version).filter(release::is_final);
+    let stopped = release::stopped(desk, tier_index, &wave.version).filter(release::is_final);
     // A slice waits for the healing of those before it, where the file says `stall`.
     let stalls = wave.stalled.is_some() && wave.failed.is_none();
     if let Some(why) = stopped.filter(|why| !(stalls && matches!(why, Reason::ReleaseHeld { .. }))) {
@@ -207,87 +207,91 @@ fn withdrawal(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
     }
     // Somebody put a newer version on the base branch: merging would take it back. Or the tier below has gone on
     // without it: it would wait there for ever, approved or not.
-    if let Some(by) = occupant::ahead(desk, rung, wave).or_else(|| occupant::passed_below(desk, rung, wave)) {
+    if let Some(by) = occupant::ahead(desk, tier_index, wave).or_else(|| occupant::passed_below(desk, tier_index, wave))
+    {
         return Some(Reason::Superseded { by });
     }
-    let tier = desk.policy.tiers.get(rung)?;
+    let tier = desk.policy.tiers.get(tier_index)?;
     if desk.still(tier, &wave.own()).is_empty() {
         return Some(gate::release::nobody(desk, tier));
     }
-    gate::tier_below::in_the_way(desk, rung, wave).or_else(|| gate::after::in_the_way(desk, rung, wave))
+    gate::tier_below::in_the_way(desk, tier_index, wave).or_else(|| gate::after::in_the_way(desk, tier_index, wave))
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request
 /// is open.
-fn withdraw(desk: &mut Desk<'_>, rung: usize, wave: &Wave, pull: Option<&Pull>, why: Reason) {
-    let tier = &desk.policy.tiers[rung];
+fn withdraw(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, pull: Option<&Pull>, why: Reason) {
+    let tier = &desk.policy.tiers[tier_index];
     let open = pull.filter(|pull| pull.state == PullState::Open);
-    let ours = open.is_none_or(|pull| Standing::of(desk, rung, wave, pull).ours());
+    let ours = open.is_none_or(|pull| Standing::of(desk, tier_index, wave, pull).ours());
     if !ours {
-        let findings = pull.map(|pull| gate::findings(desk, rung, wave, pull, &Standing::of(desk, rung, wave, pull)));
+        let findings =
+            pull.map(|pull| gate::findings(desk, tier_index, wave, pull, &Standing::of(desk, tier_index, wave, pull)));
         if let (Some(pull), Some(findings)) = (pull, findings) {
-            report::open(desk, rung, wave, pull, findings);
+            report::open(desk, tier_index, wave, pull, findings);
         }
         return;
     }
     desk.record(&tier.name, &wave.version, Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() }));
-    leftover::close(desk, rung, pull, why);
-    report::withdrawn(desk, rung, &wave.version);
+    stale_pull::close(desk, tier_index, pull, why);
+    report::withdrawn(desk, tier_index, &wave.version);
 }
 
 /// A tier without a wave: take the next release, if there is one.
-fn free_tier(desk: &mut Desk<'_>, rung: usize) {
-    let tier = &desk.policy.tiers[rung];
-    let leftover = desk.open_pull(&tier.name);
+fn free_tier(desk: &mut Desk<'_>, tier_index: usize) {
+    let tier = &desk.policy.tiers[tier_index];
+    let stale_pull = desk.open_pull(&tier.name);
     if release::is_passed(desk, tier) {
-        report::passed(desk, rung);
+        report::passed(desk, tier_index);
         return;
     }
-    if let Some(theirs) = leftover.and_then(|pull| leftover::theirs(desk, tier, pull)) {
-        report::blocked(desk, rung, alloc::vec![theirs]);
+    if let Some(theirs) = stale_pull.and_then(|pull| stale_pull::theirs(desk, tier, pull)) {
+        report::blocked(desk, tier_index, alloc::vec![theirs]);
         return;
     }
-    if let Some(pull) = leftover
-        && leftover::moot(desk, rung, pull)
+    if let Some(pull) = stale_pull
+        && stale_pull::moot(desk, tier_index, pull)
     {
-        leftover::tidy_up(desk, rung, pull);
-        report::idle(desk, rung);
+        stale_pull::tidy_up(desk, tier_index, pull);
+        report::idle(desk, tier_index);
         return;
     }
-    if let Some(Ok(proposal)) = rollback::due(desk, rung) {
-        roll_back(desk, rung, leftover, proposal);
+    if let Some(Ok(proposal)) = rollback::due(desk, tier_index) {
+        roll_back(desk, tier_index, stale_pull, proposal);
         return;
     }
-    let Some(version) = conveyor::candidate(desk, rung) else {
-        let beside = || slice::catch_up(desk, rung).or_else(|| slice::early(desk, rung));
-        match (leftover, beside()) {
+    let Some(version) = conveyor::candidate(desk, tier_index) else {
+        let beside = || slice::catch_up(desk, tier_index).or_else(|| slice::early(desk, tier_index));
+        match (stale_pull, beside()) {
             (None, Some((version, portion))) => {
-                beside_the_turn(desk, rung, version, portion);
+                beside_the_turn(desk, tier_index, version, portion);
                 return;
             }
-            (Some(pull), _) => leftover::tidy_up(desk, rung, pull),
+            (Some(pull), _) => stale_pull::tidy_up(desk, tier_index, pull),
             (None, None) => {}
         }
         match slice::early_wave(desk, tier).cloned() {
-            Some(wave) => report::landed(desk, rung, &wave),
-            None => report::idle(desk, rung),
+            Some(wave) => report::landed(desk, tier_index, &wave),
+            None => report::idle(desk, tier_index),
         }
         return;
     };
-    let findings = gate::before_opening(desk, rung, &version);
+    let findings = gate::before_opening(desk, tier_index, &version);
     let may = gate::limits::may_open(desk, tier, &version, &findings);
     desk_alarms(desk, &findings);
-    match leftover {
+    match stale_pull {
         // Ours by author and branch, but no wave of the ledger knows it (it was lost): write it anew.
-        Some(pull) if may => update(desk, rung, pull, version, Some(findings)),
-        Some(pull) if leftover::is_condemned(desk, rung, pull) || leftover::keeps_a_place(desk, &findings) => {
-            leftover::give_way(desk, rung, pull, &version, findings)
+        Some(pull) if may => update(desk, tier_index, pull, version, Some(findings)),
+        Some(pull)
+            if stale_pull::is_condemned(desk, tier_index, pull) || stale_pull::keeps_a_place(desk, &findings) =>
+        {
+            stale_pull::give_way(desk, tier_index, pull, &version, findings)
         }
         _ => {
-            report::waiting(desk, rung, &version, findings);
+            report::waiting(desk, tier_index, &version, findings);
             if may {
-                let portion = slice::first(desk, &desk.policy.tiers[rung]);
-                open(desk, rung, version, portion);
+                let portion = slice::first(desk, &desk.policy.tiers[tier_index]);
+                open(desk, tier_index, version, portion);
             }
         }
     }
@@ -295,26 +299,28 @@ fn free_tier(desk: &mut Desk<'_>, rung: usize) {
 
 /// Clusters that came late get the release that has finished this tier, and clusters ahead of it one
 /// that has finished the first tier, under the tier's gates.
-fn beside_the_turn(desk: &mut Desk<'_>, rung: usize, version: Version, portion: Portion) {
+fn beside_the_turn(desk: &mut Desk<'_>, tier_index: usize, version: Version, portion: Portion) {
     let findings = match portion.part.purpose {
-        Purpose::Early => gate::before_opening_early(desk, rung, &portion.members, &version),
-        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => gate::before_opening(desk, rung, &version),
+        Purpose::Early => gate::before_opening_early(desk, tier_index, &portion.members, &version),
+        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => {
+            gate::before_opening(desk, tier_index, &version)
+        }
     };
-    let may = gate::limits::may_open(desk, &desk.policy.tiers[rung], &version, &findings);
+    let may = gate::limits::may_open(desk, &desk.policy.tiers[tier_index], &version, &findings);
     desk_alarms(desk, &findings);
-    report::portion(desk, rung, &version, &portion, findings);
+    report::portion(desk, tier_index, &version, &portion, findings);
     if may {
-        open(desk, rung, version, portion);
+        open(desk, tier_index, version, portion);
     }
 }
 
 /// A tier whose wave failed, and which shall have back what ran before.
-fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal: Proposal) {
-    let findings = rollback::before_opening(desk, rung);
-    let may = gate::limits::may_open(desk, &desk.policy.tiers[rung], &proposal.to, &findings);
+fn roll_back(desk: &mut Desk<'_>, tier_index: usize, stale_pull: Option<&Pull>, proposal: Proposal) {
+    let findings = rollback::before_opening(desk, tier_index);
+    let may = gate::limits::may_open(desk, &desk.policy.tiers[tier_index], &proposal.to, &findings);
     desk_alarms(desk, &findings);
-    report::waiting(desk, rung, &proposal.to, findings);
-    match leftover {
+    report::waiting(desk, tier_index, &proposal.to, findings);
+    match stale_pull {
         Some(pull) if may => desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal }),
         None if may => {
             desk.shared.openings.open();
@@ -326,27 +332,27 @@ fn roll_back(desk: &mut Desk<'_>, rung: usize, leftover: Option<&Pull>, proposal
 }
 
 /// Moves the open pull request to `version`, or writes it anew.
-fn update(desk: &mut Desk<'_>, rung: usize, pull: &Pull, version: Version, findings: Option<Vec<Finding>>) {
-    let findings = findings.unwrap_or_else(|| gate::before_opening(desk, rung, &version));
-    report::waiting(desk, rung, &version, findings);
-    let portion = slice::first(desk, &desk.policy.tiers[rung]);
-    rewrite(desk, rung, pull, version, portion);
+fn update(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull, version: Version, findings: Option<Vec<Finding>>) {
+    let findings = findings.unwrap_or_else(|| gate::before_opening(desk, tier_index, &version));
+    report::waiting(desk, tier_index, &version, findings);
+    let portion = slice::first(desk, &desk.policy.tiers[tier_index]);
+    rewrite(desk, tier_index, pull, version, portion);
 }
 
 /// What the pull request of a wave shall contain once more; members stay who they were when it was
 /// begun, except for those who have left. `written`: the commit is there and is good.
-fn again(desk: &Desk<'_>, rung: usize, wave: &Wave, written: bool) -> Proposal {
-    let members = desk.still(&desk.policy.tiers[rung], &wave.own());
+fn again(desk: &Desk<'_>, tier_index: usize, wave: &Wave, written: bool) -> Proposal {
+    let members = desk.still(&desk.policy.tiers[tier_index], &wave.own());
     let members = if written { wave.members.clone() } else { members };
     let portion = Portion { part: wave.part.clone(), members };
-    let proposal = proposal(desk, rung, wave.version.clone(), portion, wave.head().filter(|_| written).cloned());
+    let proposal = proposal(desk, tier_index, wave.version.clone(), portion, wave.head().filter(|_| written).cloned());
     // A rollback takes back what failed, also where somebody has restored a cluster already.
     Proposal { from: rollback::of(wave).cloned().or(proposal.from), ..proposal }
 }
 
 /// What a pull request shall contain.
-fn proposal(desk: &Desk<'_>, rung: usize, to: Version, portion: Portion, written: Option<Head>) -> Proposal {
-    let tier = &desk.policy.tiers[rung];
+fn proposal(desk: &Desk<'_>, tier_index: usize, to: Version, portion: Portion, written: Option<Head>) -> Proposal {
+    let tier = &desk.policy.tiers[tier_index];
     Proposal {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),

@@ -39,7 +39,7 @@ pub struct Context {
     pub setting: Arc<Setting>,
     /// Only clusters are asked on whose word something may be decided: for a run that ends, and tells nobody how the
     /// others are.
-    pub thrifty: bool,
+    pub only_needed: bool,
     /// What was read before and may be used again for a while.
     pub memory: Memory,
 }
@@ -134,7 +134,7 @@ impl Context {
     ) -> Self {
         let Reach { clusters, net, secrets, dashboard, own: _, seal: _, alone: _ } = reach;
         let memory = Memory::default();
-        Self { repo, clusters, standing, net, secrets, dashboard, look_again, setting, thrifty: false, memory }
+        Self { repo, clusters, standing, net, secrets, dashboard, look_again, setting, only_needed: false, memory }
     }
 
     /// Where charts come from at the hub.

@@ -252,7 +252,7 @@ async fn heard(context: &mut Context, base: &Base, now: Timestamp) -> anyhow::Re
         return Ok(BTreeMap::new());
     };
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
-    let needed = context.thrifty.then(|| needed::needed(&base.loaded.policy, ledger, now));
+    let needed = context.only_needed.then(|| needed::needed(&base.loaded.policy, ledger, now));
     let round = std::mem::take(&mut context.memory.round).of(&base.loaded, clusters, needed);
     let answers = round.ask(&mut context.standing, now).await;
     let stated = ask::checks::answers(&context.repo.hub, round.stated(), |tier| base.branch(tier)).await;

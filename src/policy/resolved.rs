@@ -215,7 +215,7 @@ fn closed_days(ClosedDays { from, to, why }: &ClosedDays) -> Value {
     ])
 }
 
-/// A rung with every key that `shape` knows; an override knows fewer than a tier.
+/// A tier with every key that `shape` knows; an override knows fewer than a tier.
 fn tier_of(tier: &Tier, shape: &Shape) -> Value {
     let Tier {
         name,

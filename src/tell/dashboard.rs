@@ -252,16 +252,16 @@ fn ladder(view: &View, now: Timestamp) -> Ladder {
     }
 }
 
-/// The tiers of all ladders in the order of promotion: by rung, then as they first appear.
+/// The tiers of all ladders in the order of promotion: by tier, then as they first appear.
 fn tiers(view: &View) -> Vec<&TierName> {
     let mut tiers: Vec<(&TierName, u32)> = Vec::new();
     for wave in &view.plan.waves {
         match tiers.iter_mut().find(|(tier, _)| *tier == &wave.tier) {
-            Some((_, rung)) => *rung = (*rung).max(wave.rung),
-            None => tiers.push((&wave.tier, wave.rung)),
+            Some((_, tier_index)) => *tier_index = (*tier_index).max(wave.tier_index),
+            None => tiers.push((&wave.tier, wave.tier_index)),
         }
     }
-    tiers.sort_by_key(|(_, rung)| *rung);
+    tiers.sort_by_key(|(_, tier_index)| *tier_index);
     tiers.into_iter().map(|(tier, _)| tier).collect()
 }
 

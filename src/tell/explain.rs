@@ -33,7 +33,7 @@ fn one(view: &View, wave: &WaveReport, readings: &Readings, now: Timestamp) -> S
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let dated = |at: Timestamp| format!("{} ({})", words::when(at, &zone), words::relative(at, now));
     let look = words::wave(wave);
-    let mut out = format!("{}\n", paint(BOLD, &format!("{} ({} of {})", words::name(wave), wave.rung, wave.of)));
+    let mut out = format!("{}\n", paint(BOLD, &format!("{} ({} of {})", words::name(wave), wave.tier_index, wave.of)));
     let since = words::since(&wave.state).map_or_else(String::new, |at| format!(" since {}", dated(at)));
     out.push_str(&format!("{}{since}\n", paint(style::of(look.tone), &format!("{} {}", look.mark, look.word))));
     if let Some(pull) = wave.pull {

@@ -78,7 +78,7 @@ pub(crate) fn wave(plugin: &str, tier: &str, to: &str, from: &str, state: WaveSt
     WaveReport {
         plugin: plugin.into(),
         tier: tier.into(),
-        rung: TIERS.iter().position(|name| *name == tier).unwrap() as u32 + 1,
+        tier_index: TIERS.iter().position(|name| *name == tier).unwrap() as u32 + 1,
         of: 4,
         version: Some(version(to)),
         from: Some(version(from)),

@@ -80,7 +80,7 @@ pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a V
         | WaveState::Withdrawn { .. } => false,
     };
     let newer = plan.waves.iter().filter(|other| other.plugin == wave.plugin && other.version > wave.version);
-    let highest = newer.filter(under_way).max_by(|a, b| (&a.version, a.rung).cmp(&(&b.version, b.rung)))?;
+    let highest = newer.filter(under_way).max_by(|a, b| (&a.version, a.tier_index).cmp(&(&b.version, b.tier_index)))?;
     Some((highest.version.as_ref()?, &highest.tier))
 }
 
@@ -89,7 +89,7 @@ pub fn title(wave: &WaveReport) -> String {
     if wave.rollback_of.is_some() {
         return words::name(wave);
     }
-    format!("{} ({} of {}){}", words::name(wave), wave.rung, wave.of, words::portion(wave))
+    format!("{} ({} of {}){}", words::name(wave), wave.tier_index, wave.of, words::portion(wave))
 }
 
 /// The text of the pull request, in at most 58,000 characters. Same facts, same text.
@@ -379,7 +379,7 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
         WaveState::Soaking { paused: true, .. } => {
             "**Merged.** The soak stands still until all of its clusters are healthy again."
         }
-        WaveState::Finished { .. } if wave.rung == wave.of => "**Finished.** This was the last tier.",
+        WaveState::Finished { .. } if wave.tier_index == wave.of => "**Finished.** This was the last tier.",
         WaveState::Finished { .. } => "**Finished.** This release may go on to the next tier.",
         WaveState::Open { .. }
         | WaveState::Waiting

@@ -34,7 +34,7 @@ struct Page {
     plugin: String,
     version: String,
     tier: String,
-    rung: u32,
+    tier_index: u32,
     of: u32,
     slice: Option<String>,
     tone: &'static str,
@@ -142,7 +142,7 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
         plugin: wave.plugin.to_string(),
         version: running.map_or_else(String::new, ToString::to_string),
         tier: wave.tier.to_string(),
-        rung: wave.rung,
+        tier_index: wave.tier_index,
         of: wave.of,
         slice: words::slice(&wave.part).map(|slice| format!("{slice}{}", words::portion(wave))),
         tone: look.tone.class(),
@@ -196,16 +196,16 @@ fn rungs(view: &View, wave: &WaveReport) -> Vec<Chip> {
         .climbs
         .iter()
         .find(|climb| climb.plugin == wave.plugin && Some(&climb.version) == wave.version.as_ref());
-    let chips = climb.map_or(&[][..], |climb| &climb.rungs).iter().map(|rung| {
-        let here = rung.tier == wave.tier;
-        let look = if here { words::wave(wave) } else { words::state(&rung.state) };
-        let idle = matches!(rung.state, WaveState::Idle { .. }) && !here;
+    let chips = climb.map_or(&[][..], |climb| &climb.rungs).iter().map(|tier_index| {
+        let here = tier_index.tier == wave.tier;
+        let look = if here { words::wave(wave) } else { words::state(&tier_index.state) };
+        let idle = matches!(tier_index.state, WaveState::Idle { .. }) && !here;
         Chip {
-            tier: rung.tier.to_string(),
+            tier: tier_index.tier.to_string(),
             tone: look.tone.class(),
             mark: look.mark,
             word: if idle { "not yet" } else { look.word },
-            href: wave_href(view, &wave.plugin, &rung.tier),
+            href: wave_href(view, &wave.plugin, &tier_index.tier),
             here,
         }
     });

@@ -78,7 +78,7 @@ pub fn any(seed: u64, days: u64) -> Scenario {
     let mut tiers: Vec<Tier> = TIERS[4 - rungs..]
         .iter()
         .enumerate()
-        .map(|(rung, name)| tier(&mut rng, name, rung, max_age, windows.is_none()))
+        .map(|(tier_index, name)| tier(&mut rng, name, tier_index, max_age, windows.is_none()))
         .collect();
     let mode = match rng.range(0, 9) {
         0..=3 => Mode::Safety,
@@ -148,9 +148,9 @@ pub fn any(seed: u64, days: u64) -> Scenario {
     scenario
 }
 
-fn tier(rng: &mut Rng, name: &str, rung: usize, max_age: SignedDuration, narrow: bool) -> Tier {
+fn tier(rng: &mut Rng, name: &str, tier_index: usize, max_age: SignedDuration, narrow: bool) -> Tier {
     let merges = [Merge::Automatic, Merge::Approved, Merge::Approved, Merge::Manual];
-    let merge = if rung == 0 && rng.chance(60) {
+    let merge = if tier_index == 0 && rng.chance(60) {
         MergeRule::all(Merge::Automatic)
     } else if rng.chance(85) {
         MergeRule::all(merges[rng.range(0, 2) as usize])

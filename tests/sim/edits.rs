@@ -63,7 +63,7 @@ pub fn pin(world: &mut World, plugin: &PluginName, cluster: &decide::ClusterName
 
 /// A tier's selector takes the clusters of the next tier too, or no longer.
 pub fn overlap(world: &mut World, name: &TierName, on: bool) {
-    let next = world.scenario.tiers().get(world.rung(name) + 1).map(|tier| tier.name.to_string());
+    let next = world.scenario.tiers().get(world.tier_index(name) + 1).map(|tier| tier.name.to_string());
     let Some(next) = next else { return };
     for tier in world.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers).filter(|tier| tier.name == *name) {
         tier.select.match_labels.clear();

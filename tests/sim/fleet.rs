@@ -102,8 +102,8 @@ pub fn step(world: &mut World, cluster: &ClusterName, plugin: &PluginName, asked
 
 /// How a rollout ends; a release that degrades looks healthy first.
 fn outcome(world: &mut World, cluster: &ClusterName, plugin: &PluginName, version: &Version) -> Condition {
-    let rung = world.tier_of(cluster).map(|tier| world.rung(&tier));
-    let reached = |from: usize| rung.is_some_and(|rung| rung >= from);
+    let tier_index = world.tier_of(cluster).map(|tier| world.tier_index(&tier));
+    let reached = |from: usize| tier_index.is_some_and(|tier_index| tier_index >= from);
     let mut luck = world.luck(&["degrades", cluster.as_str(), plugin.as_str(), &version.to_string()]);
     match world.release(plugin, version).map(|release| release.quality) {
         Some(Quality::Degrades(from)) if reached(from) => {

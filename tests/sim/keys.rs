@@ -53,10 +53,10 @@ pub fn draw(scenario: &mut Scenario) {
             let cluster = rng.pick(&clusters).name.clone();
             plugin.pins = vec![pin(&cluster, "1.0.0", until)];
         }
-        for (rung, tier) in plugin.tiers.iter_mut().enumerate() {
+        for (tier_index, tier) in plugin.tiers.iter_mut().enumerate() {
             let mut rng = Rng::fate(seed, &["keys", plugin.name.as_str(), tier.name.as_str()]);
             of_tier(&mut rng, tier, own, &clusters);
-            tier.follows = rung == 0 && rng.chance(8);
+            tier.follows = tier_index == 0 && rng.chance(8);
         }
         covers(&mut rng, &mut plugin.tiers);
     }
@@ -192,7 +192,7 @@ fn covers(rng: &mut Rng, tiers: &mut [Tier]) {
     }
 }
 
-/// A rung in the middle that has no cluster and is passed.
+/// A tier in the middle that has no cluster and is passed.
 fn empty_tier(scenario: &mut Scenario, rng: &mut Rng) {
     let name = scenario.tiers()[rng.range(1, 2) as usize].name.clone();
     let up = scenario.tiers()[3].name.clone();

@@ -31,8 +31,8 @@ pub fn draw(scenario: &mut Scenario) {
         scenario.spelled.insert(plugin.name.clone(), Spelling { v, build, appended: rng.chance(15) });
         let mut rng = luck("early");
         if early && scenario.per_cluster.contains(&plugin.name) && rng.chance(75) {
-            let rung = rng.range(1, plugin.tiers.len() as u64 - 1) as usize;
-            let tier = &mut plugin.tiers[rung];
+            let tier_index = rng.range(1, plugin.tiers.len() as u64 - 1) as usize;
+            let tier = &mut plugin.tiers[tier_index];
             let here: Vec<_> =
                 scenario.clusters.iter().filter(|cluster| cluster.labels["tier"] == tier.name.as_str()).collect();
             let days = rng.range(2, 50) as i64;

@@ -170,7 +170,7 @@ fn freeze(world: &mut World, spot: &Spot, scope: FreezeScope, hours: Option<u64>
 }
 
 fn put_ahead(world: &mut World, plugin: &PluginName, cluster: &ClusterName, until: Option<Timestamp>) {
-    let Some(tier) = world.tier_of(cluster).filter(|tier| world.rung(tier) > 0) else { return };
+    let Some(tier) = world.tier_of(cluster).filter(|tier| world.tier_index(tier) > 0) else { return };
     let select = crate::keys::named(cluster);
     edit(world, plugin, |policy| {
         policy.tiers.iter_mut().filter(|known| known.name == tier).for_each(|tier| {

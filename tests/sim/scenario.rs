@@ -84,9 +84,9 @@ pub struct BranchRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quality {
     Good,
-    /// Degraded on this rung of the ladder and above, after it looked healthy for a while.
+    /// Degraded on this tier of the ladder and above, after it looked healthy for a while.
     Degrades(usize),
-    /// Degraded now and then on this rung and above, healthy between.
+    /// Degraded now and then on this tier and above, healthy between.
     Flaps(usize),
     /// Given up by its controller.
     Fails(usize),

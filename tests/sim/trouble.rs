@@ -45,8 +45,13 @@ fn releases(scenario: &Scenario, plugin: &PluginName, rng: &mut Rng, all: &mut V
         }
         let suffix = if rng.chance(8) { "-rc.1" } else { "" };
         let version = format!("{major}.{minor}.{patch}{suffix}");
-        let rung = rng.range(0, scenario.tiers().len() as u64 - 1) as usize;
-        let bad = [Quality::Degrades(rung), Quality::Flaps(rung), Quality::Fails(rung), Quality::Stuck(rung)];
+        let tier_index = rng.range(0, scenario.tiers().len() as u64 - 1) as usize;
+        let bad = [
+            Quality::Degrades(tier_index),
+            Quality::Flaps(tier_index),
+            Quality::Fails(tier_index),
+            Quality::Stuck(tier_index),
+        ];
         let quality = if rng.chance(65) { Quality::Good } else { *rng.pick(&bad) };
         let plugin = plugin.clone();
         let after = at + rng.minutes(5, 3 * 24 * 60);

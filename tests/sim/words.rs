@@ -156,7 +156,7 @@ pub fn annotate(world: &World, plugin: &PluginName, release: &mut Published) {
 /// Whether a label keeps a release from this tier, as the bot was shown.
 pub fn is_labelled(world: &World, shown: &Snapshot, spot: &Spot, version: &Version) -> bool {
     let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();
-    let below = pulls.filter(|pull| world.rung(&pull.tier) < world.rung(&spot.1));
+    let below = pulls.filter(|pull| world.tier_index(&pull.tier) < world.tier_index(&spot.1));
     let holds = |pull: &Pull| pull.version.as_ref().is_some_and(|held| crate::releases::plain(held) == *version);
     below.into_iter().any(|pull| pull.labelled == Read::Known(true) && holds(pull))
 }

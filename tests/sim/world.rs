@@ -369,7 +369,7 @@ impl World {
         self.pulls.iter().find(|pull| pull.spot == *spot && pull.is_open())
     }
 
-    pub fn rung(&self, tier: &TierName) -> usize {
+    pub fn tier_index(&self, tier: &TierName) -> usize {
         self.scenario.tiers().iter().position(|known| known.name == *tier).unwrap()
     }
 

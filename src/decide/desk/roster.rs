@@ -24,7 +24,7 @@ impl<'a> Desk<'a> {
     /// The clusters whose turn is the tier's, in the order of their names: those that it selects now,
     /// without pinned ones and those that are ahead.
     pub(crate) fn selected(&self, tier: &Tier) -> Option<Clusters> {
-        match self.rung(tier) {
+        match self.tier_index(tier) {
             Some(at) => self.snapshot.clusters.known().and_then(|_| self.selected.get(at)).cloned(),
             None => Some(without(&self.present(tier)?, |name| self.ahead.contains(name))),
         }
@@ -58,14 +58,14 @@ impl<'a> Desk<'a> {
     /// The clusters that a tier selects now, in the order of their names; pinned ones left out.
     fn present(&self, tier: &Tier) -> Option<Clusters> {
         self.snapshot.clusters.known()?;
-        Some(match self.rung(tier) {
+        Some(match self.tier_index(tier) {
             Some(at) => self.present.get(at)?.clone(),
             None => without(&self.fleet.selected(self.snapshot, &tier.select), |name| self.pin(name).is_some()),
         })
     }
 
     /// Which tier of this plugin it is; none of another's.
-    fn rung(&self, tier: &Tier) -> Option<usize> {
+    fn tier_index(&self, tier: &Tier) -> Option<usize> {
         self.policy.tiers.iter().position(|known| known.name == tier.name && known.select == tier.select)
     }
 

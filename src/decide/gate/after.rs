@@ -23,8 +23,8 @@ pub(crate) fn merging(desk: &Desk<'_>, tier: &Tier) -> Finding {
 
 /// Why an open wave may not wait for another plugin with its pull request open: the cap of open ones is reached, and all
 /// that the other one lacks is a place under it. Each would wait for the other.
-pub(crate) fn in_the_way(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
-    let tier = desk.policy.tiers.get(rung).filter(|_| limits::is_reached(desk))?;
+pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+    let tier = desk.policy.tiers.get(tier_index).filter(|_| limits::is_reached(desk))?;
     // What has been merged meanwhile keeps no place.
     if wave.pull.is_some() && desk.open_pull(&tier.name).is_none() {
         return None;

@@ -75,8 +75,8 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn of(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull) -> Self {
-        let tier = &desk.policy.tiers[rung];
+    pub(crate) fn of(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull) -> Self {
+        let tier = &desk.policy.tiers[tier_index];
         let current = wave.head().is_some_and(|head| head.commit == pull.head);
         let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
         // Trailers prove nothing here: who amends our commit keeps them.
@@ -149,49 +149,55 @@ pub(crate) fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName,
 
 /// Every gate before a pull request exists. Windows, freezes and approvals stop merges only: people
 /// can review meanwhile.
-pub(crate) fn before_opening(desk: &Desk<'_>, rung: usize, version: &Version) -> Vec<Finding> {
+pub(crate) fn before_opening(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Vec<Finding> {
     vec![
         ledger::finding(desk),
-        release::finding(desk, rung, version),
-        tier_below::finding(desk, rung, version),
-        after::opening(desk, &desk.policy.tiers[rung]),
-        release::members(desk, rung),
-        slice::finding(desk, &desk.policy.tiers[rung]),
-        limits::opening(desk, &desk.policy.tiers[rung]),
+        release::finding(desk, tier_index, version),
+        tier_below::finding(desk, tier_index, version),
+        after::opening(desk, &desk.policy.tiers[tier_index]),
+        release::members(desk, tier_index),
+        slice::finding(desk, &desk.policy.tiers[tier_index]),
+        limits::opening(desk, &desk.policy.tiers[tier_index]),
     ]
 }
 
 /// The same for clusters that are ahead of their tier.
 pub(crate) fn before_opening_early(
     desk: &Desk<'_>,
-    rung: usize,
+    tier_index: usize,
     clusters: &[ClusterName],
     version: &Version,
 ) -> Vec<Finding> {
-    let mut findings = before_opening(desk, rung, version);
-    early(desk, rung, clusters, version, &mut findings);
+    let mut findings = before_opening(desk, tier_index, version);
+    early(desk, tier_index, clusters, version, &mut findings);
     findings
 }
 
-fn early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], version: &Version, findings: &mut [Finding]) {
+fn early(desk: &Desk<'_>, tier_index: usize, clusters: &[ClusterName], version: &Version, findings: &mut [Finding]) {
     if let Some(below) = findings.iter_mut().find(|finding| finding.gate == Gate::TierBelow) {
-        *below = tier_below::of_early(desk, rung, clusters, version);
+        *below = tier_below::of_early(desk, tier_index, clusters, version);
     }
 }
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
-pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, standing: &Standing) -> Vec<Finding> {
+pub(crate) fn findings(
+    desk: &Desk<'_>,
+    tier_index: usize,
+    wave: &Wave,
+    pull: &Pull,
+    standing: &Standing,
+) -> Vec<Finding> {
     if rollback::of(wave).is_some() {
-        return rollback::findings(desk, rung, wave, pull, standing);
+        return rollback::findings(desk, tier_index, wave, pull, standing);
     }
-    let tier = &desk.policy.tiers[rung];
+    let tier = &desk.policy.tiers[tier_index];
     let mut findings = vec![
         ledger::finding(desk),
-        release::finding(desk, rung, &wave.version),
-        tier_below::finding(desk, rung, &wave.version),
+        release::finding(desk, tier_index, &wave.version),
+        tier_below::finding(desk, tier_index, &wave.version),
         after::merging(desk, tier),
         breaking::finding(desk, tier, wave, pull),
-        release::rejection(desk, rung, &wave.version),
+        release::rejection(desk, tier_index, &wave.version),
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
@@ -200,7 +206,7 @@ pub(crate) fn findings(desk: &Desk<'_>, rung: usize, wave: &Wave, pull: &Pull, s
         limits::merging(desk, wave),
     ];
     if wave.part.purpose == Purpose::Early {
-        early(desk, rung, &wave.own(), &wave.version, &mut findings);
+        early(desk, tier_index, &wave.own(), &wave.version, &mut findings);
     }
     if let Some(finding) = expiry::finding(desk, tier, wave) {
         findings.insert(2, finding);

@@ -8,9 +8,9 @@ use crate::release::{doubted, held, rejected, unaccepted};
 use crate::snapshot::Place;
 use crate::{Reason, Version, cooldown};
 
-pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
-    match unaccepted(desk, rung, version).or_else(|| held(desk, version)) {
-        None => accepted(desk, rung, version),
+pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
+    match unaccepted(desk, tier_index, version).or_else(|| held(desk, version)) {
+        None => accepted(desk, tier_index, version),
         Some(why @ Reason::Unread { .. }) => Finding::new(Gate::Release, Verdict::Unknown, why),
         // A source that left it out once may list it again: the next poll rings, nobody has to look sooner.
         Some(why @ (Reason::Yanked { .. } | Reason::ReleaseChecksPending { .. })) => Finding::wait(Gate::Release, why),
@@ -30,11 +30,11 @@ pub(crate) fn range(desk: &Desk<'_>, tier: &Tier) -> Option<Finding> {
 
 /// One that may climb, unless it is taken together with others later, or somebody may have said that it
 /// failed.
-fn accepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
+fn accepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
     if let Some(why) = doubted(desk, version) {
         return Finding::unread(Gate::Release, "whether somebody may say that it failed", why);
     }
-    match cooldown::cooling(desk, rung, version) {
+    match cooldown::cooling(desk, tier_index, version) {
         Some(until) => {
             let because = Reason::Cooling { cooldown: desk.policy.cooldown };
             Finding::new(Gate::Release, Verdict::Wait { until: Some(until) }, because)
@@ -44,16 +44,16 @@ fn accepted(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
 }
 
 /// A pull request that a person closed is their no to this release on that tier and above.
-pub(crate) fn rejection(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
-    match rejected(desk, rung, version) {
+pub(crate) fn rejection(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
+    match rejected(desk, tier_index, version) {
         None => Finding::pass(Gate::Rejection, Reason::NotRejected),
         Some(why) => Finding::fail(Gate::Rejection, why),
     }
 }
 
 /// A tier without clusters promotes nothing.
-pub(crate) fn members(desk: &Desk<'_>, rung: usize) -> Finding {
-    let tier = &desk.policy.tiers[rung];
+pub(crate) fn members(desk: &Desk<'_>, tier_index: usize) -> Finding {
+    let tier = &desk.policy.tiers[tier_index];
     match desk.selected(tier) {
         Some(members) if members.is_empty() => Finding::fail(Gate::Release, nobody(desk, tier)),
         Some(_) => Finding::pass(Gate::Release, Reason::Accepted),

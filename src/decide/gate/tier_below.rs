@@ -7,8 +7,8 @@ use crate::plan::{Finding, Gate, Verdict};
 use crate::release::{first_with_clusters, has_finished, is_passed};
 use crate::{ClusterName, Reason, Version};
 
-pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Finding {
-    let Some(below) = rung.checked_sub(1) else { return Finding::pass(Gate::TierBelow, Reason::FirstTier) };
+pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
+    let Some(below) = tier_index.checked_sub(1) else { return Finding::pass(Gate::TierBelow, Reason::FirstTier) };
     let tier = desk.policy.tiers[below].name.clone();
     let version = version.clone();
     if has_finished(desk, below, &version) {
@@ -26,25 +26,25 @@ pub(crate) fn finding(desk: &Desk<'_>, rung: usize, version: &Version) -> Findin
 
 /// For clusters that are ahead of their tier it is enough that it has finished the first one with clusters; as
 /// soon as one of them is so no more, it waits for the tier below.
-pub(crate) fn of_early(desk: &Desk<'_>, rung: usize, clusters: &[ClusterName], version: &Version) -> Finding {
-    let Some(tier) = desk.policy.tiers.get(rung) else { return finding(desk, rung, version) };
+pub(crate) fn of_early(desk: &Desk<'_>, tier_index: usize, clusters: &[ClusterName], version: &Version) -> Finding {
+    let Some(tier) = desk.policy.tiers.get(tier_index) else { return finding(desk, tier_index, version) };
     let ahead = desk.ahead(tier);
-    let first = first_with_clusters(desk, rung);
+    let first = first_with_clusters(desk, tier_index);
     // On the first tier nobody is ahead.
     if has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name)) {
         let (tier, version) = (desk.policy.tiers[first].name.clone(), version.clone());
         return Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version });
     }
-    finding(desk, rung, version)
+    finding(desk, tier_index, version)
 }
 
 /// Why an open wave may not wait for the tier below with its pull request open.
-pub(crate) fn in_the_way(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Reason> {
+pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
     let finding = match wave.part.purpose {
         // Who is ahead no more waits for the tier's turn, and does not keep it from others.
-        Purpose::Early => of_early(desk, rung, &wave.own(), &wave.version),
+        Purpose::Early => of_early(desk, tier_index, &wave.own(), &wave.version),
         Purpose::Promotion | Purpose::CatchUp => {
-            keeps_the_place(desk, rung, wave).then(|| finding(desk, rung, &wave.version))?
+            keeps_the_place(desk, tier_index, wave).then(|| finding(desk, tier_index, &wave.version))?
         }
         Purpose::RollBack { .. } => return None,
     };
@@ -53,9 +53,11 @@ pub(crate) fn in_the_way(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Re
 
 /// Whether the cap of open pull requests is reached, and the tier below has to open one before it can finish this
 /// release: both would wait for each other.
-fn keeps_the_place(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
-    let Some(tier) = desk.policy.tiers.get(rung).filter(|_| limits::is_reached(desk)) else { return false };
-    let Some(below) = desk.policy.tiers.iter().take(rung).rfind(|below| !is_passed(desk, below)) else { return false };
+fn keeps_the_place(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
+    let Some(tier) = desk.policy.tiers.get(tier_index).filter(|_| limits::is_reached(desk)) else { return false };
+    let Some(below) = desk.policy.tiers.iter().take(tier_index).rfind(|below| !is_passed(desk, below)) else {
+        return false;
+    };
     // What has been merged meanwhile keeps no place.
     let open = wave.pull.is_none() || desk.open_pull(&tier.name).is_some();
     let opening = desk.shared.opening.iter().any(|(plugin, on)| plugin == desk.plugin() && *on == below.name);

@@ -1,4 +1,4 @@
-//! One rung of a ladder.
+//! One tier of a ladder.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::constraint::Constraint;
 use crate::selector::Selector;
 use crate::window::Windows;
 
-/// One rung of a plugin's ladder.
+/// One tier of a plugin's ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tier {

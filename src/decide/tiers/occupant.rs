@@ -13,8 +13,8 @@ pub(super) fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 /// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
 /// others put there is watched but keeps nobody out. A climb of which slices are still to come keeps
 /// the tier only while its release may go on.
-pub(super) fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
-    let tier = &desk.policy.tiers[rung];
+pub(super) fn occupant(desk: &Desk<'_>, tier_index: usize) -> Option<Wave> {
+    let tier = &desk.policy.tiers[tier_index];
     // What failed elsewhere after it came here is watched, and a newer release may take its place.
     let kept =
         |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
@@ -22,7 +22,7 @@ pub(super) fn occupant(desk: &Desk<'_>, rung: usize) -> Option<Wave> {
     let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
     let holds = |wave: &Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
     let goes_on = |wave: &Wave| {
-        wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, rung, wave)
+        wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, tier_index, wave)
     };
     let landed = desk.page.present(&tier.name, holds).next_back().filter(|wave| slice::is_there(desk, tier, wave));
     landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
@@ -49,14 +49,16 @@ fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 
 /// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
 /// newer one on some cluster of the climb, or the tier below has it no more.
-fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
-    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, rung, wave).is_some() {
+fn cannot_go_on(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
+    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, tier_index, wave).is_some() {
         return true;
     }
-    match release::stopped(desk, rung, &wave.version) {
+    match release::stopped(desk, tier_index, &wave.version) {
         // Who took it from the source will hardly bring it back; a newer one need not wait for that.
         Some(Reason::Yanked { .. }) => true,
-        Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => ahead(desk, rung, wave).is_some(),
+        Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => {
+            ahead(desk, tier_index, wave).is_some()
+        }
         Some(_) => true,
     }
 }
@@ -64,17 +66,17 @@ fn cannot_go_on(desk: &Desk<'_>, rung: usize, wave: &Wave) -> bool {
 /// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
 /// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
 /// was begun has let it pass, and has clusters now. For early and late clusters other gates decide.
-pub(super) fn passed_below(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
+pub(super) fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
     if wave.part.purpose != Purpose::Promotion {
         return None;
     }
-    let below = (0..rung).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
+    let below = (0..tier_index).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
     let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;
     (!release::has_finished(desk, below, &wave.version)).then_some(newest)
 }
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.
-pub(super) fn ahead(desk: &Desk<'_>, rung: usize, wave: &Wave) -> Option<Version> {
-    let spread = desk.spread(&desk.policy.tiers.get(rung)?.name, &wave.clusters());
+pub(super) fn ahead(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
+    let spread = desk.spread(&desk.policy.tiers.get(tier_index)?.name, &wave.clusters());
     spread.highest.filter(|highest| *highest > wave.version)
 }

@@ -152,7 +152,7 @@ fn what_is_reported_of_an_open_wave() {
     publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
     let plan = crate::plan(&world, noon());
     let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
-    assert_eq!((bronze.rung, bronze.of, bronze.members.len()), (2, 2, 1));
+    assert_eq!((bronze.tier_index, bronze.of, bronze.members.len()), (2, 2, 1));
     let climbs: Vec<(String, usize)> =
         plan.climbs.iter().map(|climb| (climb.version.to_string(), climb.rungs.len())).collect();
     assert_eq!(climbs, [("1.2.0".to_string(), 2), ("1.1.0".to_string(), 2)]);

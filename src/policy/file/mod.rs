@@ -38,7 +38,7 @@ pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
 pub type Word<T> = parse::forms::Word<T, PolicyFile>;
 
 record! {
-    /// The policy of Coldframe: which releases climb which ladder of clusters, and what each rung asks for.
+    /// The policy of Coldframe: which releases climb which ladder of clusters, and what each tier asks for.
     PolicyFile = "file" {
         /// The format of this file. Default 1: a file that names none was written for the first one. A newer format than Coldframe knows is an error, so that no key is silently misread.
         optional version "version": Count<1>,

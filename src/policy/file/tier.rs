@@ -13,7 +13,7 @@ use parse::scalar::{Branch, Count, Flag, Helm, LabelKey, LabelValue, Name};
 use parse::when::Length;
 
 record! {
-    /// A rung of the ladder.
+    /// A tier of the ladder.
     TierFile = "tier" {
         /// Its name. It stands in branch names, titles and `{tier}`.
         required name "name": Name,

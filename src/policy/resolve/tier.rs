@@ -87,7 +87,7 @@ fn all(max_age: SignedDuration) -> Tier {
     Tier { health, ..Tier::new(TierName::from("all"), Selector::default()) }
 }
 
-/// One rung with every default filled in; none when it has no name.
+/// One tier with every default filled in; none when it has no name.
 pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<Tier> {
     let name = file.name.as_ref()?.value.0.clone();
     report.within(format!("tier `{name}`"), |report| {

@@ -57,11 +57,11 @@ impl Plan {
     /// The ladder in words, with its own soaks or with those that are tried.
     pub fn ladder(&self, soaks: &[SignedDuration]) -> String {
         let soaks: Vec<String> = soaks.iter().map(|soak| spell(*soak)).collect();
-        let rung = |tier: &decide::Tier| match soaks.is_empty() {
+        let tier_index = |tier: &decide::Tier| match soaks.is_empty() {
             true => format!("{} {}", tier.name, spell(tier.soak.min)),
             false => tier.name.to_string(),
         };
-        let rungs = self.policy.ladder.iter().map(rung).collect::<Vec<_>>().join(", ");
+        let rungs = self.policy.ladder.iter().map(tier_index).collect::<Vec<_>>().join(", ");
         if soaks.is_empty() { rungs } else { format!("{rungs}, each with a soak of {} in turn", soaks.join(", ")) }
     }
 

@@ -58,14 +58,14 @@ impl Watch {
 
     /// S10: what a person closed stays closed, on that tier and above.
     pub(super) fn respects_no(&mut self, world: &mut World, shown: &Snapshot, spot: &Spot, version: &Version) {
-        let rung = world.rung(&spot.1);
+        let tier_index = world.tier_index(&spot.1);
         let seen_closed = |number: u64| {
             super::pull_of(shown, &spot.0, number).is_some_and(|pull| matches!(pull.state, PullState::Closed { .. }))
         };
         let no = world.pulls.iter().find(|pull| {
             pull.spot.0 == spot.0
                 && pull.bot_version == *version
-                && world.rung(&pull.spot.1) <= rung
+                && world.tier_index(&pull.spot.1) <= tier_index
                 && closed_by_a_person(world, pull)
                 // Closing a way back says no to that, not to the version it holds.
                 && world.purpose(pull.number).is_none()
@@ -152,7 +152,7 @@ impl Watch {
             // Blocks of these worlds name one version, and come from below 1.3.0 where they name a start.
             let to = block.to.as_str().trim_start_matches('=') == version.to_string();
             let start = |there: &Version| block.from.is_none() || *there < Version::new(1, 3, 0);
-            let here = block.above.as_ref().is_none_or(|above| world.rung(&spot.1) > world.rung(above));
+            let here = block.above.as_ref().is_none_or(|above| world.tier_index(&spot.1) > world.tier_index(above));
             to && here && running.iter().filter(older).any(start)
         });
         let listed = shown.plugins[&spot.0].releases.known().into_iter().flatten();

@@ -44,7 +44,7 @@ impl Watch {
             let first = keys::first_with_clusters(world, shown, spot);
             let there = || shown_base(world, shown, &first).unwrap_or_default().into_iter().max();
             let finished = kept.met.contains_key(&(first.clone(), version.clone()));
-            let may = world.rung(&spot.1) > 0 && members.iter().all(|name| ahead.contains(name)) && finished;
+            let may = world.tier_index(&spot.1) > 0 && members.iter().all(|name| ahead.contains(name)) && finished;
             // Where its clusters are gone, and their files with them, or do not tell at this look what they run, it
             // has finished it all the same.
             let gone = shown_base(world, shown, &first).is_none_or(|there| there.is_empty());

@@ -41,7 +41,7 @@ impl Watch {
         }
         if proposal.part.slice > 0 {
             self.paused(world, &spot, &version, proposal);
-        } else if proposal.part.purpose == Purpose::Promotion && world.rung(&spot.1) == 0 {
+        } else if proposal.part.purpose == Purpose::Promotion && world.tier_index(&spot.1) == 0 {
             self.cooled(world, shown, &spot, &version);
             self.skips_none(world, kept, shown, &spot, &version);
         }
@@ -273,10 +273,10 @@ pub(super) fn is_hotfix(world: &World, spot: &Spot, version: &Version) -> bool {
 pub(super) fn below(world: &World, shown: &Snapshot, spot: &Spot) -> Option<Spot> {
     let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0)?;
     let clusters = shown.clusters.known();
-    let mut rung = world.rung(&spot.1);
+    let mut tier_index = world.tier_index(&spot.1);
     loop {
-        rung = rung.checked_sub(1)?;
-        let tier = &policy.tiers[rung];
+        tier_index = tier_index.checked_sub(1)?;
+        let tier = &policy.tiers[tier_index];
         let nobody = clusters.is_some_and(|all| !all.iter().any(|cluster| tier.select.matches(&cluster.labels)));
         if tier.empty == Empty::Error || !nobody {
             return Some((spot.0.clone(), tier.name.clone()));

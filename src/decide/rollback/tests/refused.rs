@@ -84,7 +84,7 @@ fn a_rollback_is_opened_under_the_gates_of_its_tier() {
 /// Closing a rollback says no to that, and not to the version that it would have brought back.
 #[test]
 fn a_closed_rollback_is_no_no_to_what_ran_before() {
-    let noes = |number: u64| {
+    let rejections = |number: u64| {
         let mut world = open(Merge::Approved);
         edit(&mut world, |pull| {
             pull.number = PullNumber(number);
@@ -93,7 +93,7 @@ fn a_closed_rollback_is_no_no_to_what_ran_before() {
         let shared = &mut crate::desk::Shared::count(&world, noon());
         let fleet = crate::fleet::Fleet::of(&world);
         let desk = Desk::new(&world, &fleet, 0, noon(), shared);
-        release::noes(&desk, &desk.policy.tiers[1]).len()
+        release::rejections(&desk, &desk.policy.tiers[1]).len()
     };
-    assert_eq!((noes(8), noes(9)), (0, 1));
+    assert_eq!((rejections(8), rejections(9)), (0, 1));
 }

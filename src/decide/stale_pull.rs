@@ -27,8 +27,8 @@ pub(crate) fn theirs(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> Option<Findin
 
 /// Whether somebody put the release of an open pull request on the base branch past it, or a slice of
 /// it failed: what comes then has a pull request of its own.
-pub(crate) fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
-    let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
+pub(crate) fn moot(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
+    let waves = desk.page.tiers.get(&desk.policy.tiers[tier_index].name).into_iter().flatten();
     waves
         .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
         .any(|wave| wave.landed.is_some() || (wave.part.slice > 0 && wave.failed.is_some()))
@@ -36,8 +36,8 @@ pub(crate) fn moot(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
 
 /// A pull request of ours that is open though its wave is over: the closing was cut off. One that
 /// no wave knows waits until a release is ready for this tier.
-pub(crate) fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
-    let tier = &desk.policy.tiers[rung];
+pub(crate) fn tidy_up(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull) {
+    let tier = &desk.policy.tiers[tier_index];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
         if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
@@ -53,14 +53,14 @@ pub(crate) fn tidy_up(desk: &mut Desk<'_>, rung: usize, pull: &Pull) {
         }
     });
     if let Some(why) = why {
-        close(desk, rung, Some(pull), why);
+        close(desk, tier_index, Some(pull), why);
     }
 }
 
 /// Whether it was to be closed, whatever comes next: its release was taken back, or failed before it landed. What was
 /// only given up for a newer release waits to be moved to it.
-pub(crate) fn is_condemned(desk: &Desk<'_>, rung: usize, pull: &Pull) -> bool {
-    let waves = desk.page.tiers.get(&desk.policy.tiers[rung].name).into_iter().flatten();
+pub(crate) fn is_condemned(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
+    let waves = desk.page.tiers.get(&desk.policy.tiers[tier_index].name).into_iter().flatten();
     waves
         .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
         .any(|wave| wave.withdrawn.is_some() || (wave.failed.is_some() && wave.landed.is_none()))
@@ -74,29 +74,29 @@ pub(crate) fn keeps_a_place(desk: &Desk<'_>, findings: &[Finding]) -> bool {
 }
 
 /// Closes it, where its wave is known to be over; the next release gets one of its own.
-pub(crate) fn give_way(desk: &mut Desk<'_>, rung: usize, pull: &Pull, next: &Version, findings: Vec<Finding>) {
-    report::waiting(desk, rung, next, findings);
-    tidy_up(desk, rung, pull);
+pub(crate) fn give_way(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull, next: &Version, findings: Vec<Finding>) {
+    report::waiting(desk, tier_index, next, findings);
+    tidy_up(desk, tier_index, pull);
 }
 
 /// Closes a pull request of ours that goes to another branch than the tier's, where nothing else troubles the
 /// tier: the next one goes where it belongs. A branch that somebody edited is theirs and stays.
-pub(crate) fn turn_back(desk: &mut Desk<'_>, rung: usize, troubles: &[Finding]) {
+pub(crate) fn turn_back(desk: &mut Desk<'_>, tier_index: usize, troubles: &[Finding]) {
     let [Finding { because: why @ Reason::OtherBase { .. }, .. }] = troubles else { return };
-    let tier = &desk.policy.tiers[rung];
+    let tier = &desk.policy.tiers[tier_index];
     let Some(pull) = desk.open_pull(&tier.name).filter(|pull| is_known(desk, tier, pull)) else { return };
     let wave = desk.page.climbing(&tier.name).filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
     if let Some(version) = wave.map(|wave| wave.version.clone()) {
         desk.record(&tier.name, &version, Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() }));
     }
-    close(desk, rung, Some(pull), why.clone());
+    close(desk, tier_index, Some(pull), why.clone());
 }
 
 /// Closes a pull request that is still open, with the reason.
-pub(crate) fn close(desk: &mut Desk<'_>, rung: usize, pull: Option<&Pull>, why: Reason) {
+pub(crate) fn close(desk: &mut Desk<'_>, tier_index: usize, pull: Option<&Pull>, why: Reason) {
     if let Some(pull) = pull.filter(|pull| pull.state == PullState::Open) {
         let plugin = desk.plugin().clone();
-        let tier = desk.policy.tiers[rung].name.clone();
+        let tier = desk.policy.tiers[tier_index].name.clone();
         desk.act(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why });
         desk.look_again();
     }
