@@ -94,8 +94,7 @@ impl Faults {
     /// Counts a read, and says whether it is to be answered with a wrong 404.
     pub fn lose_read(&mut self) -> bool {
         self.reads += 1;
-        let scattered = self.reads.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        self.not_found_every > 0 && scattered.is_multiple_of(self.not_found_every)
+        self.not_found_every > 0 && scattered(self.reads).is_multiple_of(self.not_found_every)
     }
 
     /// Counts a read of `mergeable`, and says whether it is not known yet.
@@ -106,9 +105,31 @@ impl Faults {
     }
 }
 
+/// A number without any rhythm in what it is made of (the finalizer of SplitMix64). A product alone has one: at every so
+/// many reads it moves by the same amount, and may stay a multiple of the same number for dozens of them.
+fn scattered(count: u64) -> u64 {
+    let mut mixed = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A pass that asks for so many things loses now this one and now that one.
+    #[test]
+    fn no_rhythm_loses_the_same_thing_again_and_again() {
+        for pass in 1..200 {
+            let mut faults = Faults { not_found_every: 7, ..Faults::default() };
+            let lost: Vec<bool> = (0..pass * 60).map(|_| faults.lose_read()).collect();
+            for thing in 0..pass {
+                let in_a_row = lost[thing..].iter().step_by(pass).take_while(|lost| **lost).count();
+                assert!(in_a_row < 8, "thing {thing} of {pass} is lost in {in_a_row} passes");
+            }
+        }
+    }
 
     #[test]
     fn faults_are_used_up() {
