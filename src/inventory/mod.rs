@@ -13,8 +13,7 @@ mod ocm;
 use decide::ClusterName;
 use decide::selector::Labels;
 
-pub use kind::{Credentials, Kind, Scope};
-pub use kind::{Data, Member};
+pub use kind::{Credentials, Data, Kind, Member, Scope};
 
 /// Every kind of inventory that a hub has, in the order of the manual. A new one is its file, its `mod`, and a
 /// line here.

@@ -252,7 +252,7 @@ fn ladder(view: &View, now: Timestamp) -> Ladder {
     }
 }
 
-/// The tiers of all ladders in the order of promotion: by tier, then as they first appear.
+/// The tiers of all ladders in the order of promotion: by their place in the ladder, then as they first appear.
 fn tiers(view: &View) -> Vec<&TierName> {
     let mut tiers: Vec<(&TierName, u32)> = Vec::new();
     for wave in &view.plan.waves {

@@ -146,7 +146,7 @@ fn f39_f45_each_condition_of_force_is_needed() {
         }),
         ("a freeze", freeze_all),
         ("the tier below has not finished it", |w| below(w).finished = None),
-        ("the tier below found it wanting regression", |w| {
+        ("the tier below found it wanting afterwards", |w| {
             below(w).failed = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
         }),
         ("the tier below stalls on it", |w| {
