@@ -18,7 +18,7 @@ use crate::{ClusterName, Digest, Person, PluginName, PullNumber, Reason, Sha, Ti
 mod climb;
 mod members;
 
-pub use climb::{Climb, Pinned, Rung};
+pub use climb::{Climb, ClimbTier, Pinned};
 pub use members::Members;
 pub(crate) use members::Since;
 

@@ -6,7 +6,7 @@ use crate::desk::Desk;
 use crate::gate::{self, health};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::member;
-use crate::plan::{Climb, Finding, Members, Rung, WaveReport, WaveState};
+use crate::plan::{Climb, ClimbTier, Finding, Members, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
 use crate::{Gate, Reason, Version, expiry, hotfix, regression, release, rollback};
@@ -211,21 +211,21 @@ pub(crate) fn climbs(desk: &mut Desk<'_>) {
     }
     versions.sort();
     for version in versions.into_iter().rev() {
-        let rungs = desk.policy.tiers.iter().map(|tier| tier_index(desk, tier, &version)).collect();
+        let tiers = desk.policy.tiers.iter().map(|tier| climb_tier(desk, tier, &version)).collect();
         let plugin = desk.plugin().clone();
-        desk.climb(Climb { plugin, version, rungs });
+        desk.climb(Climb { plugin, version, tiers });
     }
 }
 
-fn tier_index(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Rung {
+fn climb_tier(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> ClimbTier {
     match desk.page.wave(&tier.name, version) {
-        Some(wave) => Rung {
+        Some(wave) => ClimbTier {
             tier: tier.name.clone(),
             state: state(desk, wave, tier),
             members: u32::try_from(wave.clusters().len()).unwrap_or(u32::MAX),
             pull: wave.pull.as_ref().map(|pull| pull.number),
         },
-        None => Rung { tier: tier.name.clone(), state: WaveState::Waiting, members: 0, pull: None },
+        None => ClimbTier { tier: tier.name.clone(), state: WaveState::Waiting, members: 0, pull: None },
     }
 }
 

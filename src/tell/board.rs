@@ -99,7 +99,7 @@ fn plugin_lines(view: &View, plugin: &PluginName, now: Timestamp) -> Vec<Line> {
     let lines = shown.into_iter().enumerate().map(|(index, climb)| Line {
         plugin: if index == 0 { inert::line(plugin.as_str()) } else { String::new() },
         version: inert::line(climb.version.as_str()),
-        cells: climb.rungs.iter().map(|tier_index| cell(&waves, &climb.version, tier_index)).collect(),
+        cells: climb.tiers.iter().map(|at| cell(&waves, &climb.version, at)).collect(),
         says: waves
             .iter()
             .filter(|wave| wave.version.as_ref() == Some(&climb.version))
@@ -127,10 +127,10 @@ fn is_alive(wave: &WaveReport) -> bool {
 
 /// A tier's mark in the line of a release: of the wave there when it is this release's, else of
 /// the climb.
-fn cell(waves: &[&WaveReport], version: &Version, tier_index: &decide::plan::Rung) -> (String, &'static str, Tone) {
-    let wave = waves.iter().find(|wave| wave.tier == tier_index.tier && wave.version.as_ref() == Some(version));
-    let look = wave.map_or_else(|| words::state(&tier_index.state), |wave| words::wave(wave));
-    (inert::line(tier_index.tier.as_str()), look.mark, look.tone)
+fn cell(waves: &[&WaveReport], version: &Version, at: &decide::plan::ClimbTier) -> (String, &'static str, Tone) {
+    let wave = waves.iter().find(|wave| wave.tier == at.tier && wave.version.as_ref() == Some(version));
+    let look = wave.map_or_else(|| words::state(&at.state), |wave| words::wave(wave));
+    (inert::line(at.tier.as_str()), look.mark, look.tone)
 }
 
 /// A plugin of which nothing is on its way.

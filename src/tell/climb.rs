@@ -1,7 +1,7 @@
 //! The climb of a release, tier by tier, and the evidence of a forced merge, as the pull request
 //! shows them.
 
-use decide::plan::{Climb, Rung, WaveReport, WaveState};
+use decide::plan::{Climb, ClimbTier, WaveReport, WaveState};
 use decide::reason::spell;
 use decide::{PluginName, TierName};
 use jiff::SignedDuration;
@@ -43,24 +43,24 @@ pub(crate) struct SaidSo {
 
 /// A line per tier.
 pub(crate) fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
-    let rows = climb.rungs.iter().enumerate().map(|(index, tier_index)| {
-        let here = tier_index.tier == facts.wave.tier;
-        let zone = facts.links.zone(&climb.plugin, &tier_index.tier);
-        let look = if here { words::wave(facts.wave) } else { words::state(&tier_index.state) };
-        let pull = tier_index.pull.filter(|_| !here && !facts.links.repo.is_empty());
+    let rows = climb.tiers.iter().enumerate().map(|(index, at)| {
+        let here = at.tier == facts.wave.tier;
+        let zone = facts.links.zone(&climb.plugin, &at.tier);
+        let look = if here { words::wave(facts.wave) } else { words::state(&at.state) };
+        let pull = at.pull.filter(|_| !here && !facts.links.repo.is_empty());
         Step {
-            tier: tier_index.tier.to_string(),
+            tier: at.tier.to_string(),
             emoji: look.emoji,
-            text: rung_text(
-                tier_index,
-                climb.rungs.get(..index).unwrap_or(&[]),
+            text: tier_text(
+                at,
+                climb.tiers.get(..index).unwrap_or(&[]),
                 here.then_some(look.word),
                 facts.links,
                 &climb.plugin,
             ),
             pull: pull.map(|pull| pull.to_string()),
             url: pull.map_or_else(String::new, |pull| facts.links.pull(pull)),
-            since: words::since(&tier_index.state).map_or_else(String::new, |at| words::when(at, &zone)),
+            since: words::since(&at.state).map_or_else(String::new, |at| words::when(at, &zone)),
         }
     });
     rows.take(60).collect()
@@ -68,12 +68,12 @@ pub(crate) fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
 
 /// Where the release stands on a tier. `below` are the tiers under it; `here` is the word for the
 /// tier of this pull request.
-fn rung_text(tier_index: &Rung, below: &[Rung], here: Option<&str>, links: &Links, plugin: &PluginName) -> String {
-    let on = match tier_index.members {
+fn tier_text(at: &ClimbTier, below: &[ClimbTier], here: Option<&str>, links: &Links, plugin: &PluginName) -> String {
+    let on = match at.members {
         0 => String::new(),
         members => format!(", {}", words::count(members as usize, "cluster")),
     };
-    match (&tier_index.state, here) {
+    match (&at.state, here) {
         (WaveState::Waiting | WaveState::Idle { .. }, _) => ahead(below, links, plugin),
         (WaveState::Open { .. } | WaveState::Failed { .. } | WaveState::Rejected { .. }, Some(word)) => {
             format!("{word}: this pull request")
@@ -92,8 +92,8 @@ fn rung_text(tier_index: &Rung, below: &[Rung], here: Option<&str>, links: &Link
 }
 
 /// What has to happen below before the release comes to a tier.
-fn ahead(below: &[Rung], links: &Links, plugin: &PluginName) -> String {
-    let stopped = |tier_index: &&Rung| words::end(&tier_index.state).is_some();
+fn ahead(below: &[ClimbTier], links: &Links, plugin: &PluginName) -> String {
+    let stopped = |at: &&ClimbTier| words::end(&at.state).is_some();
     if let Some(end) = below.iter().rev().find(stopped) {
         return format!("does not get it: {} on {}", words::state(&end.state).word, end.tier);
     }
@@ -109,8 +109,8 @@ fn ahead(below: &[Rung], links: &Links, plugin: &PluginName) -> String {
 
 /// This tier and those above it: what a no to this release covers.
 pub(crate) fn above(climb: &Climb, tier: &TierName) -> String {
-    let tiers = climb.rungs.iter().skip_while(|tier_index| tier_index.tier != *tier);
-    words::and(&tiers.map(|tier_index| tier_index.tier.to_string()).collect::<Vec<_>>())
+    let tiers = climb.tiers.iter().skip_while(|at| at.tier != *tier);
+    words::and(&tiers.map(|at| at.tier.to_string()).collect::<Vec<_>>())
 }
 
 /// The evidence of a forced merge.

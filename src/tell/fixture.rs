@@ -4,7 +4,7 @@
 
 use decide::ledger::{ForceEvidence, Grace};
 use decide::plan::{
-    Action, Alarm, Climb, Finding, Gate, Identity, Member, MemberState, Members, Plan, Proposal, Rung, Verdict,
+    Action, Alarm, Climb, ClimbTier, Finding, Gate, Identity, Member, MemberState, Members, Plan, Proposal, Verdict,
     WaveReport, WaveState,
 };
 use decide::reason::{MemberTrouble, Scope};
@@ -318,7 +318,7 @@ fn climbs(waves: &[WaveReport]) -> Vec<Climb> {
         if climbs.iter().any(|climb| climb.plugin == wave.plugin && climb.version == *version) {
             continue;
         }
-        let rungs = TIERS.iter().map(|tier| {
+        let tiers = TIERS.iter().map(|tier| {
             let there = waves.iter().find(|other| other.plugin == wave.plugin && other.tier.as_str() == *tier).unwrap();
             let same = there.version.as_ref() == Some(version);
             let passed = there.version.as_ref() > Some(version);
@@ -329,9 +329,9 @@ fn climbs(waves: &[WaveReport]) -> Vec<Climb> {
                 (_, _, false) => WaveState::Idle { running: there.version.clone() },
             };
             let pull = if same { there.pull } else { None };
-            Rung { tier: (*tier).into(), state, members: clusters(tier).len() as u32, pull }
+            ClimbTier { tier: (*tier).into(), state, members: clusters(tier).len() as u32, pull }
         });
-        climbs.push(Climb { plugin: wave.plugin.clone(), version: version.clone(), rungs: rungs.collect() });
+        climbs.push(Climb { plugin: wave.plugin.clone(), version: version.clone(), tiers: tiers.collect() });
     }
     climbs
 }

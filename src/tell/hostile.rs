@@ -131,9 +131,9 @@ fn view(text: &str) -> View {
     let place = view.plan.waves.iter().position(|wave| *wave == fixture::held()).unwrap();
     view.plan.waves[place] = failed(text);
     for climb in &mut view.plan.climbs {
-        for tier_index in &mut climb.rungs {
-            if matches!(tier_index.state, WaveState::Failed { .. }) {
-                tier_index.state = failed(text).state;
+        for at in &mut climb.tiers {
+            if matches!(at.state, WaveState::Failed { .. }) {
+                at.state = failed(text).state;
             }
         }
     }

@@ -49,7 +49,7 @@ struct Page {
     who: Option<String>,
     overtaking: Option<String>,
     bar: Option<Bar>,
-    rungs: Vec<Chip>,
+    tiers: Vec<Chip>,
     gates: Vec<Gate>,
     members: Vec<Cluster>,
     more: usize,
@@ -160,7 +160,7 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
             .map(|(version, tier)| format!("{version} is on {tier} now and may overtake it.")),
         why: why.map(|why| why.to_string()),
         bar: bar(wave, &zone, now),
-        rungs: rungs(view, wave),
+        tiers: tiers(view, wave),
         gates: wave.findings.iter().map(|finding| gate(finding, &zone, now)).collect(),
         counts: counts(&all),
         troubled: clusters(wave, &zone, now)
@@ -190,22 +190,22 @@ fn gate(finding: &decide::Finding, zone: &TimeZone, now: Timestamp) -> Gate {
 }
 
 /// The ladder as chips, each a link to its own wave.
-fn rungs(view: &View, wave: &WaveReport) -> Vec<Chip> {
+fn tiers(view: &View, wave: &WaveReport) -> Vec<Chip> {
     let climb = view
         .plan
         .climbs
         .iter()
         .find(|climb| climb.plugin == wave.plugin && Some(&climb.version) == wave.version.as_ref());
-    let chips = climb.map_or(&[][..], |climb| &climb.rungs).iter().map(|tier_index| {
-        let here = tier_index.tier == wave.tier;
-        let look = if here { words::wave(wave) } else { words::state(&tier_index.state) };
-        let idle = matches!(tier_index.state, WaveState::Idle { .. }) && !here;
+    let chips = climb.map_or(&[][..], |climb| &climb.tiers).iter().map(|at| {
+        let here = at.tier == wave.tier;
+        let look = if here { words::wave(wave) } else { words::state(&at.state) };
+        let idle = matches!(at.state, WaveState::Idle { .. }) && !here;
         Chip {
-            tier: tier_index.tier.to_string(),
+            tier: at.tier.to_string(),
             tone: look.tone.class(),
             mark: look.mark,
             word: if idle { "not yet" } else { look.word },
-            href: wave_href(view, &wave.plugin, &tier_index.tier),
+            href: wave_href(view, &wave.plugin, &at.tier),
             here,
         }
     });

@@ -19,12 +19,12 @@ await browse(async ({ page, shot }) => {
   }
   must(!policy.includes("unsafe"), `the policy lets inline content in: ${policy}`);
 
-  same((await texts(page, ".rungs thead th")).slice(1), given.tiers, "columns");
-  same((await texts(page, ".rungs tbody th")).sort(), given.plugins, "rows");
-  same((await texts(page, ".rungs tbody th"))[0], given.held, "what is held stands first");
-  same(await page.locator(".rungs td > a").count(), given.plugins.length * given.tiers.length, "cells");
+  same((await texts(page, ".board thead th")).slice(1), given.tiers, "columns");
+  same((await texts(page, ".board tbody th")).sort(), given.plugins, "rows");
+  same((await texts(page, ".board tbody th"))[0], given.held, "what is held stands first");
+  same(await page.locator(".board td > a").count(), given.plugins.length * given.tiers.length, "cells");
   // Colour never alone: each cell has a mark and a word.
-  for (const state of await texts(page, ".rungs .state")) must(/\S+\s+\S+/.test(state), `a state without a word: ${state}`);
+  for (const state of await texts(page, ".board .state")) must(/\S+\s+\S+/.test(state), `a state without a word: ${state}`);
   const tiles = Object.fromEntries(
     (await texts(page, ".tile")).map((text) => text.toLowerCase().split(/\n+/)).map(([name, value]) => [name, value]),
   );
@@ -42,7 +42,7 @@ await browse(async ({ page, shot }) => {
   await page.emulateMedia({ colorScheme: "light" });
 
   // A cell opens its wave.
-  const cell = page.locator(`.rungs td > a[href*="plugin=${given.held}"][href*="tier=${given.where}"]`);
+  const cell = page.locator(`.board td > a[href*="plugin=${given.held}"][href*="tier=${given.where}"]`);
   await cell.click();
   await page.waitForURL(/\/wave\?/);
   const heading = await page.locator("h1").innerText();
@@ -64,7 +64,7 @@ await browse(async ({ page, shot }) => {
   await page.waitForURL((url) => url.pathname === "/");
 
   // What waits for a person shows every gate, passed ones too.
-  await page.locator(`.rungs td.attention > a[href*="tier=${given.waits}"]`).first().click();
+  await page.locator(`.board td.attention > a[href*="tier=${given.waits}"]`).first().click();
   await page.waitForURL(/\/wave\?/);
   const verdicts = await texts(page, ".gates .verdict");
   must(verdicts.length >= 9 && verdicts.some((verdict) => verdict.includes("pass")), `the gates: ${verdicts}`);

@@ -18,13 +18,13 @@ pub struct Climb {
     /// The release.
     pub version: Version,
     /// One line per tier, in order of promotion.
-    pub rungs: Vec<Rung>,
+    pub tiers: Vec<ClimbTier>,
 }
 
 /// One tier in the climb of a release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rung {
+pub struct ClimbTier {
     /// The tier.
     pub tier: TierName,
     /// Where the release stands there.

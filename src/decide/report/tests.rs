@@ -26,10 +26,10 @@ fn waves(world: &mut Snapshot) -> &mut Vec<Wave> {
 }
 
 #[test]
-fn each_tier_is_told_by_its_rung_and_an_open_wave_by_its_members() {
+fn each_tier_is_told_by_its_place_and_an_open_wave_by_its_members() {
     let plan = crate::plan(&ready(), noon());
-    let rungs: Vec<_> = plan.waves.iter().map(|wave| (wave.tier.as_str(), wave.tier_index, wave.of)).collect();
-    assert_eq!(rungs, [("qa", 1, 2), ("bronze", 2, 2)]);
+    let tiers: Vec<_> = plan.waves.iter().map(|wave| (wave.tier.as_str(), wave.tier_index, wave.of)).collect();
+    assert_eq!(tiers, [("qa", 1, 2), ("bronze", 2, 2)]);
     let mut world = ready();
     join(&mut world, "bronze-2", vec![healthy("1.0.0")]);
     assert_eq!(bronzes(&world).members.len(), 2);
@@ -40,10 +40,9 @@ fn each_tier_is_told_by_its_rung_and_an_open_wave_by_its_members() {
 fn the_climb_of_each_release_is_told_once() {
     let climbs = |world: &Snapshot| -> Vec<String> {
         let climb = |climb: Climb| {
-            let rungs: Vec<_> =
-                climb.rungs.iter().map(|tier_index| format!("{} {:?}", tier_index.tier, tier_index.state)).collect();
-            let word = |tier_index: &String| tier_index.split([' ', '{']).take(2).collect::<Vec<_>>().join(" ");
-            format!("{}: {}", climb.version, rungs.iter().map(word).collect::<Vec<_>>().join(", "))
+            let tiers: Vec<_> = climb.tiers.iter().map(|at| format!("{} {:?}", at.tier, at.state)).collect();
+            let word = |line: &String| line.split([' ', '{']).take(2).collect::<Vec<_>>().join(" ");
+            format!("{}: {}", climb.version, tiers.iter().map(word).collect::<Vec<_>>().join(", "))
         };
         crate::plan(world, noon()).climbs.into_iter().map(climb).collect()
     };

@@ -154,7 +154,7 @@ fn what_is_reported_of_an_open_wave() {
     let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
     assert_eq!((bronze.tier_index, bronze.of, bronze.members.len()), (2, 2, 1));
     let climbs: Vec<(String, usize)> =
-        plan.climbs.iter().map(|climb| (climb.version.to_string(), climb.rungs.len())).collect();
+        plan.climbs.iter().map(|climb| (climb.version.to_string(), climb.tiers.len())).collect();
     assert_eq!(climbs, [("1.2.0".to_string(), 2), ("1.1.0".to_string(), 2)]);
     // The hub has not shown it yet: the gates of an opening are told.
     let mut world = ready();
