@@ -13,9 +13,6 @@ pub mod act;
 pub mod cli;
 pub mod clock;
 pub mod command;
-// The sandbox is a world, not the bot: it runs git and servers of its own.
-#[allow(clippy::disallowed_methods)]
-pub mod demo;
 pub mod git;
 pub mod hub;
 pub mod init;

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use coldframe::cli::{Cli, Command, check, demo, edit, init, rehearse, run, serve::Server, signal};
+#[cfg(feature = "demo")]
+use coldframe::cli::demo;
+use coldframe::cli::{Cli, Command, check, edit, init, rehearse, run, serve::Server, signal};
 
 fn main() -> ExitCode {
     coldframe::process::settle();
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
 
 async fn command(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        #[cfg(feature = "demo")]
         Command::Demo(arguments) => demo::demo(&arguments).await,
         Command::Serve(arguments) => {
             let senders = arguments.wake.senders()?;

@@ -6,15 +6,35 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser as _;
+use clap::{Args, Parser as _};
 
 use super::serve::Server;
 use super::settings::Settings;
-use super::{Cli, Command, Demo};
-use crate::demo::{Options, World, board};
+use super::{Cli, Command};
+use demo::{Options, World, board};
 
 /// How long the last answers of the world may take.
 const LAST: std::time::Duration = std::time::Duration::from_millis(700);
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Ends when the story is over: 0 if each expectation of it held, else 1
+    #[arg(long)]
+    pub once: bool,
+    /// Nobody is scripted: you are the code owner, in the browser
+    #[arg(long)]
+    pub hands_on: bool,
+    /// Only the world, without the bot; prints the settings with which anything can be pointed at it
+    #[arg(long, conflicts_with_all = ["once", "hands_on"])]
+    pub world: bool,
+    /// Where the bot's dashboard listens
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub listen: std::net::SocketAddr,
+    /// Keeps the world's files here instead of in a temporary folder
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
+}
 
 /// Starts the world, and unless only that is wanted the bot beside it.
 pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {

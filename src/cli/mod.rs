@@ -1,6 +1,7 @@
 //! Arguments and environment of the commands. What a command does is in `run`.
 
 pub mod check;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod edit;
 pub mod init;
@@ -20,25 +21,33 @@ use self::settings::Settings;
 
 /// Promotes plugin chart releases through tiers of clusters, one pull request per tier.
 #[derive(Debug, Parser)]
-#[command(name = "coldframe", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "coldframe", version, max_term_width = 100, after_help = after_help())]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-const AFTER_HELP: &str = "\
-Start here:
-  coldframe demo                 a GitHub, a chart registry and twelve clusters on loopback, and the bot at work
-  coldframe init                 a policy file for the config repository here
-  coldframe check                the policy file here and what it speaks of, all errors at once
-  coldframe plan --repository acme/fleet --token \"$GITHUB_TOKEN\"";
+/// What somebody who has just installed it tries first.
+fn after_help() -> String {
+    let demo = cfg!(feature = "demo").then_some(
+        "coldframe demo                 a GitHub, a chart registry and twelve clusters on loopback, and the bot at work",
+    );
+    let others = [
+        "coldframe init                 a policy file for the config repository here",
+        "coldframe check                the policy file here and what it speaks of, all errors at once",
+        "coldframe plan --repository acme/fleet --token \"$GITHUB_TOKEN\"",
+    ];
+    let lines = demo.into_iter().chain(others).map(|line| format!("\n  {line}"));
+    format!("Start here:{}", lines.collect::<String>())
+}
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Shows the whole product at work in a sandbox on this machine: nothing leaves it
-    Demo(Demo),
+    #[cfg(feature = "demo")]
+    Demo(demo::Demo),
     /// Proposes a policy file for a config repository, from the files that are there
     Init(Init),
     /// Runs as a GitHub App: webhooks and alarms ring, one loop per repository, a dashboard
@@ -59,26 +68,6 @@ pub enum Command {
     Rehearse(Rehearse),
     /// Prints the JSON Schema of the policy file
     Schema(Schema),
-}
-
-/// Arguments of `demo`.
-#[derive(Debug, Args)]
-pub struct Demo {
-    /// Ends when the story is over: 0 if each expectation of it held, else 1
-    #[arg(long)]
-    pub once: bool,
-    /// Nobody is scripted: you are the code owner, in the browser
-    #[arg(long)]
-    pub hands_on: bool,
-    /// Only the world, without the bot; prints the settings with which anything can be pointed at it
-    #[arg(long, conflicts_with_all = ["once", "hands_on"])]
-    pub world: bool,
-    /// Where the bot's dashboard listens
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
-    pub listen: std::net::SocketAddr,
-    /// Keeps the world's files here instead of in a temporary folder
-    #[arg(long, value_name = "FOLDER")]
-    pub keep: Option<PathBuf>,
 }
 
 /// Arguments of `serve`.

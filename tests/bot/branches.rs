@@ -1,8 +1,8 @@
 //! A tier whose places lie on a branch of its own.
 
-use coldframe::demo::github::{Protection, PullView};
-use coldframe::demo::story::fleet::manifest_path;
 use decide::PluginLedger;
+use demo::github::{Protection, PullView};
+use demo::story::fleet::manifest_path;
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::github::Role;
+use demo::github::Role;
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

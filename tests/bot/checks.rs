@@ -1,6 +1,6 @@
 //! Releases that wait for checks of the commit that released them.
 
-use coldframe::demo::github::{Access, Role};
+use demo::github::{Access, Role};
 
 use crate::slices::file;
 use crate::support::{REPOSITORY, Stage, is_merged};

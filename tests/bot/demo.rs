@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use coldframe::demo::{Options, World};
+use demo::{Options, World};
 
 /// Killed at the end.
 struct Demo(Child);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use coldframe::demo::github::{CreateFault, Faults};
+use demo::github::{CreateFault, Faults};
 
 use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 

@@ -1,7 +1,7 @@
 //! `/coldframe force`: the word of two owners merges without the missing approval, a writer's beside one owner's
 //! does not, and the evidence says who.
 
-use coldframe::demo::github::Role;
+use demo::github::Role;
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

@@ -1,8 +1,8 @@
 //! Heads that hold what was planned, to the letter and by the bot, and would bring something else along: by what they
 //! build on.
 
-use coldframe::demo::github::PullView;
-use coldframe::demo::story::fleet::{TIERS, manifest_path};
+use demo::github::PullView;
+use demo::story::fleet::{TIERS, manifest_path};
 
 use crate::merge::{OWNER, PLUGIN, WRITER, forge, open_stage, opened_before};
 use crate::support::{REPOSITORY, Stage, is_merged};

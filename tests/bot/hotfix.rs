@@ -1,6 +1,6 @@
 //! A hotfix by a command: it moves a held pull request, counts only from who may say it, and is remembered.
 
-use coldframe::demo::github::Role;
+use demo::github::Role;
 
 use crate::support::{REPOSITORY, Stage, is_open};
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use coldframe::demo::clusters::Kind;
+use demo::clusters::Kind;
 use serde_json::json;
 
 use crate::support::Stage;

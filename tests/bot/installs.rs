@@ -1,7 +1,7 @@
 //! First installs: a cluster or a tier that has no file of a plugin yet gets it by pull requests, made of a template.
 
-use coldframe::demo::github::PullView;
-use coldframe::demo::story::fleet::TIERS;
+use demo::github::PullView;
+use demo::story::fleet::TIERS;
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::clusters::{Kind, Link};
+use demo::clusters::{Kind, Link};
 use serde_json::json;
 
 use crate::support::{Stage, is_merged};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use coldframe::demo::github::{Protection, Role};
+use demo::github::{Protection, Role};
 
 use crate::support::{REPOSITORY, Stage, is_merged};
 

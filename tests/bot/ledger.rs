@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
-use coldframe::demo::github::{MergeFault, PullView, Role};
+use demo::github::{MergeFault, PullView, Role};
 
 use crate::support::{Bot, REPOSITORY, Stage, is_approved, is_merged, is_open};
 
@@ -229,7 +229,7 @@ async fn a_deadline_never_moves_earlier() {
     stage.world.github().comment(REPOSITORY, pull.number, ADMIN, &format!("/coldframe rebuild {lost}")).unwrap();
     let merged =
         stage.until("it is merged by force", |stage| stage.pull("kube-state-metrics", "gold").filter(is_merged)).await;
-    let coldframe::demo::github::PullStanding::Merged { at, .. } = merged.standing else { unreachable!() };
+    let demo::github::PullStanding::Merged { at, .. } = merged.standing else { unreachable!() };
     let first: Timestamp = announced(&before);
     assert!(at >= first, "merged at {at}, announced was {first}: {before}");
 }

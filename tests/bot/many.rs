@@ -64,7 +64,7 @@ async fn a_commit_of_many_files_says_what_it_comes_to() {
     }
 
     let merged = stage.until("it is merged on qa", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
-    let told = |check: &coldframe::demo::github::CheckView| {
+    let told = |check: &demo::github::CheckView| {
         check.summary.as_ref().is_some_and(|summary| summary.contains("**24 changes, 3 distinct hunks.**"))
     };
     assert!(merged.checks.iter().any(told), "the check says it too: {:?}", merged.checks);

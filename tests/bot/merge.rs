@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use coldframe::demo::github::{MergeFault, PullView, Role};
+use demo::github::{MergeFault, PullView, Role};
 
 use crate::support::{Bot, REPOSITORY, ROBOT, Stage, is_approved, is_merged, is_open};
 

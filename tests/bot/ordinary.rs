@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use coldframe::demo::github::{Method, Protection, Rule};
+use demo::github::{Method, Protection, Rule};
 
 use crate::shed::{HOST, PASSWORD, Tunnel, locked_registry, login};
 use crate::support::{REPOSITORY, Stage, is_approved, is_merged, is_open};
@@ -25,7 +25,7 @@ fn protect(stage: &Stage, change: impl FnOnce(&mut Protection)) {
 
 /// A look of the owner: yes to whatever asks for one.
 fn approve(stage: &Stage) {
-    let asks = |pull: &coldframe::demo::github::PullView| is_open(pull) && !is_approved(pull);
+    let asks = |pull: &demo::github::PullView| is_open(pull) && !is_approved(pull);
     for pull in stage.pulls().into_iter().filter(asks).filter(|pull| pull.head.starts_with("coldframe/")) {
         stage.world.github().approve(REPOSITORY, pull.number, OWNER).ok();
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::github::{PullView, Role};
+use demo::github::{PullView, Role};
 
 use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 use crate::wake::looks;

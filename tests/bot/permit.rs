@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::github::{Protection, Rule};
+use demo::github::{Protection, Rule};
 
 use crate::merge::{LEDGER, OWNER, PLUGIN, PLUGINS, WRITER, asked, open_stage};
 use crate::proxy::Proxy;

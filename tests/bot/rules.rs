@@ -1,7 +1,7 @@
 //! Branch rules that a merge past a review would pass, too; objections whoever made them; and checks and
 //! comments that others write under our name.
 
-use coldframe::demo::github::{Access, Method, Role, Rule};
+use demo::github::{Access, Method, Role, Rule};
 
 use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 

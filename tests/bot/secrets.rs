@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::clusters::Kind;
+use demo::clusters::Kind;
 use reqwest::Client;
 use serde_json::json;
 

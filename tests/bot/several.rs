@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use coldframe::demo::github::{Protection, PullStanding, PullView};
-use coldframe::demo::story::fleet;
 use decide::ledger::PluginLedger;
+use demo::github::{Protection, PullStanding, PullView};
+use demo::story::fleet;
 
 use crate::merge::{LEDGER, PLUGIN, open_stage};
 use crate::proxy::Proxy;

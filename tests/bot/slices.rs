@@ -1,7 +1,7 @@
 //! Climbs that are not one pull request per tier: slices, and the way back after a failed one.
 
-use coldframe::demo::github::PullView;
-use coldframe::demo::story::fleet::{TIERS, manifest_path};
+use demo::github::PullView;
+use demo::story::fleet::{TIERS, manifest_path};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

@@ -15,7 +15,7 @@ async fn a_release_of_the_repository_that_a_chart_comes_from_opens_its_pull_requ
     let stage = Stage::set().await;
     let (github, given) = (stage.world.github(), stage.world.settings());
     github.add_repository("acme", "charts", &[("README.md".to_owned(), "Charts\n".to_owned())]).unwrap();
-    github.set_permission("acme/charts", "vera", coldframe::demo::github::Role::Write).unwrap();
+    github.set_permission("acme/charts", "vera", demo::github::Role::Write).unwrap();
     github.install_app(given.app_id, "acme/charts").unwrap();
     let publish = |version: &str| {
         let home = format!("{}/acme/charts", given.hub);

@@ -1,7 +1,7 @@
 //! Clusters that nobody can reach: their controllers write at the hub what they applied.
 
-use coldframe::demo::clusters::Link;
-use coldframe::demo::github::Access;
+use demo::clusters::Link;
+use demo::github::Access;
 
 use crate::slices::file;
 use crate::support::{REPOSITORY, Stage, is_merged};

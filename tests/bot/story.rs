@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use coldframe::demo::github::PullStanding;
-use coldframe::demo::story::fleet;
+use demo::github::PullStanding;
+use demo::story::fleet;
 
 use crate::support::{BOT, REPOSITORY, Stage};
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use coldframe::demo::github::MergeFault;
-use coldframe::demo::github::PullStanding;
+use demo::github::MergeFault;
+use demo::github::PullStanding;
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use coldframe::demo::github::{PullStanding, PullView, Role};
-use coldframe::demo::{Options, World};
+use demo::github::{PullStanding, PullView, Role};
+use demo::{Options, World};
 
 pub const REPOSITORY: &str = "acme/fleet";
 pub const BOT: &str = "coldframe[bot]";

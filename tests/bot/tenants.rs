@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
-use coldframe::demo::github::{Access, PullView, Role};
+use demo::github::{Access, PullView, Role};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

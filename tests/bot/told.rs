@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coldframe::demo::github::{CommentView, Role};
+use demo::github::{CommentView, Role};
 
 use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
 

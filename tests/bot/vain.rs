@@ -1,7 +1,7 @@
 //! Merges that are asked for in vain, again and again: that is one pull request's matter, which its page tells, and the
 //! others go on. A hub that lies about the same one three times in a row stops everything.
 
-use coldframe::demo::github::{MergeFault, PullView};
+use demo::github::{MergeFault, PullView};
 
 use crate::merge::{LEDGER, OWNER, PLUGIN, PLUGINS, asked, open_stage, says, stands_still};
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};

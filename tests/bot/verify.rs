@@ -1,6 +1,6 @@
 //! A canary that a workflow of the repository verifies before its next slice.
 
-use coldframe::demo::github::RunView;
+use demo::github::RunView;
 
 use crate::slices::{OTHER, OWNER, PLUGIN, give, pulls, runs};
 use crate::support::{BOT, REPOSITORY, Stage, is_merged};

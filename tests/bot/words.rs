@@ -1,6 +1,6 @@
 //! What somebody makes of another person's comment: it may stop, and lets nothing through.
 
-use coldframe::demo::github::Role;
+use demo::github::Role;
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 

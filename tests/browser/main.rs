@@ -9,8 +9,8 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use coldframe::demo::github::PullStanding;
-use coldframe::demo::story::fleet::{PLUGINS, TIERS, TROUBLED};
+use demo::github::PullStanding;
+use demo::story::fleet::{PLUGINS, TIERS, TROUBLED};
 use serde_json::{Value, json};
 use support::{BOT, REPOSITORY, Stage, is_merged, is_open, last_lines};
 use tokio::process::Command;

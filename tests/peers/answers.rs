@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use coldframe::demo::github::GitHub;
+use demo::github::GitHub;
 use serde_json::{Value, json};
 
 use crate::openapi::{Difference, Half, differences};

@@ -6,7 +6,7 @@ use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use coldframe::demo::github::{Access, AppSettings, GitHub, Options, Protection, Role, Rule};
+use demo::github::{Access, AppSettings, GitHub, Options, Protection, Role, Rule};
 use serde_json::{Value, json};
 
 use crate::openapi::Exchange;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::archive::ChartFile;
 use super::{Release, Shelf};
-use crate::demo::loopback::{hex_sha256, locked};
+use crate::loopback::{hex_sha256, locked};
 
 pub(super) fn router(shelf: Shelf) -> Router {
     Router::new().route("/helm/index.yaml", get(index)).route("/helm/{archive}", get(archive)).with_state(shelf)

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::archive::ChartFile;
 use super::{Release, Shelf};
-use crate::demo::loopback::{locked, sha256};
+use crate::loopback::{locked, sha256};
 
 /// As many tags as the large registries return when the caller names no number.
 const PAGE: usize = 100;

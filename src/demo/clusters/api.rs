@@ -21,8 +21,8 @@ use super::kinds::Kind;
 use super::selector::Selector;
 use super::store::Key;
 use super::{Cluster, Link};
-use crate::demo::clock::now;
-use crate::demo::loopback::locked;
+use crate::clock::now;
+use crate::loopback::locked;
 use status::Refusal;
 
 pub(super) fn router(cluster: Arc<Cluster>) -> Router {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::rollout::{Rollout, Stage};
 use super::store::seconds;
-use crate::demo::loopback::hex_sha256;
+use crate::loopback::hex_sha256;
 
 /// What the spec has in place of a Deployment's strategy.
 pub(super) fn strategy() -> Value {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::rollout::{Deployment, Outcome, Rollout, Stage};
 use super::store::seconds;
-use crate::demo::loopback::sha256;
+use crate::loopback::sha256;
 
 /// What a failed upgrade says.
 const TIMED_OUT: &str = "timed out waiting for the condition";

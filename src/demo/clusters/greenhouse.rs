@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::kinds::{self, Kind};
 use super::rollout::{Rollout, Stage};
 use super::store::{Key, Store, seconds};
-use crate::demo::loopback::hex_sha256;
+use crate::loopback::hex_sha256;
 
 /// The namespace of the one organization of this world.
 pub(super) const ORGANIZATION: &str = "acme";

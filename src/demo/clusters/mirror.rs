@@ -74,7 +74,7 @@ impl Mirror {
 
 /// Runs git in a folder, with the token of the source and without this machine's configuration.
 #[allow(clippy::disallowed_methods)] // the sandbox may start git; the bot may not
-pub(in crate::demo) async fn run_git(folder: &Path, source: &GitSource, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+pub(crate) async fn run_git(folder: &Path, source: &GitSource, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut command = Command::new("git");
     command
         .args(arguments)

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::kinds::Kind;
-use crate::demo::loopback::hex_sha256;
+use crate::loopback::hex_sha256;
 
 /// Changes that a watch can still be told about.
 const LOG: usize = 2_000;
@@ -274,7 +274,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
-    use crate::demo::clusters::kinds;
+    use crate::clusters::kinds;
 
     fn release(version: &str) -> Value {
         json!({"metadata": {"labels": {"a": "b"}}, "spec": {"version": version}})

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 
-use crate::demo::loopback::locked;
+use crate::loopback::locked;
 
 /// The object id that stands for "nothing" where refs are created or deleted.
 pub const ZERO: &str = "0000000000000000000000000000000000000000";

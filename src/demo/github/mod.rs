@@ -44,7 +44,7 @@ pub use self::setup::AppSettings;
 pub use self::state::{Access, Method, Protection, Role, Rule};
 pub use self::told::Told;
 pub use self::webhooks::Delivered;
-use crate::demo::clock::Clock;
+use crate::clock::Clock;
 
 /// How to start one.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::fleet::{TIERS, TROUBLED};
 use super::scene::{PullSeen, Rung, Scene};
-use crate::demo::clusters::{Sighting, State};
+use crate::clusters::{Sighting, State};
 
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ mod tests {
 
     use super::super::scene::tests::pull;
     use super::*;
-    use crate::demo::clusters::Seen;
+    use crate::clusters::Seen;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

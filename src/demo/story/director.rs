@@ -13,9 +13,9 @@ use super::people::{self, CodeOwner};
 use super::scene::Scene;
 use super::stage::Stage;
 use super::{Outcome, Summary};
-use crate::demo::clock::now;
-use crate::demo::loopback::locked;
-use crate::demo::world::{APP, BYPASS, World};
+use crate::clock::now;
+use crate::loopback::locked;
+use crate::world::{APP, BYPASS, World};
 
 /// Between two looks at the world.
 const LOOK: Duration = Duration::from_millis(200);

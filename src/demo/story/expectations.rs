@@ -12,7 +12,7 @@ use super::chronicle::{Chronicle, Proposal};
 use super::fleet::{Fate, GRACE, PLUGINS, Plugin, TIERS, TROUBLED};
 use super::history::History;
 use super::scene::{PullSeen, Rung};
-use crate::demo::clusters::State;
+use crate::clusters::State;
 
 /// A sentence about the story, and whether it came true.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use self::texts::{APPLICATION, CATALOG, CODEOWNERS, HELM_RELEASE, POLICY, PRESET, README, ROLLOUT};
-use crate::demo::charts::Charts;
-use crate::demo::clusters::{ClusterSpec, Member, Pace};
+use crate::charts::Charts;
+use crate::clusters::{ClusterSpec, Member, Pace};
 
 /// Owner of the config repo.
 pub const OWNER: &str = "acme";

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::demo::clusters::{GitSource, run_git};
+use crate::clusters::{GitSource, run_git};
 
 /// Marks the start of a commit in git's output; no path begins with it.
 const MARK: char = '\u{1}';

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::chronicle::Chronicle;
 use super::fleet::{Fate, PLUGINS, TROUBLED};
 use super::scene::{PullSeen, Scene};
-use crate::demo::clusters::State;
+use crate::clusters::State;
 
 /// The scripted code owner.
 pub const OWNER: &str = "maria";
@@ -78,7 +78,7 @@ mod tests {
 
     use super::super::scene::tests::pull;
     use super::*;
-    use crate::demo::clusters::{Seen, Sighting};
+    use crate::clusters::{Seen, Sighting};
 
     #[test]
     fn she_approves_at_the_third_look_and_only_what_is_hers() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::fleet::TIERS;
-use crate::demo::clusters::{Seen, State};
+use crate::clusters::{Seen, State};
 
 /// A plugin on a tier.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,13 +158,13 @@ impl Scene {
 }
 
 #[cfg(test)]
-pub(in crate::demo) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
     use super::*;
 
     /// A pull request of the bot, opened so many seconds after the epoch.
-    pub(in crate::demo) fn pull(number: u64, plugin: &str, tier: &str, version: &str, opened: i64) -> PullSeen {
+    pub(crate) fn pull(number: u64, plugin: &str, tier: &str, version: &str, opened: i64) -> PullSeen {
         let branch = format!("coldframe/{plugin}/{tier}");
         PullSeen {
             number,

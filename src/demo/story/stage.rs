@@ -7,9 +7,9 @@ use serde_yaml::Value;
 
 use super::fleet::PLUGINS;
 use super::scene::{PullSeen, Rung, Scene};
-use crate::demo::clock::now;
-use crate::demo::clusters::Seen;
-use crate::demo::github::{GitHub, PullStanding, PullView};
+use crate::clock::now;
+use crate::clusters::Seen;
+use crate::github::{GitHub, PullStanding, PullView};
 
 /// Closed pull requests are read again at every so many looks: their text may still change.
 const CLOSED: u32 = 5;

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::demo::clusters::kinds::Kind;
+use crate::clusters::kinds::Kind;
 
 /// A refusal with everything that its body says.
 #[derive(Debug)]

@@ -15,11 +15,11 @@ use tokio::time::{Sleep, sleep};
 
 use super::status::Refusal;
 use super::{Asked, Cluster, key_of, revision, shown};
-use crate::demo::clock::now;
-use crate::demo::clusters::kinds::Kind;
-use crate::demo::clusters::selector::Selector;
-use crate::demo::clusters::store::{Change, Store};
-use crate::demo::loopback::locked;
+use crate::clock::now;
+use crate::clusters::kinds::Kind;
+use crate::clusters::selector::Selector;
+use crate::clusters::store::{Change, Store};
+use crate::loopback::locked;
 
 /// How long a watch runs when the caller does not say; the real server takes 30 to 60 minutes.
 const LONGEST: u64 = 1_800;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::exec::{Arguments, Executor, Fault};
 use super::objects::actor;
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
-use crate::demo::github::rest::render;
-use crate::demo::github::standing::{CheckState, all_checks};
-use crate::demo::github::state::{CheckRun, Deployment, DeploymentStatus, Repository, Status, World, stamp};
+use crate::github::rest::render;
+use crate::github::standing::{CheckState, all_checks};
+use crate::github::state::{CheckRun, Deployment, DeploymentStatus, Repository, Status, World, stamp};
 
 fn upper(text: &str) -> Resolved {
     text.to_uppercase().into()

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use super::Argument;
 use super::schema::SCHEMA;
 use super::value::{Object, Resolved, null};
-use crate::demo::github::answer::{Answer, Body};
-use crate::demo::github::standing::Standing;
-use crate::demo::github::state::{Actor, World};
+use crate::github::answer::{Answer, Body};
+use crate::github::standing::Standing;
+use crate::github::state::{Actor, World};
 
 /// Fragments of the document by name.
 pub type Fragments<'a> = BTreeMap<&'a str, &'a FragmentDefinition<'static, String>>;

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::exec::{Arguments, Executor, Fault};
 use super::schema::SCHEMA;
 use super::value::{Object, Resolved, connection, null, ready};
-use crate::demo::github::git;
-use crate::demo::github::http::budget;
-use crate::demo::github::rest::{render, render_git};
-use crate::demo::github::state::{Access, Actor, Kind, Role, World, stamp};
+use crate::github::git;
+use crate::github::http::budget;
+use crate::github::rest::{render, render_git};
+use crate::github::state::{Access, Actor, Kind, Role, World, stamp};
 
 /// An account as GraphQL shows it. An App's own login has no `[bot]` here, as at the hub.
 pub fn actor(world: &World, login: &str) -> Resolved {
@@ -298,7 +298,7 @@ pub fn organization(world: &World, login: &str) -> Resolved {
 }
 
 /// A blob.
-pub fn blob(id: u64, repo: &crate::demo::github::state::Repository, sha: &str) -> Resolved {
+pub fn blob(id: u64, repo: &crate::github::state::Repository, sha: &str) -> Resolved {
     let bytes = repo.git.blob(sha).unwrap_or_default();
     let text = String::from_utf8(bytes.clone()).ok().filter(|text| !text.contains('\0'));
     ready(
@@ -320,12 +320,7 @@ pub fn blob(id: u64, repo: &crate::demo::github::state::Repository, sha: &str) -
 const BLOB_LIMIT: usize = 512_000;
 
 /// A tree with its entries.
-pub fn tree(
-    id: u64,
-    repo: &crate::demo::github::state::Repository,
-    sha: &str,
-    folder: &str,
-) -> Result<Resolved, Fault> {
+pub fn tree(id: u64, repo: &crate::github::state::Repository, sha: &str, folder: &str) -> Result<Resolved, Fault> {
     let entries = repo.git.tree(sha, false)?;
     let entries = entries.iter().map(|found| entry(id, repo, found, folder)).collect();
     Ok(ready(
@@ -340,7 +335,7 @@ pub fn tree(
     ))
 }
 
-fn entry(id: u64, repo: &crate::demo::github::state::Repository, found: &git::TreeEntry, folder: &str) -> Resolved {
+fn entry(id: u64, repo: &crate::github::state::Repository, found: &git::TreeEntry, folder: &str) -> Resolved {
     let path = if folder.is_empty() { found.path.clone() } else { format!("{folder}/{}", found.path) };
     let object = match found.kind.as_str() {
         "blob" => blob(id, repo, &found.sha),

@@ -6,10 +6,10 @@ use super::exec::{Arguments, Executor, Fault};
 use super::objects::{actor, organization};
 use super::repository::label;
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
-use crate::demo::github::markdown;
-use crate::demo::github::rest::render;
-use crate::demo::github::standing::latest;
-use crate::demo::github::state::{
+use crate::github::markdown;
+use crate::github::rest::render;
+use crate::github::standing::latest;
+use crate::github::state::{
     Comment, Pull, REACTIONS, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp,
 };
 

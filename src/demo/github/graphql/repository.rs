@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::exec::{Arguments, Executor, Fault};
 use super::objects::{actor, blob, organization, tree};
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
-use crate::demo::github::owners::PLACES;
-use crate::demo::github::rest::render;
-use crate::demo::github::state::{Access, Actor, Method, Role, stamp};
+use crate::github::owners::PLACES;
+use crate::github::rest::render;
+use crate::github::state::{Access, Actor, Method, Role, stamp};
 
 impl Executor<'_> {
     /// A field of a repository.

@@ -6,10 +6,10 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode};
 
 use super::{COOKIE, Page, Visit, pull, show, visible, words};
-use crate::demo::github::acts::Act;
-use crate::demo::github::answer::Answer;
-use crate::demo::github::http::{Incoming, plain};
-use crate::demo::github::state::World;
+use crate::github::acts::Act;
+use crate::github::answer::Answer;
+use crate::github::http::{Incoming, plain};
+use crate::github::state::World;
 
 /// Answers a form.
 pub fn post(world: &mut World, visit: &Visit<'_>) -> Response<Body> {

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Page, Visit, base, check_word, diff, marked, time};
-use crate::demo::github::markdown;
-use crate::demo::github::standing::Standing;
-use crate::demo::github::state::{Pull, Repository, ReviewState, Role, Turned, World};
+use crate::github::markdown;
+use crate::github::standing::Standing;
+use crate::github::state::{Pull, Repository, ReviewState, Role, Turned, World};
 
 fn state(pull: &Pull) -> (&'static str, &'static str) {
     match (&pull.merged, &pull.closed) {

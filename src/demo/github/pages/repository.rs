@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Page, Visit, base, check_word, diff, marked, time};
-use crate::demo::github::git::{self, EMPTY_TREE};
-use crate::demo::github::markdown;
-use crate::demo::github::state::{Access, Actor, Repository, Role, World};
+use crate::github::git::{self, EMPTY_TREE};
+use crate::github::markdown;
+use crate::github::state::{Access, Actor, Repository, Role, World};
 
 /// The list of repositories that the visitor may see.
 pub fn index(world: &World, visit: &Visit<'_>) -> Page {

@@ -4,8 +4,8 @@ use axum::http::Method;
 use serde_json::json;
 
 use super::{Call, Route, render};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Activity, Role, World, stamp};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Activity, Role, World, stamp};
 
 pub fn routes() -> Vec<Route> {
     vec![(Method::GET, "/repos/{owner}/{repo}/activity", list)]

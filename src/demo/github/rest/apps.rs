@@ -6,8 +6,8 @@ use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{Call, Route, render};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Actor, App, Installation, Kind, Role, World, stamp};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Actor, App, Installation, Kind, Role, World, stamp};
 
 pub fn routes() -> Vec<Route> {
     vec![

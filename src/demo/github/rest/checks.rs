@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Call, Route, create, render, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Actor, CheckRun, Role, Status, World};
-use crate::demo::github::webhooks;
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Actor, CheckRun, Role, Status, World};
+use crate::github::webhooks;
 
 /// GitHub's cap on summary and text of an output, in characters.
 const LIMIT: usize = 65_535;

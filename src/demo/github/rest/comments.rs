@@ -4,9 +4,9 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::{Call, Route, create, render, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Actor, Comment, Pull, Repository, Role, World, stamp};
-use crate::demo::github::webhooks;
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Actor, Comment, Pull, Repository, Role, World, stamp};
+use crate::github::webhooks;
 
 /// GitHub's cap on a comment, in characters.
 const LIMIT: usize = 65_536;

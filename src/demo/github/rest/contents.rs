@@ -6,8 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{Call, Route, objects, render, render_git, required};
-use crate::demo::github::answer::{Answer, Body, Outcome};
-use crate::demo::github::state::{Access, Actor, Repository, Role, World};
+use crate::github::answer::{Answer, Body, Outcome};
+use crate::github::state::{Access, Actor, Repository, Role, World};
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -107,12 +107,12 @@ impl World {
         let parents: Vec<&str> = base.iter().map(String::as_str).collect();
         let login = self.login(actor);
         let signature = self.signature(&login);
-        let committer = crate::demo::github::merge::hub_signature();
+        let committer = crate::github::merge::hub_signature();
         let new = repo.git.commit_tree(&tree, &parents, &signature, &committer, self.now(), message)?;
         if let Some(refusal) = self.refuses(repo, &name, actor, old.as_deref(), Some(&new)) {
             return Err(Answer::error(409, &format!("Repository rule violations found\n\n{}\n\n", refusal.why)));
         }
-        repo.git.update_ref(&name, &new, old.as_deref().unwrap_or(crate::demo::github::git::ZERO))?;
+        repo.git.update_ref(&name, &new, old.as_deref().unwrap_or(crate::github::git::ZERO))?;
         self.sync(id, actor)?;
         Ok(new)
     }

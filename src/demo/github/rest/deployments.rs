@@ -4,9 +4,9 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::{Call, Route, create, render, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Deployment, DeploymentStatus, Role, World, stamp};
-use crate::demo::github::webhooks;
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Deployment, DeploymentStatus, Role, World, stamp};
+use crate::github::webhooks;
 
 /// What a status may say.
 const STATES: [&str; 7] = ["error", "failure", "inactive", "in_progress", "queued", "pending", "success"];

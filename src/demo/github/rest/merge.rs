@@ -4,9 +4,9 @@ use axum::http::Method;
 use serde_json::json;
 
 use super::{Call, Route};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::merge::MergeRequest;
-use crate::demo::github::state::{Access, Role, World};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::merge::MergeRequest;
+use crate::github::state::{Access, Role, World};
 
 pub fn routes() -> Vec<Route> {
     vec![

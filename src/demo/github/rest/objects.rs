@@ -6,9 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{Call, Route, render, render_git};
-use crate::demo::github::answer::{Answer, Body, Outcome};
-use crate::demo::github::git;
-use crate::demo::github::state::{Access, Repository, Role, World};
+use crate::github::answer::{Answer, Body, Outcome};
+use crate::github::git;
+use crate::github::state::{Access, Repository, Role, World};
 
 pub fn routes() -> Vec<Route> {
     vec![

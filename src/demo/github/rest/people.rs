@@ -4,8 +4,8 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::{Call, Route, render};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Actor, Role, World};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Actor, Role, World};
 
 pub fn routes() -> Vec<Route> {
     vec![

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Call, Route, create, render, render_git, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Actor, Pull, Repository, Role, World};
-use crate::demo::github::webhooks;
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Actor, Pull, Repository, Role, World};
+use crate::github::webhooks;
 
 /// GitHub's cap on titles and bodies, in characters.
 const TITLE: usize = 256;

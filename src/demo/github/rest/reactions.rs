@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::comments::{found, place};
 use super::{Call, Route, render, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, REACTIONS, Reaction, World, stamp};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, REACTIONS, Reaction, World, stamp};
 
 pub fn routes() -> Vec<Route> {
     vec![

@@ -4,9 +4,9 @@ use axum::http::Method;
 use serde_json::Value;
 
 use super::{Call, Route, create, render_git, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::git::ZERO;
-use crate::demo::github::state::{Access, Role, World};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::git::ZERO;
+use crate::github::state::{Access, Role, World};
 
 pub fn routes() -> Vec<Route> {
     vec![

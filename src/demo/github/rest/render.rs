@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::demo::github::state::{
+use crate::github::state::{
     App, CheckRun, Comment, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, Status,
     World, stamp,
 };
@@ -209,16 +209,11 @@ fn test_merge(repository: &Repository, pull: &Pull) -> Option<String> {
     let tip = repository.head(&pull.base)?;
     let seen = format!("{tip}{}", pull.head_sha);
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY, seen.as_bytes());
-    Some(crate::demo::github::auth::hex(digest.as_ref()))
+    Some(crate::github::auth::hex(digest.as_ref()))
 }
 
 /// A pull request as it is shown alone. `mergeable` is none while the hub has not worked it out.
-pub fn pull_full(
-    world: &World,
-    one: &Repository,
-    it: &Pull,
-    standing: &crate::demo::github::standing::Standing,
-) -> Value {
+pub fn pull_full(world: &World, one: &Repository, it: &Pull, standing: &crate::github::standing::Standing) -> Value {
     let mut value = pull(world, one, it);
     let changes = &standing.changes;
     let comments = one.comments.values().filter(|comment| comment.number == it.number).count();
@@ -236,7 +231,7 @@ pub fn pull_full(
 
 /// `author_association`, which says less than it seems to (design: A07).
 pub fn association(world: &World, repository: &Repository, login: &str) -> &'static str {
-    use crate::demo::github::state::Role;
+    use crate::github::state::Role;
     if repository.owner == login {
         return "OWNER";
     }
@@ -300,7 +295,7 @@ pub fn app(world: &World, app: &App) -> Value {
         "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
         "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
         "updated_at": stamp(app.created_at), "permissions": permissions,
-        "events": crate::demo::github::webhooks::EVENTS, "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
+        "events": crate::github::webhooks::EVENTS, "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
     })
 }
 
@@ -317,7 +312,7 @@ pub fn installation(world: &World, app: &App, here: &Installation) -> Value {
         "repositories_url": format!("{api}/installation/repositories"),
         "html_url": format!("{}/settings/installations/{}", world.url, here.id), "app_id": app.id,
         "app_slug": app.slug, "target_id": world.account(&here.account).map(|account| account.id),
-        "target_type": target, "permissions": permissions, "events": crate::demo::github::webhooks::EVENTS,
+        "target_type": target, "permissions": permissions, "events": crate::github::webhooks::EVENTS,
         "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
         "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": here.suspended_at.map(|_| user(world, &here.account)), "suspended_at": here.suspended_at.map(stamp),
     })

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::render::{page_url, repository_url, user};
-use crate::demo::github::git;
-use crate::demo::github::merge;
-use crate::demo::github::state::{Repository, Ruleset, World, stamp};
+use crate::github::git;
+use crate::github::merge;
+use crate::github::state::{Repository, Ruleset, World, stamp};
 
 /// A commit as `/git/commits` shows it.
 pub fn git_commit(world: &World, repository: &Repository, commit: &git::Commit) -> Value {

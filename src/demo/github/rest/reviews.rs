@@ -4,9 +4,9 @@ use axum::http::Method;
 use serde_json::json;
 
 use super::{Call, Route, create, render, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Review, ReviewState, Role, World};
-use crate::demo::github::webhooks;
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Review, ReviewState, Role, World};
+use crate::github::webhooks;
 
 pub fn routes() -> Vec<Route> {
     vec![

@@ -4,10 +4,10 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::{Call, Route, objects, render_git};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::owners::PLACES;
-use crate::demo::github::rules::{bypasses, covers};
-use crate::demo::github::state::{Access, Repository, Role, Rule, World};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::owners::PLACES;
+use crate::github::rules::{bypasses, covers};
+use crate::github::state::{Access, Repository, Role, Rule, World};
 
 pub fn routes() -> Vec<Route> {
     vec![

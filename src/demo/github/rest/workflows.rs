@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use serde_yaml::Value as Yaml;
 
 use super::{Call, Route, render, required};
-use crate::demo::github::answer::{Answer, Outcome};
-use crate::demo::github::state::{Access, Repository, Role, WorkflowRun, World, stamp};
+use crate::github::answer::{Answer, Outcome};
+use crate::github::state::{Access, Repository, Role, WorkflowRun, World, stamp};
 
 /// What the inputs of one dispatch may hold in all, in characters.
 const LIMIT: usize = 65_535;

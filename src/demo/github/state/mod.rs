@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::faults::Faults;
 use super::told::Told;
 use super::webhooks::{Delivered, Delivery};
-use crate::demo::clock::Clock;
+use crate::clock::Clock;
 
 pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
 pub use pull::{

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::people::Role;
 use super::pull::{CheckRun, Comment, Deployment, Pull, Status};
 use super::workflow::WorkflowRun;
-use crate::demo::github::git::Git;
-use crate::demo::github::standing::Compared;
+use crate::github::git::Git;
+use crate::github::standing::Compared;
 
 /// One repository.
 pub struct Repository {

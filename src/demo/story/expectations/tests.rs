@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::super::history::Step;
 use super::super::scene::tests::pull;
 use super::*;
-use crate::demo::clusters::{Seen, Sighting};
+use crate::clusters::{Seen, Sighting};
 
 const BOT: &str = "coldframe[bot]";
 const FORCE: &str = "coldframe-force[bot]";
