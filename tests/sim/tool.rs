@@ -1,8 +1,12 @@
 //! The simulator as a program: many worlds, or the matrix of planted bugs.
 
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::process::ExitCode;
 
-use jiff::SignedDuration;
+use decide::plan::Plan;
+use decide::snapshot::Snapshot;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::rng::Rng;
 use crate::scenario::Scenario;
@@ -10,8 +14,10 @@ use crate::{DAYS, Draw, cores, draw, first_of, planted, run, worlds};
 
 const USAGE: &str = "usage: sim worlds [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2] [--even 0|1]
        sim survey [--worlds N] [--seed S] [--days D] [--jobs J] [--crowded 0|1|2] [--even 0|1]
+       sim plans [--worlds N] [--seed S] [--days D]
        sim kill-matrix [--worlds N] [--days D] [--jobs J]
-Runs seeded worlds through the planner up to the first failure, lists every failing seed, or looks for each planted bug within N worlds.";
+Runs seeded worlds through the planner up to the first failure; lists every failing seed; prints a digest of all plans of
+each world, by which two builds are compared; or looks for each planted bug within N worlds.";
 
 struct Wishes {
     worlds: Option<u64>,
@@ -54,6 +60,7 @@ pub fn main() -> ExitCode {
     match what.as_str() {
         "worlds" => run(&wishes),
         "survey" => survey(&wishes),
+        "plans" => plans(&wishes),
         "kill-matrix" => kill(&wishes),
         _ => {
             eprintln!("{USAGE}");
@@ -137,6 +144,27 @@ fn survey(wishes: &Wishes) -> ExitCode {
     println!("never occurred: {}", tally.silent().join(", "));
     println!("{failures} of {worlds} worlds failed");
     if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+thread_local! {
+    /// Of every plan of this world, as text.
+    static PLANS: RefCell<DefaultHasher> = RefCell::new(DefaultHasher::new());
+}
+
+/// The planner, each of whose plans goes into the digest.
+fn digested(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    let plan = decide::plan(snapshot, now);
+    PLANS.with_borrow_mut(|digest| format!("{plan:?}").hash(digest));
+    plan
+}
+
+fn plans(wishes: &Wishes) -> ExitCode {
+    for seed in wishes.seed..wishes.seed + wishes.worlds.unwrap_or(1_000) {
+        PLANS.set(DefaultHasher::new());
+        let outcome = run::run(wishes.draw()(seed, wishes.days), digested);
+        println!("{seed} {} {:016x}", outcome.ticks, PLANS.with_borrow(DefaultHasher::finish));
+    }
+    ExitCode::SUCCESS
 }
 
 fn kill(wishes: &Wishes) -> ExitCode {
