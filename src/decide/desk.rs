@@ -25,7 +25,7 @@ use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
 pub(crate) use fresh::{Fresh, Merges, Turn};
 pub(crate) use places::Base;
 use roster::Pins;
-pub(crate) use shared::{CAP_SPAN, InLine, Openings, Ready, Shared, Taken};
+pub(crate) use shared::{CAP_SPAN, InLine, Ready, Shared};
 
 /// What was decided about one plugin.
 pub(crate) struct Decided {

@@ -54,7 +54,7 @@ pub use ids::{ClusterName, Digest, Person, PluginName, PullNumber, Sha, TierName
 pub use ledger::{Entry, Ledger, PluginLedger};
 pub use model::{PluginPolicy, Policy, Tier};
 pub use plan::{Action, Alarm, Finding, Gate, Plan, Verdict, WaveReport, WaveState};
-pub use planner::{Planner, plan};
+pub use planner::plan;
 pub use readings::Readings;
 pub use reason::Reason;
 pub use snapshot::{Read, Reading, Snapshot};

@@ -1,6 +1,6 @@
 //! What one decision costs over the fleet that design goals name: 200 plugins, 2,000 clusters, four tiers,
 //! so 400,000 readings, each of which is judged; beside it a plain scan over them, which no decision beats.
-//! The last lines: ratio, memory, one changed reading, and fleets with a file per cluster.
+//! The last lines: ratio, memory, and fleets with a file per cluster.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 use std::collections::BTreeMap;
@@ -15,9 +15,7 @@ use decide::selector::Selector;
 use decide::snapshot::{
     Cluster, Health, HubFacts, LedgerGuard, LedgerState, Place, PluginFacts, Read, Reading, Release, Snapshot,
 };
-use decide::{
-    ClusterName, Digest, Entry, Ledger, Planner, PluginName, PluginPolicy, Readings, Tier, TierName, Version,
-};
+use decide::{ClusterName, Digest, Entry, Ledger, PluginName, PluginPolicy, Readings, Tier, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 const PLUGINS: usize = 200;
@@ -203,14 +201,6 @@ fn at_rest(world: &mut Snapshot) {
     pages.flatten().for_each(|wave| wave.finished = Some(now() - SignedDuration::from_hours(1)));
 }
 
-/// One cluster turns ill or well again.
-fn turn(world: &mut Snapshot, plugin: &PluginName, ill: bool) {
-    let health = if ill { Health::Progressing } else { Health::Healthy };
-    let answer = Reading { health, ..reading(100, 1_234) };
-    let facts = world.plugins.get_mut(plugin).unwrap();
-    facts.readings.insert("gold-0234".into(), vec![answer]);
-}
-
 /// Resident memory of this process in bytes, where the system says so.
 fn resident() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -260,28 +250,9 @@ fn main() {
     if let Some(held) = held {
         println!("snapshot {:.1} bytes per reading", held as f64 / READINGS as f64);
     }
-    println!("after one changed reading {:.3} ms", one_changed(&mut world));
     apart(&mut world);
     let soaking = best(20, || drop(black_box(decide::plan(&world, now()))));
     at_rest(&mut world);
     let resting = best(20, || drop(black_box(decide::plan(&world, now()))));
     println!("with a file for each cluster {soaking:.2} ms, at rest {resting:.2} ms");
-}
-
-/// From a changed reading in hand to the plan that follows from it, in milliseconds.
-fn one_changed(world: &mut Snapshot) -> f64 {
-    let plugin = PluginName::from("plugin-100");
-    let mut planner = Planner::new(world, now());
-    let mut ill = false;
-    let took = best(200, || {
-        ill = !ill;
-        turn(world, &plugin, ill);
-        black_box(planner.again(world, now(), &[&plugin]));
-    });
-    turn(world, &plugin, true);
-    let before = planner.plan().clone();
-    assert_eq!(*planner.again(world, now(), &[&plugin]), decide::plan(world, now()));
-    assert_ne!(before, *planner.plan(), "the change is seen");
-    turn(world, &plugin, false);
-    took
 }

@@ -1,4 +1,4 @@
-//! What all plugins share while one plan is made, and what each of them takes of it.
+//! What all plugins share while one plan is made.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::fresh::{self, Behind, Fresh, Merges, Turn};
 use crate::gate::after::Pages;
 use crate::gate::limits::asked_at;
-use crate::ledger::{Frozen, PluginLedger};
+use crate::ledger::Frozen;
 use crate::model::PluginPolicy;
 use crate::proof::Proofs;
 use crate::snapshot::{Pull, PullState, Snapshot};
@@ -160,44 +160,6 @@ impl Shared {
         }
     }
 
-    /// How far it was used up before a plugin is decided.
-    pub(crate) fn mark(&self) -> Mark {
-        let (changed, ready, line, opening) =
-            (self.changed.len(), self.ready.len(), self.line.len(), self.opening.len());
-        let (behind, merges) = (self.behind.len(), self.merges.len());
-        Mark { openings: self.openings, changed, ready, line, opening, bringing: self.bringing, behind, merges }
-    }
-
-    /// What a plugin took since then.
-    pub(crate) fn since(&self, mark: &Mark, plugin: &PluginName) -> Taken {
-        Taken {
-            opened: self.openings.open - mark.openings.open,
-            finished: mark.openings.unfinished - self.openings.unfinished,
-            changed: self.changed.get(mark.changed..).unwrap_or_default().to_vec(),
-            ready: self.ready.get(mark.ready..).unwrap_or_default().to_vec(),
-            line: self.line.get(mark.line..).unwrap_or_default().to_vec(),
-            opening: self.opening.get(mark.opening..).unwrap_or_default().to_vec(),
-            page: self.pages.get(plugin).cloned(),
-            brings: self.bringing && !mark.bringing,
-            behind: self.behind.get(mark.behind..).unwrap_or_default().to_vec(),
-            merges: self.merges.get(mark.merges..).unwrap_or_default().to_vec(),
-        }
-    }
-
-    /// Takes what a plugin took when it was decided.
-    pub(crate) fn take(&mut self, plugin: &PluginName, taken: &Taken) {
-        self.openings.open = self.openings.open.saturating_add(taken.opened);
-        self.openings.unfinished = self.openings.unfinished.saturating_sub(taken.finished);
-        self.changed.extend_from_slice(&taken.changed);
-        taken.ready.iter().for_each(|ready| self.is_ready(ready.clone()));
-        taken.line.iter().for_each(|place| self.stands_in_line(place.clone()));
-        self.opening.extend_from_slice(&taken.opening);
-        self.bringing |= taken.brings;
-        self.behind.extend_from_slice(&taken.behind);
-        self.merges.extend_from_slice(&taken.merges);
-        self.pages.extend(taken.page.clone().map(|page| (plugin.clone(), page)));
-    }
-
     /// A wave lacks nothing but perhaps room; what merges is due no more.
     pub(crate) fn is_ready(&mut self, ready: Ready) {
         if ready.merges {
@@ -267,34 +229,6 @@ fn unfinished(snapshot: &Snapshot) -> usize {
     };
     let policies = snapshot.policy.plugins.iter();
     policies.flat_map(|policy| policy.tiers.iter().filter_map(move |tier| cut_off(policy, &tier.name))).count()
-}
-
-/// How far what all share was used up at one moment.
-pub(crate) struct Mark {
-    openings: Openings,
-    changed: usize,
-    ready: usize,
-    line: usize,
-    opening: usize,
-    bringing: bool,
-    behind: usize,
-    merges: usize,
-}
-
-/// What one plugin took of what all share.
-#[derive(Default)]
-pub(crate) struct Taken {
-    opened: u32,
-    finished: u32,
-    changed: Vec<(Timestamp, u32)>,
-    ready: Vec<Ready>,
-    line: Vec<InLine>,
-    opening: Vec<(PluginName, TierName)>,
-    /// Its page, where another plugin waits for it.
-    page: Option<PluginLedger>,
-    brings: bool,
-    behind: Vec<Behind>,
-    merges: Vec<Merges>,
 }
 
 #[cfg(test)]

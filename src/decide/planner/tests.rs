@@ -1,147 +1,18 @@
-//! Whatever changes in a small world, a plan that is brought up to date is the plan that is made anew.
+//! Whose turn it is under what all plugins share.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
 extern crate std;
 
 mod past;
 
-use alloc::format;
 use alloc::vec;
-
-use jiff::SignedDuration;
 
 use super::*;
 use crate::ledger::Change;
 use crate::model::After;
-use crate::snapshot::{Health, PluginFacts, PullState, Read, Reading};
+use crate::snapshot::Read;
 use crate::testing::*;
 use crate::{Action, PluginPolicy, TierName};
-
-/// Numbers that look random and are the same each time (Knuth's constants).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
-/// Some copies of the plugin of the tables, some of which wait for others, under caps or without.
-fn world(dice: &mut Dice) -> Snapshot {
-    let mut world = if dice.roll(2) == 0 { ready() } else { unapproved() };
-    let policy = world.policy.plugins.remove(0);
-    let facts = world.plugins.remove(&policy.name).unwrap();
-    let page = world.ledger.plugins.remove(&policy.name).unwrap();
-    for index in 0..3 + dice.roll(4) {
-        let mut policy = PluginPolicy { name: format!("p{index}").as_str().into(), ..policy.clone() };
-        let before = (0..index).filter(|_| dice.roll(4) == 0).collect::<Vec<_>>();
-        policy.after =
-            before.iter().map(|of| After { plugin: format!("p{of}").as_str().into(), version: None }).collect();
-        world.plugins.insert(policy.name.clone(), facts.clone());
-        if let Read::Known(pulls) = &mut world.plugins.get_mut(&policy.name).unwrap().pulls {
-            pulls.iter_mut().for_each(|pull| pull.opened_at = ago(30 - dice.roll(3) as i64));
-        }
-        world.ledger.plugins.insert(policy.name.clone(), page.clone());
-        // Who is waited for stands behind or before in the file.
-        let place = dice.roll(index + 1) as usize;
-        world.policy.plugins.insert(place, policy);
-    }
-    world.policy.limits.open_pulls = (dice.roll(3) > 0).then(|| dice.roll(8) as u32);
-    world.policy.limits.clusters_per_hour = (dice.roll(3) > 0).then(|| dice.roll(5) as u32);
-    for _ in 0..dice.roll(12) {
-        change(&mut world, dice);
-    }
-    world
-}
-
-fn answer(dice: &mut Dice) -> Vec<Reading> {
-    let health = [Health::Healthy, Health::Healthy, Health::Progressing, Health::Failed, Health::Unknown];
-    let text = ["1.0.0", "1.1.0", "1.1.0", "1.2.0"][dice.roll(4) as usize];
-    (0..dice.roll(3))
-        .map(|_| Reading { health: health[dice.roll(5) as usize], since: Some(ago(5)), ..healthy(text) })
-        .collect()
-}
-
-/// Changes one thing about one plugin, and says which.
-fn change(world: &mut Snapshot, dice: &mut Dice) -> PluginName {
-    let at = dice.roll(world.policy.plugins.len() as u64) as usize;
-    let plugin = world.policy.plugins[at].name.clone();
-    let what = dice.roll(9);
-    let tier: TierName = ["qa", "bronze"][dice.roll(2) as usize].into();
-    let remember = |world: &mut Snapshot, text: &str, change: Change| {
-        let (plugin, tier, version) = (plugin.clone(), tier.clone(), version(text));
-        world.ledger.apply(&Entry::Wave { plugin, tier, version, change });
-    };
-    if what == 0 {
-        remember(world, "1.1.0", Change::Finished(ago(3)));
-    } else if what == 1 {
-        remember(world, "1.1.0", Change::Landed(crate::ledger::Landed { at: ago(30), commit: None, by: None }));
-    } else {
-        let facts = world.plugins.get_mut(&plugin).unwrap();
-        of_facts(facts, what, dice);
-    }
-    plugin
-}
-
-fn of_facts(facts: &mut PluginFacts, what: u64, dice: &mut Dice) {
-    match (what, &mut facts.pulls, &mut facts.base) {
-        (2, Read::Known(pulls), Read::Known(base)) => {
-            let by = "maria".into();
-            let merged = PullState::Merged { at: ago(1), by, commit: "dddddddddd".into() };
-            pulls.iter_mut().for_each(|pull| pull.state = merged.clone());
-            base.extend([place("bronze", "1.1.0")]);
-        }
-        (3, Read::Known(pulls), _) => pulls.clear(),
-        (4, pulls, _) => {
-            *pulls = if dice.roll(3) == 0 { Read::Unread("503".into()) } else { Read::Known(vec![pull()]) };
-        }
-        (5, ..) => {
-            facts.releases = Read::Known(["1.0.0", "1.1.0", "1.2.0"].into_iter().map(release).collect());
-        }
-        (6, _, Read::Known(base)) => {
-            base.extend([place("qa", ["1.0.0", "1.1.0", "1.2.0"][dice.roll(3) as usize])]);
-        }
-        _ => facts.readings.insert(["qa-1", "bronze-1"][dice.roll(2) as usize].into(), answer(dice)),
-    }
-}
-
-#[test]
-fn what_is_brought_up_to_date_is_what_would_be_made_anew() {
-    // How often it changed a plan at all, and the part of a plugin in which nothing had changed.
-    let (mut different, mut elsewhere, mut acts) = (0, 0, 0);
-    for seed in 0..400 {
-        let mut dice = Dice(seed);
-        let mut world = world(&mut dice);
-        let mut now = noon();
-        let mut planner = Planner::new(&world, now);
-        for step in 0..12 {
-            let before = planner.plan().clone();
-            let mut changed = vec![change(&mut world, &mut dice)];
-            if dice.roll(4) == 0 {
-                changed.push(change(&mut world, &mut dice));
-            }
-            let anew = dice.roll(5) == 0;
-            if anew {
-                // What was decided is remembered, and all of it is read anew, later.
-                plan(&world, now).entries.iter().for_each(|record| world.ledger.apply(&record.entry));
-                now += SignedDuration::from_mins(1);
-                planner = Planner::new(&world, now);
-            }
-            let names: Vec<&PluginName> = changed.iter().collect();
-            let whole = plan(&world, now);
-            assert_eq!(*planner.again(&world, now, &names), whole, "seed {seed}, step {step}, {changed:?}");
-            different += u32::from(before != whole);
-            acts += u32::from(whole.actions.iter().any(|action| matches!(action, Action::Merge { .. })));
-            let others = |plan: &Plan| {
-                let waves = plan.waves.iter().filter(|wave| !changed.contains(&wave.plugin));
-                waves.cloned().collect::<Vec<_>>()
-            };
-            elsewhere += u32::from(!anew && others(&before) != others(&whole));
-        }
-    }
-    assert!(different > 1_000 && elsewhere > 100 && acts > 500, "{different} {elsewhere} {acts}");
-}
 
 /// Plugins that are all ready to merge on one cluster each, opened so many minutes ago, in the order of the file.
 fn under_a_cap(opened: &[(&str, i64)], cap: u32) -> Snapshot {

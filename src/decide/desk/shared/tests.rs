@@ -142,20 +142,13 @@ fn what_a_plugin_took_is_what_another_one_finds_taken() {
     let mut shared = Shared::count(&ready(), noon());
     (shared.openings, shared.due) =
         (Openings { open: 2, unfinished: 2 }, vec![ready_one(1, false), ready_one(2, false)]);
-    let mark = shared.mark();
     shared.openings.open();
     shared.openings.finish();
     assert_eq!((shared.openings.open, shared.openings.unfinished), (4, 1));
     shared.is_ready(ready_one(1, true));
     shared.is_ready(ready_one(3, false));
-    let taken = shared.since(&mark, &"app".into());
-    assert_eq!((taken.opened, taken.finished, taken.ready.len()), (2, 1, 2));
     let due = |shared: &Shared| shared.due.iter().map(|due| due.turn.2.0).collect::<Vec<_>>();
     assert_eq!(due(&shared), [2], "what merges is due no more");
-    let mut other = Shared::count(&ready(), noon());
-    (other.openings, other.due) = (Openings { open: 2, unfinished: 2 }, vec![ready_one(1, false), ready_one(2, false)]);
-    other.take(&"app".into(), &taken);
-    assert_eq!((other.openings.open, other.openings.unfinished, due(&other)), (4, 1, vec![2]));
 }
 
 #[test]
@@ -169,7 +162,6 @@ fn places_are_kept_for_those_whose_turn_it_is() {
     let kept = |shared: &Shared, name: &str, tier: &str| shared.kept_before(&name.into(), &tier.into());
     assert_eq!([kept(&shared, "one", "bronze"), kept(&shared, "two", "bronze")], [1, 0]);
     assert_eq!([kept(&shared, "one", "qa"), kept(&shared, "three", "bronze")], [2, 2], "they did not stand in line");
-    let mark = shared.mark();
     shared.stands_in_line(place("one", 10, false));
     assert_eq!(shared.kept.len(), 2, "it still waits");
     assert!(!shared.jumped_the_line(), "nobody opens");
@@ -180,11 +172,6 @@ fn places_are_kept_for_those_whose_turn_it_is() {
     assert!(!shared.jumped_the_line(), "both are as old");
     shared.stands_in_line(place("four", 5, true));
     assert!(shared.jumped_the_line());
-    let taken = shared.since(&mark, &"one".into());
-    let mut other = Shared::count(&ready(), noon());
-    other.kept = vec![place("one", 10, true), place("two", 20, false)];
-    other.take(&"one".into(), &taken);
-    assert_eq!((other.line, other.kept), (shared.line, shared.kept));
 }
 
 #[test]

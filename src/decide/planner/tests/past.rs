@@ -1,5 +1,6 @@
 //! What has finished long ago: it changes no plan, and looks do not pay for it again and again.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
