@@ -219,6 +219,10 @@ fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
     let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
     if health.members.is_empty() {
+        // Nobody is left who could be healthy again: this slice is the first one now.
+        if wave.stalled.is_some() {
+            desk.record(&tier.name, &wave.version, Change::Resumed(desk.now));
+        }
         return;
     }
     // However long the pull request waits for a yes, those that have moved may fail meanwhile.

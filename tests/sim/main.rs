@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 50] = [
+    const BROKEN_WITHIN: [(u64, u64); 53] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -300,6 +300,9 @@ mod tests {
         (137_019_540, 8),
         (137_022_713, 8),
         (137_024_997, 8),
+        (138_039_846, 8),
+        (138_069_038, 8),
+        (138_072_262, 8),
     ];
 
     #[test]

@@ -113,11 +113,15 @@ fn is_counted(desk: &Desk<'_>, wave: &Wave) -> bool {
 }
 
 /// From when a merge that the bot asked for counts for an hour. Where its pull request is still open and git says
-/// that nothing has come of it, it counts for as long as something may still come: what was planned and never sent
-/// keeps nobody else waiting.
+/// that nothing has come of it, or was closed unmerged, it counts for as long as something may still come: what was
+/// planned and never sent keeps nobody else waiting.
 pub(crate) fn asked_at(wave: &Wave, pulls: &[Pull]) -> Option<Timestamp> {
     let asked = wave.asked()?;
-    let nothing = |pull: &Pull| pull.state == PullState::Open && pull.landing == Read::Known(Landing::Absent);
+    let nothing = |pull: &Pull| match pull.state {
+        PullState::Open => pull.landing == Read::Known(Landing::Absent),
+        PullState::Closed { .. } => true,
+        PullState::Merged { .. } => false,
+    };
     // A head that was written anew since is merged no more.
     let anew = |pull: &Pull| {
         let own = wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number);

@@ -156,10 +156,10 @@ impl Wave {
     }
 
     /// Whether it stands on the base branch, unfinished, and everybody of its climb has left: whoever runs it now
-    /// came with it, and nobody would ever soak.
+    /// came with it, and nobody would ever soak, or end what stalls.
     pub(crate) fn is_deserted(&self) -> bool {
         let stands = self.landed.is_some() && !self.is_over();
-        let climbs = self.part.purpose == Purpose::Promotion && self.finished.is_none() && self.stalled.is_none();
+        let climbs = self.part.purpose == Purpose::Promotion && self.finished.is_none();
         climbs && (stands || self.may_come_again()) && self.clusters().is_empty()
     }
 

@@ -92,13 +92,17 @@ fn what_was_planned_and_never_sent_keeps_nobody_waiting() {
         Shared::count(&world, now).changed.iter().filter(|(at, _)| *at + CAP_SPAN > now).count()
     };
     let absent = || Read::Known(Landing::Absent);
+    let nobody = || Read::Unread("503".into());
+    let closed = || PullState::Closed { at: ago(1), by: Some(BOT.into()) };
     let merged = || PullState::Merged { at: ago(1), by: BOT.into(), commit: "dd".into() };
     for (name, minutes, landing, state, counted) in [
         ("just now", 1, absent(), PullState::Open, 1),
         ("nothing has come", 2, absent(), PullState::Open, 0),
-        ("nobody knows", 2, Read::Unread("503".into()), PullState::Open, 1),
+        ("nobody knows", 2, nobody(), PullState::Open, 1),
         ("it came, and the list lags", 2, Read::Known(Landing::Proven { commit: "dd".into() }), PullState::Open, 1),
         ("the hub says that it merged", 2, absent(), merged(), 1),
+        ("closed just now", 1, nobody(), closed(), 1),
+        ("closed, and merged no more", 2, nobody(), closed(), 0),
     ] {
         assert_eq!(counts(minutes, landing, state), counted, "{name}");
     }

@@ -53,7 +53,7 @@ fn a_climb_is_deserted_when_everybody_of_it_has_left() {
         (landed(), false),
         (left(fresh()), false),
         (left(Wave { finished: Some(ago(5)), ..landed() }), false),
-        (left(Wave { stalled: Some(failed.clone()), ..landed() }), false),
+        (left(Wave { stalled: Some(failed.clone()), ..landed() }), true),
         (left(Wave { failed: Some(failed), ..landed() }), false),
         (left(Wave { part: of(Purpose::Early), ..landed() }), false),
         (left(Wave { part: of(Purpose::CatchUp), ..landed() }), false),

@@ -88,6 +88,18 @@ fn a_stalled_climb_keeps_its_open_slice_and_goes_on_when_all_are_healthy() {
     assert!(merges(&healed) || merges(&step(&mut world)), "it goes on: {:?}", crate::plan(&world, noon()).waves);
 }
 
+/// Who was ill is pinned or has left: the next slice is the first one now, and waits for nobody's health.
+#[test]
+fn a_stall_ends_when_nobody_who_has_moved_is_left() {
+    let mut world = second_is_open(OnFailure::Stall, true);
+    let stalled = changes(&step(&mut world));
+    assert!(stalled.iter().any(|said| said.contains("nothing new starts")), "{stalled:?}");
+    let Read::Known(clusters) = &mut world.clusters else { unreachable!() };
+    clusters.retain(|cluster| cluster.name.as_str() != "bronze-1");
+    let left = step(&mut world);
+    assert!(merges(&left) || merges(&step(&mut world)), "{:?}", crate::plan(&world, noon()).waves);
+}
+
 #[test]
 fn a_word_on_the_pull_request_of_one_slice_fails_the_whole_climb() {
     let mut world = second_is_open(OnFailure::Hold, false);

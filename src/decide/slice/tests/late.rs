@@ -377,6 +377,11 @@ fn a_release_that_everybody_has_left_soaks_with_those_in_their_place() {
     };
     assert!(!finishes("bronze-2", failed), "what failed stays so");
     assert!(!finishes("bronze-2", |w| bronze(w).soak.min = SignedDuration::from_mins(1)), "the soak begins now");
+    let stalled = |w: &mut Snapshot| {
+        let stalled = crate::ledger::Failed { at: ago(1), why: crate::Reason::NotLanded };
+        remember(w, Change::Stalled(stalled));
+    };
+    assert!(finishes("bronze-2", stalled), "who was ill is not there any more");
 }
 
 /// What an empty tier's file holds begins with its first cluster, which else nobody would ever soak for.
