@@ -4,6 +4,8 @@
 
 #[path = "tidy/attacks.rs"]
 mod attacks;
+#[path = "tidy/budgets.rs"]
+mod budgets;
 #[path = "tidy/rooms.rs"]
 mod rooms;
 #[path = "tidy/source.rs"]
@@ -46,6 +48,7 @@ const RULES: &[Rule] = &[
         why: "a circle of rooms can only be read, tested and changed as one",
         find: rooms::imports_go_down,
     },
+    Rule { name: "rooms keep within their budgets", why: "nobody can carry on what grows unseen", find: budgets::kept },
     Rule {
         name: "the planner is pure",
         why: "the same facts must always give the same plan, in the simulator as in production",

@@ -31,6 +31,7 @@ impl File {
         let words = ["tests.rs", "testing.rs", "fixture.rs", "golden.rs", "hostile.rs", "puppet.rs"];
         ["/tests/", "/benches/", "/fixture/", "/testing/"].iter().any(|folder| self.path.contains(folder))
             || words.contains(&name)
+            || name.ends_with("_tests.rs")
     }
 
     pub fn is_rust(&self) -> bool {
