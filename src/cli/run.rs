@@ -18,7 +18,7 @@ use crate::act::Receipt;
 use crate::hub::{Bases, Hub};
 use crate::observe::cluster::Clusters;
 use crate::observe::net::{Given, Logins, Net, NetError, NetSettings};
-use crate::observe::watch::{Progress, Standing};
+use crate::observe::watch::{Progress, Watches};
 use crate::observe::{self, Reach};
 use crate::policy::{self, Mode};
 use crate::proxies::Proxies;
@@ -165,9 +165,9 @@ async fn open_one(settings: &Settings) -> anyhow::Result<Line> {
     let reach = reach(settings, Mode::Once, true)?.of(repository.id);
     let look_again = SignedDuration::try_from(settings.poll)?;
     let opened = hub.open(&repository).await?;
-    let standing = Standing::that_ends(Arc::clone(&reach.clusters), progress());
+    let watches = Watches::that_ends(Arc::clone(&reach.clusters), progress());
     let repo = Repo::open(repository, opened, reach.seal.clone(), &settings.data_folder())?;
-    Ok(Line::new(observe::Context::new(repo, reach, standing, look_again, setting)))
+    Ok(Line::new(observe::Context::new(repo, reach, watches, look_again, setting)))
 }
 
 /// A bar on a terminal while clusters are read; elsewhere, such as in the log of a workflow, a line now and then.

@@ -19,15 +19,15 @@ use super::tenants::{Tenants, Wanted};
 use crate::act::Line;
 use crate::act::Receipt;
 use crate::hub::{Hub, Repository};
-use crate::observe::watch::Standing;
+use crate::observe::watch::Watches;
 use crate::observe::{self, Reach};
 use crate::policy::{Mode, Setting};
 use crate::repo::Repo;
 use crate::secret::Secret;
-use crate::wake::face::{self, Face};
+use crate::wake::pages::{self, Pages};
 use crate::wake::port::{self, Bounds};
 use crate::wake::senders::Senders;
-use crate::wake::{Bell, Rung, doors};
+use crate::wake::{Bell, Rung, routes};
 use crate::{clock, process, tick};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
@@ -106,16 +106,16 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
         let (address, dashboard) = (self.address()?, self.dashboard()?);
         let shop = Arc::new(Shop::open(self.settings)?);
-        let doors = doors::router(shop.bell.clone(), &self.secrets, &self.senders, shop.face.metrics());
-        let pages = face::pages(
-            shop.face.clone(),
+        let routes = routes::router(shop.bell.clone(), &self.secrets, &self.senders, shop.pages.metrics());
+        let pages = pages::router(
+            shop.pages.clone(),
             shop.settings.public_address()?.and_then(|url| url.host_str().map(str::to_string)),
         );
         let descriptors = process::descriptors();
         let (outside, inside) = (Bounds::within(descriptors), Bounds::within(descriptors / 2));
         tracing::info!("listening: webhooks at http://{address}/webhook, the dashboard at http://{dashboard}/");
         tokio::select! {
-            never = port::serve(self.port, doors, outside) => match never {},
+            never = port::serve(self.port, routes, outside) => match never {},
             never = port::serve(self.dashboard, pages, inside) => match never {},
             kept = keep_list(Arc::clone(&shop)) => kept,
             () = stop => Ok(()),
@@ -131,7 +131,7 @@ struct Shop {
     setting: Arc<Setting>,
     wanted: Wanted,
     bell: Bell,
-    face: Face,
+    pages: Pages,
 }
 
 impl Shop {
@@ -140,8 +140,8 @@ impl Shop {
         let wanted = settings.wanted()?;
         let reach = reach(&settings, Mode::Serve, wanted.is_one())?;
         let setting = Arc::new(settings.setting(Mode::Serve)?);
-        let face = Face::new(hub.metrics());
-        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), face })
+        let pages = Pages::new(hub.metrics());
+        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), pages })
     }
 
     async fn open_line(&self, repository: &Repository) -> anyhow::Result<Line> {
@@ -149,10 +149,10 @@ impl Shop {
         let look_again = SignedDuration::try_from(self.settings.poll)?;
         let (reach, setting) = (self.reach.of(repository.id), Arc::clone(&self.setting));
         let (clusters, bell, id) = (Arc::clone(&reach.clusters), self.bell.clone(), repository.id);
-        let standing = Standing::that_stays(clusters, move || bell.nudge(id));
+        let watches = Watches::that_stays(clusters, move || bell.nudge(id));
         let data = self.settings.data_folder();
         let repo = Repo::open(repository.clone(), opened, reach.seal.clone(), &data)?;
-        Ok(Line::new(observe::Context::new(repo, reach, standing, look_again, setting)))
+        Ok(Line::new(observe::Context::new(repo, reach, watches, look_again, setting)))
     }
 }
 
@@ -176,7 +176,7 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
             stays
         });
         if list.unread.is_empty() || !list.here.is_empty() {
-            shop.face.listed();
+            shop.pages.listed();
         }
         for (id, repository) in list.here {
             running.entry(id).or_insert_with(|| {
@@ -222,7 +222,7 @@ async fn keep(shop: Arc<Shop>, mut repository: Repository) {
             }
             Err(error) => {
                 let error = format!("{error:#}");
-                shop.face.failed(&repository.full_name(), &error);
+                shop.pages.failed(&repository.full_name(), &error);
                 if trouble.as_ref() != Some(&error) {
                     tracing::warn!(repository = repository.full_name(), %error, "pass failed; tried again in growing pauses");
                     trouble = Some(error);
@@ -265,7 +265,7 @@ async fn anew(shop: &Shop, known: &mut Repository, line: &mut Option<Line>) -> a
     if (&was.name, &was.default_branch) != (&known.name, &known.default_branch) {
         let (name, branch) = (known.full_name(), &known.default_branch);
         tracing::info!(was = was.full_name(), now = name, branch, "the repository has another name or default branch");
-        shop.face.left(&was.full_name());
+        shop.pages.left(&was.full_name());
         // What was remembered is of the old branch.
         *line = None;
     }
@@ -294,7 +294,7 @@ async fn pass(shop: &Shop, repository: &mut Repository, line: &mut Option<Line>)
     for _ in 0..MOST_IN_A_ROW {
         let begun = clock::now();
         let ticked = tick::tick(line).await;
-        shop.face.ticked(&repository.full_name(), begun, &ticked);
+        shop.pages.ticked(&repository.full_name(), begun, &ticked);
         let ticked = ticked?;
         shop.bell.listens(repository.id, line.context.sources());
         for receipt in &ticked.receipts {

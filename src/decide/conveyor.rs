@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::cooldown::cooling;
 use crate::desk::{Base, Desk};
-use crate::gate::{Standing, hold};
+use crate::gate::{PullStatus, hold};
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Next, Tier};
 use crate::plan::Verdict;
@@ -165,15 +165,15 @@ pub(crate) fn overtaking(
     tier_index: usize,
     wave: &Wave,
     pull: &Pull,
-    standing: &Standing,
+    status: &PullStatus,
 ) -> Option<Version> {
     let candidate = candidate(desk, tier_index)?;
-    if !standing.ours() || pull.state != PullState::Open {
+    if !status.ours() || pull.state != PullState::Open {
         return None;
     }
     // The tier's own turn takes the pull request of clusters that are ahead of it.
     if wave.part.purpose == Purpose::Early {
-        let stays = standing.held || standing.approved_by_anybody || told(wave, pull);
+        let stays = status.held || status.approved_by_anybody || told(wave, pull);
         return (!stays && cooling(desk, tier_index, &candidate).is_none()).then_some(candidate);
     }
     let newer = candidate > wave.version;
@@ -186,11 +186,11 @@ pub(crate) fn overtaking(
     }
     let stays = match desk.policy.next {
         // A tier that has begun to move goes to the end of that release.
-        Next::NewestFinished => standing.approved_by_anybody || wave.part.slice > 0,
+        Next::NewestFinished => status.approved_by_anybody || wave.part.slice > 0,
         Next::Every => true,
         Next::Restart => false,
     };
-    let free = !standing.held && !told(wave, pull) && !stays;
+    let free = !status.held && !told(wave, pull) && !stays;
     (free && newer).then_some(candidate)
 }
 

@@ -164,12 +164,12 @@ impl Together {
 
 /// Which order is about which cluster.
 struct Orders<'a> {
-    orders: Vec<Standing<'a>>,
+    orders: Vec<OrderState<'a>>,
     finders: Vec<Finder<'a>>,
 }
 
 /// One order, and what it takes to be plainly healthy on it.
-struct Standing<'a> {
+struct OrderState<'a> {
     order: &'a Order,
     /// Answers from before this say nothing.
     fresh: Stamp,
@@ -180,8 +180,8 @@ struct Standing<'a> {
 impl<'a> Orders<'a> {
     fn new(question: &'a Question, now: Timestamp) -> Self {
         let oldest = now.saturating_sub(question.max_age).unwrap_or(Timestamp::MAX);
-        let standing = |order: &'a Order| Standing { order, fresh: Stamp::at(oldest.max(order.since)), last: None };
-        let orders: Vec<Standing<'a>> = question.orders.iter().map(standing).collect();
+        let state = |order: &'a Order| OrderState { order, fresh: Stamp::at(oldest.max(order.since)), last: None };
+        let orders: Vec<OrderState<'a>> = question.orders.iter().map(state).collect();
         let finders = if orders.len() > 1 || question.sliced {
             question.orders.iter().map(|order| Finder::new(&order.clusters)).collect()
         } else {
@@ -191,7 +191,7 @@ impl<'a> Orders<'a> {
     }
 
     /// The order of a cluster, and whether it moved ahead of its own.
-    fn of(&mut self, cluster: &ClusterName) -> (&mut Standing<'a>, bool) {
+    fn of(&mut self, cluster: &ClusterName) -> (&mut OrderState<'a>, bool) {
         let newest = self.orders.len() - 1;
         let own = self.finders.iter_mut().position(|finder| finder.has(cluster));
         let ahead = own.is_none() && !self.finders.is_empty();
@@ -199,7 +199,7 @@ impl<'a> Orders<'a> {
     }
 }
 
-impl<'a> Standing<'a> {
+impl<'a> OrderState<'a> {
     fn plainly_healthy(&mut self, row: &'a Row) -> bool {
         row.observed().key() >= self.fresh.key() && self.speaks_well(&row.fact)
     }

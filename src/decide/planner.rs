@@ -109,14 +109,14 @@ fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
 /// An entry for each of these commits, where a person who may has named the last of them.
 fn settled(snapshot: &Snapshot, cited: &[Sha]) -> Vec<Record> {
     let stops = snapshot.ledger.stops.iter().filter(|stop| cited.last() == Some(&stop.head));
-    let heard = stops.filter_map(|stop| stop.cleared.as_ref()).map(|cleared| cleared.at).max();
+    let cleared = stops.filter_map(|stop| stop.cleared.as_ref()).map(|cleared| cleared.at).max();
     let confirmed = snapshot
         .plugins
         .values()
         .filter_map(|facts| facts.pulls.known())
         .flatten()
         .flat_map(|pull| pull.commands.iter().map(move |command| (pull.number, command)))
-        .filter(|(_, command)| Some(command.at) > heard)
+        .filter(|(_, command)| Some(command.at) > cleared)
         .find(|(_, command)| command.allowed.known() == Some(&true) && names_last(&command.what, cited));
     let Some((pull, command)) = confirmed else { return Vec::new() };
     cited

@@ -139,8 +139,8 @@ pub(crate) fn idle(desk: &mut Desk<'_>, tier_index: usize) {
         .last(&tier.name)
         .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running))
         .cloned();
-    let standing = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
-    match (refused, standing) {
+    let own = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
+    match (refused, own) {
         (Some(wave), _) => {
             let mut findings = alloc::vec![
                 gate::release::finding(desk, tier_index, &wave.version),

@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::gate::{Standing, announced, approvals, breaking, freeze, head, hold, ledger, limits, window};
+use crate::gate::{PullStatus, announced, approvals, breaking, freeze, head, hold, ledger, limits, window};
 use crate::gate::{release as release_gate, tier_below};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{Merge, OnFailure, Tier};
@@ -194,7 +194,7 @@ pub(crate) fn findings(
     tier_index: usize,
     wave: &Wave,
     pull: &Pull,
-    standing: &Standing,
+    status: &PullStatus,
 ) -> Vec<Finding> {
     let tier = &desk.policy.tiers[tier_index];
     // What it takes back it takes back, though somebody has restored a cluster, or others have come, since.
@@ -209,7 +209,7 @@ pub(crate) fn findings(
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
-        head::finding(wave, pull, standing, desk.now),
+        head::finding(wave, pull, status, desk.now),
         limits::merging(desk, wave),
     ];
     findings.extend(slice::apart(desk, tier));

@@ -63,7 +63,7 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
         let announced = Announced { number: pull.number, at: pull.opened_at };
         desk.record(&tier.name, &wave.version, Change::Announced(announced));
     }
-    if let Some(shown) = gate::said::shown_late(desk, tier, &wave, pull) {
+    if let Some(shown) = gate::force_command::shown_late(desk, tier, &wave, pull) {
         desk.record(&tier.name, &wave.version, Change::Shown(shown));
     }
     if let PullState::Closed { at, by } = &pull.state
@@ -292,13 +292,13 @@ fn clock(desk: &Desk<'_>, tier: &Tier, wave: &Wave, announced: &Announced) -> (T
     let known_before =
         desk.snapshot.ledger.plugins.get(desk.plugin()).and_then(|page| page.wave(&tier.name, &wave.version));
     let anew = hotfix::restarts_clock(desk, &tier.name, wave);
-    let carried = gate::grace::carried(&desk.page, &tier.name, announced.number);
+    let inherited = gate::grace::inherited(&desk.page, &tier.name, announced.number);
     // Seen much later than the look after its opening, force may have been switched on meanwhile.
     let now = desk.hub_now();
     let lately = now <= announced.at + desk.snapshot.look_again * 2;
     let known = known_before.is_some_and(|wave| wave.pull.is_some());
     let fresh = if lately && !known { announced.at } else { now };
-    let (since, before) = match carried {
+    let (since, before) = match inherited {
         // It was here before without a clock: force was off, whatever ran for an older release before that.
         Some((_, before)) if known => (fresh, before),
         Some(running) => running,

@@ -6,7 +6,7 @@ mod occupant;
 use alloc::vec::Vec;
 
 use crate::desk::{Desk, Fresh, Merges};
-use crate::gate::{self, Standing};
+use crate::gate::{self, PullStatus};
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
@@ -101,17 +101,17 @@ fn open_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
         finish(desk, tier_index, wave);
         return;
     };
-    let standing = Standing::of(desk, tier_index, wave, pull);
+    let status = PullStatus::of(desk, tier_index, wave, pull);
     let apart = slice::apart(desk, tier).is_some();
-    if let Some(newer) = conveyor::overtaking(desk, tier_index, wave, pull, &standing).filter(|_| !back && !apart) {
+    if let Some(newer) = conveyor::overtaking(desk, tier_index, wave, pull, &status).filter(|_| !back && !apart) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, tier_index, pull, newer, None);
         return;
     }
     cooldown::wake(desk, tier_index);
-    let mut findings = gate::findings(desk, tier_index, wave, pull, &standing);
-    let forced = gate::grace::consider(desk, tier, wave, pull, &standing, &mut findings);
+    let mut findings = gate::findings(desk, tier_index, wave, pull, &status);
+    let forced = gate::grace::consider(desk, tier, wave, pull, &status, &mut findings);
     if forced.is_none() {
         hotfix::through_windows(desk, wave, &mut findings);
     }
@@ -123,10 +123,10 @@ fn open_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     gate::limits::in_turn(desk, wave, pull, &findings).into_iter().for_each(|ready| desk.shared.is_ready(ready));
     report::open(desk, tier_index, wave, pull, findings);
     if passes && pull.state == PullState::Open {
-        merge(desk, tier_index, wave, pull, &standing, forced);
-    } else if (standing.rewrite || comes_up) && pull.state == PullState::Open && !apart {
+        merge(desk, tier_index, wave, pull, &status, forced);
+    } else if (status.rewrite || comes_up) && pull.state == PullState::Open && !apart {
         // Its members stay as they were fixed; what is stale is written already, a conflict is written anew.
-        let proposal = again(desk, tier_index, wave, standing.stale);
+        let proposal = again(desk, tier_index, wave, status.stale);
         desk.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal });
         desk.look_again();
     }
@@ -168,7 +168,7 @@ fn merge(
     tier_index: usize,
     wave: &Wave,
     pull: &Pull,
-    standing: &Standing,
+    status: &PullStatus,
     forced: Option<crate::ledger::ForceEvidence>,
 ) {
     let members = u32::try_from(wave.members.len()).unwrap_or(u32::MAX);
@@ -177,7 +177,7 @@ fn merge(
     let merges = Merges { hotfix: hotfix::is_one(desk, wave), fresh: Fresh::of(wave, pull, desk.now) };
     desk.shared.merges.push(merges);
     let past = forced.is_some() && gate::approvals::review_missing(pull);
-    let via = if past { Identity::Bypass } else { standing.identity };
+    let via = if past { Identity::Bypass } else { status.identity };
     let action = Action::Merge {
         plugin: desk.plugin().clone(),
         tier: desk.policy.tiers[tier_index].name.clone(),
@@ -223,10 +223,10 @@ fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason>
 fn withdraw(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, pull: Option<&Pull>, why: Reason) {
     let tier = &desk.policy.tiers[tier_index];
     let open = pull.filter(|pull| pull.state == PullState::Open);
-    let ours = open.is_none_or(|pull| Standing::of(desk, tier_index, wave, pull).ours());
+    let ours = open.is_none_or(|pull| PullStatus::of(desk, tier_index, wave, pull).ours());
     if !ours {
-        let findings =
-            pull.map(|pull| gate::findings(desk, tier_index, wave, pull, &Standing::of(desk, tier_index, wave, pull)));
+        let findings = pull
+            .map(|pull| gate::findings(desk, tier_index, wave, pull, &PullStatus::of(desk, tier_index, wave, pull)));
         if let (Some(pull), Some(findings)) = (pull, findings) {
             report::open(desk, tier_index, wave, pull, findings);
         }

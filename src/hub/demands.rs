@@ -204,7 +204,7 @@ struct UpdateRule {
 }
 
 /// How a pull request stands towards what its base branch asks.
-pub struct Standing<'a> {
+pub struct MergeCandidate<'a> {
     /// Its number.
     pub number: decide::PullNumber,
     /// Its head, which the answer has to be about.
@@ -236,7 +236,7 @@ impl RepoHub {
     ///
     /// # Errors
     /// Something that a demand rests on was not read.
-    pub async fn unmet(&self, demands: &[Demand], standing: &Standing<'_>) -> Result<Vec<UnmetRule>, HubError> {
+    pub async fn unmet(&self, demands: &[Demand], candidate: &MergeCandidate<'_>) -> Result<Vec<UnmetRule>, HubError> {
         let mut unmet = Vec::new();
         for demand in demands {
             let why = match demand {
@@ -244,10 +244,10 @@ impl RepoHub {
                 Demand::Methods { rule, allowed } => {
                     self.method_refused(demands, allowed).map(|why| (rule.as_str(), why))
                 }
-                Demand::UpToDate => behind(standing)?,
-                Demand::Conversations => self.conversations(standing).await?,
-                Demand::Signatures => self.unsigned(standing).await?,
-                Demand::Deployments(environments) => self.undeployed(standing, environments).await?,
+                Demand::UpToDate => behind(candidate)?,
+                Demand::Conversations => self.conversations(candidate).await?,
+                Demand::Signatures => self.unsigned(candidate).await?,
+                Demand::Deployments(environments) => self.undeployed(candidate, environments).await?,
             };
             unmet.extend(why.map(|(rule, why)| UnmetRule { rule: rule.to_owned(), why }));
         }
@@ -261,8 +261,8 @@ impl RepoHub {
         self.methods(demands).is_empty().then(why)
     }
 
-    async fn conversations(&self, standing: &Standing<'_>) -> Result<Option<(&'static str, String)>, HubError> {
-        let pull = self.of_pull("Conversations", standing).await?;
+    async fn conversations(&self, candidate: &MergeCandidate<'_>) -> Result<Option<(&'static str, String)>, HubError> {
+        let pull = self.of_pull("Conversations", candidate).await?;
         let threads = pull.get("reviewThreads").cloned().unwrap_or_default();
         let more = threads.pointer("/pageInfo/hasNextPage").and_then(Value::as_bool) != Some(false);
         let nodes = threads.get("nodes").and_then(Value::as_array);
@@ -274,18 +274,18 @@ impl RepoHub {
         Ok((open.count() > 0).then(why))
     }
 
-    async fn unsigned(&self, standing: &Standing<'_>) -> Result<Option<(&'static str, String)>, HubError> {
-        let pull = self.of_pull("Signature", standing).await?;
+    async fn unsigned(&self, candidate: &MergeCandidate<'_>) -> Result<Option<(&'static str, String)>, HubError> {
+        let pull = self.of_pull("Signature", candidate).await?;
         let signed = pull.pointer("/commits/nodes/0/commit/signature/isValid").and_then(Value::as_bool) == Some(true);
         Ok((!signed).then(|| ("required_signatures", "the head has no signature that the hub verified".to_owned())))
     }
 
     async fn undeployed(
         &self,
-        standing: &Standing<'_>,
+        candidate: &MergeCandidate<'_>,
         environments: &[String],
     ) -> Result<Option<(&'static str, String)>, HubError> {
-        let pull = self.of_pull("Deployments", standing).await?;
+        let pull = self.of_pull("Deployments", candidate).await?;
         let all = pull.pointer("/commits/nodes/0/commit/deployments/nodes").and_then(Value::as_array);
         let all = all.ok_or_else(|| malformed("GraphQL Deployments", "a list without entries"))?;
         let text = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_str).map(str::to_owned);
@@ -300,12 +300,12 @@ impl RepoHub {
     }
 
     /// A part of the pull request; its head has to be the one that is judged.
-    async fn of_pull(&self, operation: &str, standing: &Standing<'_>) -> Result<Value, HubError> {
-        let what = &format!("GraphQL {operation} {}", standing.number);
-        let answer = self.demand(operation, json!({ "number": standing.number.0 }), what).await?;
+    async fn of_pull(&self, operation: &str, candidate: &MergeCandidate<'_>) -> Result<Value, HubError> {
+        let what = &format!("GraphQL {operation} {}", candidate.number);
+        let answer = self.demand(operation, json!({ "number": candidate.number.0 }), what).await?;
         let pull = answer.pull_request.ok_or_else(|| not_there(what, &[]))?;
         let head = pull.get("headRefOid").and_then(Value::as_str);
-        if head != Some(standing.head.as_str()) {
+        if head != Some(candidate.head.as_str()) {
             return Err(malformed(what, "the head moved meanwhile"));
         }
         Ok(pull)
@@ -324,8 +324,8 @@ impl RepoHub {
     }
 }
 
-fn behind(standing: &Standing<'_>) -> Result<Option<(&'static str, String)>, HubError> {
-    match standing.up_to_date {
+fn behind(candidate: &MergeCandidate<'_>) -> Result<Option<(&'static str, String)>, HubError> {
+    match candidate.up_to_date {
         decide::snapshot::Read::Known(true) => Ok(None),
         decide::snapshot::Read::Known(false) => {
             Ok(Some(("required_status_checks", "the head is not up to date with its base branch".to_owned())))

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::budget::{Budget, Counter, Seen, Skew};
 use super::error::{harmless, of_status, said};
-use super::wire::{Door, Trouble};
+use super::wire::{Api, Trouble};
 use super::{Bases, HubError};
 use crate::metrics::Metrics;
 
@@ -48,7 +48,7 @@ impl Line {
             builder = builder.header(http::header::ACCEPT, media);
         }
         let mut request = crab.build_request(builder, call.body.as_ref()).map_err(|error| closed(&error))?;
-        request.extensions_mut().insert(call.door);
+        request.extensions_mut().insert(call.api);
         let sent = (self.clock)();
         // The last thing before it is sent: a process may have been frozen on the way here.
         if let Some(until) = call.good_until.filter(|until| sent > *until) {
@@ -97,7 +97,7 @@ pub(crate) struct Call {
     method: Method,
     path: String,
     body: Option<Value>,
-    door: Door,
+    api: Api,
     /// The form of the answer, where it is not the hub's usual one.
     accept: Option<&'static str>,
     /// Whether it changes something there.
@@ -140,7 +140,7 @@ impl Call {
             method: Method::POST,
             path,
             body: Some(body),
-            door: Door::GraphQl,
+            api: Api::GraphQl,
             accept: None,
             writes: false,
             what,
@@ -151,7 +151,7 @@ impl Call {
     fn new(method: Method, path: String, body: Option<Value>, writes: bool) -> Self {
         let shown = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
         let what = format!("{method} {}", harmless(shown));
-        Self { method, path, body, door: Door::Rest, accept: None, writes, what, good_until: None }
+        Self { method, path, body, api: Api::Rest, accept: None, writes, what, good_until: None }
     }
 
     pub(crate) fn what(&self) -> &str {
@@ -160,9 +160,9 @@ impl Call {
 
     /// Which of the hub's counters it uses.
     pub(crate) fn counter(&self) -> Counter {
-        match self.door {
-            Door::Rest => Counter::Rest,
-            Door::GraphQl => Counter::GraphQl,
+        match self.api {
+            Api::Rest => Counter::Rest,
+            Api::GraphQl => Counter::GraphQl,
         }
     }
 

@@ -1,5 +1,5 @@
 //! Bytes to the hub and back: the one place that opens a connection to it. octocrab signs, this
-//! sends; it goes to the two doors of the hub and nowhere else, follows no redirect, repeats
+//! sends; it goes to the two APIs of the hub and nowhere else, follows no redirect, repeats
 //! nothing, and takes only so much, for only so long.
 
 use std::pin::Pin;
@@ -22,9 +22,9 @@ pub(crate) const MOST: usize = 32 << 20;
 /// GitHub gives up on a request after ten seconds, an Enterprise Server after thirty.
 const LONGEST: Duration = Duration::from_secs(40);
 
-/// Which door of the hub a request goes to, as an extension of it.
+/// Which API of the hub a request goes to, as an extension of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Api {
     Rest,
     GraphQl,
 }
@@ -40,7 +40,7 @@ pub(crate) enum Trouble {
     TooMuch,
 }
 
-/// Sends a request whose address is a path, to the door that its extension names.
+/// Sends a request whose address is a path, to the API that its extension names.
 #[derive(Clone)]
 pub(crate) struct Wire {
     http: reqwest::Client,
@@ -71,10 +71,10 @@ impl Wire {
         if parts.uri.authority().is_some() {
             return Err(not_sent("a request is a path here, never an address of another host"));
         }
-        let url = match parts.extensions.get::<Door>() {
-            Some(Door::GraphQl) => self.graphql,
-            Some(Door::Rest) => below(&self.rest, parts.uri.path(), parts.uri.query())?,
-            None => return Err(not_sent("no door named")),
+        let url = match parts.extensions.get::<Api>() {
+            Some(Api::GraphQl) => self.graphql,
+            Some(Api::Rest) => below(&self.rest, parts.uri.path(), parts.uri.query())?,
+            None => return Err(not_sent("no API named")),
         };
         parts.headers.remove(CONTENT_LENGTH);
         parts.headers.remove(HOST);

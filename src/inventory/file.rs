@@ -56,7 +56,7 @@ fn listed(file: ClusterFile) -> Option<ListedCluster> {
     let labels = file.labels.map(|table| table.value.0).unwrap_or_default();
     let labels: Labels = labels.into_iter().map(|(key, value)| (key.value.0, value.value.0)).collect();
     let credential = file.credential.map_or_else(|| name.clone(), |credential| credential.value.0);
-    Some(ListedCluster { name: ClusterName::new(name), labels, credential, lent: None, stale: None })
+    Some(ListedCluster { name: ClusterName::new(name), labels, credential, secret_ref: None, stale: None })
 }
 
 /// Reports clusters whose name an earlier one has.

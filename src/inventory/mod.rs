@@ -30,14 +30,14 @@ pub struct ListedCluster {
     /// The name of its connection in the operator's settings; its own name where the inventory names none.
     pub credential: String,
     /// The Secret that has credentials for it, where the operator's settings have none.
-    pub lent: Option<Lent>,
+    pub secret_ref: Option<SecretRef>,
     /// Why nothing that the hub cluster says of it is of today.
     pub stale: Option<String>,
 }
 
 /// A Secret of a hub cluster with credentials for one of its clusters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lent {
+pub struct SecretRef {
     /// The kind of inventory, which knows how it is read.
     pub kind: &'static Kind,
     /// The connection to the hub cluster.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::base::{self, Base, Line};
 use super::difference::{self, Difference};
-use super::recall::Recall;
+use super::hub_cache::HubCache;
 use super::{Seen, Spot, owners, pulls, wrote};
 use crate::clock;
 use crate::hub::{HubPull, RepoHub};
@@ -40,7 +40,7 @@ pub(super) async fn all(
     let differences = difference::of_heads(context, page).await;
     let hub = context.repo.hub.clone();
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
-    let recall = &mut context.memory.hub;
+    let hub_cache = &mut context.memory.hub;
     let mut planned: BTreeMap<PluginName, Vec<Pull>> = BTreeMap::new();
     for pull in page {
         let Some((plugin, tier)) = pulls::subject(&pull.branch) else { continue };
@@ -48,7 +48,7 @@ pub(super) async fn all(
         let (loaded, spots) = (&base.loaded, &base.spots);
         let difference = differences.get(&pull.head);
         let ground = Ground { hub: &hub, ledger, loaded, spots, branch, line, difference, now };
-        let read = one(pull, (&plugin, tier), &ground, recall).await;
+        let read = one(pull, (&plugin, tier), &ground, hub_cache).await;
         planned.entry(plugin).or_default().push(read);
     }
     planned
@@ -56,7 +56,7 @@ pub(super) async fn all(
 
 /// One pull request of a look once more: with rights, owners and rules as they are in `fresh`. None where it is none of
 /// ours, or its base branch was not read.
-pub async fn again(context: &Context, seen: &Seen, last: &HubPull, fresh: &mut Recall) -> Option<Pull> {
+pub async fn again(context: &Context, seen: &Seen, last: &HubPull, fresh: &mut HubCache) -> Option<Pull> {
     let (plugin, tier) = pulls::subject(&last.branch)?;
     let branch = base::branch_of(&seen.loaded, &tier, &context.repo.repository.default_branch);
     let line = Ok(seen.lines.get(branch)?.known()?);
@@ -71,10 +71,10 @@ async fn one(
     pull: &HubPull,
     (plugin, tier): (&PluginName, TierName),
     ground: &Ground<'_>,
-    recall: &mut Recall,
+    hub_cache: &mut HubCache,
 ) -> Pull {
     let &Ground { hub, ledger, branch, difference, now, .. } = ground;
-    let rules = recall.rules(hub, branch, now).await;
+    let rules = hub_cache.rules(hub, branch, now).await;
     let nowhere = |why: &str| (Sha::from(""), Read::Unread(why.to_string()));
     let (commit, file) = ground.line.map_or_else(nowhere, |line| (line.commit.clone(), line.owners.clone()));
     let owners = owners::Owners { hub, commit: &commit, file: &file, now };
@@ -92,5 +92,5 @@ async fn one(
     };
     let ours = wrote(ledger, plugin, &tier, &pull.head);
     let paths = pulls::Paths::of(difference, ours, files(Some(&tier)), files(None));
-    pulls::planned(pull, tier, &paths, &around, recall).await
+    pulls::planned(pull, tier, &paths, &around, hub_cache).await
 }

@@ -12,7 +12,7 @@ use super::chart::{Found, Source};
 use super::cluster::Clusters;
 use super::net::Net;
 use super::released::Checked;
-use super::watch::Standing;
+use super::watch::Watches;
 use crate::policy::wiring::Chart;
 use crate::policy::{Loaded, Setting, SourceFile};
 use crate::repo::Repo;
@@ -26,7 +26,7 @@ pub struct Context {
     /// The clusters that the operator lets us ask.
     pub clusters: Arc<Clusters>,
     /// What they say.
-    pub standing: Standing,
+    pub watches: Watches,
     /// How chart sources are reached.
     pub net: Arc<Net>,
     /// The secrets that the operator gives us.
@@ -71,7 +71,7 @@ pub struct Memory {
     /// Chart sources, with what they said last.
     pub sources: BTreeMap<PluginName, SourceMemory>,
     /// Answers of the hub that hold for a minute.
-    pub hub: super::recall::Recall,
+    pub hub: super::hub_cache::HubCache,
     /// What those said that are no clusters, and since when clusters run what they run.
     pub asked: super::ask::Memory,
     /// Every question to every cluster.
@@ -125,16 +125,10 @@ impl Reach {
 
 impl Context {
     /// That of a repository that was never observed before.
-    pub fn new(
-        repo: Repo,
-        reach: Reach,
-        standing: Standing,
-        look_again: SignedDuration,
-        setting: Arc<Setting>,
-    ) -> Self {
+    pub fn new(repo: Repo, reach: Reach, watches: Watches, look_again: SignedDuration, setting: Arc<Setting>) -> Self {
         let Reach { clusters, net, secrets, dashboard, own: _, seal: _, alone: _ } = reach;
         let memory = Memory::default();
-        Self { repo, clusters, standing, net, secrets, dashboard, look_again, setting, only_needed: false, memory }
+        Self { repo, clusters, watches, net, secrets, dashboard, look_again, setting, only_needed: false, memory }
     }
 
     /// Where charts come from at the hub.

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::inventory::{Kind, Scope};
-use crate::inventory::{Lent, ListedCluster};
+use crate::inventory::{ListedCluster, SecretRef};
 use crate::observe::cluster::{Clusters, ReadError};
 use crate::parse::scalar::is_name;
 use crate::policy::wiring::Listing;
@@ -181,8 +181,8 @@ fn cluster(listing: &Listing, object: &Value, place: &Place<'_>) -> Result<Optio
              rename it, or leave it out by `select`"
         ));
     }
-    let lent = listing.kind.credentials.and_then(|credentials| {
-        Some(Lent {
+    let secret_ref = listing.kind.credentials.and_then(|credentials| {
+        Some(SecretRef {
             kind: listing.kind,
             connection: listing.connection.clone(),
             namespace: place.namespace?.to_string(),
@@ -195,7 +195,7 @@ fn cluster(listing: &Listing, object: &Value, place: &Place<'_>) -> Result<Optio
         name: ClusterName::new(whole("/")),
         labels,
         credential: whole("."),
-        lent,
+        secret_ref,
         stale: member.stale.map(str::to_string),
     }))
 }

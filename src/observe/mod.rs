@@ -2,6 +2,7 @@
 //! why; what follows from it is decided in `decide`.
 
 mod again;
+pub mod answers;
 pub mod ask;
 mod base;
 mod believed;
@@ -10,18 +11,17 @@ pub mod checkout;
 pub mod cluster;
 pub mod context;
 pub mod difference;
-pub mod heard;
-mod held;
+pub mod hub_cache;
 pub mod inventory;
 mod landed;
 pub mod lock;
-mod moved;
 pub mod needed;
 pub mod net;
 mod owners;
+mod place_owner;
+mod place_version;
 mod pulls;
 pub mod readings;
-pub mod recall;
 pub mod released;
 mod releases;
 mod runs;
@@ -91,7 +91,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     };
     ask_sources(context, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
-    let mut readings = heard(context, &base, now).await?;
+    let mut readings = answers(context, &base, now).await?;
     let mut runs = runs::ask(&context.repo.hub, context.repo.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = again::all(context, &page, &base, now).await;
     landed::ask(context, &base, &mut pulls).await;
@@ -200,13 +200,13 @@ impl Seen {
     }
 
     /// Every spot in the order of the policy, for people.
-    pub fn places(&self) -> Vec<tell::Standing> {
+    pub fn places(&self) -> Vec<tell::PlaceRow> {
         let plugins = self.snapshot.policy.plugins.iter();
         let tiers = plugins.flat_map(|plugin| plugin.tiers.iter().map(|tier| (&plugin.name, &tier.name)));
-        let standing = |(plugin, tier): (&PluginName, &TierName)| -> Vec<tell::Standing> {
-            self.spots(plugin, tier).iter().map(|spot| spot.standing(plugin, tier)).collect()
+        let rows = |(plugin, tier): (&PluginName, &TierName)| -> Vec<tell::PlaceRow> {
+            self.spots(plugin, tier).iter().map(|spot| spot.row(plugin, tier)).collect()
         };
-        tiers.flat_map(standing).collect()
+        tiers.flat_map(rows).collect()
     }
 
     /// Whether the ledger knows a commit as one that the bot wrote for this tier, or one of our pull
@@ -246,7 +246,7 @@ impl Seen {
 
 /// The readings: first of the clusters and of what the hub says of commits, then of those that rest on what these
 /// prove.
-async fn heard(context: &mut Context, base: &Base, now: Timestamp) -> anyhow::Result<BTreeMap<PluginName, Readings>> {
+async fn answers(context: &mut Context, base: &Base, now: Timestamp) -> anyhow::Result<BTreeMap<PluginName, Readings>> {
     let Read::Known(clusters) = &base.clusters else {
         // Nothing is decided without them; what is watched goes on, for the next look.
         return Ok(BTreeMap::new());
@@ -254,7 +254,7 @@ async fn heard(context: &mut Context, base: &Base, now: Timestamp) -> anyhow::Re
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
     let needed = context.only_needed.then(|| needed::needed(&base.loaded.policy, ledger, now));
     let round = std::mem::take(&mut context.memory.round).of(&base.loaded, clusters, needed);
-    let answers = round.ask(&mut context.standing, now).await;
+    let answers = round.ask(&mut context.watches, now).await;
     let stated = ask::checks::answers(&context.repo.hub, round.stated(), |tier| base.branch(tier)).await;
     let others = round.others();
     context.memory.round = round;

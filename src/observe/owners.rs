@@ -8,7 +8,7 @@ use decide::{Person, PluginName, Sha};
 use jiff::Timestamp;
 
 use super::base::{Base, Line, POLICY_FOLDER};
-use super::recall::Recall;
+use super::hub_cache::HubCache;
 use crate::hub::{CodeOwners, RepoHub, Role};
 use crate::observe::context::Context;
 
@@ -36,7 +36,7 @@ pub struct Owners<'a> {
 impl Owners<'_> {
     /// The owned ones among these paths, with everybody who may speak for them. A path whose owners nobody
     /// knows for sure makes all of it unread.
-    pub async fn of(&self, paths: &[String], recall: &mut Recall) -> Read<Vec<OwnedPath>> {
+    pub async fn of(&self, paths: &[String], hub_cache: &mut HubCache) -> Read<Vec<OwnedPath>> {
         let file = match self.file {
             Read::Known(Some(file)) => file,
             Read::Known(None) => return Read::Known(Vec::new()),
@@ -46,7 +46,7 @@ impl Owners<'_> {
             Ok(rules) => rules,
             Err(error) => return Read::Unread(error.to_string()),
         };
-        let reported = match recall.owner_problems(self.hub, self.commit, self.now).await {
+        let reported = match hub_cache.owner_problems(self.hub, self.commit, self.now).await {
             Read::Known(problems) => problems,
             Read::Unread(why) => return Read::Unread(format!("{}: {why}", file.path)),
         };
@@ -61,7 +61,7 @@ impl Owners<'_> {
             }
             let mut people = BTreeSet::new();
             for owner in &owners {
-                match recall.people(self.hub, owner, self.now).await {
+                match hub_cache.people(self.hub, owner, self.now).await {
                     Ok(of_owner) => people.extend(of_owner),
                     Err(error) => return Read::Unread(format!("the people of {owner}: {error}")),
                 }
@@ -73,8 +73,8 @@ impl Owners<'_> {
 
     /// Whether somebody with this role speaks for all of these paths. Nobody's path is not everybody's: where
     /// it has no owner who may write, an administrator speaks for it; so where nothing is named at all.
-    pub async fn speaks(&self, person: &Person, role: Role, paths: &[String], recall: &mut Recall) -> Read<bool> {
-        let owned = match self.of(paths, recall).await {
+    pub async fn speaks(&self, person: &Person, role: Role, paths: &[String], hub_cache: &mut HubCache) -> Read<bool> {
+        let owned = match self.of(paths, hub_cache).await {
             Read::Known(owned) => owned,
             Read::Unread(why) => return Read::Unread(why),
         };
@@ -89,14 +89,14 @@ impl Owners<'_> {
 /// file in `coldframe.d` to nobody. What stands there is no matter then, and nothing of the plugin moves.
 pub(super) async fn strays(context: &mut Context, base: &Base, now: Timestamp) -> BTreeMap<PluginName, String> {
     let hub = context.repo.hub.clone();
-    let recall = &mut context.memory.hub;
+    let hub_cache = &mut context.memory.hub;
     let mut strays = BTreeMap::new();
     for (plugin, wiring) in &base.loaded.wiring.plugins {
         let declared = &wiring.declared;
         if !declared.starts_with(POLICY_FOLDER) {
             continue;
         }
-        let of_file = owned(&hub, base.main(), std::slice::from_ref(declared), recall, now).await;
+        let of_file = owned(&hub, base.main(), std::slice::from_ref(declared), hub_cache, now).await;
         let answered = match of_file {
             Read::Known(owned) => owned.iter().any(|owned| !owned.people.is_empty()),
             Read::Unread(why) => {
@@ -108,7 +108,7 @@ pub(super) async fn strays(context: &mut Context, base: &Base, now: Timestamp) -
         for ((_, tier), spots) in of_plugin {
             let files: BTreeSet<String> = spots.iter().map(|spot| spot.file.clone()).collect();
             let files: Vec<String> = files.into_iter().collect();
-            let why = match owned(&hub, base.line(tier), &files, recall, now).await {
+            let why = match owned(&hub, base.line(tier), &files, hub_cache, now).await {
                 Read::Known(owned) => owned.first().map(|owned| {
                     let owners = owned.owners.join(" ");
                     format!(
@@ -128,11 +128,11 @@ async fn owned(
     hub: &RepoHub,
     line: Result<&Line, &str>,
     files: &[String],
-    recall: &mut Recall,
+    hub_cache: &mut HubCache,
     now: Timestamp,
 ) -> Read<Vec<OwnedPath>> {
     match line {
-        Ok(line) => Owners { hub, commit: &line.commit, file: &line.owners, now }.of(files, recall).await,
+        Ok(line) => Owners { hub, commit: &line.commit, file: &line.owners, now }.of(files, hub_cache).await,
         Err(why) => Read::Unread(why.to_string()),
     }
 }

@@ -12,10 +12,10 @@ use decide::{Person, PluginName, TierName};
 use jiff::Timestamp;
 
 use super::difference::Difference;
+use super::hub_cache::{HubCache, Matter};
 use super::owners::Owners;
-use super::recall::{Matter, Recall};
 use crate::command;
-use crate::hub::demands::{Demand, Standing};
+use crate::hub::demands::{Demand, MergeCandidate};
 use crate::hub::{Author, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role};
 use crate::policy::wiring::{People, Right};
 use crate::tell;
@@ -91,17 +91,23 @@ impl Paths {
 }
 
 /// One pull request as the planner sees it.
-pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Around<'_>, recall: &mut Recall) -> Pull {
+pub async fn planned(
+    page: &HubPull,
+    tier: TierName,
+    paths: &Paths,
+    around: &Around<'_>,
+    hub_cache: &mut HubCache,
+) -> Pull {
     let open = page.state == HubState::Open;
     let (reviews, unread_reviews) = match &page.reviews {
         Read::Known(_) => {
             let older = page.older_reviews.is_some();
             let why = || "some of its older reviews were not read".to_string();
-            (reviews(page, around, recall).await, older.then(why))
+            (reviews(page, around, hub_cache).await, older.then(why))
         }
         Read::Unread(why) => (Vec::new(), Some(format!("its reviews could not be read: {why}"))),
     };
-    let (commands, unread_comments) = commands(page, paths, around, recall).await;
+    let (commands, unread_comments) = commands(page, paths, around, hub_cache).await;
     let unread = unread_reviews.or(unread_comments);
     let checks = match unread.filter(|_| open) {
         // A hold or an objection may be hidden in what was not read.
@@ -110,7 +116,7 @@ pub async fn planned(page: &HubPull, tier: TierName, paths: &Paths, around: &Aro
     };
     let owned = match &paths.own {
         Read::Known(_) if !open => Read::Known(Vec::new()),
-        Read::Known(own) => around.owners.of(own, recall).await,
+        Read::Known(own) => around.owners.of(own, hub_cache).await,
         Read::Unread(why) => Read::Unread(why.clone()),
     };
     Pull {
@@ -172,11 +178,11 @@ fn state(state: &HubState) -> PullState {
     }
 }
 
-async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Vec<Review> {
+async fn reviews(page: &HubPull, around: &Around<'_>, hub_cache: &mut HubCache) -> Vec<Review> {
     let mut reviews = Vec::new();
     for review in page.reviews.known().into_iter().flatten() {
         let (by, human, may_write) = match &review.by {
-            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, review.at, around, recall).await),
+            Some(by) if by.human => (by.login.clone(), true, may_write(&by.login, review.at, around, hub_cache).await),
             // An App has no role. What it approves counts for nothing, what it objects to stands.
             Some(by) => (by.login.clone(), false, Read::Unread("it is an App's".to_string())),
             // Several are one to us: only an objection is kept, which no other's review takes back.
@@ -190,8 +196,8 @@ async fn reviews(page: &HubPull, around: &Around<'_>, recall: &mut Recall) -> Ve
     reviews
 }
 
-async fn may_write(person: &Person, said: Timestamp, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
-    match recall.role(around.hub, person, (Matter::Review, said), around.now).await {
+async fn may_write(person: &Person, said: Timestamp, around: &Around<'_>, hub_cache: &mut HubCache) -> Read<bool> {
+    match hub_cache.role(around.hub, person, (Matter::Review, said), around.now).await {
         Read::Known(role) => Read::Known(role >= Role::Write),
         Read::Unread(why) => Read::Unread(why),
     }
@@ -202,7 +208,7 @@ async fn commands(
     page: &HubPull,
     paths: &Paths,
     around: &Around<'_>,
-    recall: &mut Recall,
+    hub_cache: &mut HubCache,
 ) -> (Vec<Command>, Option<String>) {
     let comments = match &page.comments {
         Read::Known(comments) => comments,
@@ -212,7 +218,7 @@ async fn commands(
     for Said { by, at, what, put_in_mouth } in newest(comments) {
         let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
         let mut command = Command { by: by.clone(), at, what, allowed: Read::Known(false) };
-        command.allowed = allowed(&command, files, around, recall).await;
+        command.allowed = allowed(&command, files, around, hub_cache).await;
         if put_in_mouth && command.allowed == Read::Known(true) && is_verdict(&command.what) {
             command.allowed = Read::Unread(format!("somebody else edited the comment of {by}"));
         }
@@ -257,10 +263,15 @@ fn newest(comments: &[HubComment]) -> Vec<Said<'_>> {
 }
 
 /// Whether its author may give a command.
-async fn allowed(command: &Command, files: &Read<Vec<String>>, around: &Around<'_>, recall: &mut Recall) -> Read<bool> {
+async fn allowed(
+    command: &Command,
+    files: &Read<Vec<String>>,
+    around: &Around<'_>,
+    hub_cache: &mut HubCache,
+) -> Read<bool> {
     let person = &command.by;
     let matter = if command::stops_or_resumes(&command.what) { Matter::Stop } else { Matter::Leave };
-    let role = match recall.role(around.hub, person, (matter, command.at), around.now).await {
+    let role = match hub_cache.role(around.hub, person, (matter, command.at), around.now).await {
         Read::Known(role) => role,
         Read::Unread(why) => return Read::Unread(why),
     };
@@ -268,7 +279,7 @@ async fn allowed(command: &Command, files: &Read<Vec<String>>, around: &Around<'
         Right::Write => Read::Known(role >= Role::Write),
         Right::Admin => Read::Known(role == Role::Admin),
         Right::CodeOwners => match files {
-            Read::Known(files) => around.owners.speaks(person, role, files, recall).await,
+            Read::Known(files) => around.owners.speaks(person, role, files, hub_cache).await,
             Read::Unread(why) => Read::Unread(why.clone()),
         },
     }
@@ -328,8 +339,8 @@ async fn unmet(page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
     // Whoever is behind is brought up to date.
     let demands: Vec<Demand> = demands.iter().filter(|demand| **demand != Demand::UpToDate).cloned().collect();
     let demands = demands.as_slice();
-    let standing = Standing { number: page.number, head: &page.head, up_to_date: around.up_to_date };
-    match around.hub.unmet(demands, &standing).await {
+    let candidate = MergeCandidate { number: page.number, head: &page.head, up_to_date: around.up_to_date };
+    match around.hub.unmet(demands, &candidate).await {
         Ok(unmet) => Read::Known(unmet),
         Err(error) => Read::Unread(error.to_string()),
     }

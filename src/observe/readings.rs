@@ -1,5 +1,5 @@
 //! The questions to the clusters of every tier about every plugin. What is asked of others is in `ask`, what comes of
-//! it all in `heard`; what the answers mean for a release is decided in `decide`.
+//! it all in `answers`; what the answers mean for a release is decided in `decide`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use decide::{ClusterName, PluginName, Tier, TierName};
 use jiff::{SignedDuration, Timestamp};
 
+use super::answers::Answers;
 use super::ask::checks::Stated;
 use super::ask::{About, Ask as Other};
 use super::cluster::{Ask, Asking, fresh};
-use super::heard::Heard;
 use super::needed::Needed;
-use super::watch::Standing;
+use super::watch::Watches;
 use crate::inventory::ListedCluster;
 use crate::policy::Loaded;
 use crate::signal::SignalSpec;
@@ -72,10 +72,10 @@ impl Round {
     }
 
     /// What those who keep it up to date say of every question.
-    pub async fn ask(&self, standing: &mut Standing, now: Timestamp) -> Heard {
-        let said = standing.answers(&self.asks).await;
+    pub async fn ask(&self, watches: &mut Watches, now: Timestamp) -> Answers {
+        let said = watches.answers(&self.asks).await;
         let unasked = |(whose, signal, why): &Refused| (whose.clone(), Answer::unasked(signal, why, now).reading);
-        Heard::new(Arc::clone(&self.asks), said, self.refused.iter().map(unasked).collect())
+        Answers::new(Arc::clone(&self.asks), said, self.refused.iter().map(unasked).collect())
     }
 }
 
@@ -162,11 +162,11 @@ fn asks_metrics(spec: &SignalSpec) -> bool {
 /// The cluster by the connection that the signal names; what is lent is for the cluster itself. What selectors
 /// see is left out: nobody is asked anew because a label has changed.
 fn through(spec: &SignalSpec, cluster: &ListedCluster) -> ListedCluster {
-    let (credential, lent) = match &spec.connection {
+    let (credential, secret_ref) = match &spec.connection {
         Some(hub) => (hub.clone(), None),
-        None => (cluster.credential.clone(), cluster.lent.clone()),
+        None => (cluster.credential.clone(), cluster.secret_ref.clone()),
     };
-    ListedCluster { name: cluster.name.clone(), labels: BTreeMap::new(), credential, lent, stale: None }
+    ListedCluster { name: cluster.name.clone(), labels: BTreeMap::new(), credential, secret_ref, stale: None }
 }
 
 /// Why what a hub says of this cluster proves nothing; the cluster itself may be asked all the same.
@@ -178,22 +178,23 @@ fn stale<'a>(spec: &SignalSpec, cluster: &'a ListedCluster) -> Option<&'a str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::inventory::Lent;
+    use crate::inventory::SecretRef;
 
     #[test]
     fn a_hub_is_asked_in_place_of_the_cluster() {
         let kind = crate::inventory::KINDS[0];
         let text = |text: &str| text.to_string();
-        let lent = Some(Lent { kind, connection: text("hub"), namespace: text("argocd"), name: text("eu-1") });
+        let secret_ref =
+            Some(SecretRef { kind, connection: text("hub"), namespace: text("argocd"), name: text("eu-1") });
         let (credential, stale_why) = (text("eu-1"), Some(text("left alone")));
         let cluster =
-            ListedCluster { name: "eu-1".into(), labels: BTreeMap::new(), credential, lent, stale: stale_why };
+            ListedCluster { name: "eu-1".into(), labels: BTreeMap::new(), credential, secret_ref, stale: stale_why };
         let mut spec = crate::observe::tests::others::named("application", "argocd", "loki");
         assert_eq!(through(&spec, &cluster), ListedCluster { stale: None, ..cluster.clone() });
         assert_eq!(stale(&spec, &cluster), None, "the cluster itself is of today");
         spec.connection = Some("hub".to_string());
         let asked = through(&spec, &cluster);
-        assert_eq!((asked.credential.as_str(), &asked.lent), ("hub", &None), "nothing is lent to ask a hub");
+        assert_eq!((asked.credential.as_str(), &asked.secret_ref), ("hub", &None), "nothing is lent to ask a hub");
         assert_eq!(stale(&spec, &cluster), Some("left alone"));
     }
 }

@@ -1,5 +1,5 @@
-//! The spots that hold versions, read from the base branches. What stands at one of them is in `held`, whose it is in
-//! `moved`.
+//! The spots that hold versions, read from the base branches. What stands at one of them is in `place_version`, whose it is in
+//! `place_owner`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use decide::snapshot::{Place, Read};
 use decide::{ClusterName, PluginName, PluginPolicy, Sha, Tier, TierName, Version};
 
 use super::base::{Line, branch_of};
-use super::held::{self, Asked, Held, held, left_out};
 use super::lock;
-use super::moved::{Fleet, Whose};
+use super::place_owner::{Fleet, Whose};
+use super::place_version::{self, Asked, PlaceVersion, left_out, place_versions};
 use super::{readings, vacant};
 use crate::edit::find::Wanted;
 use crate::git::{GitError, Store};
 use crate::inventory::ListedCluster;
 use crate::policy::Loaded;
 use crate::policy::wiring::{PluginWiring, Scalar, Write};
-use crate::tell::Standing;
+use crate::tell::PlaceRow;
 
 /// One spot that holds a version, and what stands there.
 #[derive(Clone, Debug)]
@@ -44,15 +44,15 @@ pub struct Spot {
 
 impl Spot {
     /// What a file holds at one place.
-    pub(super) fn new(write: &Write, file: String, cluster: Option<ClusterName>, held: Held) -> Self {
-        let Held { scalar, kind, version, range, at, vacant, .. } = held;
+    pub(super) fn new(write: &Write, file: String, cluster: Option<ClusterName>, held: PlaceVersion) -> Self {
+        let PlaceVersion { scalar, kind, version, range, at, vacant, .. } = held;
         Self { file, write: write.clone(), scalar, kind, at, cluster, version, range, vacant }
     }
 
     /// As people see it.
-    pub(super) fn standing(&self, plugin: &PluginName, tier: &TierName) -> Standing {
+    pub(super) fn row(&self, plugin: &PluginName, tier: &TierName) -> PlaceRow {
         let named = self.write.scalar.as_ref().map(|scalar| scalar.path.clone());
-        Standing {
+        PlaceRow {
             plugin: plugin.clone(),
             tier: tier.clone(),
             write: self.write.file.clone(),
@@ -117,7 +117,7 @@ pub(super) fn read(
             spots.insert((plugin.name.clone(), tier.name.clone()), reader.of_tier(plugin, wiring, tier, fleet)?);
         }
     }
-    held::each_place_is_of_one(&mut spots, |tier| branch_of(loaded, tier, branches.default));
+    place_version::each_place_is_of_one(&mut spots, |tier| branch_of(loaded, tier, branches.default));
     Ok(spots)
 }
 
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
                 let file = match write.file_of(&tier.name, cluster) {
                     Ok(file) => file,
                     Err(why) => {
-                        all.push(Spot::new(write, write.file.clone(), cluster.cloned(), Held::unread(why)));
+                        all.push(Spot::new(write, write.file.clone(), cluster.cloned(), PlaceVersion::unread(why)));
                         continue;
                     }
                 };
@@ -193,9 +193,11 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let places = if fleet.clusters.is_empty() && asked.write.scalar.is_none() && !asked.whose.captured {
-            vec![Held::unread("without the inventory nobody knows whom the places in this file move".to_string())]
+            vec![PlaceVersion::unread(
+                "without the inventory nobody knows whom the places in this file move".to_string(),
+            )]
         } else {
-            held(&text, &file, asked, fleet)
+            place_versions(&text, &file, asked, fleet)
         };
         let left = left_out(&places, &asked.whose.members);
         let several = places.len() > 1;
@@ -203,7 +205,7 @@ impl<'a> Reader<'a> {
             let held = match (text.as_ref(), &held.scalar, self.branches.lines.get(branch)) {
                 (Ok(text), Some(scalar), Some(Read::Known(line))) => {
                     match lock::trouble(self.store, &line.commit, (&file, text), scalar)? {
-                        Some(why) => Held::unread(why),
+                        Some(why) => PlaceVersion::unread(why),
                         None => held,
                     }
                 }
@@ -215,7 +217,7 @@ impl<'a> Reader<'a> {
             all.push(Spot::new(asked.write, file.clone(), cluster, held));
         }
         all.extend(left.into_iter().map(|name| {
-            let why = Held::unread(format!("nothing there moves {name}"));
+            let why = PlaceVersion::unread(format!("nothing there moves {name}"));
             Spot::new(asked.write, file.clone(), Some(name.clone()), why)
         }));
         Ok(())
@@ -288,7 +290,7 @@ pub(super) fn version_for(
         let text = text(store, commit, &file, "on that commit")?.map_err(|why| format!("{file}: {why}"));
         let asked =
             Asked { write, tier: &tier.name, cluster, wanted, whose: whose(write, tier, cluster, &members, fleet) };
-        for held in held(&text, &file, &asked, fleet) {
+        for held in place_versions(&text, &file, &asked, fleet) {
             if held.moves.as_ref().is_some_and(|moved| !moved.contains(&of_whom.cluster)) {
                 continue;
             }

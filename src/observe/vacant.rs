@@ -8,8 +8,8 @@ use decide::ledger::Wave;
 use decide::snapshot::{Place, Read};
 use decide::{ClusterName, Ledger, PluginName, Sha, TierName, Version};
 
-use super::held::{self, Asked, Held};
-use super::moved::Fleet;
+use super::place_owner::Fleet;
+use super::place_version::{self, Asked, PlaceVersion};
 use super::spots::Spot;
 use crate::edit::template::{Names, rendered};
 use crate::git::{GitError, Store};
@@ -28,7 +28,7 @@ pub(super) fn held(
     file: &str,
     asked: &Asked<'_>,
     fleet: Fleet<'_>,
-) -> Result<Option<Held>, GitError> {
+) -> Result<Option<PlaceVersion>, GitError> {
     let Some(template) = &asked.write.template else { return Ok(None) };
     match store.read(commit, file) {
         Ok(None) => {}
@@ -36,12 +36,16 @@ pub(super) fn held(
         Err(error) => return Err(error),
     }
     if let Some(file) = in_the_way(store, commit, file)? {
-        return Ok(Some(Held::unread(format!("it is not there, and {file} is a file where it needs a folder"))));
+        return Ok(Some(PlaceVersion::unread(format!(
+            "it is not there, and {file} is a file where it needs a folder"
+        ))));
     }
     let made = read(store, commit, template)?.and_then(|text| made(&text, file, asked, fleet));
     Ok(Some(match made {
-        Ok(()) => Held { vacant: true, ..Held::unread(format!("not installed yet; `{template}` makes it")) },
-        Err(why) => Held::unread(format!("it is not there, and cannot be made of `{template}`: {why}")),
+        Ok(()) => {
+            PlaceVersion { vacant: true, ..PlaceVersion::unread(format!("not installed yet; `{template}` makes it")) }
+        }
+        Err(why) => PlaceVersion::unread(format!("it is not there, and cannot be made of `{template}`: {why}")),
     }))
 }
 
@@ -50,11 +54,11 @@ fn made(template: &str, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Resu
     let names = Names::of(asked.write, asked.tier, asked.cluster, asked.wanted.plugin, SAMPLE);
     let write = asked.write.of_one(asked.tier, asked.cluster)?;
     let text = rendered(&write, file, template, &names, asked.wanted).map_err(|bad| bad.to_string())?;
-    let places = held::held(&Ok(text), file, asked, fleet);
+    let places = place_version::place_versions(&Ok(text), file, asked, fleet);
     if let Some(Read::Unread(why)) = places.iter().map(|held| &held.version).find(|held| held.known().is_none()) {
         return Err(why.clone());
     }
-    match held::left_out(&places, &asked.whose.members).first() {
+    match place_version::left_out(&places, &asked.whose.members).first() {
         Some(name) => Err(format!("nothing in it moves {name}")),
         None => Ok(()),
     }

@@ -40,7 +40,7 @@ pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
 pub use notice::{notice, read_notice};
 pub use page::{PullFacts, ReleaseNote, body, title};
-pub use places::{Standing, clusters, places};
+pub use places::{PlaceRow, clusters, places};
 pub use reading::{Judged, Lacking, Wanted, reading, reading_json};
 pub use render::{CSP, SCRIPT, STYLE};
 pub use summary::step_summary;

@@ -11,7 +11,7 @@ use super::words::Tone;
 
 /// One place as it is read.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct PlaceRow {
     /// The plugin.
     pub plugin: PluginName,
     /// The tier.
@@ -41,9 +41,9 @@ pub fn clusters(inventory: &Read<Vec<Cluster>>, tiers: &[Tier]) -> String {
 }
 
 /// Every place by plugin and `write`, with its versions by tier in the order given.
-pub fn places(all: &[Standing]) -> String {
+pub fn places(all: &[PlaceRow]) -> String {
     let mut order: Vec<(&PluginName, &str)> = Vec::new();
-    let mut groups: BTreeMap<(&PluginName, &str), Vec<&Standing>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&PluginName, &str), Vec<&PlaceRow>> = BTreeMap::new();
     for one in all {
         let key = (&one.plugin, one.write.as_str());
         if !groups.contains_key(&key) {
@@ -63,7 +63,7 @@ pub fn places(all: &[Standing]) -> String {
     out
 }
 
-fn group(write: &str, all: &[&Standing]) -> String {
+fn group(write: &str, all: &[&PlaceRow]) -> String {
     let mut tiers: Vec<(&TierName, BTreeSet<&Version>)> = Vec::new();
     for one in all {
         if tiers.last().is_none_or(|(tier, _)| **tier != one.tier) {
@@ -82,7 +82,7 @@ fn group(write: &str, all: &[&Standing]) -> String {
         paint(DIM, &inert::line(what)),
         inert::line(&shown.join(" · "))
     );
-    let unread: Vec<(&Standing, &String)> = all
+    let unread: Vec<(&PlaceRow, &String)> = all
         .iter()
         .filter_map(|one| match &one.version {
             Read::Unread(why) => Some((*one, why)),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_read_stands_by_tier_and_what_is_not_says_why() {
-        let one = |tier: &str, file: &str, version: Result<&str, &str>| Standing {
+        let one = |tier: &str, file: &str, version: Result<&str, &str>| PlaceRow {
             plugin: "loki".into(),
             tier: tier.into(),
             write: "clusters/{tier}/{cluster}/loki.yaml".to_string(),

@@ -1,12 +1,12 @@
 //! What rings: webhooks, senders in clusters, alarms. A ring says that something may have changed and where;
 //! it carries no facts, many in a row are one, and with all of them lost the alarm finds the same.
 
-mod door;
-pub mod doors;
-pub mod face;
+pub mod pages;
 pub mod port;
 mod quota;
+mod receiver;
 mod replays;
+pub mod routes;
 pub mod senders;
 mod sources;
 pub mod webhook;

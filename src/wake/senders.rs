@@ -14,7 +14,7 @@ use axum::response::Response;
 use axum::routing::post;
 
 use super::Bell;
-use super::door::{Answer, Door, Keys, signature};
+use super::receiver::{Answer, Keys, Receiver, signature};
 use crate::metrics::Metrics;
 use crate::secret::Secret;
 
@@ -68,7 +68,7 @@ struct Endpoint {
     sender: Sender,
     bell: Bell,
     proof: Proof,
-    door: Door,
+    receiver: Receiver,
     /// Whether the operator was told that a sender rings for whom there is no secret.
     told: AtomicBool,
 }
@@ -87,12 +87,12 @@ async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Res
     let (parts, mut body) = request.into_parts();
     let said = match endpoint.verify(&parts.headers, &mut body).await {
         Ok(secret) => {
-            endpoint.door.verified(secret);
+            endpoint.receiver.verified(secret);
             endpoint.ring(&parts.uri)
         }
         Err(refusal) => Err(refusal),
     };
-    endpoint.door.answer(said, body).await
+    endpoint.receiver.answer(said, body).await
 }
 
 impl Endpoint {
@@ -104,8 +104,8 @@ impl Endpoint {
                 Proof::Bearer(secrets.iter().map(|secret| hashed(secret.reveal().as_bytes())).collect())
             }
         };
-        let door = Door::new(sender.name(), MOST_BYTES, "a delivery has at most 4 MB", metrics);
-        Self { sender, bell, proof, door, told: AtomicBool::new(false) }
+        let receiver = Receiver::new(sender.name(), MOST_BYTES, "a delivery has at most 4 MB", metrics);
+        Self { sender, bell, proof, receiver, told: AtomicBool::new(false) }
     }
 
     fn router(self) -> Router {
@@ -130,7 +130,7 @@ impl Endpoint {
                 let refused = (StatusCode::UNAUTHORIZED, "X-Signature is missing or malformed");
                 let tag = signature(headers, SIGNATURE, refused)?;
                 let mut signing = keys.signing();
-                self.door.take(headers, body, |piece| signing.update(piece)).await?;
+                self.receiver.take(headers, body, |piece| signing.update(piece)).await?;
                 signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))
             }
             Proof::Bearer(tokens) => {
@@ -139,7 +139,7 @@ impl Endpoint {
                 let fitting: Vec<bool> = tokens.iter().map(fits).collect();
                 let refused = (StatusCode::UNAUTHORIZED, "the token is not the one of this sender");
                 let secret = fitting.iter().position(|fits| *fits).ok_or(refused)?;
-                self.door.take(headers, body, |_| {}).await?;
+                self.receiver.take(headers, body, |_| {}).await?;
                 Ok(secret)
             }
         }

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use super::Bell;
-use super::door::{Answer, Door, Keys, signature};
+use super::receiver::{Answer, Keys, Receiver, signature};
 use super::replays::Replays;
 use crate::clock;
 use crate::metrics::Metrics;
@@ -67,7 +67,7 @@ pub fn router(bell: Bell, secrets: &[Secret], metrics: Metrics) -> Router {
 struct Endpoint {
     bell: Bell,
     keys: Keys,
-    door: Door,
+    receiver: Receiver,
     replays: Replays,
     /// When the newest secret was used first.
     renewed: OnceLock<Timestamp>,
@@ -154,14 +154,14 @@ pub struct Numbered {
 async fn receive(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let (parts, mut body) = request.into_parts();
     let said = endpoint.accept(&parts.headers, &mut body).await;
-    endpoint.door.answer(said, body).await
+    endpoint.receiver.answer(said, body).await
 }
 
 impl Endpoint {
     fn new(bell: Bell, secrets: &[Secret], metrics: Metrics) -> Self {
-        let door = Door::new("github", MOST_BYTES, "a delivery has at most 25 MB", metrics);
+        let receiver = Receiver::new("github", MOST_BYTES, "a delivery has at most 25 MB", metrics);
         let replays = Replays::default();
-        Self { bell, keys: Keys::new(secrets), door, replays, renewed: OnceLock::new(), replaced: REPLACED }
+        Self { bell, keys: Keys::new(secrets), receiver, replays, renewed: OnceLock::new(), replaced: REPLACED }
     }
 
     fn router(self) -> Router {
@@ -181,10 +181,10 @@ impl Endpoint {
                 held.extend_from_slice(piece);
             }
         };
-        self.door.take(headers, body, piece).await?;
+        self.receiver.take(headers, body, piece).await?;
         let secret = signing.signed(&tag).ok_or((StatusCode::UNAUTHORIZED, "the signature does not fit"))?;
         self.is_current(secret)?;
-        self.door.verified(secret);
+        self.receiver.verified(secret);
         let Some(body) = held else { return Ok("too big to be looked into: the next sweep finds it") };
         let event = headers.get("x-github-event").and_then(|event| event.to_str().ok());
         let event = event.ok_or((StatusCode::BAD_REQUEST, "X-GitHub-Event is missing"))?;

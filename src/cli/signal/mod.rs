@@ -20,11 +20,11 @@ use super::Signal as Arguments;
 use super::run::say;
 use crate::clock;
 use crate::inventory::ListedCluster;
+use crate::observe::answers::{Versions, resolved};
 use crate::observe::cluster::{Ask, Asking, Clusters};
-use crate::observe::heard::{Versions, resolved};
 use crate::observe::net::Given;
 use crate::observe::readings::Whose;
-use crate::observe::watch::Said;
+use crate::observe::watch::SharedAnswer;
 use crate::parse::nearest::nearest;
 use crate::parse::quoted;
 use crate::policy::{self, SourceFile};
@@ -71,7 +71,7 @@ async fn judged(arguments: &Arguments) -> anyhow::Result<Judged> {
     let versions = versions(&arguments.commit, commit.as_ref())?;
     let health = answer.reading.health;
     // As the bot reads it: a commit proves what stands there, and nothing where nobody looked.
-    let read = resolved(&whose(), &Said::alone(answer), &versions);
+    let read = resolved(&whose(), &SharedAnswer::alone(answer), &versions);
     // A commit that nobody looked up is no sign that the object is ill.
     let reading = if commit.is_some() { Reading { health, ..read.clone() } } else { read.clone() };
     let state =
@@ -139,7 +139,7 @@ async fn from_cluster(arguments: &Arguments, kind: &'static Kind) -> anyhow::Res
     let clusters = Clusters::open(folder, Given::all(&arguments.allow_hosts))?;
     let credential = arguments.connection.clone().unwrap_or_else(|| cluster.to_string());
     let name = ClusterName::from(cluster);
-    let cluster = ListedCluster { name, labels: Labels::new(), credential, lent: None, stale: None };
+    let cluster = ListedCluster { name, labels: Labels::new(), credential, secret_ref: None, stale: None };
     clusters.usable(&cluster).await?;
     let tier = TierName::from(arguments.tier.as_deref().unwrap_or_default());
     let all = Selector { match_labels: Labels::new(), match_expressions: Vec::new() };

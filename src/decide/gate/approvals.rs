@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::about;
-use super::carried::{Lent, lent};
+use super::inherited::{Inherited, inherited};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
@@ -31,7 +31,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
     let waived = match rollback::rule(tier, wave) {
         Merge::Automatic => true,
-        Merge::Approved => !lent(desk, tier, wave).is_empty(),
+        Merge::Approved => !inherited(desk, tier, wave).is_empty(),
         Merge::Manual => false,
     };
     let passes = waived && review_missing(pull) && barred(desk, pull).is_none();
@@ -83,8 +83,8 @@ pub(crate) fn review_missing(pull: &Pull) -> bool {
 /// Who asked for changes and has not taken it back, whatever commit it was about: people, Apps, and who is
 /// not there any more. Rights that could not be read count here: an objection is never overlooked.
 pub(crate) fn objections(pull: &Pull) -> Vec<Person> {
-    let standing = latest(pull);
-    standing
+    let status = latest(pull);
+    status
         .into_values()
         .filter(|review| review.verdict == ReviewVerdict::ChangesRequested)
         .filter(|review| review.may_write != Read::Known(false))
@@ -109,16 +109,16 @@ fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
 }
 
 fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
-    let with_lent = || counted(desk, tier, wave, pull, lent(desk, tier, wave));
+    let with_lent = || counted(desk, tier, wave, pull, inherited(desk, tier, wave));
     let Some(why) = open_ledger(desk) else { return with_lent() };
     // Only the ledger says for which release a pull request was approved; whoever may write could say so there.
     let own = counted(desk, tier, wave, pull, Vec::new());
     if own.verdict != Verdict::Pass && with_lent().verdict == Verdict::Pass { waits(why) } else { own }
 }
 
-fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Lent>) -> Finding {
+fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Inherited>) -> Finding {
     let mut yes = valid(desk, wave, pull);
-    let lent = !others.is_empty();
+    let inherited = !others.is_empty();
     let mut tiers: Vec<TierName> = Vec::new();
     for (by, given_on) in others.into_iter().filter(|(by, _)| !yes.contains(by)).collect::<Vec<_>>() {
         yes.push(by);
@@ -138,11 +138,11 @@ fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<L
     }
     let given = u32::try_from(yes.len()).unwrap_or(u32::MAX);
     let mut missing = tier.approvals.at_least.saturating_sub(given);
-    if !owners.is_empty() || (missing == 0 && !lent && review_missing(pull)) {
+    if !owners.is_empty() || (missing == 0 && !inherited && review_missing(pull)) {
         missing = missing.max(1);
     }
     if let Some(why) = barred(desk, pull).filter(|_| missing == 0) {
-        // What was lent suffices here; the hub counts only what is said on this pull request.
+        // What was inherited suffices here; the hub counts only what is said on this pull request.
         return waits(why);
     }
     if missing == 0 && !tiers.is_empty() {

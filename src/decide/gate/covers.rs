@@ -13,7 +13,7 @@ use crate::snapshot::PullState;
 use crate::{Person, TierName};
 
 /// Whose approvals count here too, and on which tier each was given.
-pub(crate) fn carried(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<(Person, TierName)> {
+pub(crate) fn covering(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<(Person, TierName)> {
     if wave.digest.is_none() || wave.part.purpose != Purpose::Promotion {
         return Vec::new();
     }

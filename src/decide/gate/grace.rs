@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Standing, approvals, said};
+use super::{PullStatus, approvals, force_command};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
@@ -24,7 +24,7 @@ const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
 /// From when a clock that is already running on this pull request counts: the clock belongs to the
 /// plugin and the tier, a newer release that moved the pull request does not restart it; and the
 /// deadline that was announced for it, which the newer release does not move earlier either.
-pub(crate) fn carried(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<(Timestamp, Timestamp)> {
+pub(crate) fn inherited(page: &PluginLedger, tier: &TierName, pull: PullNumber) -> Option<(Timestamp, Timestamp)> {
     let waves = page.tiers.get(tier)?.iter().rev();
     waves
         .filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull))
@@ -53,7 +53,7 @@ pub(crate) fn consider(
     tier: &Tier,
     wave: &Wave,
     pull: &Pull,
-    standing: &Standing,
+    status: &PullStatus,
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
     let at = findings.iter().position(|finding| finding.gate == Gate::Approvals)?;
@@ -62,8 +62,8 @@ pub(crate) fn consider(
     }
     // Nothing forces a way back.
     let forcible = rollback::of(wave).is_none() && rollback::rule(tier, wave) == Merge::Approved;
-    let over = if forcible { when_over(desk, tier, wave, pull, standing, findings) } else { None };
-    over.or_else(|| said::consider(desk, tier, wave, pull, findings))
+    let over = if forcible { when_over(desk, tier, wave, pull, status, findings) } else { None };
+    over.or_else(|| force_command::consider(desk, tier, wave, pull, findings))
 }
 
 /// Waives the approvals when the grace period is over.
@@ -72,7 +72,7 @@ fn when_over(
     tier: &Tier,
     wave: &Wave,
     pull: &Pull,
-    standing: &Standing,
+    status: &PullStatus,
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
     let Some(grace) = &wave.grace else {
@@ -84,7 +84,7 @@ fn when_over(
         return None;
     };
     if let Some(before) = next_notice(&force, grace) {
-        if pull.state == PullState::Open && standing.current {
+        if pull.state == PullState::Open && status.current {
             give_notice(desk, tier, wave, pull, grace, before);
         }
         findings.push(running(grace.deadline.max(desk.now + before), grace.deadline));

@@ -5,24 +5,24 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::Standing;
+use super::PullStatus;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read};
 use crate::{Reason, hotfix};
 
-pub(crate) fn finding(wave: &Wave, pull: &Pull, standing: &Standing, now: Timestamp) -> Finding {
+pub(crate) fn finding(wave: &Wave, pull: &Pull, status: &PullStatus, now: Timestamp) -> Finding {
     match pull.state {
         PullState::Open => {}
         PullState::Merged { .. } | PullState::Closed { .. } => {
             return Finding::fail(Gate::Head, Reason::MergedElsewhere { version: wave.version.clone() });
         }
     }
-    if standing.stale || standing.outgrown {
+    if status.stale || status.outgrown {
         return Finding::wait(Gate::Head, Reason::HeadStale { head: pull.head.clone() });
     }
-    if !standing.current {
+    if !status.current {
         return Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() });
     }
     // What was refused because of its content is not asked for again, however long ago that was: it is written anew.

@@ -6,18 +6,18 @@ pub(crate) mod after;
 pub(crate) mod announce;
 pub(crate) mod approvals;
 pub(crate) mod breaking;
-pub(crate) mod carried;
 pub(crate) mod covers;
+pub(crate) mod force_command;
 pub(crate) mod freeze;
 pub(crate) mod grace;
 pub(crate) mod head;
 pub(crate) mod health;
 pub(crate) mod hold;
+pub(crate) mod inherited;
 pub(crate) mod ledger;
 pub(crate) mod limits;
 pub(crate) mod pause;
 pub(crate) mod release;
-pub(crate) mod said;
 pub(crate) mod tier_below;
 pub(crate) mod verify;
 pub(crate) mod window;
@@ -57,7 +57,7 @@ impl Finding {
 }
 
 /// How a pull request stands to its wave: whose commit it holds, who would merge it.
-pub(crate) struct Standing {
+pub(crate) struct PullStatus {
     /// The head is the commit of this wave.
     pub current: bool,
     /// The head is an older commit of ours that waits to be replaced.
@@ -74,7 +74,7 @@ pub(crate) struct Standing {
     pub identity: Identity,
 }
 
-impl Standing {
+impl PullStatus {
     pub(crate) fn of(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull) -> Self {
         let tier = &desk.policy.tiers[tier_index];
         let current = wave.head().is_some_and(|head| head.commit == pull.head);
@@ -185,10 +185,10 @@ pub(crate) fn findings(
     tier_index: usize,
     wave: &Wave,
     pull: &Pull,
-    standing: &Standing,
+    status: &PullStatus,
 ) -> Vec<Finding> {
     if rollback::of(wave).is_some() {
-        return rollback::findings(desk, tier_index, wave, pull, standing);
+        return rollback::findings(desk, tier_index, wave, pull, status);
     }
     let tier = &desk.policy.tiers[tier_index];
     let mut findings = vec![
@@ -202,7 +202,7 @@ pub(crate) fn findings(
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
         approvals::finding(desk, tier, wave, pull),
-        head::finding(wave, pull, standing, desk.now),
+        head::finding(wave, pull, status, desk.now),
         limits::merging(desk, wave),
     ];
     if wave.part.purpose == Purpose::Early {

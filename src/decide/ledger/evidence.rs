@@ -1,5 +1,5 @@
 //! A merge as the ledger keeps it: what was asked for, what allowed it without the missing approvals, what the hub
-//! said to it. Who decides that is `gate::grace` and `gate::said`.
+//! said to it. Who decides that is `gate::grace` and `gate::force_command`.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -4,7 +4,7 @@ use decide::snapshot::{Read, UnmetRule};
 use decide::{PullNumber, Sha};
 
 use super::*;
-use crate::hub::demands::Standing;
+use crate::hub::demands::MergeCandidate;
 
 /// All rules of one kind each, and what the hub shows of pull request 7.
 async fn unmet(rules: Value, pull: Value, up_to_date: bool) -> Result<Vec<(String, String)>, String> {
@@ -41,8 +41,8 @@ async fn unmet_at(
         Read::Unread(why) => return Err(why),
     };
     let (head, up_to_date) = (Sha::from("abc"), Read::Known(up_to_date));
-    let standing = Standing { number: PullNumber(7), head: &head, up_to_date: &up_to_date };
-    let unmet = repo.unmet(&demands, &standing).await.map_err(|error| error.to_string())?;
+    let candidate = MergeCandidate { number: PullNumber(7), head: &head, up_to_date: &up_to_date };
+    let unmet = repo.unmet(&demands, &candidate).await.map_err(|error| error.to_string())?;
     Ok(unmet.into_iter().map(|UnmetRule { rule, why }| (rule, why)).collect())
 }
 

@@ -9,9 +9,9 @@ use decide::{Ledger, Sha, TierName};
 use super::ground::landing;
 use crate::clock;
 use crate::hub::RepoHub;
-use crate::observe::heard::{Versions, resolved};
+use crate::observe::answers::{Versions, resolved};
 use crate::observe::readings::Whose;
-use crate::observe::watch::Said;
+use crate::observe::watch::SharedAnswer;
 use crate::signal::{Checks, checks};
 
 /// A question about one cluster. Cheap to clone.
@@ -28,7 +28,7 @@ pub async fn answers<'a>(
     hub: &RepoHub,
     asks: Vec<Stated>,
     branch: impl Fn(&TierName) -> &'a str,
-) -> Vec<(Whose, Said)> {
+) -> Vec<(Whose, SharedAnswer)> {
     let mut branches: BTreeMap<&str, Vec<Stated>> = BTreeMap::new();
     for ask in asks {
         branches.entry(branch(&ask.whose.tier)).or_default().push(ask);
@@ -44,20 +44,24 @@ pub async fn answers<'a>(
                 Ok(commits) => checks.judge(commits, now),
                 Err(why) => checks.unread(why, now),
             };
-            (whose, Said::alone(answer))
+            (whose, SharedAnswer::alone(answer))
         }));
     }
     answers
 }
 
 /// The commits that somebody has to look up.
-pub fn commits(answers: &[(Whose, Said)]) -> impl Iterator<Item = (Whose, Sha)> {
+pub fn commits(answers: &[(Whose, SharedAnswer)]) -> impl Iterator<Item = (Whose, Sha)> {
     answers.iter().filter_map(|(whose, said)| Some((whose.clone(), said.revision().cloned()?)))
 }
 
 /// The readings, with the versions in place of the commits.
-pub fn readings(answers: &[(Whose, Said)], versions: &Versions, ledger: Option<&Ledger>) -> Vec<(Whose, Reading)> {
-    let reading = |(whose, said): &(Whose, Said)| {
+pub fn readings(
+    answers: &[(Whose, SharedAnswer)],
+    versions: &Versions,
+    ledger: Option<&Ledger>,
+) -> Vec<(Whose, Reading)> {
+    let reading = |(whose, said): &(Whose, SharedAnswer)| {
         let mut reading = resolved(whose, said, versions);
         let page = ledger.and_then(|ledger| ledger.plugins.get(&whose.plugin));
         let landed = reading.running.as_ref().and_then(|runs| landing(page, whose, runs)).map(|(_, at)| at);

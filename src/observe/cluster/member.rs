@@ -14,7 +14,7 @@ use super::get::{Words, get, items};
 use super::{Clusters, ReadError};
 use crate::clock;
 use crate::inventory::Data;
-use crate::inventory::{Lent, ListedCluster};
+use crate::inventory::{ListedCluster, SecretRef};
 use crate::kubeconfig::Connection;
 use crate::observe::net::causes;
 use crate::signal::{Target, Which};
@@ -29,7 +29,7 @@ const PATIENCE: u32 = 3;
 /// The connections that Secrets of hubs have given, each with a lock of its own, so that many questions to one
 /// cluster read its Secret once.
 /// What two repositories call by one name may be two hubs.
-pub(super) type Borrowed = Mutex<BTreeMap<(Option<u64>, Lent), Arc<Mutex<Option<Held>>>>>;
+pub(super) type Borrowed = Mutex<BTreeMap<(Option<u64>, SecretRef), Arc<Mutex<Option<Held>>>>>;
 
 /// What came of a Secret.
 #[derive(Debug)]
@@ -73,16 +73,16 @@ impl Clusters {
 
     /// The connection of a cluster: the operator's own, or else what the Secret of a hub says.
     pub(super) async fn client(&self, cluster: &ListedCluster) -> Result<Client, ReadError> {
-        match (self.file(&cluster.credential).await, &cluster.lent) {
-            (Err(no), Some(lent)) if no.absent => self.borrowed(&cluster.credential, lent).await,
+        match (self.file(&cluster.credential).await, &cluster.secret_ref) {
+            (Err(no), Some(secret_ref)) if no.absent => self.borrowed(&cluster.credential, secret_ref).await,
             (found, _) => self.by_file(&cluster.credential, found).await,
         }
     }
 
     /// Credentials that a cluster did not take are read again: they may have been changed since.
     pub(super) async fn not_taken(&self, cluster: &ListedCluster, error: &ReadError) {
-        if let (Some(lent), ReadError::Denied { status: 401, .. }) = (&cluster.lent, error) {
-            let place = self.shared.borrowed.lock().await.get(&(self.of, lent.clone())).cloned();
+        if let (Some(secret_ref), ReadError::Denied { status: 401, .. }) = (&cluster.secret_ref, error) {
+            let place = self.shared.borrowed.lock().await.get(&(self.of, secret_ref.clone())).cloned();
             if let Some(place) = place
                 && let Some(held) = place.lock().await.as_mut()
             {
@@ -91,10 +91,10 @@ impl Clusters {
         }
     }
 
-    async fn borrowed(&self, credential: &str, lent: &Lent) -> Result<Client, ReadError> {
+    async fn borrowed(&self, credential: &str, secret_ref: &SecretRef) -> Result<Client, ReadError> {
         let place = {
             let mut all = self.shared.borrowed.lock().await;
-            let key = (self.of, lent.clone());
+            let key = (self.of, secret_ref.clone());
             if !all.contains_key(&key) {
                 // Clusters leave, and their credentials with them.
                 let now = clock::now();
@@ -114,10 +114,10 @@ impl Clusters {
             None => (false, None),
         };
         let known = before.as_ref().map(|(connection, _)| connection.clone());
-        let mut what = self.open_lent(credential, lent, before).await;
+        let mut what = self.open_lent(credential, secret_ref, before).await;
         // The same again would be refused again, once for each question.
         if doubted && what.as_ref().is_ok_and(|(connection, _)| Some(connection) == known.as_ref()) {
-            let why = format!("the cluster does not take the credentials of {} (401)", title(lent));
+            let why = format!("the cluster does not take the credentials of {} (401)", title(secret_ref));
             what = Err(ReadError::NoConnection { credential: credential.to_string(), why });
         }
         let answer = what.clone().map(|(_, client)| client.0);
@@ -129,13 +129,13 @@ impl Clusters {
     async fn open_lent(
         &self,
         credential: &str,
-        lent: &Lent,
+        secret_ref: &SecretRef,
         before: Option<(Connection, OpenClient)>,
     ) -> Result<(Connection, OpenClient), ReadError> {
-        let title = title(lent);
+        let title = title(secret_ref);
         let no = |why: String| ReadError::NoConnection { credential: credential.to_string(), why };
-        let target = secret(lent);
-        let read = get(&self.named(&lent.connection).await?, &target).await;
+        let target = secret(secret_ref);
+        let read = get(&self.named(&secret_ref.connection).await?, &target).await;
         let found = read.map_err(|error| match error {
             error @ ReadError::Unreachable { .. } => error,
             error @ (ReadError::NoConnection { .. }
@@ -147,7 +147,8 @@ impl Clusters {
         let Some(found) = found else {
             return Err(no(format!("there is no {credential}.yaml in the operator's folder, and no {title}")));
         };
-        let credentials = lent.kind.credentials.ok_or_else(|| no(format!("{} lends none", lent.kind.name)))?;
+        let credentials =
+            secret_ref.kind.credentials.ok_or_else(|| no(format!("{} lends none", secret_ref.kind.name)))?;
         let refused = |why: String| no(format!("{title}: {why}"));
         let connection = (credentials.open)(&Data::of(&found), &self.insecure_http());
         let connection = connection.map_err(|error| refused(error.to_string()))?;
@@ -160,18 +161,18 @@ impl Clusters {
     }
 }
 
-fn title(lent: &Lent) -> String {
-    format!("Secret {}/{} through `{}`", lent.namespace, lent.name, lent.connection)
+fn title(secret_ref: &SecretRef) -> String {
+    format!("Secret {}/{} through `{}`", secret_ref.namespace, secret_ref.name, secret_ref.connection)
 }
 
-fn secret(lent: &Lent) -> Target {
+fn secret(secret_ref: &SecretRef) -> Target {
     Target {
         group: "".into(),
         version: "v1".into(),
         kind: "Secret".into(),
         plural: "secrets".into(),
-        namespace: Some(lent.namespace.clone()),
-        which: Which::Named(lent.name.clone()),
+        namespace: Some(secret_ref.namespace.clone()),
+        which: Which::Named(secret_ref.name.clone()),
     }
 }
 

@@ -112,7 +112,7 @@ fn tier() -> Tier {
 
 fn listed(name: &str) -> ListedCluster {
     let (name, credential) = (ClusterName::from(name), name.to_string());
-    ListedCluster { name, labels: BTreeMap::default(), credential, lent: None, stale: None }
+    ListedCluster { name, labels: BTreeMap::default(), credential, secret_ref: None, stale: None }
 }
 
 fn helm_release(name: &str) -> Box<dyn Signal> {

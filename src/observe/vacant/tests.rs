@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use decide::ledger::Landed;
 use decide::{Clusters, PluginLedger};
 
-use super::super::moved::Whose;
+use super::super::place_owner::Whose;
 use super::*;
 use crate::edit::find::Wanted;
 use crate::git::testing::{Server, store};
@@ -21,10 +21,10 @@ fn write(file: &str) -> Write {
 fn spot(cluster: &str, version: Option<&str>) -> Spot {
     let (write, cluster) = (write("{cluster}/loki.yaml"), Some(ClusterName::from(cluster)));
     let file = write.file_of(&"gold".into(), cluster.as_ref()).unwrap();
-    let unread = Held::unread("not installed yet".to_string());
+    let unread = PlaceVersion::unread("not installed yet".to_string());
     let said = match version {
-        Some(version) => Held { version: Read::Known(version.parse().unwrap()), ..unread },
-        None => Held { vacant: true, ..unread },
+        Some(version) => PlaceVersion { version: Read::Known(version.parse().unwrap()), ..unread },
+        None => PlaceVersion { vacant: true, ..unread },
     };
     Spot::new(&write, file, cluster, said)
 }

@@ -3,8 +3,8 @@
 
 mod feed;
 mod once;
-mod said;
 mod scope;
+mod shared_answer;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 
 use self::feed::{Feed, Pace, Pulse};
 use self::once::Once;
-pub use self::said::Said;
-use self::said::Words;
+pub use self::shared_answer::SharedAnswer;
+use self::shared_answer::Words;
 use self::state::{FeedId, Stale, State};
 use super::cluster::{Ask, Asked, Clusters, ReadError};
 use crate::clock;
@@ -56,7 +56,7 @@ impl Progress {
 }
 
 /// Everything that is asked, by connection. Whoever drops it ends its watches.
-pub struct Standing {
+pub struct Watches {
     clusters: Arc<Clusters>,
     groups: BTreeMap<String, Running>,
     permits: Arc<Semaphore>,
@@ -96,16 +96,16 @@ struct Group {
     progress: Arc<Notify>,
 }
 
-impl Standing {
+impl Watches {
     /// For a process that stays: what is asked is listed and watched. `ring` is called when something of it has
     /// changed.
     pub fn that_stays(clusters: Arc<Clusters>, ring: impl Fn() + Send + 'static) -> Self {
         let mut this = Self::new(clusters, Pace::STAYS, Progress::none());
         this.alive.spawn(Arc::clone(&this.pulse).beat());
-        let heard = Arc::clone(&this.news);
+        let answers = Arc::clone(&this.news);
         this.alive.spawn(async move {
             loop {
-                heard.notified().await;
+                answers.notified().await;
                 ring();
             }
         });
@@ -138,7 +138,7 @@ impl Standing {
 
     /// What is known of every ask, in their order. The first time it waits for the lists; what has changed since in
     /// a way that only a question tells is asked now.
-    pub async fn answers(&mut self, asks: &Arc<Vec<Ask>>) -> Vec<Said> {
+    pub async fn answers(&mut self, asks: &Arc<Vec<Ask>>) -> Vec<SharedAnswer> {
         self.arrange(asks);
         self.settle().await;
         self.ask_anew().await;
@@ -261,7 +261,7 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answers(&self, now: Timestamp) -> Vec<Said> {
+    fn answers(&self, now: Timestamp) -> Vec<SharedAnswer> {
         self.state().answers(&self.asks, now).collect()
     }
 
@@ -270,7 +270,7 @@ impl Group {
     }
 
     fn asked(&self, stale: &Stale, asked: Asked) {
-        let said = Said::shared(asked.answer, &self.words);
+        let said = SharedAnswer::shared(asked.answer, &self.words);
         self.state().asked(stale, said, asked.more);
     }
 
@@ -287,7 +287,7 @@ impl Group {
     }
 
     fn judged(&self, slot: u32, answer: Answer) {
-        let said = Said::shared(answer, &self.words);
+        let said = SharedAnswer::shared(answer, &self.words);
         if self.state().judged(slot, said) {
             self.news.notify_one();
         }

@@ -276,7 +276,7 @@ async fn refused_deliveries_are_answered_on_a_line_that_goes_on() {
 async fn a_slow_delivery_ends() {
     for sender in [Sender::Flux, Sender::ArgoCd] {
         let mut endpoint = Endpoint::new(sender, Bell::default(), &[Secret::new(TOKEN)], Metrics::new());
-        endpoint.door.longest = Duration::from_millis(200);
+        endpoint.receiver.longest = Duration::from_millis(200);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, endpoint.router()).await });

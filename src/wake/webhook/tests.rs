@@ -221,7 +221,7 @@ async fn refused_before_it_is_read_is_answered_on_a_line_that_goes_on() {
 #[tokio::test]
 async fn a02_a_slow_delivery_ends() {
     let (mut endpoint, _) = endpoint(&["s"]);
-    endpoint.door.longest = Duration::from_millis(200);
+    endpoint.receiver.longest = Duration::from_millis(200);
     let address = serve(endpoint).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     let signature = format!("sha256={}", hex("s", BODY));
@@ -306,7 +306,7 @@ async fn a02_nothing_is_unpacked() {
 async fn a03_an_old_secret_expires_once_the_new_one_is_used() {
     let (mut endpoint, _) = endpoint(&["new", "old"]);
     endpoint.replaced = SignedDuration::from_millis(100);
-    let numbers = endpoint.door.metrics();
+    let numbers = endpoint.receiver.metrics();
     let address = serve(endpoint).await;
     let send = async |secret: &str| {
         let headers = [("X-Hub-Signature-256", format!("sha256={}", hex(secret, BODY))), event("push")];

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coldframe::inventory::ListedCluster;
+use coldframe::observe::answers::Versions;
 use coldframe::observe::cluster::Clusters;
-use coldframe::observe::heard::Versions;
 use coldframe::observe::net::Given;
 use coldframe::observe::readings::Round;
-use coldframe::observe::watch::Standing;
+use coldframe::observe::watch::Watches;
 use coldframe::policy::{Loaded, SourceFile, load};
 use decide::ledger::Ledger;
 use decide::snapshot::{
@@ -108,7 +108,7 @@ struct Bot {
     loaded: Arc<Loaded>,
     clusters: Vec<ListedCluster>,
     round: Round,
-    standing: Standing,
+    watches: Watches,
     snapshot: Snapshot,
 }
 
@@ -117,7 +117,7 @@ impl Bot {
     async fn look(&mut self) -> (usize, usize) {
         let now = Timestamp::now();
         self.round = std::mem::take(&mut self.round).of(&self.loaded, &self.clusters, None);
-        let answers = self.round.ask(&mut self.standing, now).await;
+        let answers = self.round.ask(&mut self.watches, now).await;
         let (mut healthy, mut newer) = (0, 0);
         for (plugin, said) in answers.readings(&Versions::new(), Vec::new()) {
             let is = |reading: &Reading| reading.health == Health::Healthy;
@@ -198,15 +198,15 @@ fn bot(fleet: &Fleet, clusters: usize, plugins: usize, rung: &Arc<Notify>) -> Bo
         name: name(cluster).as_str().into(),
         labels: labels(cluster),
         credential: name(cluster),
-        lent: None,
+        secret_ref: None,
         stale: None,
     });
     let clusters: Vec<ListedCluster> = listed.collect();
     let connections = Arc::new(Clusters::open(fleet.folder.path(), Given::default()).unwrap());
     let heard = Arc::clone(rung);
-    let standing = Standing::that_stays(connections, move || heard.notify_one());
+    let watches = Watches::that_stays(connections, move || heard.notify_one());
     let snapshot = snapshot(&loaded, &clusters);
-    Bot { loaded: Arc::new(loaded), clusters, round: Round::default(), standing, snapshot }
+    Bot { loaded: Arc::new(loaded), clusters, round: Round::default(), watches, snapshot }
 }
 
 fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {

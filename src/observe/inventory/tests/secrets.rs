@@ -71,8 +71,8 @@ async fn a_cluster_that_is_asked_itself_is_asked_with_its_secret_or_not_at_all()
             match (&expected.token, &expected.refused) {
                 (Some(token), None) => {
                     assert_eq!(answer, Ok(()), "{} {}", kind.name, cluster.name);
-                    let lent = cluster.lent.as_ref().unwrap();
-                    assert_eq!(asked[0].what, format!("get secrets {}/{}", lent.namespace, lent.name));
+                    let secret_ref = cluster.secret_ref.as_ref().unwrap();
+                    assert_eq!(asked[0].what, format!("get secrets {}/{}", secret_ref.namespace, secret_ref.name));
                     assert!(asked[1].what.starts_with("member ") && asked[1].token == *token, "{asked:?}");
                     assert_eq!(asked.len(), 2, "{asked:?}");
                     assert_eq!(stage.ask(cluster).await, Ok(()));
@@ -121,7 +121,7 @@ async fn nobody_reads_a_secret_to_ask_a_hub() {
     let cluster = known(&stage, &kit.listing()).await.remove(0);
     stage.asked();
     stage.hub.lock().unwrap().serves.insert("helm.toolkit.fluxcd.io/v2".into());
-    let through = ListedCluster { credential: "hub".into(), lent: None, ..cluster };
+    let through = ListedCluster { credential: "hub".into(), secret_ref: None, ..cluster };
     assert_eq!(healths(&stage, vec![ask(&through)]).await, [Health::NotFound]);
     let asked: Vec<String> = stage.asked().into_iter().map(|asked| asked.what).collect();
     assert_eq!(asked, ["get helmreleases apps/loki"]);

@@ -14,8 +14,8 @@ use serde_json::Value;
 pub(super) use self::slot::FeedId;
 use self::slot::{Slot, Want, Wants};
 use super::once::Once;
-use super::said::Said;
 use super::scope::{self, FEW, scope};
+use super::shared_answer::SharedAnswer;
 use crate::observe::cluster::{Ask, ReadError};
 use crate::signal::{Answer, Signal, Target};
 
@@ -179,7 +179,7 @@ impl State {
     }
 
     /// What a signal says of its first object. Whether that is something new.
-    pub fn judged(&mut self, slot: u32, said: Said) -> bool {
+    pub fn judged(&mut self, slot: u32, said: SharedAnswer) -> bool {
         // What it looked at before, it does not look at now.
         self.look_at(slot, Vec::new());
         let slot = self.slot(slot);
@@ -233,7 +233,7 @@ impl State {
         let slot = self.slot(want.slot);
         slot.turn += 1;
         match asks[want.slot as usize].target().ok().filter(|_| want.first) {
-            Some(target) => self.judged(want.slot, Said::alone(Answer::not_there(&target, at))),
+            Some(target) => self.judged(want.slot, SharedAnswer::alone(Answer::not_there(&target, at))),
             None => {
                 slot.dirty = true;
                 true
@@ -301,7 +301,7 @@ impl State {
     }
 
     /// What a question was answered; what changed meanwhile is asked once more.
-    pub fn asked(&mut self, stale: &Stale, said: Said, more: Vec<Target>) {
+    pub fn asked(&mut self, stale: &Stale, said: SharedAnswer, more: Vec<Target>) {
         let Stale { slot, turn } = *stale;
         if self.slot(slot).turn != turn {
             self.slot(slot).dirty = true;
@@ -377,7 +377,7 @@ fn is_listed(ask: &Ask, object: &Value) -> bool {
 }
 
 /// Keeps an answer; whether it says something new.
-fn put(held: &mut Option<Said>, said: Said) -> bool {
+fn put(held: &mut Option<SharedAnswer>, said: SharedAnswer) -> bool {
     let changed = held.as_ref().is_none_or(|held| held.differs(&said));
     *held = Some(said);
     changed

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::slot::Slot;
 use super::{FeedId, Stage, Stale, State};
 use crate::observe::cluster::{Ask, ReadError};
-use crate::observe::watch::said::Said;
+use crate::observe::watch::shared_answer::SharedAnswer;
 use crate::signal::Answer;
 
 impl State {
@@ -79,14 +79,14 @@ impl State {
     }
 
     /// What is known, in the order of the asks. What was not heard of for long is unknown.
-    pub fn answers(&self, asks: &[Ask], now: Timestamp) -> impl Iterator<Item = Said> {
+    pub fn answers(&self, asks: &[Ask], now: Timestamp) -> impl Iterator<Item = SharedAnswer> {
         self.slots.iter().zip(asks).map(move |(slot, ask)| self.answer(slot, ask, now))
     }
 
-    fn answer(&self, slot: &Slot, ask: &Ask, now: Timestamp) -> Said {
+    fn answer(&self, slot: &Slot, ask: &Ask, now: Timestamp) -> SharedAnswer {
         let unknown = |why: &str| match ask.target() {
-            Ok(target) => Said::alone(Answer::absent(&target, Health::Unknown, why, now)),
-            Err(error) => Said::alone(Answer::unasked("signal", &error.to_string(), now)),
+            Ok(target) => SharedAnswer::alone(Answer::absent(&target, Health::Unknown, why, now)),
+            Err(error) => SharedAnswer::alone(Answer::unasked("signal", &error.to_string(), now)),
         };
         let (Some(held), Some(observed_at)) = (&slot.held, self.observed_at(slot)) else {
             return unknown(&self.trouble(slot).map_or("it is being read".to_string(), ToString::to_string));

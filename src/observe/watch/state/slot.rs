@@ -1,6 +1,6 @@
 //! One question and what is known of it, small because a fleet has hundreds of thousands. What comes in is in `mod`.
 
-use crate::observe::watch::said::Said;
+use crate::observe::watch::shared_answer::SharedAnswer;
 use crate::signal::Target;
 
 /// A collection that is watched, by its place in the list.
@@ -9,7 +9,7 @@ pub(in crate::observe::watch) type FeedId = u32;
 /// One question, and what is known.
 #[derive(Default)]
 pub(super) struct Slot {
-    pub held: Option<Said>,
+    pub held: Option<SharedAnswer>,
     /// The collection of its first object; none where nobody can be asked.
     first: Option<FeedId>,
     /// What it depends on beside that, for the few that do.

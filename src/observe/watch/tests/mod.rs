@@ -43,7 +43,7 @@ fn tier(max_age: &str) -> Tier {
 /// Who asks about what, and how often it was rung.
 struct Bench {
     folder: tempfile::TempDir,
-    standing: Standing,
+    watches: Watches,
     asks: Arc<Vec<Ask>>,
     rings: Arc<AtomicUsize>,
 }
@@ -53,23 +53,23 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let rings = Arc::new(AtomicUsize::new(0));
         let clusters = Arc::new(Clusters::open(folder.path(), Given::all(&["127.0.0.1".into()])).unwrap());
-        let heard = Arc::clone(&rings);
-        let mut standing = Standing::that_stays(clusters, move || {
-            heard.fetch_add(1, Ordering::SeqCst);
+        let answers = Arc::clone(&rings);
+        let mut watches = Watches::that_stays(clusters, move || {
+            answers.fetch_add(1, Ordering::SeqCst);
         });
         let millis = Duration::from_millis;
-        standing.pace = Pace { lasts: (2, 0), overdue: millis(500), retry: (millis(50), millis(200)), ..Pace::STAYS };
+        watches.pace = Pace { lasts: (2, 0), overdue: millis(500), retry: (millis(50), millis(200)), ..Pace::STAYS };
         let ask = |(credential, spec): (&str, SignalSpec)| {
             let name = decide::ClusterName::from("eu-1");
             let credential = credential.to_string();
-            let cluster = ListedCluster { name, labels: BTreeMap::new(), credential, lent: None, stale: None };
+            let cluster = ListedCluster { name, labels: BTreeMap::new(), credential, secret_ref: None, stale: None };
             Ask::new(&Arc::new(cluster), &Asking::new(&"plugin".into(), &tier(max_age), &Arc::new(spec))).unwrap()
         };
-        Self { folder, standing, asks: Arc::new(asks.into_iter().map(ask).collect()), rings }
+        Self { folder, watches, asks: Arc::new(asks.into_iter().map(ask).collect()), rings }
     }
 
     async fn look(&mut self) -> Vec<decide::snapshot::Reading> {
-        self.standing.answers(&self.asks).await.into_iter().map(|said| said.answer().reading).collect()
+        self.watches.answers(&self.asks).await.into_iter().map(|said| said.answer().reading).collect()
     }
 
     /// Health and version of each, as one word.
@@ -302,7 +302,7 @@ async fn a_policy_that_asks_something_else_begins_only_what_is_new() {
     assert!(two.asked().iter().any(|what| what.starts_with("list")), "it begins anew");
     bench.asks = Arc::new(Vec::new());
     assert_eq!(bench.says().await.len(), 0);
-    assert!(bench.standing.groups.is_empty());
+    assert!(bench.watches.groups.is_empty());
 }
 
 #[tokio::test]
@@ -317,7 +317,7 @@ async fn a_run_that_ends_lists_what_is_much_and_shows_how_far_it_is() {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&shown);
     let progress = Progress::new(move |done, of| seen.lock().unwrap().push((done, of)));
-    bench.standing = Standing::that_ends(Arc::clone(&bench.standing.clusters), progress);
+    bench.watches = Watches::that_ends(Arc::clone(&bench.watches.clusters), progress);
     world.connect(bench.folder.path(), "eu-1");
     assert_eq!(bench.says().await[..4], ["Healthy 1.1.0"; 4]);
     bench.says().await;

@@ -12,14 +12,14 @@ use crate::signal::Answer;
 
 /// An answer: its words, which others may share, and its own times.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct SharedAnswer {
     words: Arc<Words>,
     /// Up to when it is known to be so.
     pub observed_at: Timestamp,
     since: Option<Timestamp>,
 }
 
-impl Said {
+impl SharedAnswer {
     /// An answer that shares its words with nobody.
     pub fn alone(answer: Answer) -> Self {
         let (observed_at, since) = (answer.reading.observed_at, answer.reading.since);
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn words_are_kept_once_and_each_has_its_own_times() {
         let once = Once::default();
-        let said = |version, at, since| Said::shared(answer(version, at, since), &once);
+        let said = |version, at, since| SharedAnswer::shared(answer(version, at, since), &once);
         let (early, late) = ("2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z");
         let one = said("1.1.0", early, Some(early));
         let two = said("1.1.0", late, None);

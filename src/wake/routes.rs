@@ -1,11 +1,11 @@
 //! The routes of the public port: GitHub and senders in clusters ring, and a probe learns that the process lives.
-//! Nothing else is answered there; the pages are in `face`.
+//! Nothing else is answered there; the pages are in `pages`.
 
 use axum::Router;
 use axum::routing::get;
 
 use super::senders::{self, Senders};
-use super::{Bell, face, webhook};
+use super::{Bell, pages, webhook};
 use crate::metrics::Metrics;
 use crate::secret::Secret;
 
@@ -15,5 +15,5 @@ pub fn router(bell: Bell, secrets: &[Secret], senders: &Senders, metrics: &Metri
         .route("/healthz", get(|| async { "ok\n" }))
         .merge(senders::router(&bell, senders, metrics))
         .merge(webhook::router(bell, secrets, metrics.clone()));
-    face::guarded(router)
+    pages::guarded(router)
 }

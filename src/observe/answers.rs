@@ -8,7 +8,7 @@ use decide::{ClusterName, PluginName, Readings, Sha, Version};
 
 use super::cluster::Ask;
 use super::readings::Whose;
-use super::watch::Said;
+use super::watch::SharedAnswer;
 use crate::signal::{self, Answer};
 
 /// What stands in the config repo at commits that clusters run: a version for whom a commit is asked about.
@@ -16,17 +16,17 @@ pub type Versions = BTreeMap<(Whose, Sha), Result<Version, String>>;
 
 /// What a round was answered.
 #[derive(Default)]
-pub struct Heard {
+pub struct Answers {
     asks: Arc<Vec<Ask>>,
     /// In the order of the asks.
-    said: Vec<Said>,
+    said: Vec<SharedAnswer>,
     /// What could not be asked.
     refused: Vec<(Whose, Reading)>,
 }
 
-impl Heard {
+impl Answers {
     /// `said` is in the order of the asks, which is that of the plugins.
-    pub fn new(asks: Arc<Vec<Ask>>, said: Vec<Said>, refused: Vec<(Whose, Reading)>) -> Self {
+    pub fn new(asks: Arc<Vec<Ask>>, said: Vec<SharedAnswer>, refused: Vec<(Whose, Reading)>) -> Self {
         Self { asks, said, refused }
     }
 
@@ -82,7 +82,7 @@ fn table(all: Vec<(ClusterName, Reading)>) -> Readings {
 }
 
 /// One reading, with the version in place of the commit that proves it.
-pub fn resolved(whose: &Whose, said: &Said, versions: &Versions) -> Reading {
+pub fn resolved(whose: &Whose, said: &SharedAnswer, versions: &Versions) -> Reading {
     let Answer { mut reading, revision } = said.answer();
     if let Some(commit) = revision {
         resolve(&mut reading, &commit, versions.get(&(whose.clone(), commit.clone())));
@@ -130,7 +130,7 @@ mod tests {
         let (whose, answer) = answer(health);
         let key = (whose.clone(), answer.revision.clone().unwrap());
         let versions = version.map(|version| (key, version)).into_iter().collect();
-        resolved(&whose, &Said::alone(answer), &versions)
+        resolved(&whose, &SharedAnswer::alone(answer), &versions)
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         let tier: decide::Tier = serde_yaml::from_str("{name: gold, soak: {min: PT1H}}").unwrap();
         let ask = |plugin: &str, cluster: &str| {
             let (name, credential) = (ClusterName::from(cluster), cluster.to_string());
-            let listed = ListedCluster { name, labels: BTreeMap::new(), credential, lent: None, stale: None };
+            let listed = ListedCluster { name, labels: BTreeMap::new(), credential, secret_ref: None, stale: None };
             let spec = Arc::new(crate::observe::tests::others::named("helmRelease", "apps", plugin));
             Ask::new(&Arc::new(listed), &Asking::new(&plugin.into(), &tier, &spec)).unwrap()
         };
@@ -148,12 +148,13 @@ mod tests {
             (whose, words(said).reading)
         };
         let asks = vec![ask("loki", "eu-2"), ask("loki", "eu-1"), ask("perses", "eu-1")];
-        let said = ["one", "two", "three"].map(|text| Said::alone(words(text))).to_vec();
-        let heard = Heard::new(Arc::new(asks), said, vec![of("loki", "eu-1", "refused"), of("tempo", "eu-1", "four")]);
-        let asked = heard.of(&["loki".into()].into(), &Versions::new());
+        let said = ["one", "two", "three"].map(|text| SharedAnswer::alone(words(text))).to_vec();
+        let answers =
+            Answers::new(Arc::new(asks), said, vec![of("loki", "eu-1", "refused"), of("tempo", "eu-1", "four")]);
+        let asked = answers.of(&["loki".into()].into(), &Versions::new());
         let told: Vec<&str> = asked.iter().map(|(_, reading)| reading.evidence.as_str()).collect();
         assert_eq!(told, ["one", "two", "refused"]);
-        let all = heard.readings(&Versions::new(), vec![of("loki", "eu-1", "a page"), of("mimir", "eu-9", "five")]);
+        let all = answers.readings(&Versions::new(), vec![of("loki", "eu-1", "a page"), of("mimir", "eu-9", "five")]);
         let says = |plugin: &str, cluster: &str| -> Vec<String> {
             let rows = all[&plugin.into()].of(&cluster.into());
             rows.iter().map(|row| row.reading().evidence).collect()

@@ -1,5 +1,5 @@
 //! The pages that `serve` shows to its operators: dashboard, waves, readiness, metrics. They have no login, and so an
-//! address of their own. What stands on them is written in `tell`; those who ring come in through `doors`.
+//! address of their own. What stands on them is written in `tell`; those who ring come in through `routes`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use crate::tick::Ticked;
 
 /// What the pages show: the last view of each repository.
 #[derive(Clone, Default)]
-pub struct Face {
+pub struct Pages {
     metrics: Metrics,
     shown: Arc<Mutex<Shown>>,
 }
@@ -37,7 +37,7 @@ struct Shown {
     views: BTreeMap<String, Arc<View>>,
 }
 
-impl Face {
+impl Pages {
     /// Pages without a repository yet, and these numbers.
     pub fn new(metrics: Metrics) -> Self {
         Self { metrics, ..Self::default() }
@@ -108,7 +108,7 @@ fn refused(receipts: &[Receipt]) -> Option<String> {
 
 /// The pages, at an address that strangers do not reach; `known` is the host of the address that people use, where it
 /// is not the one that this listens on.
-pub fn pages(face: Face, known: Option<String>) -> Router {
+pub fn router(pages: Pages, known: Option<String>) -> Router {
     let known = Arc::new(known);
     let asked = move |request: Request, next: Next| {
         let known = Arc::clone(&known);
@@ -121,7 +121,7 @@ pub fn pages(face: Face, known: Option<String>) -> Router {
         .route("/script.js", get(|| async { text("text/javascript; charset=utf-8", tell::SCRIPT) }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .with_state(face)
+        .with_state(pages)
         .layer(middleware::from_fn(asked));
     guarded(router)
 }
@@ -155,8 +155,8 @@ fn misled() -> Response {
         .into_response()
 }
 
-async fn dashboard(State(face): State<Face>) -> Response {
-    page(tell::dashboard(&face.state(), clock::now()))
+async fn dashboard(State(pages): State<Pages>) -> Response {
+    page(tell::dashboard(&pages.state(), clock::now()))
 }
 
 /// Which wave a page is about.
@@ -167,8 +167,8 @@ struct Asked {
     tier: String,
 }
 
-async fn wave(State(face): State<Face>, Query(asked): Query<Asked>) -> Response {
-    let view = face.shown().views.get(&asked.repository).cloned();
+async fn wave(State(pages): State<Pages>, Query(asked): Query<Asked>) -> Response {
+    let view = pages.shown().views.get(&asked.repository).cloned();
     let Some(view) = view else { return StatusCode::NOT_FOUND.into_response() };
     match tell::wave_page(&view, &PluginName::new(asked.plugin), &TierName::new(asked.tier), clock::now()) {
         Err(tell::TellError::NotInPlan { .. }) => StatusCode::NOT_FOUND.into_response(),
@@ -177,16 +177,16 @@ async fn wave(State(face): State<Face>, Query(asked): Query<Asked>) -> Response 
 }
 
 /// Ready once the list of repositories was read.
-async fn ready(State(face): State<Face>) -> Response {
-    if face.shown().listed {
+async fn ready(State(pages): State<Pages>) -> Response {
+    if pages.shown().listed {
         "ready\n".into_response()
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "the list of repositories was not read yet\n").into_response()
     }
 }
 
-async fn metrics(State(face): State<Face>) -> Response {
-    match face.metrics.render() {
+async fn metrics(State(pages): State<Pages>) -> Response {
+    match pages.metrics.render() {
         Ok(body) => ([(header::CONTENT_TYPE, Metrics::CONTENT_TYPE)], body).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

@@ -6,14 +6,14 @@ use decide::constraint::Constraint;
 use decide::snapshot::Read;
 use decide::{ClusterName, PluginName, TierName, Version};
 
-use super::moved::{Fleet, Theirs, Whose};
+use super::place_owner::{Fleet, Theirs, Whose};
 use super::spots::Spot;
 use crate::edit;
 use crate::edit::find::{Wanted, find};
 use crate::policy::wiring::{Scalar, VERSION, Write};
 
 /// What a spot holds: a version, or a range where somebody lets a controller choose.
-pub(super) struct Held {
+pub(super) struct PlaceVersion {
     /// Where it stands.
     pub scalar: Option<Scalar>,
     /// What kind of place it is, where it was found without a path.
@@ -44,27 +44,32 @@ pub(super) struct Asked<'a> {
     pub whose: Whose<'a>,
 }
 
-impl Held {
+impl PlaceVersion {
     pub fn unread(why: String) -> Self {
         Self { scalar: None, kind: None, version: Read::Unread(why), range: None, at: None, moves: None, vacant: false }
     }
 }
 
 /// What a file holds of the plugin for those clusters, at one place or, where it names clusters, at several.
-pub(super) fn held(text: &Result<String, String>, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Vec<Held> {
+pub(super) fn place_versions(
+    text: &Result<String, String>,
+    file: &str,
+    asked: &Asked<'_>,
+    fleet: Fleet<'_>,
+) -> Vec<PlaceVersion> {
     match text {
-        Ok(text) => places(text, file, asked, fleet).unwrap_or_else(|why| vec![Held::unread(why)]),
-        Err(why) => vec![Held::unread(why.clone())],
+        Ok(text) => places(text, file, asked, fleet).unwrap_or_else(|why| vec![PlaceVersion::unread(why)]),
+        Err(why) => vec![PlaceVersion::unread(why.clone())],
     }
 }
 
-fn places(text: &str, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Result<Vec<Held>, String> {
+fn places(text: &str, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Result<Vec<PlaceVersion>, String> {
     let format = asked.write.format();
     let told = |refusal: edit::Refusal| refusal.to_string();
     if let Some(scalar) = asked.write.scalar_of(asked.tier, asked.cluster)? {
         let (spot, reach) = edit::read_with_reach(format, text, &scalar).map_err(told)?;
         let moves = fleet.allow(&reach, &asked.whose).map_err(told)?;
-        return Ok(vec![Held { moves, ..says(&spot, scalar, None) }]);
+        return Ok(vec![PlaceVersion { moves, ..says(&spot, scalar, None) }]);
     }
     let found = find(format, file, text, asked.wanted).map_err(told)?;
     let theirs = fleet.choose(found, &asked.whose, asked.wanted.chart).map_err(told)?;
@@ -74,31 +79,31 @@ fn places(text: &str, file: &str, asked: &Asked<'_>, fleet: Fleet<'_>) -> Result
         found.scalar.document.as_ref(),
         &found.scalar.path,
     ) {
-        Ok(spot) => Held { moves, ..says(&spot, found.scalar, Some(found.kind)) },
-        Err(refusal) => Held { moves, ..Held::unread(refusal.to_string()) },
+        Ok(spot) => PlaceVersion { moves, ..says(&spot, found.scalar, Some(found.kind)) },
+        Err(refusal) => PlaceVersion { moves, ..PlaceVersion::unread(refusal.to_string()) },
     };
     Ok(theirs.into_iter().map(read).collect())
 }
 
-fn says(spot: &edit::Spot, scalar: Scalar, kind: Option<&'static str>) -> Held {
+fn says(spot: &edit::Spot, scalar: Scalar, kind: Option<&'static str>) -> PlaceVersion {
     let Some(held) = scalar.version_in(&spot.value) else {
         let (line, text, form) = (spot.line, &spot.value, scalar.spell(VERSION));
-        return Held::unread(format!("line {line}: `{text}` is not of the form `{form}`"));
+        return PlaceVersion::unread(format!("line {line}: `{text}` is not of the form `{form}`"));
     };
     match held.parse::<Version>() {
         Ok(version) => {
             let (version, at) = (Read::Known(version), Some(spot.range.start));
-            Held { scalar: Some(scalar), kind, version, range: None, at, moves: None, vacant: false }
+            PlaceVersion { scalar: Some(scalar), kind, version, range: None, at, moves: None, vacant: false }
         }
         Err(error) => {
             let range = held.parse::<Constraint>().is_ok().then(|| held.to_string());
-            Held { range, ..Held::unread(format!("line {}: {error}", spot.line)) }
+            PlaceVersion { range, ..PlaceVersion::unread(format!("line {}: {error}", spot.line)) }
         }
     }
 }
 
 /// Members that a file of the whole tier does not move: each needs a place before the tier can.
-pub(super) fn left_out<'a>(all: &[Held], members: &BTreeSet<&'a ClusterName>) -> Vec<&'a ClusterName> {
+pub(super) fn left_out<'a>(all: &[PlaceVersion], members: &BTreeSet<&'a ClusterName>) -> Vec<&'a ClusterName> {
     let said: Option<Vec<&BTreeSet<ClusterName>>> = all.iter().map(|held| held.moves.as_ref()).collect();
     let Some(said) = said else { return Vec::new() };
     members.iter().filter(|name| !said.iter().any(|moved| moved.contains(**name))).copied().collect()
@@ -152,7 +157,7 @@ mod tests {
             let (wanted, tier) = (Wanted { chart: "loki", plugin, address: None }, TierName::from(tier));
             let asked = Asked { write: &write, tier: &tier, cluster: None, wanted, whose };
             let fleet = Fleet { clusters: &[], names: &BTreeSet::new(), tiers: &[] };
-            let held = held(&Ok(release.to_string()), "loki.yaml", &asked, fleet).remove(0);
+            let held = place_versions(&Ok(release.to_string()), "loki.yaml", &asked, fleet).remove(0);
             let spot = Spot::new(&write, write.file.clone(), None, held);
             ((PluginName::from(plugin), tier), vec![spot])
         };

@@ -11,12 +11,12 @@ use crate::snapshot::PullState;
 use crate::{Person, TierName};
 
 /// Who approved elsewhere, and on which other tier; none = an earlier slice of this one.
-pub(crate) type Lent = (Person, Option<TierName>);
+pub(crate) type Inherited = (Person, Option<TierName>);
 
 /// Approvals of other pull requests that count for this one.
-pub(crate) fn lent(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Lent> {
+pub(crate) fn inherited(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Inherited> {
     let earlier = approvers(desk, tier, wave).into_iter().map(|by| (by, None));
-    earlier.chain(covers::carried(desk, tier, wave).into_iter().map(|(by, on)| (by, Some(on)))).collect()
+    earlier.chain(covers::covering(desk, tier, wave).into_iter().map(|(by, on)| (by, Some(on)))).collect()
 }
 
 /// People whose approval of the first slice counts for this one: from the same version to the same,

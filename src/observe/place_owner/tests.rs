@@ -18,7 +18,7 @@ fn clusters() -> Vec<ListedCluster> {
             name: name.into(),
             labels: [("tier".to_string(), tier_of(name)), ("all".to_string(), "yes".to_string())].into(),
             credential: name.to_string(),
-            lent: None,
+            secret_ref: None,
             stale: None,
         })
         .into()

@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(9);
 pub(super) type Answer = (StatusCode, &'static str);
 
 /// Bounds of one endpoint.
-pub(super) struct Door {
+pub(super) struct Receiver {
     /// Who rings there.
     sender: &'static str,
     metrics: Metrics,
@@ -32,8 +32,8 @@ pub(super) struct Door {
     pub longest: Duration,
 }
 
-impl Door {
-    /// A door that takes bodies of `most` bytes.
+impl Receiver {
+    /// A receiver that takes bodies of `most` bytes.
     pub fn new(sender: &'static str, most: usize, too_big: &'static str, metrics: Metrics) -> Self {
         Self { sender, metrics, most, too_big, longest: LONGEST }
     }

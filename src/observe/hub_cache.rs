@@ -25,7 +25,7 @@ const NEW_PEOPLE: usize = 30;
 
 /// What was asked within the last minute.
 #[derive(Default)]
-pub struct Recall {
+pub struct HubCache {
     /// Of the last hour.
     roles: BTreeMap<Person, Answer>,
     /// When the look began that asked last, and about how many new people out of the reserve.
@@ -68,7 +68,7 @@ impl Answer {
     }
 }
 
-impl Recall {
+impl HubCache {
     /// What one pull request rests on, asked now and all at once. What the hub does not answer is asked again by who
     /// needs it.
     ///
@@ -88,16 +88,16 @@ impl Recall {
         let teams = join_all(owners.into_iter().map(|owner| async move { (owner, hub.people_of(owner).await) }));
         let (roles, teams, rules, problems) =
             tokio::join!(roles, teams, hub.branch_rules(branch), hub.code_owner_problems(commit));
-        let mut recall = Self { roles: known, reserve: self.reserve, ..Self::default() };
+        let mut hub_cache = Self { roles: known, reserve: self.reserve, ..Self::default() };
         for (person, role) in roles {
-            recall.roles.extend(role.ok().map(|role| (person.clone(), Answer { at: now, role, fresh: true })));
+            hub_cache.roles.extend(role.ok().map(|role| (person.clone(), Answer { at: now, role, fresh: true })));
         }
         for (owner, people) in teams {
-            recall.people.extend(people.ok().map(|people| (owner.clone(), (now, people))));
+            hub_cache.people.extend(people.ok().map(|people| (owner.clone(), (now, people))));
         }
-        recall.rules.extend(rules.ok().map(|rules| (branch.to_string(), (now, rules))));
-        recall.owners.extend(problems.ok().map(|problems| (commit.clone(), (now, problems))));
-        recall
+        hub_cache.rules.extend(rules.ok().map(|rules| (branch.to_string(), (now, rules))));
+        hub_cache.owners.extend(problems.ok().map(|problems| (commit.clone(), (now, problems))));
+        hub_cache
     }
 
     /// Drops everything that could let something through, so that the next answers are fresh.
@@ -263,13 +263,17 @@ mod tests {
 
     #[test]
     fn a40_so_many_new_people_are_asked_about_out_of_the_reserve() {
-        let mut recall = Recall::default();
+        let mut hub_cache = HubCache::default();
         let look = |minute| Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute);
         let person = |number: usize| Person::new(format!("m{number}"));
-        let taken =
-            |recall: &mut Recall, minute| (0..100).filter(|one| recall.takes(&person(*one), look(minute))).count();
-        assert_eq!((taken(&mut recall, 0), taken(&mut recall, 0), taken(&mut recall, 1)), (NEW_PEOPLE, 0, NEW_PEOPLE));
-        recall.roles.insert(person(99), Answer { at: look(0), role: Role::Read, fresh: false });
-        assert!(recall.takes(&person(99), look(1)) && !recall.takes(&person(98), look(1)));
+        let taken = |hub_cache: &mut HubCache, minute| {
+            (0..100).filter(|one| hub_cache.takes(&person(*one), look(minute))).count()
+        };
+        assert_eq!(
+            (taken(&mut hub_cache, 0), taken(&mut hub_cache, 0), taken(&mut hub_cache, 1)),
+            (NEW_PEOPLE, 0, NEW_PEOPLE)
+        );
+        hub_cache.roles.insert(person(99), Answer { at: look(0), role: Role::Read, fresh: false });
+        assert!(hub_cache.takes(&person(99), look(1)) && !hub_cache.takes(&person(98), look(1)));
     }
 }
