@@ -39,7 +39,7 @@ impl Watch {
     }
 
     /// S17: for one release, tier and pull request the deadline never moves earlier. What was not pushed
-    /// when somebody else was first, nobody was told. A release that gave way to another one and comes back begins anew.
+    /// when somebody else was first, nobody was told. A release that gave way to another one, or was taken back, begins anew when it comes back.
     pub(super) fn deadlines_stand(&mut self, world: &mut World) {
         let Some(tip) = world.branch.tip().filter(|tip| self.read != Some(tip.id)) else { return };
         self.read = Some(tip.id);
@@ -49,7 +49,7 @@ impl Watch {
                 for wave in waves.iter().rev().take(2) {
                     let Some(pull) = &wave.pull else { continue };
                     let spot = (plugin.clone(), tier.clone());
-                    if wave.superseded.is_some() {
+                    if wave.superseded.is_some() || wave.withdrawn.is_some() {
                         self.gave_way(&spot, &wave.version.to_string(), pull.number.0, wave.begun);
                         continue;
                     }

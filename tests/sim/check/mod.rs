@@ -216,7 +216,10 @@ impl Watch {
             self.fails(world, format!("S8 merges {pull}, which is behind its base branch"));
         }
         self.is_true_at_the_call(world, pull.0);
-        self.writes_once_more(world, &spot, &version);
+        // A head that was refused before is tried again for as long as it is; how often within a day, its tries count.
+        if !self.tries.contains_key(head.as_str()) {
+            self.writes_once_more(world, &spot, &version);
+        }
         self.is_in_the_books(world, &spot, &version, &seen, head);
         let (part, members) = match world.written.get(head.as_str()) {
             Some(commit) => (commit.part.clone(), commit.members.clone()),
