@@ -2,6 +2,7 @@
 //! file per format. Which file and which value is decided elsewhere; nothing here touches a disk.
 
 pub mod chart_lock;
+mod document;
 pub mod find;
 mod hcl;
 mod json;
@@ -15,11 +16,9 @@ mod toml;
 mod version;
 mod yaml;
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-
 use serde_json::Value;
 
+pub use document::{Document, Parsed, Place, Spot, Style};
 use jsonpath::{Path, Step, place_of};
 pub use place::FileFormat;
 use place::{DocumentSelector, Scalar, Write};
@@ -60,113 +59,6 @@ impl FileFormat {
             Self::Text => &marker::Marker,
         }
     }
-}
-
-/// A text that was understood.
-#[derive(Clone, Debug)]
-pub struct Parsed {
-    /// Its documents, in order.
-    pub documents: Vec<Document>,
-    /// Everything that means something in it, in order, one string each; spelling and white space
-    /// left out. An edit may change exactly one of them.
-    pub tokens: Vec<String>,
-    /// The line of the first marker of a template, where it was read with its markers masked.
-    pub template: Option<usize>,
-}
-
-/// One document of a text.
-#[derive(Clone, Debug)]
-pub struct Document {
-    /// What readers see: aliases resolved, merge keys applied.
-    pub tree: Value,
-    /// What stands at each place of that tree.
-    pub places: BTreeMap<Vec<Step>, Place>,
-    /// The line it starts on, from 1.
-    pub line: usize,
-    /// Why nothing of it may be edited, nor of another document of the text: what it is, and so which one is meant,
-    /// is not the same to every reader.
-    pub problem: Option<Refusal>,
-}
-
-/// What stands at one place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A scalar on its own.
-    Scalar(Spot),
-    /// A block scalar (`|` or `>`).
-    Block {
-        /// Its line, from 1.
-        line: usize,
-    },
-    /// Something that is made of other values.
-    Expression {
-        /// Its line, from 1.
-        line: usize,
-        /// As it is written.
-        text: String,
-    },
-    /// One of several that go by one name.
-    Several {
-        /// Their lines.
-        lines: Vec<usize>,
-    },
-    /// Nothing, or null.
-    Empty {
-        /// Its line, from 1.
-        line: usize,
-    },
-    /// A mapping or a list.
-    Collection {
-        /// Its line, from 1.
-        line: usize,
-    },
-    /// An alias.
-    Alias {
-        /// Its line, from 1.
-        line: usize,
-        /// As it is written, with the `*`.
-        name: String,
-        /// The line of what it stands for.
-        anchor: usize,
-    },
-    /// What a template may make something else of, or put somewhere else.
-    Templated {
-        /// The line of the marker that does, from 1.
-        line: usize,
-    },
-    /// It came in through a merge key.
-    Merged {
-        /// The line of the merge key.
-        line: usize,
-    },
-}
-
-/// One scalar: its value, and where it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
-    /// The value, unquoted.
-    pub value: String,
-    /// The bytes that it takes, quotes included; anchor and tag are not part of it.
-    pub range: Range<usize>,
-    /// Its line, from 1.
-    pub line: usize,
-    /// How it is written.
-    pub style: Style,
-    /// Its index among [`Parsed::tokens`].
-    pub token: usize,
-}
-
-/// How a scalar is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Without quotes.
-    Plain,
-    /// Without quotes, and it has to stay so.
-    Bare,
-    /// `'…'`.
-    Single,
-    /// `"…"`.
-    Double,
 }
 
 /// The scalar that `path` names: its value, byte range and line. `document` is needed where the path
@@ -419,22 +311,6 @@ fn single(document: &Document, places: &[Vec<Step>], path: &str) -> Result<Spot,
 /// The line of a place, or of what it came in through.
 fn line_of(document: &Document, place: &[Step]) -> Option<usize> {
     (0..=place.len()).rev().filter_map(|length| document.places.get(place.get(..length)?)).map(Place::line).next()
-}
-
-impl Place {
-    fn line(&self) -> usize {
-        match self {
-            Self::Scalar(spot) => spot.line,
-            Self::Several { lines } => lines.first().copied().unwrap_or_default(),
-            Self::Expression { line, .. }
-            | Self::Block { line }
-            | Self::Empty { line }
-            | Self::Collection { line }
-            | Self::Alias { line, .. }
-            | Self::Templated { line }
-            | Self::Merged { line } => *line,
-        }
-    }
 }
 
 #[cfg(test)]

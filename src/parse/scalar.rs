@@ -1,6 +1,8 @@
 //! The scalars of the file: names, places, numbers. Each says what it expects, and what to write
 //! instead. Those of time are in `when`, addresses in `address`.
 
+mod plain;
+
 use decide::Version;
 use decide::constraint::Constraint;
 use decide::model::MaxUpdate;
@@ -11,8 +13,10 @@ use super::path;
 use super::problem::quoted;
 use super::read::FromNode;
 use super::report::Report;
-use super::tree::{Node, Value};
+use super::tree::Node;
 use crate::branches;
+
+pub use plain::{Count, Flag};
 
 /// Why a text was refused, and what to write instead.
 #[derive(Debug)]
@@ -192,82 +196,6 @@ scalar!(
     SecretName(String), "a name such as `SLACK_URL`", secret,
     {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,62}$", "examples": ["SLACK_URL"]}
 );
-
-/// A whole number, at least one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count<const LEAST: u32>(pub u32);
-
-impl<const LEAST: u32> FromNode for Count<LEAST> {
-    fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
-        let number = match &node.value {
-            Value::Scalar { text, plain: true } => text.parse::<u32>().ok(),
-            Value::Scalar { .. } | Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => None,
-        };
-        match number {
-            Some(number) if number >= LEAST && number <= MOST => Some(Self(number)),
-            Some(number) => {
-                report.wrong(node.span, &format!("{number} is not in {LEAST} to {MOST}"), None);
-                None
-            }
-            None => {
-                report.wrong_type(node, "a whole number");
-                None
-            }
-        }
-    }
-}
-
-/// The largest number that any key takes.
-const MOST: u32 = 1_000_000;
-
-impl<const LEAST: u32> JsonSchema for Count<LEAST> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("CountFrom{LEAST}").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "integer", "minimum": LEAST, "maximum": MOST})
-    }
-}
-
-/// Yes or no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flag(pub bool);
-
-impl FromNode for Flag {
-    fn from_node(node: &Node, report: &mut Report) -> Option<Self> {
-        match &node.value {
-            Value::Scalar { text, plain: true } if text == "true" => Some(Self(true)),
-            Value::Scalar { text, plain: true } if text == "false" => Some(Self(false)),
-            Value::Scalar { text, .. } => {
-                report.wrong(node.span, &format!("{} is no boolean", quoted(text)), Some("write `true` or `false`"));
-                None
-            }
-            Value::Null | Value::Unresolved | Value::List(_) | Value::Map(_) => {
-                report.wrong_type(node, "`true` or `false`");
-                None
-            }
-        }
-    }
-}
-
-impl JsonSchema for Flag {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Flag".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "boolean"})
-    }
-}
 
 /// Whether a text is `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`: safe in branches, files and commands.
 pub fn is_name(text: &str) -> bool {

@@ -1,18 +1,21 @@
 //! The hub of a rehearsal: a base branch, pull requests, and people at them. It refuses what a real one
 //! would refuse; the branch rules ask for nothing beyond the policy.
 
+mod read;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::plan::{Gate, Plan};
 use decide::snapshot::{
-    CheckState, Command, CommandKind, Landing, Mergeable, OwnedPath, Place, Pull, PullState, Read, RequiredCheck,
-    Review, ReviewDecision, ReviewVerdict,
+    CheckState, Command, CommandKind, Landing, Mergeable, OwnedPath, Pull, PullState, Read, RequiredCheck, Review,
+    ReviewDecision, ReviewVerdict,
 };
 use decide::{ClusterName, Person, PluginName, PullNumber, Reason, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::world::{BOT, Due, Noted, Spot, World};
 use super::{fleet, rights};
+pub(super) use read::{base, pulls};
 
 /// Places of the base branch: one per cluster, or one for all.
 pub(crate) type Places = BTreeMap<Option<ClusterName>, Version>;
@@ -335,58 +338,6 @@ pub(crate) fn put(world: &mut World, spot: &Spot, members: &[ClusterName], versi
     for cluster in followers {
         fleet::roll_out(world, &cluster, &spot.0, version);
     }
-}
-
-/// The base branch as the bot reads it.
-pub(super) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {
-    let of_plugin = world.hub.base.iter().filter(|((name, _), _)| name == plugin);
-    of_plugin
-        .map(|(spot, places)| {
-            let here = |cluster: &ClusterName| world.fleet.clusters.iter().any(|known| known.name == *cluster);
-            let standing = places.iter().filter(|(key, _)| key.as_ref().is_none_or(here));
-            let place = |(key, version): (&Option<ClusterName>, &Version)| Place {
-                file: file(spot, key.as_ref()),
-                cluster: key.clone(),
-                version: match world.hub.ranges.get(spot) {
-                    Some(range) => Read::Unread(format!("it holds the range {range}")),
-                    None => Read::Known(version.clone()),
-                },
-                range: world.hub.ranges.get(spot).cloned(),
-                vacant: false,
-            };
-            (spot.1.clone(), standing.map(place).collect())
-        })
-        .collect()
-}
-
-/// The pull requests of a plugin as the bot reads them.
-pub(super) fn pulls(world: &mut World, plugin: &PluginName) -> Vec<Pull> {
-    let oldest = world.hub.forget_after.map(|after| world.now - after);
-    let hub = &mut world.hub;
-    if let (Some(oldest), Some(numbers)) = (oldest, hub.read.get_mut(plugin)) {
-        let pulls = &hub.pulls;
-        numbers.retain(|number| {
-            pulls.get(number).is_some_and(|pull| match &pull.shown.state {
-                PullState::Open => true,
-                PullState::Merged { at, .. } | PullState::Closed { at, .. } => *at > oldest,
-            })
-        });
-    }
-    let numbers = world.hub.read.get(plugin).cloned().unwrap_or_default();
-    let shown = |number: u64| {
-        let pull = world.hub.pulls.get(&number)?;
-        let spot = (pull.plugin.clone(), pull.shown.tier.clone());
-        let conflicts = pull.shown.state == PullState::Open
-            && world
-                .hub
-                .written
-                .get(&pull.content)
-                .is_some_and(|written| places_of(world, &spot, &written.members) != written.before);
-        let mergeable = if conflicts { Mergeable::Conflict } else { Mergeable::Yes };
-        let review_decision = rights::reviewed(&world.hub, &pull.shown);
-        Some(Pull { mergeable, review_decision, ..pull.shown.clone() })
-    };
-    numbers.into_iter().filter_map(shown).collect()
 }
 
 /// Who approves everything also presses the button where the policy leaves that to a person and nothing

@@ -3,33 +3,26 @@
 //! comment in `notice`.
 
 mod files;
+mod grace;
+mod notes;
 
 use decide::plan::{Climb, Finding, Gate, Verdict, WaveReport, WaveState};
-use decide::reason::spell;
 use decide::{Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::climb::{Forced, Step, above, forced, steps};
 use super::{Links, TellError, inert, render, words};
+use grace::{Grace, grace};
+pub use notes::ReleaseNote;
+use notes::notes;
 
 /// The most characters of a text; the hub's own cap is 65,536 (design: github A3).
 pub(crate) const CAP: usize = 58_000;
-/// The most characters of the notes of one release.
-const NOTE_CAP: usize = 16_000;
 /// Up to so many clusters stand in the table itself; more are folded.
 const NAMES_IN_ROW: usize = 6;
 /// The most names that any list shows; the rest is a number.
 pub(crate) const NAMES: usize = 300;
-
-/// What a chart's author says of one release. Data, never markup.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReleaseNote {
-    /// Of which release.
-    pub version: Version,
-    /// Their text, of any length.
-    pub text: String,
-}
 
 /// Everything that stands on a pull request.
 #[derive(Clone, Debug)]
@@ -177,16 +170,6 @@ pub(crate) struct Wait {
     because: String,
     until: Option<String>,
     who: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Grace {
-    deadline: String,
-    since: String,
-    over: bool,
-    planned: String,
-    sent: String,
-    blocked: Option<String>,
 }
 
 impl Page {
@@ -390,54 +373,6 @@ fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
         | WaveState::Withdrawn { .. } => return None,
     };
     Some(text.to_string())
-}
-
-/// What happens when nobody approves; only while that is still a question.
-fn grace(wave: &WaveReport, links: &Links, zone: &TimeZone) -> Option<Grace> {
-    let grace = wave.grace.as_ref().filter(|_| words::before_landing(&wave.state))?;
-    let approvals = wave.findings.iter().find(|finding| finding.gate == Gate::Approvals);
-    if approvals.is_some_and(|finding| finding.verdict == Verdict::Pass) {
-        return None;
-    }
-    let finding = wave.findings.iter().find(|finding| finding.gate == Gate::Grace);
-    // Somebody wants it merged now: its end is no question any more.
-    if finding.is_some_and(|finding| matches!(finding.because, Reason::ForceSaid { .. })) {
-        return None;
-    }
-    let running = finding.is_none_or(|finding| matches!(finding.because, Reason::GraceRunning { .. }));
-    let over = approvals.is_some_and(|finding| matches!(finding.verdict, Verdict::Waived { .. }))
-        || finding.is_some_and(|f| matches!(f.because, Reason::GraceOver { .. } | Reason::ForceBlocked { .. }));
-    let planned = links.tier(&wave.plugin, &wave.tier).map_or(&[][..], |tier| &tier.notice);
-    let planned: Vec<String> = planned.iter().map(|before| spell(*before)).collect();
-    let sent: Vec<String> = grace
-        .notices
-        .iter()
-        .map(|notice| format!("{} before on {}", spell(notice.before), words::when(notice.at, zone)))
-        .collect();
-    Some(Grace {
-        deadline: words::when(grace.deadline, zone),
-        since: words::when(grace.since, zone),
-        over,
-        planned: words::and(&planned),
-        sent: words::and(&sent),
-        blocked: finding.filter(|f| !running && !f.verdict.lets_through()).map(|f| f.because.to_string()),
-    })
-}
-
-/// The notes as blocks that nothing in them can leave, newest first, within `room` characters.
-fn notes(notes: &[ReleaseNote], room: usize) -> String {
-    let mut out = String::new();
-    for (index, note) in notes.iter().enumerate() {
-        let left = room.saturating_sub(out.chars().count());
-        if left < 1_000 {
-            let more = words::count(notes.len() - index, "release");
-            out.push_str(&format!("*Cut here: {more} more.*\n"));
-            break;
-        }
-        let block = inert::fenced(&note.text, NOTE_CAP.min(left - 500));
-        out.push_str(&format!("**{}**\n\n{block}\n\n", inert::md(note.version.as_str())));
-    }
-    out.trim_end().to_string()
 }
 
 #[cfg(test)]

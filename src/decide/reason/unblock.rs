@@ -3,7 +3,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::{Reason, Scope, list};
+use super::parts::list;
+use super::{Reason, Scope};
 
 impl Reason {
     /// Who or what can unblock it, in words; none where nothing needs unblocking.

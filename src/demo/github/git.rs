@@ -1,5 +1,7 @@
 //! Runs the real `git` on the bare repositories of this world. Nothing here knows of pull requests.
 
+mod objects;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,8 @@ use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 
 use crate::loopback::locked;
+
+pub use objects::{Change, Commit, Signature, TreeEntry};
 
 /// The object id that stands for "nothing" where refs are created or deleted.
 pub const ZERO: &str = "0000000000000000000000000000000000000000";
@@ -24,45 +28,6 @@ pub struct Git {
 
 /// With so many files, what was read is forgotten.
 const MOST_KNOWN: usize = 5_000;
-
-/// Who a commit says it is by.
-#[derive(Clone, Debug)]
-pub struct Signature {
-    /// Shown name.
-    pub name: String,
-    /// Mail address; the hub's own noreply form.
-    pub email: String,
-}
-
-/// One commit as `git log` prints it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
-    /// Its object id.
-    pub sha: String,
-    /// Its tree.
-    pub tree: String,
-    /// Its parents.
-    pub parents: Vec<String>,
-    /// Author name, mail and time.
-    pub author: (String, String, Timestamp),
-    /// Committer name, mail and time.
-    pub committer: (String, String, Timestamp),
-    /// The whole message without the last line end.
-    pub message: String,
-}
-
-/// One changed file between two trees.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// `added`, `modified`, `removed` or `renamed`.
-    pub status: &'static str,
-    /// Its path after the change (before it, when removed).
-    pub path: String,
-    /// Lines added; 0 for binary files.
-    pub additions: u64,
-    /// Lines removed.
-    pub deletions: u64,
-}
 
 /// git with a quiet environment: no configuration of this machine reaches it.
 pub fn command(dir: &Path) -> Command {
@@ -370,21 +335,6 @@ const DIFF_LIMIT: usize = 1 << 20;
 
 /// The tree without entries, which every repository knows: the parent of a first commit.
 pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-
-/// One entry of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeEntry {
-    /// `100644`, `120000`, `040000` ...
-    pub mode: String,
-    /// `blob`, `tree` or `commit`.
-    pub kind: String,
-    /// Its object id.
-    pub sha: String,
-    /// Bytes of a blob.
-    pub size: Option<u64>,
-    /// Path within the listed tree.
-    pub path: String,
-}
 
 fn parse_commit(text: &str) -> anyhow::Result<Commit> {
     let mut lines = text.trim_start_matches('\n').splitn(10, '\n');

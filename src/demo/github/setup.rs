@@ -1,5 +1,7 @@
 //! How a world is furnished: people, teams, repositories, Apps, rules.
 
+mod begin;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, anyhow, bail};
@@ -11,11 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use super::GitHub;
 use super::answer::{Answer, Body};
 use super::auth::random_text;
-use super::git::{Git, ZERO};
-use super::rules::HOOK;
 use super::state::{
     Access, Account, Actor, App, Hook, Installation, Kind, Method, Protection, Repository, Role, Rule, Ruleset, Token,
-    World,
 };
 use super::webhooks;
 
@@ -37,67 +36,6 @@ pub fn plainly(answer: Answer) -> anyhow::Error {
     match answer.body {
         Some(Body::Json(value)) => anyhow!("{}: {value}", answer.status),
         Some(Body::Raw(_, _)) | None => anyhow!("{}", answer.status),
-    }
-}
-
-impl World {
-    /// Adds an account unless there is one of that login.
-    pub fn account_add(&mut self, login: &str, kind: Kind) {
-        if self.account(login).is_none() {
-            let id = self.id();
-            self.accounts.insert(login.to_owned(), Account { id, login: login.to_owned(), kind });
-        }
-    }
-
-    /// The id of `owner/name`.
-    pub fn named(&self, repository: &str) -> anyhow::Result<u64> {
-        let found = repository.split_once('/').and_then(|(owner, name)| self.find(owner, name));
-        found.with_context(|| format!("no repository {repository}"))
-    }
-
-    fn repository_add(&mut self, owner: &str, name: &str, files: &[(String, String)]) -> anyhow::Result<u64> {
-        if self.find(owner, name).is_some() {
-            bail!("{owner}/{name} exists");
-        }
-        self.account_add(owner, Kind::User);
-        self.moved.remove(&format!("{owner}/{name}").to_lowercase());
-        let (id, now) = (self.id(), self.now());
-        let git = Git::create(&self.dir.join(format!("{id}.git")), "main", HOOK)?;
-        let bytes: Vec<(&str, Option<&[u8]>)> =
-            files.iter().map(|(path, text)| (path.as_str(), Some(text.as_bytes()))).collect();
-        let tree = git.write_tree(None, &bytes)?;
-        let signature = self.signature(owner);
-        let sha = git.commit_tree(&tree, &[], &signature, &super::merge::hub_signature(), now, "Initial commit")?;
-        git.update_ref("refs/heads/main", &sha, ZERO)?;
-        let repository = Repository {
-            id,
-            owner: owner.to_owned(),
-            name: name.to_owned(),
-            private: false,
-            archived: false,
-            default_branch: "main".to_owned(),
-            created_at: now,
-            pushed_at: now,
-            delete_branch_on_merge: false,
-            merge_methods: vec![Method::Merge, Method::Squash],
-            refs: BTreeMap::from([("refs/heads/main".to_owned(), sha)]),
-            git,
-            roles: BTreeMap::new(),
-            protections: BTreeMap::new(),
-            rulesets: Vec::new(),
-            last_number: 0,
-            pulls: BTreeMap::new(),
-            comments: BTreeMap::new(),
-            checks: BTreeMap::new(),
-            statuses: Vec::new(),
-            deployments: Vec::new(),
-            runs: BTreeMap::new(),
-            merges: BTreeMap::new(),
-            compared: BTreeMap::new(),
-            activities: Vec::new(),
-        };
-        self.repositories.insert(id, repository);
-        Ok(id)
     }
 }
 

@@ -23,7 +23,7 @@ fn landed() -> Wave {
 }
 
 fn withdrawn() -> Withdrawn {
-    Withdrawn { at: ago(5), why: Reason::NotLanded }
+    Withdrawn { at: ago(5), why: crate::Reason::NotLanded }
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn only_what_was_taken_back_before_it_landed_is_shelved() {
 fn a_climb_is_deserted_when_everybody_of_it_has_left() {
     let left = |wave: Wave| Wave { left: vec!["qa-1".into()], ..wave };
     let of = |purpose: Purpose| Part { purpose, ..Part::default() };
-    let failed = Failed { at: ago(5), why: Reason::NotLanded };
+    let failed = Failed { at: ago(5), why: crate::Reason::NotLanded };
     let cases = [
         (left(landed()), true),
         (landed(), false),
