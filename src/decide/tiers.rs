@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use crate::desk::{Desk, Fresh, Merges};
 use crate::gate::{self, PullStatus};
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
+use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
@@ -48,7 +49,8 @@ fn landed_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     let mut findings = gate::before_opening(desk, tier_index, &wave.version);
     findings.push(gate::pause::finding(desk, tier, wave, &next));
     findings.push(gate::health::of_earlier_slices(desk, tier, wave));
-    let passes = wave.converged.is_some() && gate::limits::may_open(desk, tier, &wave.version, &findings);
+    let urgent = hotfix::entry(desk, &wave.version).is_some();
+    let passes = wave.converged.is_some() && may_open(desk, tier, urgent, &findings);
     let stale_pull = desk.open_pull(&tier.name);
     if let Some(pull) = stale_pull.filter(|pull| stale_pull::is_known(desk, tier, pull)) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
@@ -277,7 +279,8 @@ fn free_tier(desk: &mut Desk<'_>, tier_index: usize) {
         return;
     };
     let findings = gate::before_opening(desk, tier_index, &version);
-    let may = gate::limits::may_open(desk, tier, &version, &findings);
+    let urgent = hotfix::entry(desk, &version).is_some();
+    let may = may_open(desk, tier, urgent, &findings);
     desk_alarms(desk, &findings);
     match stale_pull {
         // Ours by author and branch, but no wave of the ledger knows it (it was lost): write it anew.
@@ -306,7 +309,8 @@ fn beside_the_turn(desk: &mut Desk<'_>, tier_index: usize, version: Version, por
             gate::before_opening(desk, tier_index, &version)
         }
     };
-    let may = gate::limits::may_open(desk, &desk.policy.tiers[tier_index], &version, &findings);
+    let urgent = hotfix::entry(desk, &version).is_some();
+    let may = may_open(desk, &desk.policy.tiers[tier_index], urgent, &findings);
     desk_alarms(desk, &findings);
     report::portion(desk, tier_index, &version, &portion, findings);
     if may {
@@ -314,10 +318,19 @@ fn beside_the_turn(desk: &mut Desk<'_>, tier_index: usize, version: Version, por
     }
 }
 
+/// Whether a pull request may be opened by these findings. Where it lacks nothing but perhaps room under the cap of
+/// open ones, the tier stands in line.
+fn may_open(desk: &mut Desk<'_>, tier: &Tier, urgent: bool, findings: &[Finding]) -> bool {
+    if let Some(place) = gate::limits::in_line(desk, tier, urgent, findings) {
+        desk.shared.stands_in_line(place);
+    }
+    findings.iter().all(|finding| finding.verdict.lets_through())
+}
+
 /// A tier whose wave failed, and which shall have back what ran before.
 fn roll_back(desk: &mut Desk<'_>, tier_index: usize, stale_pull: Option<&Pull>, proposal: Proposal) {
     let findings = rollback::before_opening(desk, tier_index);
-    let may = gate::limits::may_open(desk, &desk.policy.tiers[tier_index], &proposal.to, &findings);
+    let may = may_open(desk, &desk.policy.tiers[tier_index], true, &findings);
     desk_alarms(desk, &findings);
     report::waiting(desk, tier_index, &proposal.to, findings);
     match stale_pull {

@@ -8,7 +8,7 @@ use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::proof::PATIENCE;
 use crate::snapshot::{Landing, Pull, PullState, Read};
-use crate::{Reason, Version, hotfix};
+use crate::{Reason, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
 pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
@@ -21,23 +21,24 @@ pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
     }
 }
 
-/// Whether a pull request may be opened on a tier by these findings. Where it lacks nothing but perhaps room under
-/// the cap of open ones, the tier stands in line.
-pub(crate) fn may_open(desk: &mut Desk<'_>, tier: &Tier, version: &Version, findings: &[Finding]) -> bool {
-    let opens = findings.iter().all(|finding| finding.verdict.lets_through());
-    let waits = |finding: &Finding| matches!(finding.because, Reason::OpenPullLimit { .. });
-    let back = |finding: &Finding| matches!(finding.because, Reason::RollsBack { .. });
-    let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through());
+/// The place in line of a tier by whose findings a pull request lacks nothing but perhaps room under the cap of open
+/// ones. What is `urgent` is due before all others.
+pub(crate) fn in_line(desk: &Desk<'_>, tier: &Tier, urgent: bool, findings: &[Finding]) -> Option<InLine> {
     // What is open on the tier already is written anew, and takes no place.
-    let stands = desk.open_pull(&tier.name).is_none() && lacks.all(waits);
-    if desk.snapshot.policy.limits.open_pulls.is_some() && stands {
-        let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-        let last = waves.filter(|wave| wave.head().is_some()).map(|wave| wave.begun).max();
-        let urgent = hotfix::entry(desk, version).is_some() || findings.iter().any(back);
-        let plugin = desk.plugin().clone();
-        desk.shared.stands_in_line(InLine { turn: (!urgent, last), plugin, tier: tier.name.clone(), opens });
+    let stands = desk.open_pull(&tier.name).is_none() && lack_only_room(findings);
+    if desk.snapshot.policy.limits.open_pulls.is_none() || !stands {
+        return None;
     }
-    opens
+    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    let last = waves.filter(|wave| wave.head().is_some()).map(|wave| wave.begun).max();
+    let opens = findings.iter().all(|finding| finding.verdict.lets_through());
+    Some(InLine { turn: (!urgent, last), plugin: desk.plugin().clone(), tier: tier.name.clone(), opens })
+}
+
+/// Whether whatever does not pass waits for room under a cap. What is larger than a cap fails it.
+fn lack_only_room(findings: &[Finding]) -> bool {
+    let waits = |finding: &Finding| finding.gate == Gate::Limits && matches!(finding.verdict, Verdict::Wait { .. });
+    findings.iter().filter(|finding| !finding.verdict.lets_through()).all(waits)
 }
 
 /// Whether there is no room for one more pull request.
@@ -83,9 +84,7 @@ pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
 /// The place in the turn of a wave whose findings these are, where they lack nothing but perhaps room under
 /// the cap of changed clusters.
 pub(crate) fn in_turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &[Finding]) -> Option<Ready> {
-    let waits = |finding: &Finding| matches!(finding.because, Reason::ClusterLimit { .. });
-    let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through());
-    if desk.snapshot.policy.limits.clusters_per_hour.is_none() || !lacks.all(waits) {
+    if desk.snapshot.policy.limits.clusters_per_hour.is_none() || !lack_only_room(findings) {
         return None;
     }
     Some(Ready {
