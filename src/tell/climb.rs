@@ -83,7 +83,7 @@ fn tier_text(at: &ClimbTier, below: &[ClimbTier], here: Option<&str>, links: &Li
         (WaveState::Soaking { of, paused: false, .. }, _) => format!("soaking for {}{on}", spell(*of)),
         (WaveState::Soaking { of, paused: true, .. }, _) => format!("the soak of {} stands still{on}", spell(*of)),
         (WaveState::Finished { .. }, _) => format!("finished{on}"),
-        (WaveState::Failed { why, .. }, None) => format!("held: {}", inert::cut(&why.to_string(), 200)),
+        (WaveState::Failed { why, .. }, None) => format!("failed: {}", inert::cut(&why.to_string(), 200)),
         (WaveState::Rejected { by: Some(by), .. }, None) => format!("rejected by {by}"),
         (WaveState::Rejected { by: None, .. }, None) => "rejected".to_string(),
         (WaveState::Superseded { by, .. }, _) => format!("superseded by {by}"),

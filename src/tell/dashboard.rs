@@ -117,7 +117,7 @@ pub fn dashboard(state: &DashboardState, now: Timestamp) -> Result<String, TellE
     let zone = views.first().map_or(TimeZone::UTC, |view| view.links.shared_zone());
     let page = Page {
         refresh: refresh_seconds(views.iter().copied(), now),
-        tiles: vec![approvals(&views), held(&views), next_force(&views, now), freezes(&views, now)],
+        tiles: vec![approvals(&views), stopped(&views), next_force(&views, now), freezes(&views, now)],
         ladders: views.iter().map(|view| ladder(view, now)).collect(),
         now: words::when(now, &zone),
     };
@@ -152,13 +152,13 @@ fn approvals(views: &[&View]) -> Tile {
 }
 
 /// Waves that stand still until somebody acts.
-fn held(views: &[&View]) -> Tile {
+fn stopped(views: &[&View]) -> Tile {
     // What a person refused waits for nobody.
     let refused = |wave: &WaveReport| matches!(wave.state, WaveState::Rejected { .. });
     let stands = |wave: &WaveReport| words::wave(wave).tone == Tone::Bad && !refused(wave);
     let items: Vec<Item> = waves(views).filter(|(_, wave)| stands(wave)).map(|(view, wave)| item(view, wave)).collect();
     let tone = if items.is_empty() { Tone::Quiet } else { Tone::Bad };
-    tile("Held", items.len().to_string(), tone, items)
+    tile("Stopped", items.len().to_string(), tone, items)
 }
 
 /// The next merge without the missing approvals.

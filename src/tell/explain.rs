@@ -93,8 +93,8 @@ fn grace(out: &mut String, wave: &WaveReport, dated: &dyn Fn(Timestamp) -> Strin
         }
         let deadline = forced.deadline.map(|deadline| format!("deadline {}, ", dated(deadline))).unwrap_or_default();
         out.push_str(&format!("  {deadline}policy {}\n", inert::line(forced.policy.short())));
-        for held in &forced.held {
-            out.push_str(&format!("  held: {}\n", inert::line(held)));
+        for passed in &forced.held {
+            out.push_str(&format!("  passed: {}\n", inert::line(passed)));
         }
     }
 }
