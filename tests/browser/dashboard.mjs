@@ -29,7 +29,7 @@ await browse(async ({ page, shot }) => {
     (await texts(page, ".tile")).map((text) => text.toLowerCase().split(/\n+/)).map(([name, value]) => [name, value]),
   );
   must(Number(tiles["open approvals"]) >= 1, `open approvals: ${JSON.stringify(tiles)}`);
-  must(Number(tiles.held) >= 1, `held: ${JSON.stringify(tiles)}`);
+  must(Number(tiles.stopped) >= 1, `stopped: ${JSON.stringify(tiles)}`);
   // The script keeps the distances right.
   const away = (await texts(page, "time")).filter((text) => !/(ago|^in |^now$|\d{2}:\d{2})/.test(text));
   same(away, [], "times without a distance");
