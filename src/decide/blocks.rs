@@ -8,6 +8,7 @@ use crate::constraint::Constraint;
 use crate::desk::Desk;
 use crate::ledger::{Entry, Labelled};
 use crate::model::Block;
+use crate::obstacle::{Lasts, Obstacle};
 use crate::snapshot::{Pull, Read};
 use crate::{Reason, TierName, Version, release};
 
@@ -51,9 +52,10 @@ fn release_of(desk: &Desk<'_>, pull: &Pull) -> Option<Version> {
 }
 
 /// Why a step to a version must not be taken on this tier.
-pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     by_the_file(desk, tier_index, version)
         .or_else(|| by_its_chart(desk, tier_index, version))
+        .map(Obstacle::refused)
         .or_else(|| by_a_label(desk, tier_index, version))
 }
 
@@ -89,17 +91,18 @@ fn begins(desk: &Desk<'_>, tier_index: usize, to: &Version, from: Option<&Constr
 }
 
 /// A release whose pull request on a tier below has the label; one of which nobody knows whether it has.
-fn by_a_label(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+fn by_a_label(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     let known =
         desk.page.labelled.iter().find(|label| label.version == *version && is_above(desk, tier_index, &label.tier));
     if let Some(Labelled { pull, tier, version, .. }) = known.cloned() {
-        return Some(Reason::BlockedByLabel { tier, version, pull });
+        return Some(Obstacle::refused(Reason::BlockedByLabel { tier, version, pull }));
     }
     let of_release = |pull: &&Pull| pull.version.as_ref() == Some(version) && is_above(desk, tier_index, &pull.tier);
     pulls(desk).filter(of_release).find_map(|pull| match &pull.labelled {
         Read::Known(_) => None,
         Read::Unread(why) => {
-            Some(Reason::Unread { what: alloc::format!("the labels of {}", pull.number), why: why.clone() })
+            let why = Reason::Unread { what: alloc::format!("the labels of {}", pull.number), why: why.clone() };
+            Some(Obstacle::new(Lasts::Unread, why))
         }
     })
 }

@@ -8,6 +8,7 @@ use crate::desk::{Base, Desk};
 use crate::gate::{PullStatus, hold};
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Next, Tier};
+use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::Verdict;
 use crate::release::{finished, rejections, stopped};
 use crate::snapshot::{Pull, PullState};
@@ -53,7 +54,7 @@ fn newest_at_hand(desk: &Desk<'_>, tier_index: usize, mut versions: Vec<Version>
 pub(crate) fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Version> {
     let because =
         |version: &Version| release::unaccepted(desk, tier_index, version).or_else(|| release::held(desk, version));
-    let told = |why: &Reason| !matches!(why, Reason::OutsideConstraint { .. });
+    let told = |obstacle: &Obstacle| obstacle.lasts != Lasts::Outside;
     newer(desk, tier_index).into_iter().filter(|version| because(version).as_ref().is_some_and(told)).max()
 }
 

@@ -9,6 +9,7 @@ use crate::desk::Desk;
 use crate::gate::window;
 use crate::ledger::{Entry, Hotfixed, Purpose, Wave};
 use crate::model::{Hotfix, Tier};
+use crate::obstacle::Lasts;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{Command, CommandKind, LedgerGuard, LedgerState, Pull, Read};
 use crate::{Reason, TierName, Version, release, rollback};
@@ -132,7 +133,8 @@ pub(crate) fn findings(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Finding
 fn void(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
     let lowest = desk.policy.tiers.iter().filter_map(|tier| desk.base(&tier.name).lowest().cloned()).min();
     let newer = lowest.filter(|lowest| lowest > version).map(|by| Reason::Superseded { by });
-    newer.or_else(|| release::stopped(desk, 0, version).filter(|why| !matches!(why, Reason::Unread { .. })))
+    let stopped = || release::stopped(desk, 0, version).filter(|obstacle| obstacle.lasts != Lasts::Unread);
+    newer.or_else(|| stopped().map(|obstacle| obstacle.why))
 }
 
 /// Whether the grace period of a wave starts anew although its pull request was there before: people

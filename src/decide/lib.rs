@@ -28,6 +28,7 @@ mod landing;
 pub mod ledger;
 mod member;
 pub mod model;
+mod obstacle;
 pub mod plan;
 mod planner;
 mod proof;

@@ -6,61 +6,58 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::{Purpose, Wave};
+use crate::ledger::{Failed, Purpose, Wave};
 use crate::model::{Empty, Tier};
+use crate::obstacle::{Lasts, Obstacle};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
-use crate::{Digest, Reason, Version, blocks, expiry, rollback};
+use crate::{Digest, Reason, TierName, Version, blocks, expiry, rollback};
 
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
 /// what may pass: a release that a person refused stays refused while the source does not list it.
-pub(crate) fn stopped(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+pub(crate) fn stopped(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     stop(desk, tier_index, version, unaccepted(desk, tier_index, version))
 }
 
 /// The same for a version that ran here before and shall come back: the checks of its commit were asked
 /// when it came, or nobody asked for them yet.
-pub(crate) fn stopped_on_its_way_back(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+pub(crate) fn stopped_on_its_way_back(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     stop(desk, tier_index, version, unfit(desk, tier_index, version))
 }
 
-fn stop(desk: &Desk<'_>, tier_index: usize, version: &Version, why: Option<Reason>) -> Option<Reason> {
-    if why.as_ref().is_some_and(is_final) {
-        return why;
+fn stop(desk: &Desk<'_>, tier_index: usize, version: &Version, own: Option<Obstacle>) -> Option<Obstacle> {
+    if own.as_ref().is_some_and(Obstacle::is_final) {
+        return own;
     }
-    held(desk, version).or_else(|| rejected(desk, tier_index, version)).or(why)
-}
-
-/// Whether a stop is for good: what could not be read, is not listed at this look or has checks that
-/// still run takes no open pull request back; its gate waits.
-pub(crate) fn is_final(why: &Reason) -> bool {
-    !matches!(why, Reason::Unread { .. } | Reason::Yanked { .. } | Reason::ReleaseChecksPending { .. })
+    held(desk, version).or_else(|| rejected(desk, tier_index, version).map(Obstacle::refused)).or(own)
 }
 
 /// Why the policy or the source refuses a version on this tier.
-pub(crate) fn unaccepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+pub(crate) fn unaccepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     unfit(desk, tier_index, version).or_else(|| unchecked(desk, find(desk, version).ok()?))
 }
 
 /// The same without the checks of the releasing commit.
-fn unfit(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+fn unfit(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     let tier = desk.policy.tiers.get(tier_index)?;
-    if let Some(why) = outside(desk, tier, version)
-        .or_else(|| expiry::refused(desk, version))
+    if let Some(obstacle) = outside(desk, tier, version)
+        .map(|why| Obstacle::new(Lasts::Outside, why))
+        .or_else(|| expiry::refused(desk, version).map(Obstacle::refused))
         .or_else(|| blocks::blocked(desk, tier_index, version))
     {
-        return Some(why);
+        return Some(obstacle);
     }
     let release = match find(desk, version) {
         Ok(release) => release,
-        Err(why) => return Some(*why),
+        Err(obstacle) => return Some(*obstacle),
     };
     let pinned = pinned(desk, version);
     if let (Some(pinned), Some(found)) = (pinned, release.digest.clone())
         && pinned != found
     {
-        return Some(Reason::DigestChanged { version: version.clone(), pinned, found });
+        let why = Reason::DigestChanged { version: version.clone(), pinned, found };
+        return Some(Obstacle::refused(why));
     }
-    same_content(desk, tier, version)
+    same_content(desk, tier, version).map(Obstacle::refused)
 }
 
 /// Outside a constraint, or a pre-release that nobody asked for.
@@ -115,7 +112,7 @@ fn same_content(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reaso
 }
 
 /// Checks of the releasing commit that are not green. What has not run is pending.
-fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Reason> {
+fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Obstacle> {
     if desk.policy.checks.is_empty() {
         return None;
     }
@@ -123,7 +120,8 @@ fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Reason> {
     let checks = match &release.checks {
         Read::Known(checks) => checks,
         Read::Unread(why) => {
-            return Some(Reason::Unread { what: alloc::format!("the checks of {version}"), why: why.clone() });
+            let why = Reason::Unread { what: alloc::format!("the checks of {version}"), why: why.clone() };
+            return Some(Obstacle::new(Lasts::Unread, why));
         }
     };
     let names = |state: CheckState| -> Vec<String> {
@@ -135,22 +133,23 @@ fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Reason> {
     };
     let (failed, pending) = (names(CheckState::Failure), names(CheckState::Pending));
     if !failed.is_empty() {
-        return Some(Reason::ReleaseChecksFailed { version, names: failed });
+        return Some(Obstacle::refused(Reason::ReleaseChecksFailed { version, names: failed }));
     }
-    (!pending.is_empty()).then_some(Reason::ReleaseChecksPending { version, names: pending })
+    let runs = || Obstacle::new(Lasts::Pending, Reason::ReleaseChecksPending { version, names: pending.clone() });
+    (!pending.is_empty()).then(runs)
 }
 
 /// The release at the source: the one that is spelled as it was first seen, where several differ only
 /// in a leading `v` or in build metadata.
-pub(crate) fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Reason>> {
+pub(crate) fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Obstacle>> {
     let releases = desk.releases().map_err(|why| {
         let what = "the list of releases".to_string();
-        Box::new(Reason::Unread { what, why: why.to_string() })
+        Box::new(Obstacle::new(Lasts::Unread, Reason::Unread { what, why: why.to_string() }))
     })?;
     let seen = desk.page.seen(version).map_or(version, |seen| &seen.version);
     let alike = || releases.iter().filter(|release| release.version == *version);
     let found = alike().find(|release| release.version.as_str() == seen.as_str()).or_else(|| alike().next());
-    found.ok_or_else(|| Box::new(Reason::Yanked { version: version.clone() }))
+    found.ok_or_else(|| Box::new(Obstacle::new(Lasts::Unlisted, Reason::Yanked { version: version.clone() })))
 }
 
 /// Every version above `floor` that the source lists, each once, spelled as its release is found.
@@ -169,11 +168,17 @@ pub(crate) fn listed(desk: &Desk<'_>, floor: Option<&Version>) -> Vec<Version> {
 
 /// A release that failed on any tier climbs no further anywhere; one that stalls there not until all
 /// are healthy on it.
-pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
+pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Obstacle> {
+    let (tier, failed) = failed_on(desk, version)?;
+    let why = Reason::ReleaseHeld { version: version.clone(), tier: tier.clone(), why: failed.why.clone().into() };
+    Some(Obstacle::new(Lasts::Failed, why))
+}
+
+/// The first tier on which a release failed, or stalls.
+pub(crate) fn failed_on<'a>(desk: &'a Desk<'_>, version: &Version) -> Option<(&'a TierName, &'a Failed)> {
     desk.policy.tiers.iter().find_map(|tier| {
         let wave = desk.page.wave(&tier.name, version)?;
-        let failed = wave.failed.as_ref().or(wave.stalled.as_ref())?;
-        Some(Reason::ReleaseHeld { version: version.clone(), tier: tier.name.clone(), why: failed.why.clone().into() })
+        Some((&tier.name, wave.failed.as_ref().or(wave.stalled.as_ref())?))
     })
 }
 

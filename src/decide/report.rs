@@ -85,9 +85,9 @@ pub(crate) fn portion(
 
 /// That a release which has landed here failed on another tier: it stays, and goes no further.
 fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Finding> {
-    let held = release::held(desk, version);
-    let held = held.filter(|why| !matches!(why, Reason::ReleaseHeld { tier: failed, .. } if *failed == tier.name));
-    held.map(|why| Finding::fail(crate::Gate::Release, why)).into_iter().collect()
+    let other = release::failed_on(desk, version).filter(|(failed, _)| **failed != tier.name);
+    let held = other.and_then(|_| release::held(desk, version));
+    held.map(|obstacle| Finding::fail(crate::Gate::Release, obstacle.why)).into_iter().collect()
 }
 
 /// A wave whose pull request the hub has not shown yet.

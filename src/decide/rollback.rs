@@ -11,6 +11,7 @@ use crate::gate::{PullStatus, announced, approvals, breaking, freeze, head, hold
 use crate::gate::{release as release_gate, tier_below};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{Merge, OnFailure, Tier};
+use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Proposal, Verdict};
 use crate::snapshot::Pull;
 use crate::{PullNumber, Reason, TierName, Version, conveyor, release, slice};
@@ -35,12 +36,12 @@ pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
 
 /// What has to be restored on a tier whose wave failed, or why it must not be; none where nothing
 /// failed or the file asks for no rollback.
-pub(crate) fn due(desk: &Desk<'_>, tier_index: usize) -> Option<Result<Proposal, Reason>> {
+pub(crate) fn due(desk: &Desk<'_>, tier_index: usize) -> Option<Result<Proposal, Obstacle>> {
     let tier = desk.policy.tiers.get(tier_index)?;
     let failed = failed_here(desk, tier)?.clone();
     Some(match obstacle(desk, tier_index, &failed) {
-        None => proposal(desk, tier, &failed).ok_or(Reason::NothingKnownBefore),
-        Some(why) => Err(why),
+        None => proposal(desk, tier, &failed).ok_or(Obstacle::refused(Reason::NothingKnownBefore)),
+        Some(obstacle) => Err(obstacle),
     })
 }
 
@@ -87,24 +88,26 @@ fn before(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Version> {
 }
 
 /// Why what ran before a failed wave must not be restored.
-fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Reason> {
+fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacle> {
     if of(failed).is_some() {
-        return Some(Reason::RollBackOfRollBack);
+        return Some(Obstacle::refused(Reason::RollBackOfRollBack));
     }
     let tier = desk.policy.tiers.get(tier_index)?;
-    let Some(before) = before(desk, tier, failed) else { return Some(Reason::NothingKnownBefore) };
+    let Some(before) = before(desk, tier, failed) else {
+        return Some(Obstacle::refused(Reason::NothingKnownBefore));
+    };
     if let Some(no) = refused(desk, tier, &failed.version) {
-        return Some(no);
+        return Some(Obstacle::refused(no));
     }
     // Both have to be listed: what is marked as breaking between them is not known otherwise.
-    let why = release::stopped_on_its_way_back(desk, tier_index, &before)
-        .or_else(|| release::find(desk, &failed.version).err().map(|why| *why))
+    let own = release::stopped_on_its_way_back(desk, tier_index, &before)
+        .or_else(|| release::find(desk, &failed.version).err().map(|obstacle| *obstacle))
         .or_else(|| unproved(desk, &before));
-    if why.is_some() {
-        return why;
+    if own.is_some() {
+        return own;
     }
     let (from, to) = (before, failed.version.clone());
-    breaking::is_breaking(desk, &from, &to).then_some(Reason::BreakingBetween { from, to })
+    breaking::is_breaking(desk, &from, &to).then(|| Obstacle::refused(Reason::BreakingBetween { from, to }))
 }
 
 /// A person said no to this very rollback.
@@ -117,13 +120,13 @@ fn refused(desk: &Desk<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
 }
 
 /// The artefact has to be at the source still, with the digest that was pinned at first sight.
-fn unproved(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
+fn unproved(desk: &Desk<'_>, version: &Version) -> Option<Obstacle> {
     let found = match release::find(desk, version) {
         Ok(release) => release.digest.clone(),
-        Err(why) => return Some(*why),
+        Err(obstacle) => return Some(*obstacle),
     };
     let same = found.is_some() && found == release::pinned(desk, version);
-    (!same).then(|| Reason::DigestUnproved { version: version.clone() })
+    (!same).then(|| Obstacle::refused(Reason::DigestUnproved { version: version.clone() }))
 }
 
 /// Every cluster that has moved gets back what it had.
@@ -169,9 +172,9 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
         OnFailure::Hold | OnFailure::Stall => return Some(Reason::RollBackOff),
     }
     match obstacle(desk, tier_index, desk.page.wave(&tier.name, of)?) {
-        Some(why) if release::is_final(&why) => Some(why),
+        Some(obstacle) if obstacle.is_final() => Some(obstacle.why),
         // It will hardly come back to the source: a newer release need not wait for that.
-        Some(why @ Reason::Yanked { .. }) => conveyor::candidate(desk, tier_index).map(|_| why),
+        Some(Obstacle { lasts: Lasts::Unlisted, why }) => conveyor::candidate(desk, tier_index).map(|_| why),
         Some(_) | None => None,
     }
 }
@@ -222,9 +225,11 @@ fn gate(desk: &Desk<'_>, tier_index: usize, failed: Option<&Wave>) -> Finding {
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
     match (obstacle(desk, tier_index, failed), &failed.failed) {
         // Whether it comes back to the source is no question of minutes.
-        (Some(why @ Reason::Yanked { .. }), _) => Finding::wait(Gate::Release, why),
-        (Some(why), _) if !release::is_final(&why) => Finding::new(Gate::Release, Verdict::Unknown, why),
-        (Some(why), _) => Finding::fail(Gate::Release, why),
+        (Some(Obstacle { lasts, why }), _) => match lasts {
+            Lasts::Unlisted => Finding::wait(Gate::Release, why),
+            Lasts::Unread | Lasts::Pending => Finding::new(Gate::Release, Verdict::Unknown, why),
+            Lasts::Failed | Lasts::Outside | Lasts::Refused => Finding::fail(Gate::Release, why),
+        },
         (None, Some(verdict)) => {
             let why = Box::new(verdict.why.clone());
             Finding::pass(Gate::Release, Reason::RollsBack { of: failed.version.clone(), why })
@@ -238,9 +243,12 @@ pub(crate) fn held(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
     let because = |why: Reason| Reason::NoRollBack { why: Box::new(why) };
     match due(desk, tier_index)? {
         Ok(_) => None,
-        Err(why @ Reason::Yanked { .. }) => Some(Finding::wait(Gate::Release, because(why))),
-        Err(why) if !release::is_final(&why) => Some(Finding::new(Gate::Release, Verdict::Unknown, because(why))),
-        Err(why) => Some(Finding::wait(Gate::Release, because(why))),
+        Err(Obstacle { lasts: Lasts::Unread | Lasts::Pending, why }) => {
+            Some(Finding::new(Gate::Release, Verdict::Unknown, because(why)))
+        }
+        Err(Obstacle { lasts: Lasts::Unlisted | Lasts::Failed | Lasts::Outside | Lasts::Refused, why }) => {
+            Some(Finding::wait(Gate::Release, because(why)))
+        }
     }
 }
 

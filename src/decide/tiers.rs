@@ -9,6 +9,7 @@ use crate::desk::{Desk, Fresh, Merges};
 use crate::gate::{self, PullStatus};
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
+use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
@@ -142,12 +143,14 @@ fn finish(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     let unlisted = || release::stopped(desk, tier_index, &wave.version).filter(|_| rollback::of(wave).is_none());
     match unlisted() {
         // Who took it from the source will hardly bring it back, and nobody sees a pull request to close.
-        Some(why @ Reason::Yanked { .. }) if wave.pull.is_none() && conveyor::candidate(desk, tier_index).is_some() => {
+        Some(Obstacle { lasts: Lasts::Unlisted, why })
+            if wave.pull.is_none() && conveyor::candidate(desk, tier_index).is_some() =>
+        {
             withdraw(desk, tier_index, wave, None, why);
             desk.look_again();
             return;
         }
-        Some(why) => room = Finding::wait(Gate::Release, why),
+        Some(obstacle) => room = Finding::wait(Gate::Release, obstacle.why),
         None => {}
     }
     if room.verdict.lets_through() {
@@ -201,11 +204,11 @@ fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason>
     if rollback::of(wave).is_some() {
         return rollback::withdrawal(desk, tier_index, wave);
     }
-    let stopped = release::stopped(desk, tier_index, &wave.version).filter(release::is_final);
+    let stopped = release::stopped(desk, tier_index, &wave.version).filter(Obstacle::is_final);
     // A slice waits for the healing of those before it, where the file says `stall`.
     let stalls = wave.stalled.is_some() && wave.failed.is_none();
-    if let Some(why) = stopped.filter(|why| !(stalls && matches!(why, Reason::ReleaseHeld { .. }))) {
-        return Some(why);
+    if let Some(obstacle) = stopped.filter(|obstacle| !(stalls && obstacle.lasts == Lasts::Failed)) {
+        return Some(obstacle.why);
     }
     // Somebody put a newer version on the base branch: merging would take it back. Or the tier below has gone on
     // without it: it would wait there for ever, approved or not.

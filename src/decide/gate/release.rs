@@ -3,6 +3,7 @@
 
 use crate::desk::Desk;
 use crate::model::Tier;
+use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::release::{doubted, held, rejected, unaccepted};
 use crate::snapshot::Place;
@@ -11,10 +12,12 @@ use crate::{Reason, Version, cooldown};
 pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
     match unaccepted(desk, tier_index, version).or_else(|| held(desk, version)) {
         None => accepted(desk, tier_index, version),
-        Some(why @ Reason::Unread { .. }) => Finding::new(Gate::Release, Verdict::Unknown, why),
-        // A source that left it out once may list it again: the next poll rings, nobody has to look sooner.
-        Some(why @ (Reason::Yanked { .. } | Reason::ReleaseChecksPending { .. })) => Finding::wait(Gate::Release, why),
-        Some(why) => Finding::fail(Gate::Release, why),
+        Some(Obstacle { lasts, why }) => match lasts {
+            Lasts::Unread => Finding::new(Gate::Release, Verdict::Unknown, why),
+            // A source that left it out once may list it again: the next poll rings, nobody has to look sooner.
+            Lasts::Unlisted | Lasts::Pending => Finding::wait(Gate::Release, why),
+            Lasts::Failed | Lasts::Outside | Lasts::Refused => Finding::fail(Gate::Release, why),
+        },
     }
 }
 

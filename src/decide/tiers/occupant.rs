@@ -3,7 +3,8 @@
 use crate::desk::Desk;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
-use crate::{Reason, Version, conveyor, release, slice};
+use crate::obstacle::Lasts;
+use crate::{Version, conveyor, release, slice};
 
 /// The wave whose pull request is open or about to be.
 pub(super) fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
@@ -53,13 +54,10 @@ fn cannot_go_on(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
     if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, tier_index, wave).is_some() {
         return true;
     }
-    match release::stopped(desk, tier_index, &wave.version) {
+    match release::stopped(desk, tier_index, &wave.version).map(|obstacle| obstacle.lasts) {
         // Who took it from the source will hardly bring it back; a newer one need not wait for that.
-        Some(Reason::Yanked { .. }) => true,
-        Some(Reason::Unread { .. } | Reason::ReleaseChecksPending { .. }) | None => {
-            ahead(desk, tier_index, wave).is_some()
-        }
-        Some(_) => true,
+        Some(Lasts::Unlisted | Lasts::Failed | Lasts::Outside | Lasts::Refused) => true,
+        Some(Lasts::Unread | Lasts::Pending) | None => ahead(desk, tier_index, wave).is_some(),
     }
 }
 
