@@ -10,8 +10,9 @@ use super::inherited::{Inherited, inherited};
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Merge, Tier};
+use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Identity, Verdict};
-use crate::snapshot::{LedgerGuard, LedgerState, Pull, Read, Review, ReviewDecision, ReviewVerdict};
+use crate::snapshot::{LedgerGuard, LedgerState, Pull, Read, Review, ReviewDecision, ReviewVerdict, UnmetRule};
 use crate::{Person, Reason, TierName, rollback, slice};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
@@ -40,18 +41,20 @@ pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -
 
 /// Why a review that branch rules ask for may not be passed: nobody is there who could, others write the ledger,
 /// or more than the review would be skipped. A bypass passes every rule of a ruleset, not the one that is meant.
-pub(crate) fn barred(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
+pub(crate) fn barred(desk: &Desk<'_>, pull: &Pull) -> Option<Obstacle> {
     if !review_missing(pull) {
         return None;
     }
     if !desk.snapshot.hub.bypass {
-        return Some(Reason::BypassMissing);
+        return Some(Obstacle::refused(Reason::BypassMissing));
     }
-    open_ledger(desk).or_else(|| match &pull.unmet {
-        Read::Known(unmet) => {
-            unmet.first().map(|one| Reason::RuleUnmet { rule: one.rule.clone(), why: one.why.clone() })
+    let unmet = |one: &UnmetRule| Reason::RuleUnmet { rule: one.rule.clone(), why: one.why.clone() };
+    open_ledger(desk).map(Obstacle::refused).or_else(|| match &pull.unmet {
+        Read::Known(rules) => rules.first().map(unmet).map(Obstacle::refused),
+        Read::Unread(why) => {
+            let why = Reason::Unread { what: "what branch rules ask for".into(), why: why.clone() };
+            Some(Obstacle::new(Lasts::Unread, why))
         }
-        Read::Unread(why) => Some(Reason::Unread { what: "what branch rules ask for".into(), why: why.clone() }),
     })
 }
 
@@ -67,9 +70,13 @@ pub(crate) fn open_ledger(desk: &Desk<'_>) -> Option<Reason> {
 }
 
 /// The same as what the gate says.
-fn waits(why: Reason) -> Finding {
-    let verdict = if matches!(why, Reason::Unread { .. }) { Verdict::Unknown } else { Verdict::Wait { until: None } };
-    Finding::new(Gate::Approvals, verdict, why)
+fn waits(Obstacle { lasts, why }: Obstacle) -> Finding {
+    match lasts {
+        Lasts::Unread => Finding::new(Gate::Approvals, Verdict::Unknown, why),
+        Lasts::Unlisted | Lasts::Pending | Lasts::Failed | Lasts::Outside | Lasts::Refused => {
+            Finding::wait(Gate::Approvals, why)
+        }
+    }
 }
 
 /// Whether the hub would refuse an ordinary merge for want of a review.
@@ -103,17 +110,21 @@ fn latest(pull: &Pull) -> BTreeMap<&Person, &Review> {
 
 fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
     match barred(desk, pull) {
-        Some(why) => waits(why),
+        Some(obstacle) => waits(obstacle),
         None => Finding::pass(Gate::Approvals, Reason::ApprovalNotAsked),
     }
 }
 
 fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
-    let with_lent = || counted(desk, tier, wave, pull, inherited(desk, tier, wave));
-    let Some(why) = open_ledger(desk) else { return with_lent() };
+    let with_inherited = || counted(desk, tier, wave, pull, inherited(desk, tier, wave));
+    let Some(why) = open_ledger(desk) else { return with_inherited() };
     // Only the ledger says for which release a pull request was approved; whoever may write could say so there.
     let own = counted(desk, tier, wave, pull, Vec::new());
-    if own.verdict != Verdict::Pass && with_lent().verdict == Verdict::Pass { waits(why) } else { own }
+    if own.verdict != Verdict::Pass && with_inherited().verdict == Verdict::Pass {
+        waits(Obstacle::refused(why))
+    } else {
+        own
+    }
 }
 
 fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Inherited>) -> Finding {
@@ -141,9 +152,9 @@ fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<I
     if !owners.is_empty() || (missing == 0 && !inherited && review_missing(pull)) {
         missing = missing.max(1);
     }
-    if let Some(why) = barred(desk, pull).filter(|_| missing == 0) {
+    if let Some(obstacle) = barred(desk, pull).filter(|_| missing == 0) {
         // What was inherited suffices here; the hub counts only what is said on this pull request.
-        return waits(why);
+        return waits(obstacle);
     }
     if missing == 0 && !tiers.is_empty() {
         return Finding::pass(Gate::Approvals, Reason::Covered { by: yes, tiers });

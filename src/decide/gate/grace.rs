@@ -193,7 +193,7 @@ pub(super) fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
     if desk.snapshot.hub.skew.abs() > MOST_SKEW {
         return Some(Reason::ClockSkew { skew: desk.snapshot.hub.skew });
     }
-    approvals::barred(desk, pull)
+    approvals::barred(desk, pull).map(|obstacle| obstacle.why)
 }
 
 #[cfg(test)]
