@@ -191,8 +191,8 @@ pub(crate) fn says(view: &View, wave: &WaveReport, now: Timestamp) -> Option<(To
             format!("{word} {} of {}, {healthy} of {of} healthy", spell(*healthy_for), spell(*asked))
         }
         WaveState::Failed { why, .. } => match super::page::overtaking(&view.plan, wave) {
-            Some((version, _)) => format!("failed: {why}; {version} may overtake"),
-            None => format!("failed: {why}"),
+            Some((version, _)) => format!("{why}; {version} may overtake"),
+            None => why.to_string(),
         },
         WaveState::Rejected { by, pull, .. } => decide::Reason::Rejected { by: by.clone(), pull: *pull }.to_string(),
         WaveState::Idle { .. }
