@@ -207,14 +207,13 @@ async fn keep(shop: Arc<Shop>, mut repository: Repository) {
     let mut trouble = None;
     called(&shop, &repository);
     loop {
-        let done = caught(pass(&shop, &mut repository, &mut line)).await.unwrap_or_else(|| {
+        let done = caught(pass(&shop, &mut repository, &mut line, &mut retry)).await.unwrap_or_else(|| {
             // What it left behind may be half done.
             line = None;
             Err(anyhow!("the pass panicked; what it met is told before this line"))
         });
         let until = match done {
             Ok(alarm) => {
-                retry = RETRY.0;
                 if trouble.take().is_some() {
                     tracing::info!(repository = repository.full_name(), "it goes on");
                 }
@@ -273,8 +272,14 @@ async fn anew(shop: &Shop, known: &mut Repository, line: &mut Option<Line>) -> a
     Ok(())
 }
 
-/// Ticks until nothing more is to be done, and says when to look again.
-async fn pass(shop: &Shop, repository: &mut Repository, line: &mut Option<Line>) -> anyhow::Result<Option<Timestamp>> {
+/// Ticks until nothing more is to be done, and says when to look again. A tick that comes to its end shows that the hub
+/// answers: the pause after a failure begins small again.
+async fn pass(
+    shop: &Shop,
+    repository: &mut Repository,
+    line: &mut Option<Line>,
+    retry: &mut Duration,
+) -> anyhow::Result<Option<Timestamp>> {
     let begun = clock::now();
     if let Err(error) = anew(shop, repository, line).await {
         // While the hub is silent nobody can approve, whichever call it is that meets it.
@@ -296,6 +301,7 @@ async fn pass(shop: &Shop, repository: &mut Repository, line: &mut Option<Line>)
         let ticked = tick::tick(line).await;
         shop.pages.ticked(&repository.full_name(), begun, &ticked);
         let ticked = ticked?;
+        *retry = RETRY.0;
         shop.bell.listens(repository.id, line.context.sources());
         for receipt in &ticked.receipts {
             if receipt.refusal().is_some() {

@@ -96,7 +96,8 @@ async fn f06_a_wrong_404_proves_nothing() {
     let gone = |stage: &Stage| !stage.pull("cert-manager", "bronze").is_some_and(|now| is_open(&now));
     stage.never(10, "it was closed for a 404", gone).await;
     stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
-    stage.world.github().faults(|faults| faults.not_found_every = 7);
+    // A look asks some ten times, and the pauses between looks have grown: at one in seven, four of five looks fail.
+    stage.world.github().faults(|faults| faults.not_found_every = 20);
     stage.until("it merges in spite of them", |stage| stage.pull("cert-manager", "bronze").filter(is_merged)).await;
     nothing_was_done_twice(&stage);
 }
