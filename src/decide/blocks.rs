@@ -10,7 +10,7 @@ use crate::ledger::{Entry, Labelled};
 use crate::model::Block;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::snapshot::{Pull, Read};
-use crate::{Reason, TierName, Version, release};
+use crate::{Reason, TierName, Version, source};
 
 /// Remembers labels: the hub shows closed pull requests for a while only.
 pub(crate) fn settle(desk: &mut Desk<'_>) {
@@ -72,7 +72,7 @@ fn by_the_file(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<
 
 /// A step that the author of the release forbids.
 fn by_its_chart(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
-    let release = release::find(desk, version).ok()?;
+    let release = source::find(desk, version).ok()?;
     release.blocks.iter().find_map(|block| {
         let from = begins(desk, tier_index, version, block.from.as_ref())?;
         Some(Reason::BlockedByChart { from, to: version.clone(), why: block.why.clone() })
@@ -82,7 +82,7 @@ fn by_its_chart(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option
 /// Where such a step would begin on this tier: inside of nothing for a first install, or the version that
 /// runs there and is covered. None where nothing is.
 fn begins(desk: &Desk<'_>, tier_index: usize, to: &Version, from: Option<&Constraint>) -> Option<Option<Version>> {
-    let running = release::running(desk, desk.policy.tiers.get(tier_index)?);
+    let running = desk.running(desk.policy.tiers.get(tier_index)?);
     let covered = |running: &&Version| *running < to && from.is_none_or(|from| from.covers(running));
     if from.is_none() && running.is_empty() {
         return Some(None);
@@ -121,7 +121,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::PullNumber;
-    use crate::conveyor::tests::{doings, publish};
+    use crate::next_release::tests::{doings, publish};
     use crate::plan::{Gate, Verdict};
     use crate::snapshot::{ChartBlock, PullState, Release, Snapshot};
     use crate::testing::*;
@@ -195,7 +195,7 @@ mod tests {
     fn a_pull_request_that_was_edited_is_about_the_release_it_had() {
         let mut world = ready();
         let announced = crate::ledger::Announced { number: PullNumber(3), at: ago(699) };
-        crate::conveyor::tests::on_qa(&mut world, "1.1.0", crate::ledger::Change::Announced(announced));
+        crate::next_release::tests::on_qa(&mut world, "1.1.0", crate::ledger::Change::Announced(announced));
         merged(&mut world, Read::Known(true));
         if let Read::Known(pulls) = &mut facts(&mut world).pulls {
             pulls[1].version = None;

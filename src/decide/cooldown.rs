@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::conveyor::{candidate, newer};
 use crate::desk::Desk;
+use crate::next_release::{candidate, newer};
 use crate::release::stopped;
 use crate::{Reason, Version, hotfix};
 
@@ -40,8 +40,8 @@ pub(crate) fn wake(desk: &mut Desk<'_>, tier_index: usize) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
-    use crate::conveyor::tests::{doings, publish};
     use crate::ledger::Seen;
+    use crate::next_release::tests::{doings, publish};
     use crate::plan::{Gate, Verdict};
     use crate::snapshot::Snapshot;
     use crate::testing::*;

@@ -3,7 +3,7 @@
 use crate::desk::{Base, Desk};
 use crate::ledger::Wave;
 use crate::model::Tier;
-use crate::{Reason, release, slice};
+use crate::{Reason, release, slice, source};
 
 /// Rings at each date of the policy file that is still to come: the ends of pins, clusters ahead of their tier,
 /// versions that expire.
@@ -22,7 +22,7 @@ pub(crate) fn watch(desk: &mut Desk<'_>, tier: &Tier) {
     let base = desk.base(&tier.name);
     // What a tier takes by itself rings no bell when it moves; where nobody is, or everybody is pinned, nothing does.
     let nobody = matches!(base, Base::Empty);
-    let coming = || release::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
+    let coming = || source::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
     if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
         desk.look_again();
     }

@@ -1,6 +1,7 @@
 //! The desk on which one plugin is decided: its facts, a working copy of its page of the ledger,
 //! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
 
+pub(crate) mod follow;
 mod fresh;
 mod places;
 mod roster;
@@ -25,7 +26,7 @@ use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
 pub(crate) use fresh::{Fresh, Merges, Turn};
 pub(crate) use places::Base;
 use roster::Pins;
-pub(crate) use shared::{CAP_SPAN, InLine, Ready, Shared};
+pub(crate) use shared::{CAP_SPAN, InLine, Ready, Shared, asked_at};
 
 /// What was decided about one plugin.
 pub(crate) struct Decided {

@@ -14,7 +14,7 @@ use crate::ledger::{Purpose, Wave};
 use crate::model::{Expiry, Force, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::Place;
-use crate::{Reason, Version, release, rollback};
+use crate::{Reason, Version};
 
 /// How people are told where the tier has no `force` of its own: two weeks, three days and a day before.
 pub(crate) const NOTICE: [SignedDuration; 3] =
@@ -47,7 +47,7 @@ pub(crate) fn force<'a>(desk: &Desk<'_>, tier: &'a Tier, wave: &Wave, since: Tim
 /// What presses most on the clusters of a wave.
 fn pressing(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Pressing> {
     let early = wave.part.purpose == Purpose::Early;
-    if wave.version.is_prerelease() || early || rollback::of(wave).is_some() {
+    if wave.version.is_prerelease() || early || wave.rolls_back().is_some() {
         return None;
     }
     let places = desk.places_of(&tier.name, &wave.own());
@@ -74,7 +74,7 @@ fn expires(expiry: &Expiry, version: &Version) -> Reason {
 /// A version that is older than the newest ones of which so many may run at once.
 fn crowded(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
     let most = desk.policy.max_live?;
-    let mut live: Vec<Version> = desk.policy.tiers.iter().flat_map(|tier| release::running(desk, tier)).collect();
+    let mut live: Vec<Version> = desk.policy.tiers.iter().flat_map(|tier| desk.running(tier)).collect();
     live.sort();
     live.dedup();
     let newer = live.iter().filter(|live| *live > version).count();
@@ -139,7 +139,7 @@ pub(crate) fn marks(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     if policy.expires.is_empty() && policy.max_live.is_none() && policy.deprecated.is_none() {
         return Vec::new();
     }
-    let running = release::running(desk, tier);
+    let running = desk.running(tier);
     running.iter().filter_map(marked).map(|why| Finding::pass(Gate::Release, why)).collect()
 }
 

@@ -12,14 +12,14 @@ use crate::model::{Hotfix, Tier};
 use crate::obstacle::Lasts;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{Command, CommandKind, LedgerGuard, LedgerState, Pull, Read};
-use crate::{Reason, TierName, Version, release, rollback};
+use crate::{Reason, TierName, Version, release, source};
 
 /// Remembers what people said by commands, and joins it with the entries of the file. A version that the
 /// source does not list is nothing yet.
 pub(crate) fn settle(desk: &mut Desk<'_>) {
     let said = said(desk);
     for word in &said {
-        if !desk.page.hotfixes.contains(word) && release::find(desk, &word.hotfix.version).is_ok() {
+        if !desk.page.hotfixes.contains(word) && source::find(desk, &word.hotfix.version).is_ok() {
             let plugin = desk.plugin().clone();
             desk.record_entry(Entry::Hotfix { plugin, said: word.clone() });
         }
@@ -101,7 +101,7 @@ pub(crate) fn rules<'a>(desk: &Desk<'_>, tier: &'a Tier, version: &Version) -> C
 /// theirs to open. What is merged by force waits for all of them, and so does a way back to what once was a
 /// hotfix.
 pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Finding]) {
-    let hotfix = entry(desk, &wave.version).filter(|hotfix| hotfix.through_windows && rollback::of(wave).is_none());
+    let hotfix = entry(desk, &wave.version).filter(|hotfix| hotfix.through_windows && wave.rolls_back().is_none());
     let Some(hotfix) = hotfix else { return };
     let closed = findings.iter_mut().find(|finding| finding.gate == Gate::Window && !finding.verdict.lets_through());
     if let Some(closed) = closed {

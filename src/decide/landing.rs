@@ -7,10 +7,10 @@ use crate::clusters::Finder;
 use crate::desk::{Base, Desk};
 use crate::ledger::{Change, Failed, Landed, Superseded, Wave};
 use crate::model::Tier;
-use crate::settle::own_pull;
+use crate::proof::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
-use crate::{ClusterName, Reason, Version, gate, proof, rollback};
+use crate::{ClusterName, Reason, Version, proof, rollback};
 
 /// Settles what the base branch says about one tier.
 pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
@@ -116,7 +116,7 @@ fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
 /// spelled as its release is: whoever says that it runs may have added metadata, or left out the `v`.
 fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
     // Members are fixed now: not while it is open whose some of them are.
-    if gate::in_two_tiers(desk, tier).is_some() {
+    if desk.in_two_tiers(tier).is_some() {
         return;
     }
     // A tier that is empty, or of which every cluster is pinned, waits for the first one that is not.

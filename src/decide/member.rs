@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::clusters::Finder;
 use crate::desk::Desk;
@@ -17,53 +17,21 @@ use crate::plan::{MemberState, Members, Since};
 use crate::readings::{Fact, Readings, Row, Stamp};
 use crate::reason::MemberTrouble;
 use crate::snapshot::Health;
-use crate::{ClusterName, Clusters, Digest, Version, release, slice};
+use crate::{ClusterName, slice, source};
 
 mod assessment;
+mod question;
 
-pub(crate) use assessment::Assessment;
 use assessment::Turn;
-
-/// What is asked about the clusters of a wave: everything on which the answer rests beside the readings
-/// and the time.
-#[derive(PartialEq)]
-pub(crate) struct Question {
-    clusters: Clusters,
-    /// What moved them, a slice each, in order; whoever is in none of them somebody moved ahead of its slice, and
-    /// the last one counts.
-    orders: Vec<Order>,
-    /// Whether there are slices, of which some are still to come perhaps.
-    sliced: bool,
-    /// When the newest slice landed, and when all were healthy.
-    landed: Option<Timestamp>,
-    converged: Option<Timestamp>,
-    max_age: SignedDuration,
-    degraded_for: SignedDuration,
-    progress_deadline: SignedDuration,
-}
-
-/// One version that was asked of some clusters.
-struct Order {
-    clusters: Clusters,
-    version: Version,
-    digest: Option<Digest>,
-    /// When it landed, or was written where it has not.
-    since: Timestamp,
-}
-
-impl PartialEq for Order {
-    fn eq(&self, other: &Self) -> bool {
-        // Versions that are spelled differently may prove differently.
-        self.version.as_str() == other.version.as_str()
-            && (&self.clusters, &self.digest, self.since) == (&other.clusters, &other.digest, other.since)
-    }
-}
+pub(crate) use assessment::{Assessment, past_deadline};
+use question::Order;
+pub(crate) use question::Question;
 
 impl Order {
     fn of(desk: &Desk<'_>, wave: &Wave) -> Self {
         let since = wave.landed.as_ref().map_or(wave.begun, |landed| landed.at);
         // What others put there before its source could be read had no digest then, and may have one by now.
-        let digest = wave.digest.clone().or_else(|| release::pinned(desk, &wave.version));
+        let digest = wave.digest.clone().or_else(|| source::pinned(desk, &wave.version));
         let (clusters, version) = (wave.members.clone(), wave.version.clone());
         Self { clusters, version, digest, since }
     }
@@ -241,11 +209,6 @@ impl MemberState {
             | Self::Failed(trouble) => Some(trouble),
         }
     }
-}
-
-/// Whether a wave that never converged has run out of time.
-pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> bool {
-    wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| now >= landed.at + rule.progress_deadline)
 }
 
 /// Whether a member that is not healthy has run out of time. Where the wave converged after the

@@ -88,6 +88,17 @@ pub(crate) fn read(snapshot: &Snapshot, now: Timestamp) -> (Proofs, Vec<Record>)
     (proofs, entries)
 }
 
+/// The pull request of a wave: the one it knows by number, or the one that holds its commit.
+pub(crate) fn own_pull<'a>(wave: &Wave, pulls: &[&'a Pull]) -> Option<&'a Pull> {
+    let written = |pull: &&&Pull| wave.head().is_some_and(|head| head.commit == pull.head);
+    // Somebody may have pushed to it before we first saw it; the branch and the author were checked.
+    let since = |pull: &&&Pull| pull.opened_at.as_second() >= wave.begun.as_second();
+    match &wave.pull {
+        Some(known) => pulls.iter().rfind(|pull| known.number == pull.number).copied(),
+        None => pulls.iter().rfind(written).or_else(|| pulls.iter().rfind(since)).copied(),
+    }
+}
+
 /// Whether a wave has to be proved before what stands on the base branch counts as its landing.
 pub(crate) fn is_awaited(wave: &Wave, pull: &Pull) -> bool {
     let merged = matches!(pull.state, PullState::Merged { .. });

@@ -13,7 +13,7 @@ use crate::member;
 use crate::model::{OnFailure, Tier};
 use crate::snapshot::{CommandKind, Pull, Read};
 use crate::soak;
-use crate::{Reason, rollback, slice};
+use crate::{Reason, slice};
 
 /// Settles both for one tier.
 pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
@@ -77,7 +77,7 @@ fn about<'a>(desk: &'a Desk<'_>, tier: &Tier, pull: &Pull) -> Option<&'a Wave> {
             && (wave.landed.is_some() || !wave.is_over())
     })?;
     let newest = desk.page.wave(&tier.name, &wave.version)?;
-    let same = newest == wave || (rollback::of(newest).is_none() && rollback::of(wave).is_none());
+    let same = newest == wave || (newest.rolls_back().is_none() && wave.rolls_back().is_none());
     (same && newest.failed.is_none()).then_some(wave)
 }
 

@@ -1,16 +1,15 @@
 //! Which releases may climb: accepted by the policy, not stopped, not refused. Which of them a tier
-//! takes next is in `conveyor`, when its pull request may merge in `gate`.
+//! takes next is in `next_release`, when its pull request may merge in `gate`.
 
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
 use crate::ledger::{Failed, Purpose, Wave};
-use crate::model::{Empty, Tier};
+use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
-use crate::{Digest, Reason, TierName, Version, blocks, expiry, rollback};
+use crate::{PullNumber, Reason, TierName, Version, blocks, expiry, source};
 
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
 /// what may pass: a release that a person refused stays refused while the source does not list it.
@@ -33,7 +32,7 @@ fn stop(desk: &Desk<'_>, tier_index: usize, version: &Version, own: Option<Obsta
 
 /// Why the policy or the source refuses a version on this tier.
 pub(crate) fn unaccepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    unfit(desk, tier_index, version).or_else(|| unchecked(desk, find(desk, version).ok()?))
+    unfit(desk, tier_index, version).or_else(|| unchecked(desk, source::find(desk, version).ok()?))
 }
 
 /// The same without the checks of the releasing commit.
@@ -46,11 +45,11 @@ fn unfit(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstac
     {
         return Some(obstacle);
     }
-    let release = match find(desk, version) {
+    let release = match source::find(desk, version) {
         Ok(release) => release,
         Err(obstacle) => return Some(*obstacle),
     };
-    let pinned = pinned(desk, version);
+    let pinned = source::pinned(desk, version);
     if let (Some(pinned), Some(found)) = (pinned, release.digest.clone())
         && pinned != found
     {
@@ -74,31 +73,13 @@ fn outside(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
     unasked.then(|| Reason::OutsideConstraint { constraint: "no pre-releases".to_string() })
 }
 
-/// Every version that the base branch holds for a tier, each once.
-pub(crate) fn running(desk: &Desk<'_>, tier: &Tier) -> Vec<Version> {
-    let base = desk.base(&tier.name);
-    let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
-    let mut running: Vec<Version> = match desk.everywhere(&tier.name) {
-        Some(version) if desk.policy.pins.is_empty() => [version].into_iter().chain(ends).collect(),
-        Some(_) | None => {
-            let places = desk.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
-            let mut held: Vec<&Version> = places.filter_map(|place| place.version.known()).collect();
-            held.dedup(); // neighbours mostly hold the same
-            held.into_iter().cloned().chain(ends).collect()
-        }
-    };
-    running.sort();
-    running.dedup();
-    running
-}
-
 /// A release whose artefact is the one that the tier's turn runs already, whatever runs on clusters that are
 /// pinned or ahead. Nothing would change, so that nothing could prove that it runs: it is passed over.
 fn same_content(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
-    let digest = pinned(desk, version)?;
+    let digest = source::pinned(desk, version)?;
     let base = desk.base(&tier.name);
     let below = base.highest().filter(|highest| *highest < version)?;
-    let is_same = |running: &Version| pinned(desk, running).as_ref() == Some(&digest);
+    let is_same = |running: &Version| source::pinned(desk, running).as_ref() == Some(&digest);
     let same = match &base {
         Base::Uniform(running) => is_same(running),
         Base::Mixed { lowest, highest } => {
@@ -137,33 +118,6 @@ fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Obstacle> {
     }
     let runs = || Obstacle::new(Lasts::Pending, Reason::ReleaseChecksPending { version, names: pending.clone() });
     (!pending.is_empty()).then(runs)
-}
-
-/// The release at the source: the one that is spelled as it was first seen, where several differ only
-/// in a leading `v` or in build metadata.
-pub(crate) fn find<'a>(desk: &Desk<'a>, version: &Version) -> Result<&'a Release, Box<Obstacle>> {
-    let releases = desk.releases().map_err(|why| {
-        let what = "the list of releases".to_string();
-        Box::new(Obstacle::new(Lasts::Unread, Reason::Unread { what, why: why.to_string() }))
-    })?;
-    let seen = desk.page.seen(version).map_or(version, |seen| &seen.version);
-    let alike = || releases.iter().filter(|release| release.version == *version);
-    let found = alike().find(|release| release.version.as_str() == seen.as_str()).or_else(|| alike().next());
-    found.ok_or_else(|| Box::new(Obstacle::new(Lasts::Unlisted, Reason::Yanked { version: version.clone() })))
-}
-
-/// Every version above `floor` that the source lists, each once, spelled as its release is found.
-pub(crate) fn listed(desk: &Desk<'_>, floor: Option<&Version>) -> Vec<Version> {
-    let above = |release: &&Release| floor.is_none_or(|floor| release.version > *floor);
-    let mut versions: Vec<&Version> =
-        desk.releases().unwrap_or_default().iter().filter(above).map(|release| &release.version).collect();
-    versions.sort();
-    let alike = |group: &[&Version]| match group {
-        [one] => Some((*one).clone()),
-        [one, ..] => find(desk, one).ok().map(|found| found.version.clone()),
-        [] => None,
-    };
-    versions.chunk_by(|a, b| a == b).filter_map(alike).collect()
 }
 
 /// A release that failed on any tier climbs no further anywhere; one that stalls there not until all
@@ -205,14 +159,14 @@ pub(crate) fn rejected(desk: &Desk<'_>, tier_index: usize, version: &Version) ->
 pub(crate) fn rejections(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     let mut rejections = Vec::new();
     for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
-        if let Some(no) = wave.rejected.as_ref().filter(|_| rollback::of(wave).is_none()) {
+        if let Some(no) = wave.rejected.as_ref().filter(|_| wave.rolls_back().is_none()) {
             rejections.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
         }
     }
     for pull in desk.pulls(&tier.name).unwrap_or_default() {
         if let (PullState::Closed { by, .. }, Some(version)) = (&pull.state, &pull.version)
             && by.as_ref() != Some(&desk.snapshot.hub.bot)
-            && !rollback::was(desk, &tier.name, pull.number)
+            && !is_rollback(desk, &tier.name, pull.number)
         {
             rejections.push((version.clone(), Reason::Rejected { by: by.clone(), pull: pull.number }));
         }
@@ -224,7 +178,7 @@ pub(crate) fn rejections(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)>
 /// are asked for.
 pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, tier_index: usize, which: F) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(tier_index) else { return Vec::new() };
-    if is_passed(desk, tier) {
+    if desk.is_passed(tier) {
         let accepted =
             |release: &&Release| which(&release.version) && unaccepted(desk, tier_index, &release.version).is_none();
         return match tier_index.checked_sub(1) {
@@ -237,37 +191,13 @@ pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, tier_ind
     }
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
     // Clusters ahead of their tier do not finish it, nor do those that get back what ran before.
-    let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && rollback::of(wave).is_none());
+    let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && wave.rolls_back().is_none());
     // Who finished it may all have left, and others came in their place: no tier gets ahead of those.
     let runs = desk.base(&tier.name);
     let gone = |wave: &Wave| runs.highest().is_some_and(|highest| *highest < wave.version);
     let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none() && which(&wave.version));
     let whole = whole.filter(|wave| !gone(wave));
-    whole.map(|wave| spelled(desk, &wave.version).clone()).collect()
-}
-
-/// A version as its release is spelled: what was found to run before its source could be read is known
-/// by the word of its clusters, who may have added metadata or left out the `v`.
-fn spelled<'v>(desk: &'v Desk<'_>, version: &'v Version) -> &'v Version {
-    desk.page.seen(version).map_or(version, |seen| &seen.version)
-}
-
-/// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy
-/// says so. A tier that only has pinned clusters has some.
-pub(crate) fn is_passed(desk: &Desk<'_>, tier: &Tier) -> bool {
-    match tier.empty {
-        Empty::Error => false,
-        Empty::Pass => {
-            desk.snapshot.clusters.known().is_some() && desk.fleet.selected(desk.snapshot, &tier.select).is_empty()
-        }
-    }
-}
-
-/// The first tier below this one that has clusters: what only passes tiers without any has run nowhere. Where
-/// there is none, this tier is the first that runs anything.
-pub(crate) fn first_with_clusters(desk: &Desk<'_>, tier_index: usize) -> usize {
-    let mut below = desk.policy.tiers.iter().take(tier_index);
-    below.position(|tier| !is_passed(desk, tier)).unwrap_or(0)
+    whole.map(|wave| source::spelled(desk, &wave.version).clone()).collect()
 }
 
 /// Whether a version has finished a tier.
@@ -275,9 +205,12 @@ pub(crate) fn has_finished(desk: &Desk<'_>, tier_index: usize, version: &Version
     !finished(desk, tier_index, |known| known == version).is_empty()
 }
 
-/// The digest that was pinned for a version.
-pub(crate) fn pinned(desk: &Desk<'_>, version: &Version) -> Option<Digest> {
-    desk.page.seen(version).and_then(|seen| seen.digest.clone())
+/// Whether this pull request is a rollback: closing it says no to that, not to the version it holds.
+fn is_rollback(desk: &Desk<'_>, tier: &TierName, number: PullNumber) -> bool {
+    let waves = desk.page.tiers.get(tier).into_iter().flatten();
+    waves
+        .filter(|wave| wave.rolls_back().is_some())
+        .any(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == number))
 }
 
 #[cfg(test)]
@@ -312,7 +245,7 @@ mod tests {
         let bronze = ("bronze".into(), vec![held("bronze-1", "1.0.0"), held("bronze-2", "0.9.0")]);
         facts(&mut world).base = Read::Known([place("qa", "1.1.0"), bronze].into());
         change(&mut world, acme);
-        crate::conveyor::tests::doings(&world)
+        crate::next_release::tests::doings(&world)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::member;
 use crate::plan::{Climb, ClimbTier, Finding, Members, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{Gate, Reason, Version, expiry, hotfix, regression, release, rollback};
+use crate::{Gate, Reason, Version, expiry, hotfix, regression, release, rollback, source};
 
 /// A tier about which nothing can be decided.
 pub(crate) fn blocked(desk: &mut Desk<'_>, tier_index: usize, troubles: Vec<Finding>) {
@@ -92,7 +92,7 @@ fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Find
 
 /// A wave whose pull request the hub has not shown yet.
 pub(crate) fn opening(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
-    let findings = match rollback::of(wave) {
+    let findings = match wave.rolls_back() {
         Some(_) => rollback::before_opening(desk, tier_index),
         None if wave.part.purpose == Purpose::Early => {
             gate::before_opening_early(desk, tier_index, &wave.own(), &wave.version)
@@ -115,7 +115,7 @@ pub(crate) fn open(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, pull: &P
 pub(crate) fn withdrawn(desk: &mut Desk<'_>, tier_index: usize, version: &Version) {
     let tier = &desk.policy.tiers[tier_index];
     if let Some(wave) = desk.page.wave(&tier.name, version).cloned() {
-        let finding = match rollback::of(&wave) {
+        let finding = match wave.rolls_back() {
             Some(_) => rollback::held(desk, tier_index),
             None => Some(gate::release::finding(desk, tier_index, version)),
         };
@@ -146,7 +146,7 @@ pub(crate) fn idle(desk: &mut Desk<'_>, tier_index: usize) {
                 gate::release::finding(desk, tier_index, &wave.version),
                 gate::release::rejection(desk, tier_index, &wave.version)
             ];
-            let newer = crate::conveyor::passed_over(desk, tier_index).filter(|version| *version > wave.version);
+            let newer = crate::next_release::passed_over(desk, tier_index).filter(|version| *version > wave.version);
             findings.extend(newer.map(|version| gate::release::finding(desk, tier_index, &version)));
             let report = about(desk, tier_index, &wave, findings, not_asked(&wave));
             desk.report(report);
@@ -194,7 +194,7 @@ pub(crate) fn passed(desk: &mut Desk<'_>, tier_index: usize) {
 
 /// Why the newest release that is ready for an idle tier is not taken.
 fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
-    let version = crate::conveyor::passed_over(desk, tier_index)?;
+    let version = crate::next_release::passed_over(desk, tier_index)?;
     Some(gate::release::finding(desk, tier_index, &version))
 }
 
@@ -235,7 +235,7 @@ fn about(desk: &Desk<'_>, tier_index: usize, wave: &Wave, findings: Vec<Finding>
         from: wave.from.clone(),
         digest: wave.digest.clone(),
         grace: wave.grace.clone(),
-        rollback_of: rollback::of(wave).cloned(),
+        rollback_of: wave.rolls_back().cloned(),
         forced: wave.merging.as_ref().and_then(|merging| merging.forced.clone()),
         pull: wave.pull.as_ref().map(|pull| pull.number),
         ..plain(desk, tier_index, Some(&wave.version), state(desk, wave, tier), findings, wave.part.clone(), members)
@@ -252,7 +252,7 @@ fn bare(
 ) -> WaveReport {
     let first = slice::first(desk, &desk.policy.tiers[tier_index]);
     WaveReport {
-        digest: version.and_then(|version| release::pinned(desk, version)),
+        digest: version.and_then(|version| source::pinned(desk, version)),
         ..plain(desk, tier_index, version, state, findings, first.part, Members::not_asked(first.members))
     }
 }

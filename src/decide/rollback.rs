@@ -7,32 +7,15 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::gate::{PullStatus, announced, approvals, breaking, freeze, head, hold, ledger, limits, window};
+use crate::gate::pull_status::PullStatus;
+use crate::gate::{announce, approvals, breaking, freeze, head, hold, ledger, limits, window};
 use crate::gate::{release as release_gate, tier_below};
 use crate::ledger::{Part, Purpose, Wave};
-use crate::model::{Merge, OnFailure, Tier};
+use crate::model::{OnFailure, Tier};
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Proposal, Verdict};
 use crate::snapshot::Pull;
-use crate::{PullNumber, Reason, TierName, Version, conveyor, release, slice};
-
-/// The release that a wave takes back; none for any other wave.
-pub(crate) fn of(wave: &Wave) -> Option<&Version> {
-    match &wave.part.purpose {
-        Purpose::RollBack { of } => Some(of),
-        Purpose::Promotion | Purpose::CatchUp | Purpose::Early => None,
-    }
-}
-
-/// Who merges a wave: a rollback as the tier's `onFailure` says, everything else by the step.
-pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
-    match (of(wave), tier.on_failure) {
-        (Some(_), OnFailure::RollBack { merge }) => merge,
-        // The file does not ask for it any more; the wave is about to be taken back.
-        (Some(_), OnFailure::Hold | OnFailure::Stall) => Merge::Manual,
-        (None, _) => tier.merge.of(wave.from.as_ref(), &wave.version),
-    }
-}
+use crate::{Reason, TierName, Version, next_release, release, slice, source};
 
 /// What has to be restored on a tier whose wave failed, or why it must not be; none where nothing
 /// failed or the file asks for no rollback.
@@ -74,7 +57,7 @@ fn failed_with<'a>(desk: &'a Desk<'_>, tier: &Tier, version: &Version) -> Option
     let wave = desk.page.wave(&tier.name, version)?;
     // What was taken back once, by us or by somebody, and runs again, a person has put there.
     let taken_back = matches!(wave.failed.as_ref()?.why, Reason::Reverted { .. });
-    let landed = |known: &Wave| of(known) == Some(&wave.version) && known.landed.is_some();
+    let landed = |known: &Wave| known.rolls_back() == Some(&wave.version) && known.landed.is_some();
     (!taken_back && !desk.page.tiers.get(&tier.name)?.iter().any(landed)).then_some(wave)
 }
 
@@ -89,7 +72,7 @@ fn before(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Version> {
 
 /// Why what ran before a failed wave must not be restored.
 fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacle> {
-    if of(failed).is_some() {
+    if failed.rolls_back().is_some() {
         return Some(Obstacle::refused(Reason::RollBackOfRollBack));
     }
     let tier = desk.policy.tiers.get(tier_index)?;
@@ -101,7 +84,7 @@ fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacl
     }
     // Both have to be listed: what is marked as breaking between them is not known otherwise.
     let own = release::stopped_on_its_way_back(desk, tier_index, &before)
-        .or_else(|| release::find(desk, &failed.version).err().map(|obstacle| *obstacle))
+        .or_else(|| source::find(desk, &failed.version).err().map(|obstacle| *obstacle))
         .or_else(|| unproved(desk, &before));
     if own.is_some() {
         return own;
@@ -112,7 +95,7 @@ fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacl
 
 /// A person said no to this very rollback.
 fn refused(desk: &Desk<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
-    let waves = desk.page.tiers.get(&tier.name)?.iter().filter(|wave| of(wave) == Some(failed));
+    let waves = desk.page.tiers.get(&tier.name)?.iter().filter(|wave| wave.rolls_back() == Some(failed));
     waves
         .filter_map(|wave| wave.rejected.as_ref())
         .next()
@@ -121,11 +104,11 @@ fn refused(desk: &Desk<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
 
 /// The artefact has to be at the source still, with the digest that was pinned at first sight.
 fn unproved(desk: &Desk<'_>, version: &Version) -> Option<Obstacle> {
-    let found = match release::find(desk, version) {
+    let found = match source::find(desk, version) {
         Ok(release) => release.digest.clone(),
         Err(obstacle) => return Some(*obstacle),
     };
-    let same = found.is_some() && found == release::pinned(desk, version);
+    let same = found.is_some() && found == source::pinned(desk, version);
     (!same).then(|| Obstacle::refused(Reason::DigestUnproved { version: version.clone() }))
 }
 
@@ -136,7 +119,7 @@ fn proposal(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Proposal> {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
         from: Some(failed.version.clone()),
-        digest: release::pinned(desk, &to),
+        digest: source::pinned(desk, &to),
         part: Part { purpose: Purpose::RollBack { of: failed.version.clone() }, ..Part::default() },
         members: slice::moved(desk, tier, failed).to_vec(),
         written: None,
@@ -148,7 +131,7 @@ fn proposal(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Proposal> {
 pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
     let tier = desk.policy.tiers.get(tier_index)?;
     let running = desk.base(&tier.name);
-    let of = of(wave)?;
+    let of = wave.rolls_back()?;
     if let Base::Uniform(other) = &running
         && other != of
         && *other != wave.version
@@ -174,7 +157,7 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
     match obstacle(desk, tier_index, desk.page.wave(&tier.name, of)?) {
         Some(obstacle) if obstacle.is_final() => Some(obstacle.why),
         // It will hardly come back to the source: a newer release need not wait for that.
-        Some(Obstacle { lasts: Lasts::Unlisted, why }) => conveyor::candidate(desk, tier_index).map(|_| why),
+        Some(Obstacle { lasts: Lasts::Unlisted, why }) => next_release::candidate(desk, tier_index).map(|_| why),
         Some(_) | None => None,
     }
 }
@@ -201,7 +184,7 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let tier = &desk.policy.tiers[tier_index];
     // What it takes back it takes back, though somebody has restored a cluster, or others have come, since.
-    let failed = of(wave).and_then(|failed| failed_with(desk, tier, failed));
+    let failed = wave.rolls_back().and_then(|failed| failed_with(desk, tier, failed));
     let mut findings = vec![
         ledger::finding(desk),
         gate(desk, tier_index, failed),
@@ -216,7 +199,7 @@ pub(crate) fn findings(
         limits::merging(desk, wave),
     ];
     findings.extend(slice::apart(desk, tier));
-    announced(desk, tier, wave, &mut findings);
+    announce::put(desk, tier, wave, &mut findings);
     findings
 }
 
@@ -255,17 +238,9 @@ pub(crate) fn held(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
 /// Whether a newer version left the base branch because a rollback of ours landed: that of this version, or
 /// of one that came after it.
 pub(crate) fn explains(desk: &Desk<'_>, tier: &TierName, running: &Version, gone: &Version) -> bool {
-    let takes_back = |wave: &Wave| of(wave).is_some_and(|failed| failed >= gone);
+    let takes_back = |wave: &Wave| wave.rolls_back().is_some_and(|failed| failed >= gone);
     let landed = |wave: &&Wave| takes_back(wave) && wave.landed.is_some() && wave.merging.is_some();
     desk.page.wave(tier, running).filter(landed).is_some()
-}
-
-/// Whether this pull request is a rollback: closing it says no to that, not to the version it holds.
-pub(crate) fn was(desk: &Desk<'_>, tier: &TierName, number: PullNumber) -> bool {
-    let waves = desk.page.tiers.get(tier).into_iter().flatten();
-    waves
-        .filter(|wave| of(wave).is_some())
-        .any(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == number))
 }
 
 #[cfg(test)]

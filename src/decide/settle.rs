@@ -10,7 +10,7 @@ use crate::desk::Desk;
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::snapshot::{LedgerState, Pull, PullState};
-use crate::{Reason, Version, blocks, expiry, gate, hotfix, landing, member, regression, rollback, slice, soak};
+use crate::{Reason, Version, blocks, expiry, gate, hotfix, landing, member, proof, regression, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
@@ -57,7 +57,7 @@ fn first_sights(desk: &mut Desk<'_>) {
 fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(pulls) = desk.pulls(&tier.name) else { return };
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    let own = own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls));
+    let own = proof::own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls));
     let Some(pull) = own.or_else(|| unclaimed(desk, tier, &wave)) else { return };
     if wave.pull.is_none() {
         let announced = Announced { number: pull.number, at: pull.opened_at };
@@ -85,17 +85,6 @@ fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
             None => Change::Withdrawn(Withdrawn { at: desk.now, why }),
         };
         desk.record(&tier.name, &wave.version, change);
-    }
-}
-
-/// The pull request of a wave: the one it knows by number, or the one that holds its commit.
-pub(crate) fn own_pull<'a>(wave: &Wave, pulls: &[&'a Pull]) -> Option<&'a Pull> {
-    let written = |pull: &&&Pull| wave.head().is_some_and(|head| head.commit == pull.head);
-    // Somebody may have pushed to it before we first saw it; the branch and the author were checked.
-    let since = |pull: &&&Pull| pull.opened_at.as_second() >= wave.begun.as_second();
-    match &wave.pull {
-        Some(known) => pulls.iter().rfind(|pull| known.number == pull.number).copied(),
-        None => pulls.iter().rfind(written).or_else(|| pulls.iter().rfind(since)).copied(),
     }
 }
 
@@ -254,7 +243,7 @@ fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
 fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    if rollback::of(&wave).is_some() {
+    if wave.rolls_back().is_some() {
         return;
     }
     let Some(announced) = &wave.pull else { return };
@@ -268,7 +257,7 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
     let fresh = || Grace { since, deadline: announced_deadline, notices: Vec::new(), giving: None };
     let mut next = wave.grace.clone().unwrap_or_else(fresh);
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    for notice in own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
+    for notice in proof::own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
         if !next.notices.iter().any(|sent| sent.before == notice.before)
             && notice.at.as_second() >= next.since.as_second()
         {

@@ -5,12 +5,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::clusters::Finder;
-use crate::desk::Desk;
+use crate::desk::{Desk, follow};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::Place;
-use crate::{ClusterName, Clusters, Reason, Version, conveyor, cut, follow, release};
+use crate::{ClusterName, Clusters, Reason, Version, cut, next_release, release, source};
 
 /// What shall move next: which part of the climb, and its clusters.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,7 @@ pub(crate) fn catch_up(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, P
     let highest = base.highest()?;
     let version = release::finished(desk, tier_index, |version| version >= highest).into_iter().max()?;
     let taken =
-        || release::stopped(desk, tier_index, &version).is_none() && conveyor::outdated(desk, &version).is_none();
+        || release::stopped(desk, tier_index, &version).is_none() && next_release::outdated(desk, &version).is_none();
     if *highest != version || !taken() {
         return None;
     }
@@ -113,14 +113,14 @@ pub(crate) fn early(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Port
         return None;
     }
     let accepted = |version: &Version| release::stopped(desk, tier_index, version).is_none();
-    let first = release::first_with_clusters(desk, tier_index);
+    let first = desk.first_with_clusters(tier_index);
     let version = release::finished(desk, first, |_| true).into_iter().filter(accepted).max()?;
     // What a newer release has taken the place of would be taken back at once.
-    if conveyor::outdated(desk, &version).is_some() {
+    if next_release::outdated(desk, &version).is_some() {
         return None;
     }
-    let digest = release::pinned(desk, &version);
-    let same = |there: &Version| digest.is_some() && release::pinned(desk, there) == digest;
+    let digest = source::pinned(desk, &version);
+    let same = |there: &Version| digest.is_some() && source::pinned(desk, there) == digest;
     // Of the same artefact under another version nothing could prove that it runs.
     let behind = |name: &&ClusterName| {
         if desk.places_of(&tier.name, core::slice::from_ref(*name)).iter().any(|place| place.vacant) {

@@ -7,6 +7,7 @@ mod command;
 mod landing;
 mod place;
 mod pull;
+mod read;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -30,26 +31,7 @@ pub use pull::{
     CheckState, Mergeable, OwnedPath, Pull, PullState, RequiredCheck, Review, ReviewDecision, ReviewVerdict,
     SentNotice, UnmetRule,
 };
-
-/// A fact, or why it could not be read. An unread fact is never taken for a yes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Read<T> {
-    /// It was read.
-    Known(T),
-    /// It was not, and why, in words for people.
-    Unread(String),
-}
-
-impl<T> Read<T> {
-    /// The fact, when it was read.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            Self::Known(fact) => Some(fact),
-            Self::Unread(_) => None,
-        }
-    }
-}
+pub use read::Read;
 
 /// One look at the whole world of one repository.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

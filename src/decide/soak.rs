@@ -9,8 +9,8 @@ use crate::ledger::{LetThrough, Soaked, Wave};
 use crate::member::Assessment;
 use crate::model::Tier;
 use crate::plan::MemberState;
+use crate::proof::own_pull;
 use crate::release;
-use crate::settle::own_pull;
 
 /// Moves the soak of a landed wave to what is known now. A gap between two looks counts only as
 /// far as it was watched (looks no further apart than a reading may be old) or as far as the

@@ -106,8 +106,8 @@ pub(crate) fn close(desk: &mut Desk<'_>, tier_index: usize, pull: Option<&Pull>,
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use crate::Reason;
-    use crate::conveyor::tests::{doings, finished_above};
     use crate::ledger::{Change, Withdrawn};
+    use crate::next_release::tests::{doings, finished_above};
     use crate::plan::Gate;
     use crate::snapshot::{PullState, Read, Snapshot};
     use crate::testing::*;

@@ -1,19 +1,23 @@
 //! Each tier from the bottom up: what it holds, what it would take, and what to do about it. Which
-//! release it takes is in `conveyor`, whether it may merge in `gate`.
+//! release it takes is in `next_release`, whether it may merge in `gate`.
 
 mod occupant;
 
 use alloc::vec::Vec;
 
 use crate::desk::{Desk, Fresh, Merges};
-use crate::gate::{self, PullStatus};
+use crate::gate;
+use crate::gate::pull_status::PullStatus;
 use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Action, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
-use crate::{Reason, Version, conveyor, cooldown, dates, hotfix, release, report, rollback, settle, stale_pull};
+use crate::{
+    Reason, Version, cooldown, dates, hotfix, next_release, overtaking, proof, release, report, rollback, source,
+    stale_pull,
+};
 
 /// Decides every tier of one plugin.
 pub(crate) fn decide(desk: &mut Desk<'_>) {
@@ -29,7 +33,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>) {
         if let Some(wave) = occupant::climbing(desk, tier) {
             open_wave(desk, tier_index, &wave);
         } else if let Some(wave) = occupant::occupant(desk, tier_index)
-            .filter(|wave| wave.stalled.is_some() || !conveyor::passes(desk, tier_index, wave))
+            .filter(|wave| wave.stalled.is_some() || !overtaking::passes(desk, tier_index, wave))
         {
             landed_wave(desk, tier_index, &wave);
         } else {
@@ -93,9 +97,9 @@ fn open(desk: &mut Desk<'_>, tier_index: usize, version: Version, portion: Porti
 fn open_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[tier_index];
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    let pull = settle::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
-    let back = rollback::of(wave).is_some();
-    let given_up = || conveyor::given_up(desk, tier_index, wave, pull).filter(|_| !back);
+    let pull = proof::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
+    let back = wave.rolls_back().is_some();
+    let given_up = || overtaking::given_up(desk, tier_index, wave, pull).filter(|_| !back);
     if let Some(why) = withdrawal(desk, tier_index, wave).or_else(given_up) {
         withdraw(desk, tier_index, wave, pull, why);
         return;
@@ -106,7 +110,7 @@ fn open_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     };
     let status = PullStatus::of(desk, tier_index, wave, pull);
     let apart = slice::apart(desk, tier).is_some();
-    if let Some(newer) = conveyor::overtaking(desk, tier_index, wave, pull, &status).filter(|_| !back && !apart) {
+    if let Some(newer) = overtaking::overtaking(desk, tier_index, wave, pull, &status).filter(|_| !back && !apart) {
         let superseded = Superseded { at: desk.now, by: newer.clone() };
         desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
         update(desk, tier_index, pull, newer, None);
@@ -140,11 +144,11 @@ fn open_wave(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
 fn finish(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
     let mut room = gate::limits::finishing(desk);
     // What cannot be read, or is not listed at this look, is not taken up.
-    let unlisted = || release::stopped(desk, tier_index, &wave.version).filter(|_| rollback::of(wave).is_none());
+    let unlisted = || release::stopped(desk, tier_index, &wave.version).filter(|_| wave.rolls_back().is_none());
     match unlisted() {
         // Who took it from the source will hardly bring it back, and nobody sees a pull request to close.
         Some(Obstacle { lasts: Lasts::Unlisted, why })
-            if wave.pull.is_none() && conveyor::candidate(desk, tier_index).is_some() =>
+            if wave.pull.is_none() && next_release::candidate(desk, tier_index).is_some() =>
         {
             withdraw(desk, tier_index, wave, None, why);
             desk.look_again();
@@ -201,7 +205,7 @@ fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason>
     if desk.policy.tiers[tier_index].follows {
         return Some(Reason::Follows);
     }
-    if rollback::of(wave).is_some() {
+    if wave.rolls_back().is_some() {
         return rollback::withdrawal(desk, tier_index, wave);
     }
     let stopped = release::stopped(desk, tier_index, &wave.version).filter(Obstacle::is_final);
@@ -246,7 +250,7 @@ fn withdraw(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, pull: Option<&P
 fn free_tier(desk: &mut Desk<'_>, tier_index: usize) {
     let tier = &desk.policy.tiers[tier_index];
     let stale_pull = desk.open_pull(&tier.name);
-    if release::is_passed(desk, tier) {
+    if desk.is_passed(tier) {
         report::passed(desk, tier_index);
         return;
     }
@@ -265,7 +269,7 @@ fn free_tier(desk: &mut Desk<'_>, tier_index: usize) {
         roll_back(desk, tier_index, stale_pull, proposal);
         return;
     }
-    let Some(version) = conveyor::candidate(desk, tier_index) else {
+    let Some(version) = next_release::candidate(desk, tier_index) else {
         let beside = || slice::catch_up(desk, tier_index).or_else(|| slice::early(desk, tier_index));
         match (stale_pull, beside()) {
             (None, Some((version, portion))) => {
@@ -363,7 +367,7 @@ fn again(desk: &Desk<'_>, tier_index: usize, wave: &Wave, written: bool) -> Prop
     let portion = Portion { part: wave.part.clone(), members };
     let proposal = proposal(desk, tier_index, wave.version.clone(), portion, wave.head().filter(|_| written).cloned());
     // A rollback takes back what failed, also where somebody has restored a cluster already.
-    Proposal { from: rollback::of(wave).cloned().or(proposal.from), ..proposal }
+    Proposal { from: wave.rolls_back().cloned().or(proposal.from), ..proposal }
 }
 
 /// What a pull request shall contain.
@@ -373,7 +377,7 @@ fn proposal(desk: &Desk<'_>, tier_index: usize, to: Version, portion: Portion, w
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
         from: slice::from(desk, tier, &portion.members),
-        digest: release::pinned(desk, &to),
+        digest: source::pinned(desk, &to),
         part: portion.part,
         members: portion.members.to_vec(),
         written,

@@ -3,13 +3,31 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Desk, Memo};
+use super::{Desk, Memo, follow};
 use crate::clusters::Finder;
 use crate::model::Tier;
 use crate::snapshot::{Place, Read};
-use crate::{ClusterName, PluginName, TierName, Version, follow};
+use crate::{ClusterName, PluginName, TierName, Version};
 
 impl<'a> Desk<'a> {
+    /// Every version that the base branch holds for a tier, each once.
+    pub(crate) fn running(&self, tier: &Tier) -> Vec<Version> {
+        let base = self.base(&tier.name);
+        let ends = [base.lowest().cloned(), base.highest().cloned()].into_iter().flatten();
+        let mut running: Vec<Version> = match self.everywhere(&tier.name) {
+            Some(version) if self.policy.pins.is_empty() => [version].into_iter().chain(ends).collect(),
+            Some(_) | None => {
+                let places = self.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
+                let mut held: Vec<&Version> = places.filter_map(|place| place.version.known()).collect();
+                held.dedup(); // neighbours mostly hold the same
+                held.into_iter().cloned().chain(ends).collect()
+            }
+        };
+        running.sort();
+        running.dedup();
+        running
+    }
+
     /// What the base branch says about a tier; pinned clusters left out.
     pub(crate) fn base(&self, tier: &TierName) -> Base {
         let known = |memo: &Memo| memo.bases.iter().find(|(known, _)| known == tier).map(|(_, base)| base.clone());

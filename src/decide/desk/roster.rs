@@ -9,13 +9,44 @@ use jiff::Timestamp;
 use super::Desk;
 use crate::clusters::Finder;
 use crate::fleet::Fleet;
-use crate::model::{Early, Pin, PluginPolicy, Tier};
+use crate::model::{Early, Empty, Pin, PluginPolicy, Tier};
 use crate::plan::Pinned;
 use crate::selector::Labels;
 use crate::snapshot::Snapshot;
-use crate::{ClusterName, Clusters, PluginName};
+use crate::{ClusterName, Clusters, PluginName, TierName};
 
 impl<'a> Desk<'a> {
+    /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy
+    /// says so. A tier that only has pinned clusters has some.
+    pub(crate) fn is_passed(&self, tier: &Tier) -> bool {
+        match tier.empty {
+            Empty::Error => false,
+            Empty::Pass => {
+                self.snapshot.clusters.known().is_some() && self.fleet.selected(self.snapshot, &tier.select).is_empty()
+            }
+        }
+    }
+
+    /// The first tier below this one that has clusters: what only passes tiers without any has run nowhere. Where
+    /// there is none, this tier is the first that runs anything.
+    pub(crate) fn first_with_clusters(&self, tier_index: usize) -> usize {
+        let mut below = self.policy.tiers.iter().take(tier_index);
+        below.position(|tier| !self.is_passed(tier)).unwrap_or(0)
+    }
+
+    /// A cluster that this tier selects and another one, too, with both.
+    pub(crate) fn in_two_tiers(&self, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
+        if !self.fleet.overlap(self.at) {
+            return None;
+        }
+        let clusters = self.snapshot.clusters.known()?;
+        clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).find_map(|cluster| {
+            let tiers = self.policy.tiers.iter().filter(|tier| tier.select.matches(&cluster.labels));
+            let tiers: Vec<TierName> = tiers.map(|tier| tier.name.clone()).collect();
+            (tiers.len() > 1).then(|| (cluster.name.clone(), tiers))
+        })
+    }
+
     /// What keeps a cluster on its version: the first pin that selects it and still holds.
     pub(crate) fn pin(&self, name: &ClusterName) -> Option<&'a Pin> {
         self.pinned.get(name).copied()

@@ -5,12 +5,10 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use super::fresh::{self, Behind, Fresh, Merges, Turn};
-use crate::gate::after::Pages;
-use crate::gate::limits::asked_at;
-use crate::ledger::Frozen;
+use crate::ledger::{Frozen, PluginLedger, Wave};
 use crate::model::PluginPolicy;
-use crate::proof::Proofs;
-use crate::snapshot::{Pull, PullState, Snapshot};
+use crate::proof::{PATIENCE, Proofs};
+use crate::snapshot::{Landing, Pull, PullState, Read, Snapshot};
 use crate::{Person, PluginName, Sha, TierName};
 
 /// What all plugins share while one plan is made: caps that one of them may use up.
@@ -50,6 +48,9 @@ pub(crate) struct Shared {
     /// Merges that this plan asks for.
     pub merges: Vec<Merges>,
 }
+
+/// Pages of plugins that were decided before this one in the same plan.
+pub(crate) type Pages = alloc::collections::BTreeMap<PluginName, PluginLedger>;
 
 /// A wave that may merge as soon as the cap of changed clusters has room for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,6 +209,25 @@ impl Shared {
     pub(crate) fn changed_lately(&self) -> u32 {
         self.changed.iter().fold(0, |sum, (_, clusters)| sum.saturating_add(*clusters))
     }
+}
+
+/// From when a merge that the bot asked for counts for an hour. Where its pull request is still open and git says
+/// that nothing has come of it, or was closed unmerged, it counts for as long as something may still come: what was
+/// planned and never sent keeps nobody else waiting.
+pub(crate) fn asked_at(wave: &Wave, pulls: &[Pull]) -> Option<Timestamp> {
+    let asked = wave.asked()?;
+    let nothing = |pull: &Pull| match pull.state {
+        PullState::Open => pull.landing == Read::Known(Landing::Absent),
+        PullState::Closed { .. } => true,
+        PullState::Merged { .. } => false,
+    };
+    // A head that was written anew since is merged no more.
+    let anew = |pull: &Pull| {
+        let own = wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number);
+        own && pull.state == PullState::Open && wave.head().is_some_and(|head| head.commit == pull.head)
+    };
+    let in_vain = pulls.iter().any(|pull| if pull.head == asked.head { nothing(pull) } else { anew(pull) });
+    Some(if in_vain { asked.at + PATIENCE - CAP_SPAN } else { asked.at })
 }
 
 /// Whether an App merged it: ours, or the one that may bypass reviews, which has a name of its own.

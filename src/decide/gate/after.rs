@@ -5,7 +5,7 @@ use alloc::string::ToString;
 
 use super::limits;
 use crate::desk::{Base, Desk};
-use crate::ledger::{PluginLedger, Wave};
+use crate::ledger::Wave;
 use crate::model::{After, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::{PluginName, Reason, Version};
@@ -106,9 +106,6 @@ fn is_unfinished(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier, base: &Base)
 fn unfinished(wave: &Wave) -> bool {
     wave.failed.is_some() || (wave.finished.is_none() && wave.head().is_some())
 }
-
-/// Pages of plugins that were decided before this one in the same plan.
-pub(crate) type Pages = alloc::collections::BTreeMap<PluginName, PluginLedger>;
 
 #[cfg(test)]
 mod tests;

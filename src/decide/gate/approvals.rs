@@ -9,18 +9,28 @@ use super::about;
 use super::inherited::{Inherited, inherited};
 use crate::desk::Desk;
 use crate::ledger::Wave;
-use crate::model::{Merge, Tier};
+use crate::model::{Merge, OnFailure, Tier};
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Identity, Verdict};
 use crate::snapshot::{LedgerGuard, LedgerState, Pull, Read, Review, ReviewDecision, ReviewVerdict, UnmetRule};
-use crate::{Person, Reason, TierName, rollback, slice};
+use crate::{Person, Reason, TierName, slice};
+
+/// Who merges a wave: a rollback as the tier's `onFailure` says, everything else by the step.
+pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
+    match (wave.rolls_back(), tier.on_failure) {
+        (Some(_), OnFailure::RollBack { merge }) => merge,
+        // The file does not ask for it any more; the wave is about to be taken back.
+        (Some(_), OnFailure::Hold | OnFailure::Stall) => Merge::Manual,
+        (None, _) => tier.merge.of(wave.from.as_ref(), &wave.version),
+    }
+}
 
 pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     let objections = objections(pull);
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
     }
-    match rollback::rule(tier, wave) {
+    match rule(tier, wave) {
         Merge::Automatic => automatic(desk, pull),
         Merge::Approved => approved(desk, tier, wave, pull),
         Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
@@ -30,7 +40,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) ->
 /// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
 /// does not.
 pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
-    let waived = match rollback::rule(tier, wave) {
+    let waived = match rule(tier, wave) {
         Merge::Automatic => true,
         Merge::Approved => !inherited(desk, tier, wave).is_empty(),
         Merge::Manual => false,

@@ -8,7 +8,7 @@ use super::approvals::{objections, valid};
 use crate::desk::Desk;
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Each, Tier};
-use crate::settle::own_pull;
+use crate::proof::own_pull;
 use crate::snapshot::PullState;
 use crate::{Person, TierName};
 

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::{about, grace};
+use super::{about, approvals, grace};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Head, Purpose, Said, Wave};
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::{Command, CommandKind, Pull, PullState, Read};
-use crate::{Person, Reason, rollback};
+use crate::{Person, Reason};
 
 /// Waives the approvals where a word counts; says why where none does.
 pub(super) fn consider(
@@ -124,7 +124,7 @@ fn never(tier: &Tier, wave: &Wave) -> Option<Reason> {
         Purpose::RollBack { .. } | Purpose::Early => return Some(Reason::NeverForced),
         Purpose::Promotion | Purpose::CatchUp => {}
     }
-    match rollback::rule(tier, wave) {
+    match approvals::rule(tier, wave) {
         Merge::Manual => Some(Reason::ManualMerge),
         Merge::Automatic | Merge::Approved => None,
     }

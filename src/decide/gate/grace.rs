@@ -8,13 +8,14 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{PullStatus, approvals, force_command};
+use super::pull_status::PullStatus;
+use super::{approvals, force_command};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{Pull, PullState, Read};
-use crate::{PullNumber, Reason, TierName, expiry, rollback, slice};
+use crate::{PullNumber, Reason, TierName, expiry, slice};
 
 /// How long the hub may not show a notice that was just given. One that it does not show then was not given.
 const LAG: SignedDuration = SignedDuration::from_mins(1);
@@ -61,7 +62,7 @@ pub(crate) fn consider(
         return None;
     }
     // Nothing forces a way back.
-    let forcible = rollback::of(wave).is_none() && rollback::rule(tier, wave) == Merge::Approved;
+    let forcible = wave.rolls_back().is_none() && approvals::rule(tier, wave) == Merge::Approved;
     let over = if forcible { when_over(desk, tier, wave, pull, status, findings) } else { None };
     over.or_else(|| force_command::consider(desk, tier, wave, pull, findings))
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::PullStatus;
+use super::pull_status::PullStatus;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
@@ -66,11 +66,6 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, status: &PullStatus, now: Timest
     }
 }
 
-/// Whether the hub would have to write this pull request anew before it can merge.
-pub(super) fn conflicts(pull: &Pull) -> bool {
-    pull.state == PullState::Open && pull.mergeable == Mergeable::Conflict
-}
-
 /// Whether a pull request lacks nothing but to contain its base branch.
 pub(crate) fn lacks_only_its_base(findings: &[Finding]) -> bool {
     let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through()).peekable();
@@ -93,8 +88,8 @@ pub(crate) fn let_pass(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &mut
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
-    use crate::conveyor::tests::doings;
     use crate::ledger::{Change, Refusal};
+    use crate::next_release::tests::doings;
     use crate::snapshot::{LedgerGuard, LedgerState, RequiredCheck, Snapshot};
     use crate::testing::*;
     use alloc::vec;

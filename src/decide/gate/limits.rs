@@ -1,13 +1,10 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
-use jiff::Timestamp;
-
-use crate::desk::{CAP_SPAN, Desk, InLine, Ready, Turn};
+use crate::desk::{CAP_SPAN, Desk, InLine, Ready, Turn, asked_at};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::proof::PATIENCE;
-use crate::snapshot::{Landing, Pull, PullState, Read};
+use crate::snapshot::Pull;
 use crate::{Reason, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
@@ -111,32 +108,13 @@ fn is_counted(desk: &Desk<'_>, wave: &Wave) -> bool {
     asked_at(wave, pulls).is_some_and(|at| at + CAP_SPAN > desk.now)
 }
 
-/// From when a merge that the bot asked for counts for an hour. Where its pull request is still open and git says
-/// that nothing has come of it, or was closed unmerged, it counts for as long as something may still come: what was
-/// planned and never sent keeps nobody else waiting.
-pub(crate) fn asked_at(wave: &Wave, pulls: &[Pull]) -> Option<Timestamp> {
-    let asked = wave.asked()?;
-    let nothing = |pull: &Pull| match pull.state {
-        PullState::Open => pull.landing == Read::Known(Landing::Absent),
-        PullState::Closed { .. } => true,
-        PullState::Merged { .. } => false,
-    };
-    // A head that was written anew since is merged no more.
-    let anew = |pull: &Pull| {
-        let own = wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number);
-        own && pull.state == PullState::Open && wave.head().is_some_and(|head| head.commit == pull.head)
-    };
-    let in_vain = pulls.iter().any(|pull| if pull.head == asked.head { nothing(pull) } else { anew(pull) });
-    Some(if in_vain { asked.at + PATIENCE - CAP_SPAN } else { asked.at })
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::Entry;
     use crate::ledger::{Change, Landed, Merging};
-    use crate::snapshot::Snapshot;
+    use crate::snapshot::{Read, Snapshot};
     use crate::testing::*;
     use alloc::vec;
     use jiff::SignedDuration;
@@ -158,7 +136,7 @@ mod tests {
         wave(&mut world).pull = None;
         facts(&mut world).pulls = Read::Known(vec![]);
         facts(&mut world).releases = Read::Known(["1.0.0", "1.1.0", "1.2.0"].map(release).into());
-        let opened = |world: &Snapshot| crate::conveyor::tests::doings(world);
+        let opened = |world: &Snapshot| crate::next_release::tests::doings(world);
         assert_eq!(opened(&world), ["open 1.2.0 on qa", "open 1.1.0 on bronze"], "no cap");
         for (limit, expected) in [(2, 2), (1, 1), (0, 0)] {
             world.policy.limits.open_pulls = Some(limit);
@@ -175,7 +153,7 @@ mod tests {
         let withdrawn = |newer: bool, known: bool| {
             let mut world = ready();
             if newer {
-                crate::conveyor::tests::finished_above(&mut world);
+                crate::next_release::tests::finished_above(&mut world);
             }
             let Read::Known(releases) = &mut facts(&mut world).releases else { unreachable!() };
             releases.retain(|release| release.version != version("1.1.0"));
@@ -264,10 +242,10 @@ mod tests {
         // 1.1.0 failed while its pull request was open: the next release is written into that.
         let why = crate::Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
         wave(&mut world).failed = Some(crate::ledger::Failed { at: ago(1), why });
-        crate::conveyor::tests::finished_above(&mut world);
+        crate::next_release::tests::finished_above(&mut world);
         for limit in [None, Some(1)] {
             world.policy.limits.open_pulls = limit;
-            assert_eq!(crate::conveyor::tests::doings(&world), ["move bronze to 1.2.0"], "{limit:?}");
+            assert_eq!(crate::next_release::tests::doings(&world), ["move bronze to 1.2.0"], "{limit:?}");
         }
     }
 

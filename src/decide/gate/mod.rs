@@ -17,6 +17,7 @@ pub(crate) mod inherited;
 pub(crate) mod ledger;
 pub(crate) mod limits;
 pub(crate) mod pause;
+pub(crate) mod pull_status;
 pub(crate) mod release;
 pub(crate) mod tier_below;
 pub(crate) mod verify;
@@ -27,11 +28,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
+use crate::gate::pull_status::PullStatus;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
-use crate::plan::{Finding, Gate, Identity, Verdict};
-use crate::snapshot::{Pull, Read, ReviewVerdict};
-use crate::{ClusterName, Reason, TierName, Version, expiry, hotfix, rollback, slice};
+use crate::plan::{Finding, Gate, Verdict};
+use crate::snapshot::{Pull, Read};
+use crate::{ClusterName, Reason, Version, expiry, hotfix, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -53,55 +55,6 @@ impl Finding {
     pub(crate) fn unread(gate: Gate, what: &str, why: &str) -> Self {
         let because = Reason::Unread { what: what.to_string(), why: why.to_string() };
         Self::new(gate, Verdict::Unknown, because)
-    }
-}
-
-/// How a pull request stands to its wave: whose commit it holds, who would merge it.
-pub(crate) struct PullStatus {
-    /// The head is the commit of this wave.
-    pub current: bool,
-    /// The head is an older commit of ours that waits to be replaced.
-    pub stale: bool,
-    /// Anybody's valid approval lies on it.
-    pub approved_by_anybody: bool,
-    /// Somebody holds it.
-    pub held: bool,
-    /// It would move clusters that have left the tier or were pinned since.
-    pub outgrown: bool,
-    /// It has to be written anew: stale, outgrown, or in conflict with the base.
-    pub rewrite: bool,
-    /// Who would ask for the merge.
-    pub identity: Identity,
-}
-
-impl PullStatus {
-    pub(crate) fn of(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull) -> Self {
-        let tier = &desk.policy.tiers[tier_index];
-        let current = wave.head().is_some_and(|head| head.commit == pull.head);
-        let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-        // Trailers prove nothing here: who amends our commit keeps them.
-        let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
-        let stale = ours && !current;
-        let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
-        let anew = refused.is_some_and(|refused| refused.rewrites(desk.now));
-        let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
-        Self {
-            current,
-            stale,
-            approved_by_anybody: pull.reviews.iter().any(|review| {
-                let is_about = || about::same(desk, wave, pull).any(|head| head.commit == review.commit);
-                review.human && review.verdict == ReviewVerdict::Approved && (review.commit == pull.head || is_about())
-            }),
-            held: hold::finding(pull).verdict != Verdict::Pass,
-            outgrown,
-            rewrite: stale || outgrown || anew || (current && head::conflicts(pull)),
-            identity: approvals::identity(desk, tier, wave, pull),
-        }
-    }
-
-    /// Whether the bot wrote what the branch holds.
-    pub(crate) fn ours(&self) -> bool {
-        self.current || self.stale
     }
 }
 
@@ -128,23 +81,10 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
     if let Some(base) = desk.open_pull(&tier.name).and_then(|pull| pull.misplaced.clone()) {
         troubles.push(Finding::fail(Gate::Head, Reason::OtherBase { base }));
     }
-    if let Some((cluster, tiers)) = in_two_tiers(desk, tier) {
+    if let Some((cluster, tiers)) = desk.in_two_tiers(tier) {
         troubles.push(Finding::fail(Gate::Release, Reason::ClusterInTwoTiers { cluster, tiers }));
     }
     troubles
-}
-
-/// A cluster that this tier selects and another one, too, with both.
-pub(crate) fn in_two_tiers(desk: &Desk<'_>, tier: &Tier) -> Option<(ClusterName, Vec<TierName>)> {
-    if !desk.fleet.overlap(desk.at) {
-        return None;
-    }
-    let clusters = desk.snapshot.clusters.known()?;
-    clusters.iter().filter(|cluster| tier.select.matches(&cluster.labels)).find_map(|cluster| {
-        let tiers = desk.policy.tiers.iter().filter(|tier| tier.select.matches(&cluster.labels));
-        let tiers: Vec<TierName> = tiers.map(|tier| tier.name.clone()).collect();
-        (tiers.len() > 1).then(|| (cluster.name.clone(), tiers))
-    })
 }
 
 /// Every gate before a pull request exists. Windows, freezes and approvals stop merges only: people
@@ -187,7 +127,7 @@ pub(crate) fn findings(
     pull: &Pull,
     status: &PullStatus,
 ) -> Vec<Finding> {
-    if rollback::of(wave).is_some() {
+    if wave.rolls_back().is_some() {
         return rollback::findings(desk, tier_index, wave, pull, status);
     }
     let tier = &desk.policy.tiers[tier_index];
@@ -216,16 +156,8 @@ pub(crate) fn findings(
     if wave.part.slice > 0 {
         findings.push(health::of_earlier_slices(desk, tier, wave));
     }
-    announced(desk, tier, wave, &mut findings);
+    announce::put(desk, tier, wave, &mut findings);
     findings
-}
-
-/// Puts what the announcement says before the approvals, where the file asks for one.
-pub(crate) fn announced(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mut Vec<Finding>) {
-    let at = findings.iter().position(|finding| finding.gate >= Gate::Announce).unwrap_or(findings.len());
-    if let Some(finding) = announce::finding(desk, tier, wave) {
-        findings.insert(at, finding);
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::limits;
 use crate::desk::{Base, Desk};
 use crate::ledger::{Purpose, Wave};
 use crate::plan::{Finding, Gate, Verdict};
-use crate::release::{first_with_clusters, has_finished, is_passed};
+use crate::release::has_finished;
 use crate::{ClusterName, Reason, Version};
 
 pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
@@ -29,7 +29,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> 
 pub(crate) fn of_early(desk: &Desk<'_>, tier_index: usize, clusters: &[ClusterName], version: &Version) -> Finding {
     let Some(tier) = desk.policy.tiers.get(tier_index) else { return finding(desk, tier_index, version) };
     let ahead = desk.ahead(tier);
-    let first = first_with_clusters(desk, tier_index);
+    let first = desk.first_with_clusters(tier_index);
     // On the first tier nobody is ahead.
     if has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name)) {
         let (tier, version) = (desk.policy.tiers[first].name.clone(), version.clone());
@@ -55,7 +55,7 @@ pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
 /// release: both would wait for each other.
 fn keeps_the_place(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
     let Some(tier) = desk.policy.tiers.get(tier_index).filter(|_| limits::is_reached(desk)) else { return false };
-    let Some(below) = desk.policy.tiers.iter().take(tier_index).rfind(|below| !is_passed(desk, below)) else {
+    let Some(below) = desk.policy.tiers.iter().take(tier_index).rfind(|below| !desk.is_passed(below)) else {
         return false;
     };
     // What has been merged meanwhile keeps no place.
@@ -116,7 +116,7 @@ mod tests {
     /// needs a pull request before bronze's can go on.
     #[test]
     fn who_waits_for_the_tier_below_does_not_keep_the_last_place_from_it() {
-        use crate::conveyor::tests::doings;
+        use crate::next_release::tests::doings;
         let held = |world: &mut Snapshot, text: &str| {
             let (qa, mut places) = place("qa", text);
             places[0].cluster = Some("qa-2".into());
@@ -149,7 +149,7 @@ mod tests {
     /// qa runs the release already or is about to get it, and has not finished it: bronze waits with its pull request open.
     #[test]
     fn what_the_tier_below_needs_no_place_for_stays_open() {
-        use crate::conveyor::tests::doings;
+        use crate::next_release::tests::doings;
         let unfinished = |text: &str| {
             let mut world = ready();
             world.policy.limits.open_pulls = Some(1);
@@ -185,7 +185,7 @@ mod tests {
     /// It came here when the tier below let it pass, or a lost ledger forgot that it had finished there.
     #[test]
     fn what_the_tier_below_has_gone_on_without_is_closed_though_it_is_approved() {
-        use crate::conveyor::tests::{doings, finished_above};
+        use crate::next_release::tests::{doings, finished_above};
         let world = |finished: bool| {
             let mut world = ready();
             finished_above(&mut world);

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
 use crate::WaveState;
-use crate::conveyor::tests::{doings, finished_above, on_qa, publish, soaking};
 use crate::ledger::{Change, Grace, Soaked};
+use crate::next_release::tests::{doings, finished_above, on_qa, publish, soaking};
 use crate::snapshot::Command;
 use crate::snapshot::{SentNotice, Snapshot};
 use crate::testing::*;

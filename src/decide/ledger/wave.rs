@@ -164,6 +164,14 @@ impl Wave {
         climbs && (stands || self.may_come_again()) && self.clusters().is_empty()
     }
 
+    /// The release that it takes back; none where it is no rollback.
+    pub(crate) fn rolls_back(&self) -> Option<&Version> {
+        match &self.part.purpose {
+            Purpose::RollBack { of } => Some(of),
+            Purpose::Promotion | Purpose::CatchUp | Purpose::Early => None,
+        }
+    }
+
     /// Its own clusters, those that have left not among them.
     pub fn own(&self) -> Clusters {
         self.staying(core::slice::from_ref(&self.members))

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::past_deadline;
 use crate::Reason;
 use crate::ledger::Wave;
 use crate::model::{HealthRule, Tier};
@@ -21,6 +20,11 @@ pub(crate) struct Assessment {
     /// Since when all healthy members have been so, by their own times; none when one of them has none.
     pub healthy_since: Option<Timestamp>,
     pub(super) turn: Turn,
+}
+
+/// Whether a wave that never converged has run out of time.
+pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> bool {
+    wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| now >= landed.at + rule.progress_deadline)
 }
 
 /// Those whose slice has moved; all, where only others are left: who came ahead of its slice proves nothing of it.

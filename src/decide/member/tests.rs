@@ -1,11 +1,13 @@
 //! How answers are judged at the instant, of two signals, and under what is tolerated.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
+use crate::Clusters;
 use crate::ledger::{Change, Soaked};
 use crate::plan::{Gate, Verdict, WaveState};
 use crate::snapshot::{Reading, Snapshot};
 use crate::testing::*;
 use alloc::vec;
+use jiff::SignedDuration;
 
 fn minutes(minutes: i64) -> SignedDuration {
     SignedDuration::from_mins(minutes)

@@ -98,7 +98,7 @@ fn in_line(begun: &[(&str, i64)], limit: u32) -> Snapshot {
     let mut world = ready();
     let by = version("1.2.0");
     remember(&mut world, Change::Superseded(crate::ledger::Superseded { at: ago(5), by }));
-    crate::conveyor::tests::finished_above(&mut world);
+    crate::next_release::tests::finished_above(&mut world);
     facts(&mut world).pulls = Read::Known(vec![]);
     let policy = world.policy.plugins.remove(0);
     let facts = world.plugins.remove(&policy.name).unwrap();

@@ -126,7 +126,7 @@ fn who_recovers_is_watched_anew() {
 #[test]
 fn where_a_newer_release_has_begun_to_move_its_health_counts() {
     let mut world = lost(Health::Failed);
-    crate::conveyor::tests::finished_above(&mut world);
+    crate::next_release::tests::finished_above(&mut world);
     assert!(!stops(&world));
 }
 

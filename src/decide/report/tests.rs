@@ -1,7 +1,7 @@
 //! What people are told about tiers and climbs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
-use crate::conveyor::tests::{doings, finished_above};
 use crate::ledger::{Labelled, Purpose, Wave, Withdrawn};
+use crate::next_release::tests::{doings, finished_above};
 use crate::plan::{Action, Climb, Finding, Plan, Verdict, WaveReport, WaveState};
 use crate::snapshot::{Health, Read, Reading, Snapshot};
 use crate::testing::*;

@@ -1,8 +1,10 @@
 //! What comes back, when it does not, and what becomes of it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
+use crate::PullNumber;
 use crate::ledger::{Announced, Change, Failed, Head};
 use crate::model::Hotfix;
+use crate::model::Merge;
 use crate::plan::{Action, Plan, WaveReport};
 use crate::snapshot::{Health, Mergeable, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
 use crate::testing::*;
@@ -427,7 +429,7 @@ fn a_stalled_tier_waits_until_all_are_healthy_and_then_soaks_anew() {
 fn what_came_back_finishes_no_tier() {
     let mut world = ready();
     let finished =
-        |world: &Snapshot| crate::conveyor::tests::doings(world).iter().any(|doing| doing.starts_with("merge"));
+        |world: &Snapshot| crate::next_release::tests::doings(world).iter().any(|doing| doing.starts_with("merge"));
     assert!(finished(&world));
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
     let below = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();

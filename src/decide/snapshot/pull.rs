@@ -88,6 +88,13 @@ fn is_without(label: &Read<bool>) -> bool {
     *label == without()
 }
 
+impl Pull {
+    /// Whether the hub would have to write it anew before it can merge.
+    pub(crate) fn conflicts(&self) -> bool {
+        self.state == PullState::Open && self.mergeable == Mergeable::Conflict
+    }
+}
+
 /// Open, merged or closed, by the hub's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

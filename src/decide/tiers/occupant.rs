@@ -4,7 +4,7 @@ use crate::desk::Desk;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
 use crate::obstacle::Lasts;
-use crate::{Version, conveyor, release, slice};
+use crate::{Version, next_release, release, slice};
 
 /// The wave whose pull request is open or about to be.
 pub(super) fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
@@ -51,7 +51,7 @@ fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
 /// Whether the slices that are still to come will not: the release was stopped or given up, somebody put a
 /// newer one on some cluster of the climb, or the tier below has it no more.
 fn cannot_go_on(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
-    if conveyor::abandoned_for(desk, wave).is_some() || passed_below(desk, tier_index, wave).is_some() {
+    if next_release::abandoned_for(desk, wave).is_some() || passed_below(desk, tier_index, wave).is_some() {
         return true;
     }
     match release::stopped(desk, tier_index, &wave.version).map(|obstacle| obstacle.lasts) {
@@ -68,7 +68,7 @@ pub(super) fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> O
     if wave.part.purpose != Purpose::Promotion {
         return None;
     }
-    let below = (0..tier_index).rev().find(|below| !release::is_passed(desk, &desk.policy.tiers[*below]))?;
+    let below = (0..tier_index).rev().find(|below| !desk.is_passed(&desk.policy.tiers[*below]))?;
     let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;
     (!release::has_finished(desk, below, &wave.version)).then_some(newest)
 }

@@ -1,8 +1,8 @@
 //! What becomes of what is open on a tier, and of what nobody knows.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
-use crate::conveyor::tests::{doings, finished_above, publish};
 use crate::model::{Empty, MaxUpdate, Strategy};
+use crate::next_release::tests::{doings, finished_above, publish};
 use crate::snapshot::Mergeable;
 use crate::snapshot::{Read, ReviewDecision, Snapshot};
 use crate::testing::*;

@@ -1,8 +1,8 @@
 //! What is said of a rollback while it is open, what becomes of the versions around it, and which words are about it.
 
 use super::*;
-use crate::conveyor::tests::doings;
 use crate::ledger::{Landed, Merging};
+use crate::next_release::tests::doings;
 use crate::plan::Verdict;
 use crate::snapshot::{Command, CommandKind};
 
@@ -64,7 +64,7 @@ fn what_came_before_the_failed_release_went_with_it() {
         begin(&mut world, "1.0.5", Change::Found { members: vec!["bronze-1".into()], digest: None, landed });
         begin(&mut world, "1.0.5", Change::Finished(ago(200)));
         let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
-        let back = waves.iter_mut().rfind(|wave| of(wave).is_some()).unwrap();
+        let back = waves.iter_mut().rfind(|wave| wave.rolls_back().is_some()).unwrap();
         back.merging = back.merging.take().filter(|_| by_the_bot);
         apply(&mut world, noon());
         let page = &world.ledger.plugins[&"app".into()];

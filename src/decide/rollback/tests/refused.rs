@@ -62,7 +62,7 @@ fn a_rollback_is_opened_under_the_gates_of_its_tier() {
     let doings = |change: fn(&mut Snapshot)| {
         let mut world = failing();
         change(&mut world);
-        crate::conveyor::tests::doings(&world)
+        crate::next_release::tests::doings(&world)
     };
     assert_eq!(doings(|_| {}), ["open 1.0.0 on bronze"]);
     assert_eq!(doings(|w| w.policy.limits.open_pulls = Some(0)), [""; 0]);

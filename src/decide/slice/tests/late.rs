@@ -242,11 +242,11 @@ fn a_climb_that_everybody_has_left_keeps_no_newer_one_out() {
         let mut world = world.clone();
         join(&mut world, "bronze-4", "1.1.0");
         only(&mut world, stays);
-        crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+        crate::next_release::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
         let landed = Landed { at: ago(20), commit: None, by: None };
         let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
-        crate::conveyor::tests::on_qa(&mut world, "1.2.0", found);
-        crate::conveyor::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(10)));
+        crate::next_release::tests::on_qa(&mut world, "1.2.0", found);
+        crate::next_release::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(10)));
         let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
         base.extend([place("qa", "1.2.0")]);
         opened(&crate::plan(&world, noon())).map(|proposal| proposal.to)
@@ -261,10 +261,10 @@ fn a_climb_that_everybody_has_left_keeps_no_newer_one_out() {
 fn a_climb_that_was_given_up_moves_no_further() {
     let mut world = one_of_three();
     remember(&mut world, Change::Converged(ago(20)));
-    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+    crate::next_release::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
     let landed = Landed { at: ago(20), commit: None, by: None };
     let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
-    crate::conveyor::tests::on_qa(&mut world, "1.2.0", found);
+    crate::next_release::tests::on_qa(&mut world, "1.2.0", found);
     let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
     base.extend([place("qa", "1.2.0")]);
     for (next, opens) in [(Next::NewestFinished, true), (Next::Restart, false)] {

@@ -26,7 +26,7 @@ fn is_said(world: &Snapshot) -> bool {
 /// the pin holds.
 #[test]
 fn a_shared_place_is_not_written_beside_a_pin() {
-    let doings = crate::conveyor::tests::doings;
+    let doings = crate::next_release::tests::doings;
     assert_eq!(doings(&pinned(None)), [""; 0]);
     assert!(is_said(&pinned(None)));
     assert_eq!(doings(&pinned(Some(noon()))), ["merge 1.1.0 on bronze"], "the pin has ended");
@@ -35,7 +35,7 @@ fn a_shared_place_is_not_written_beside_a_pin() {
     let moved = |until| {
         let mut world = pinned(until);
         edit(&mut world, |pull| pull.reviews.clear());
-        crate::conveyor::tests::finished_above(&mut world);
+        crate::next_release::tests::finished_above(&mut world);
         doings(&world)
     };
     assert_eq!(moved(None), [""; 0]);

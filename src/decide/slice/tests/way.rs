@@ -10,9 +10,9 @@ use crate::snapshot::{LedgerGuard, LedgerState};
 fn a_climb_whose_release_was_taken_back_gives_way() {
     let mut world = one_of_three();
     remember(&mut world, Change::Converged(ago(20)));
-    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.2.0"]);
-    assert_eq!(crate::conveyor::tests::doings(&world), ["open 1.2.0 on qa"]);
-    crate::conveyor::tests::on_qa(
+    crate::next_release::tests::publish(&mut world, &["1.0.0", "1.2.0"]);
+    assert_eq!(crate::next_release::tests::doings(&world), ["open 1.2.0 on qa"]);
+    crate::next_release::tests::on_qa(
         &mut world,
         "1.2.0",
         Change::Found {
@@ -21,7 +21,7 @@ fn a_climb_whose_release_was_taken_back_gives_way() {
             landed: Landed { at: ago(20), commit: None, by: None },
         },
     );
-    crate::conveyor::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(8)));
+    crate::next_release::tests::on_qa(&mut world, "1.2.0", Change::Finished(ago(8)));
     let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
     base.extend([place("qa", "1.2.0")]);
     let next = opened(&crate::plan(&world, noon())).expect("the newer one is opened");
@@ -59,7 +59,7 @@ fn a_climb_that_the_tier_below_has_forgotten_gives_way() {
         waves.len()
     };
     assert_eq!(qa(&mut world), 1);
-    let (publish, on_qa) = (crate::conveyor::tests::publish, crate::conveyor::tests::on_qa);
+    let (publish, on_qa) = (crate::next_release::tests::publish, crate::next_release::tests::on_qa);
     publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
     let landed = Landed { at: ago(20), commit: None, by: None };
     on_qa(&mut world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
@@ -196,15 +196,15 @@ fn no_newer_release_moves_a_later_slice() {
     propose(&mut world, &second, 22, 15);
     edit_last(&mut world, |pull| pull.reviews.clear());
     edit(&mut world, |pull| pull.reviews.clear());
-    crate::conveyor::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+    crate::next_release::tests::publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
     let landed = Landed { at: ago(20), commit: None, by: None };
     let found = Change::Found { members: vec!["qa-1".into()], digest: None, landed };
     for change in [found, Change::Finished(ago(8))] {
-        crate::conveyor::tests::on_qa(&mut world, "1.2.0", change);
+        crate::next_release::tests::on_qa(&mut world, "1.2.0", change);
     }
     let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
     base.extend([place("qa", "1.2.0")]);
-    assert_eq!(crate::conveyor::tests::doings(&world), [""; 0]);
+    assert_eq!(crate::next_release::tests::doings(&world), [""; 0]);
 }
 
 /// Somebody takes the first slice off the base branch while the second is open, or was taken back.
@@ -245,7 +245,7 @@ fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
     let fleet = crate::fleet::Fleet::of(&world);
     let desk = Desk::new(&world, &fleet, 0, noon(), shared);
     assert_eq!(desk.base(&"bronze".into()), crate::desk::Base::Uniform(version("1.1.0")));
-    assert_eq!(release::running(&desk, &desk.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
+    assert_eq!(desk.running(&desk.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
 }
 
 /// One cluster of a finished release is on another version: that is somebody's own doing.

@@ -50,8 +50,8 @@ fn is_vacant(facts: &PluginFacts, cluster: &ClusterName) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use crate::WaveState;
-    use crate::conveyor::tests::{doings, on_qa, publish};
     use crate::ledger::Change;
+    use crate::next_release::tests::{doings, on_qa, publish};
     use crate::plan::WaveReport;
     use crate::snapshot::{Read, Reading, Snapshot};
     use crate::testing::*;

@@ -1,18 +1,15 @@
-//! Which release a tier takes next (policy, section 3): `newestFinished`, `every` or `restart`, and
-//! what a newer one does to the wave that is there. Which releases may climb at all is in `release`.
+//! Which release a tier takes next (policy, section 3): `newestFinished`, `every` or `restart`. What a newer one does
+//! to the wave that is there is in `overtaking`, which releases may climb at all in `release`.
 
 use alloc::vec::Vec;
 
 use crate::cooldown::cooling;
 use crate::desk::{Base, Desk};
-use crate::gate::{PullStatus, hold};
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Next, Tier};
 use crate::obstacle::{Lasts, Obstacle};
-use crate::plan::Verdict;
 use crate::release::{finished, rejections, stopped};
-use crate::snapshot::{Pull, PullState};
-use crate::{Reason, Version, hotfix, release};
+use crate::{Version, hotfix, release, source};
 
 /// What a tier would take next, if newer than what it runs, than what failed here and than what a
 /// person said no to here; `next` says which of those that are ready.
@@ -62,7 +59,7 @@ pub(crate) fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Version>
 pub(crate) fn newer(desk: &Desk<'_>, tier_index: usize) -> Vec<Version> {
     let Some(tier) = desk.policy.tiers.get(tier_index).filter(|tier| !tier.follows) else { return Vec::new() };
     let floor = floor(desk, tier);
-    let Some(below) = tier_index.checked_sub(1) else { return release::listed(desk, floor.as_ref()) };
+    let Some(below) = tier_index.checked_sub(1) else { return source::listed(desk, floor.as_ref()) };
     let above = |version: &Version| floor.as_ref().is_none_or(|floor| version > floor);
     finished(desk, below, |version| above(version) || only_early(desk, tier, version))
 }
@@ -134,70 +131,6 @@ pub(crate) fn outdated(desk: &Desk<'_>, version: &Version) -> Option<Version> {
         Next::Restart if hotfix::entry(desk, version).is_some() => None,
         Next::Restart => target(desk).filter(|target| target > version && cooling(desk, 0, target).is_none()),
     }
-}
-
-/// Why an open wave is given up for a newer release under `restart`. On the first tier the pull
-/// request moves instead, unless people were already told when this release would be merged. Who came
-/// late or is ahead takes no climb's place: that pull request moves when the newer one is ready for it.
-pub(crate) fn given_up(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: Option<&Pull>) -> Option<Reason> {
-    match wave.part.purpose {
-        Purpose::Promotion | Purpose::RollBack { .. } => {}
-        Purpose::CatchUp | Purpose::Early => return None,
-    }
-    let by = abandoned_for(desk, wave)?;
-    let merged = pull.is_some_and(|pull| pull.state != PullState::Open);
-    let held = pull.is_some_and(|pull| hold::finding(pull).verdict != Verdict::Pass);
-    let moves = tier_index == 0 && (held || !pull.is_some_and(|pull| told(wave, pull)));
-    (!merged && !moves).then_some(Reason::Superseded { by })
-}
-
-/// Whether a release may come to a tier though the wave on it has not finished.
-pub(crate) fn passes(desk: &Desk<'_>, tier_index: usize, occupant: &Wave) -> bool {
-    let Some(candidate) = candidate(desk, tier_index).filter(|candidate| *candidate > occupant.version) else {
-        return false;
-    };
-    abandoned_for(desk, occupant).is_some() || hotfix::entry(desk, &candidate).is_some()
-}
-
-/// A newer version that moves this pull request: while nobody has approved it and no notice was sent,
-/// and while the branch is ours. `every` skips none; under `restart` an approval keeps nothing.
-pub(crate) fn overtaking(
-    desk: &Desk<'_>,
-    tier_index: usize,
-    wave: &Wave,
-    pull: &Pull,
-    status: &PullStatus,
-) -> Option<Version> {
-    let candidate = candidate(desk, tier_index)?;
-    if !status.ours() || pull.state != PullState::Open {
-        return None;
-    }
-    // The tier's own turn takes the pull request of clusters that are ahead of it.
-    if wave.part.purpose == Purpose::Early {
-        let stays = status.held || status.approved_by_anybody || told(wave, pull);
-        return (!stays && cooling(desk, tier_index, &candidate).is_none()).then_some(candidate);
-    }
-    let newer = candidate > wave.version;
-    // A hotfix moves any: what was approved and announced was another release.
-    if hotfix::entry(desk, &candidate).is_some() && (newer || !hotfix::is_one(desk, wave)) {
-        return (candidate != wave.version).then_some(candidate);
-    }
-    if cooling(desk, tier_index, &candidate).is_some() {
-        return None;
-    }
-    let stays = match desk.policy.next {
-        // A tier that has begun to move goes to the end of that release.
-        Next::NewestFinished => status.approved_by_anybody || wave.part.slice > 0,
-        Next::Every => true,
-        Next::Restart => false,
-    };
-    let free = !status.held && !told(wave, pull) && !stays;
-    (free && newer).then_some(candidate)
-}
-
-/// Whether people were told when this pull request would be merged by force.
-fn told(wave: &Wave, pull: &Pull) -> bool {
-    wave.grace.as_ref().is_some_and(|grace| !grace.notices.is_empty()) || !pull.notices.is_empty()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Which release a tier takes, and what moves or closes a pull request that is open.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
+use crate::Reason;
 use crate::ledger::{Change, Landed};
 use crate::plan::Action;
-use crate::snapshot::{Read, Snapshot};
+use crate::snapshot::{Pull, Read, Snapshot};
 use crate::testing::*;
 use alloc::string::{String, ToString};
 use alloc::vec;

@@ -1,0 +1,57 @@
+//! How an open pull request stands to its wave: whose commit it holds, and who would merge it. What it still lacks is
+//! asked by the gates.
+
+use super::{about, approvals, hold};
+use crate::desk::Desk;
+use crate::ledger::Wave;
+use crate::plan::{Identity, Verdict};
+use crate::snapshot::{Pull, ReviewVerdict};
+
+/// How a pull request stands to its wave: whose commit it holds, who would merge it.
+pub(crate) struct PullStatus {
+    /// The head is the commit of this wave.
+    pub current: bool,
+    /// The head is an older commit of ours that waits to be replaced.
+    pub stale: bool,
+    /// Anybody's valid approval lies on it.
+    pub approved_by_anybody: bool,
+    /// Somebody holds it.
+    pub held: bool,
+    /// It would move clusters that have left the tier or were pinned since.
+    pub outgrown: bool,
+    /// It has to be written anew: stale, outgrown, or in conflict with the base.
+    pub rewrite: bool,
+    /// Who would ask for the merge.
+    pub identity: Identity,
+}
+
+impl PullStatus {
+    pub(crate) fn of(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull) -> Self {
+        let tier = &desk.policy.tiers[tier_index];
+        let current = wave.head().is_some_and(|head| head.commit == pull.head);
+        let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+        // Trailers prove nothing here: who amends our commit keeps them.
+        let ours = current || waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
+        let stale = ours && !current;
+        let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
+        let anew = refused.is_some_and(|refused| refused.rewrites(desk.now));
+        let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
+        Self {
+            current,
+            stale,
+            approved_by_anybody: pull.reviews.iter().any(|review| {
+                let is_about = || about::same(desk, wave, pull).any(|head| head.commit == review.commit);
+                review.human && review.verdict == ReviewVerdict::Approved && (review.commit == pull.head || is_about())
+            }),
+            held: hold::finding(pull).verdict != Verdict::Pass,
+            outgrown,
+            rewrite: stale || outgrown || anew || (current && pull.conflicts()),
+            identity: approvals::identity(desk, tier, wave, pull),
+        }
+    }
+
+    /// Whether the bot wrote what the branch holds.
+    pub(crate) fn ours(&self) -> bool {
+        self.current || self.stale
+    }
+}
