@@ -13,7 +13,7 @@ use crate::snapshot::{Pull, Read};
 use crate::{Reason, TierName, Version, source};
 
 /// Remembers labels: the hub shows closed pull requests for a while only.
-pub(crate) fn settle(desk: &mut Desk<'_>) {
+pub(crate) fn fresh(desk: &Desk<'_>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for pull in pulls(desk) {
         let known = desk.page.labelled.iter().any(|known| known.pull == pull.number);
@@ -33,7 +33,7 @@ pub(crate) fn settle(desk: &mut Desk<'_>) {
             (Read::Known(_) | Read::Unread(_), _, _) => {}
         }
     }
-    entries.into_iter().for_each(|entry| desk.record_entry(entry));
+    entries
 }
 
 fn remembers(desk: &Desk<'_>, pull: &Pull, version: &Version) -> bool {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::desk::Desk;
 use crate::next_release::{candidate, newer};
+use crate::plan::Alarm;
 use crate::release::stopped;
 use crate::{Reason, Version, hotfix};
 
@@ -29,12 +30,11 @@ pub(crate) fn cooling(desk: &Desk<'_>, tier_index: usize, version: &Version) -> 
 }
 
 /// Rings when a release has cooled down that may move the pull request of this tier.
-pub(crate) fn wake(desk: &mut Desk<'_>, tier_index: usize) {
+pub(crate) fn alarm(desk: &Desk<'_>, tier_index: usize) -> Option<Alarm> {
     let cooldown = desk.policy.cooldown;
     let newest = if tier_index == 0 && !cooldown.is_zero() { candidate(desk, tier_index) } else { None };
-    if let Some(until) = newest.and_then(|version| cooling(desk, tier_index, &version)) {
-        desk.wake(until, Reason::Cooling { cooldown });
-    }
+    let until = newest.and_then(|version| cooling(desk, tier_index, &version))?;
+    desk.alarm(until, Reason::Cooling { cooldown })
 }
 
 #[cfg(test)]

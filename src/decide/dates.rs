@@ -1,40 +1,37 @@
 //! What rings no bell of its own: dates of the policy file at which something begins or ends, and what soaks.
 
+use alloc::vec::Vec;
+
 use crate::desk::{Base, Desk};
 use crate::ledger::Wave;
 use crate::model::Tier;
+use crate::plan::Alarm;
 use crate::{Reason, release, slice, source};
 
 /// Rings at each date of the policy file that is still to come: the ends of pins, clusters ahead of their tier,
 /// versions that expire.
-pub(crate) fn wake(desk: &mut Desk<'_>) {
+pub(crate) fn of_the_file(desk: &Desk<'_>) -> Vec<Alarm> {
     let policy = desk.policy;
     let pins = policy.pins.iter().filter_map(|pin| pin.until);
     let early = policy.tiers.iter().flat_map(|tier| &tier.early).filter_map(|early| early.until);
-    for at in pins.chain(early).chain(policy.expires.iter().map(|expiry| expiry.at)) {
-        desk.wake(at, Reason::LookAgain);
-    }
+    let dates = pins.chain(early).chain(policy.expires.iter().map(|expiry| expiry.at));
+    dates.filter_map(|at| desk.alarm(at, Reason::LookAgain)).collect()
 }
 
 /// What runs here and has not finished soaks whatever else is said about the tier; nothing else would
 /// ring.
-pub(crate) fn watch(desk: &mut Desk<'_>, tier: &Tier) {
+pub(crate) fn watch(desk: &Desk<'_>, tier: &Tier) -> Option<Alarm> {
     let base = desk.base(&tier.name);
     // What a tier takes by itself rings no bell when it moves; where nobody is, or everybody is pinned, nothing does.
     let nobody = matches!(base, Base::Empty);
     let coming = || source::listed(desk, base.highest()).iter().any(|to| release::stopped(desk, 0, to).is_none());
-    if tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming()) {
-        desk.look_again();
-    }
+    let comes = || tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming());
     // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there, also on
     // one cluster of several.
     let soaks = |wave: &Wave| {
         let begun = wave.landed.is_some() && wave.finished.is_none();
         begun && wave.failed.is_none() && wave.superseded.is_none()
     };
-    let mut here = desk.page.present(&tier.name, soaks);
-    if here.any(|wave| slice::is_there(desk, tier, wave)) {
-        drop(here);
-        desk.look_again();
-    }
+    let here = || desk.page.present(&tier.name, soaks).any(|wave| slice::is_there(desk, tier, wave));
+    if here() || comes() { desk.soon() } else { None }
 }

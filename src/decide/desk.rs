@@ -1,6 +1,7 @@
-//! The desk on which one plugin is decided: its facts, a working copy of its page of the ledger,
-//! and what has been decided so far. The rules are in `settle`, `tiers` and `gate`.
+//! The desk on which one plugin is decided: its facts, and its page of the ledger as far as it is settled. Whoever is
+//! given the desk reads; what is decided is written to the `draft`, by `settle` and `tiers` alone.
 
+mod draft;
 pub(crate) mod follow;
 mod fresh;
 mod places;
@@ -16,26 +17,18 @@ use core::cell::RefCell;
 use jiff::Timestamp;
 
 use crate::fleet::Fleet;
-use crate::ledger::{Change, Entry, Ledger, PluginLedger};
+use crate::ledger::{Ledger, PluginLedger};
 use crate::member::{Assessment, Question};
 use crate::model::{Hotfix, PluginPolicy};
-use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
+use crate::plan::Alarm;
 use crate::snapshot::{PluginFacts, Pull, PullState, Read, Release, Snapshot};
 use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
 
+pub(crate) use draft::{Decided, Draft, Noted, Told};
 pub(crate) use fresh::{Fresh, Merges, Turn};
 pub(crate) use places::Base;
 use roster::Pins;
 pub(crate) use shared::{CAP_SPAN, InLine, Ready, Shared, asked_at};
-
-/// What was decided about one plugin.
-pub(crate) struct Decided {
-    pub entries: Vec<Record>,
-    pub actions: Vec<Action>,
-    pub waves: Vec<WaveReport>,
-    pub climbs: Vec<Climb>,
-    pub alarms: Vec<Alarm>,
-}
 
 /// One plugin under decision.
 pub(crate) struct Desk<'a> {
@@ -51,7 +44,6 @@ pub(crate) struct Desk<'a> {
     pub page: Cow<'a, PluginLedger>,
     /// Releases that may pass a climbing one, by the file or a command; `hotfix` fills it.
     pub hotfixes: Cow<'a, [Hotfix]>,
-    done: Decided,
     /// Clusters that stay on a version, now.
     pinned: Pins<'a>,
     /// Clusters that are ahead of their tier, now: its turn is not theirs.
@@ -106,13 +98,6 @@ impl<'a> Desk<'a> {
             shared,
             page: snapshot.ledger.plugins.get(&policy.name).map_or_else(Cow::default, Cow::Borrowed),
             hotfixes: Cow::Borrowed(&policy.hotfixes),
-            done: Decided {
-                entries: Vec::new(),
-                actions: Vec::new(),
-                waves: Vec::new(),
-                climbs: Vec::new(),
-                alarms: Vec::new(),
-            },
             selected: match ahead.is_empty() {
                 true => present.clone(),
                 false => present.iter().map(|present| roster::without(present, |name| ahead.contains(name))).collect(),
@@ -125,14 +110,6 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What was decided. Those who wait for the plugin are shown its page.
-    pub(crate) fn close(self, awaited: &BTreeSet<&PluginName>) -> Decided {
-        if awaited.contains(&self.policy.name) {
-            self.shared.pages.insert(self.policy.name.clone(), self.page.into_owned());
-        }
-        self.done
-    }
-
     pub(crate) fn plugin(&self) -> &PluginName {
         &self.policy.name
     }
@@ -142,68 +119,14 @@ impl<'a> Desk<'a> {
         self.now - self.snapshot.hub.skew
     }
 
-    /// Remembers a transition of a wave, and sees it at once.
-    pub(crate) fn record(&mut self, tier: &TierName, version: &Version, change: Change) {
-        self.remember(tier, version, change, Urgency::Transition);
+    /// A ring at `at`; none where that has passed.
+    pub(crate) fn alarm(&self, at: Timestamp, why: Reason) -> Option<Alarm> {
+        (at > self.now).then_some(Alarm { at, why })
     }
 
-    /// Remembers the movement of a soak; it may reach the branch later.
-    pub(crate) fn record_progress(&mut self, tier: &TierName, version: &Version, change: Change) {
-        self.remember(tier, version, change, Urgency::Progress);
-    }
-
-    fn remember(&mut self, tier: &TierName, version: &Version, change: Change, urgency: Urgency) {
-        self.page.to_mut().apply(tier, version, &change);
-        let plugin = self.plugin().clone();
-        let entry = Entry::Wave { plugin, tier: tier.clone(), version: version.clone(), change };
-        self.done.entries.push(Record { entry, urgency });
-    }
-
-    pub(crate) fn record_entry(&mut self, entry: Entry) {
-        match &entry {
-            Entry::Seen { seen, .. } => self.page.to_mut().releases.push(seen.clone()),
-            Entry::Hotfix { said, .. } => self.page.to_mut().hotfixes.push(said.clone()),
-            Entry::Labelled { labelled, .. } => self.page.to_mut().labelled.push(labelled.clone()),
-            Entry::Unlabelled { pull, .. } => self.page.to_mut().labelled.retain(|known| known.pull != *pull),
-            Entry::Wave { .. }
-            | Entry::Outage(_)
-            | Entry::Rebuilt(_)
-            | Entry::Stopped(_)
-            | Entry::Frozen(_)
-            | Entry::Thawed(_) => {}
-        }
-        self.done.entries.push(Record { entry, urgency: Urgency::Transition });
-    }
-
-    pub(crate) fn act(&mut self, action: Action) {
-        if let Action::Open(proposal) = &action {
-            self.shared.opening.push((proposal.plugin.clone(), proposal.tier.clone()));
-        }
-        self.done.actions.push(action);
-    }
-
-    pub(crate) fn report(&mut self, wave: WaveReport) {
-        self.done.waves.push(wave);
-    }
-
-    pub(crate) fn reports(&self) -> &[WaveReport] {
-        &self.done.waves
-    }
-
-    pub(crate) fn climb(&mut self, climb: Climb) {
-        self.done.climbs.push(climb);
-    }
-
-    /// Asks to be woken at `at`, unless that has passed.
-    pub(crate) fn wake(&mut self, at: Timestamp, why: Reason) {
-        if at > self.now {
-            self.done.alarms.push(Alarm { at, why });
-        }
-    }
-
-    /// Asks to be woken soon, because something is on its way that rings no bell.
-    pub(crate) fn look_again(&mut self) {
-        self.wake(self.now + self.snapshot.look_again, Reason::LookAgain);
+    /// A ring soon, because something is on its way that rings no bell.
+    pub(crate) fn soon(&self) -> Option<Alarm> {
+        self.alarm(self.now + self.snapshot.look_again, Reason::LookAgain)
     }
 
     /// Our pull requests of a tier, newest last; none when they could not be read.

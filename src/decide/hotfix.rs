@@ -14,30 +14,30 @@ use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{Command, CommandKind, LedgerGuard, LedgerState, Pull, Read};
 use crate::{Reason, TierName, Version, release, source};
 
-/// Remembers what people said by commands, and joins it with the entries of the file. A version that the
-/// source does not list is nothing yet.
-pub(crate) fn settle(desk: &mut Desk<'_>) {
-    let said = said(desk);
-    for word in &said {
-        if !desk.page.hotfixes.contains(word) && source::find(desk, &word.hotfix.version).is_ok() {
-            let plugin = desk.plugin().clone();
-            desk.record_entry(Entry::Hotfix { plugin, said: word.clone() });
+/// Words of people by which a release becomes a hotfix, and that the ledger does not know yet. A version that the source
+/// does not list is nothing yet.
+pub(crate) fn fresh(desk: &Desk<'_>) -> Vec<Entry> {
+    let mut fresh: Vec<Hotfixed> = Vec::new();
+    for word in said(desk) {
+        let known = desk.page.hotfixes.contains(&word) || fresh.contains(&word);
+        if !known && source::find(desk, &word.hotfix.version).is_ok() {
+            fresh.push(word);
         }
     }
-    // A command lets something through as the hub confirms it; a memory of it, where only the bots write it.
+    fresh.into_iter().map(|said| Entry::Hotfix { plugin: desk.plugin().clone(), said }).collect()
+}
+
+/// The hotfixes of the file and of people's words; none where nobody said anything. A command lets something through as
+/// the hub confirms it; a memory of it, where only the bots write it.
+pub(crate) fn known(desk: &Desk<'_>) -> Option<Vec<Hotfix>> {
+    let said = said(desk);
     let believed = matches!(desk.snapshot.ledger_state, LedgerState::Intact { guarded: LedgerGuard::Sealed });
-    let known: Vec<Hotfix> = desk
-        .page
-        .hotfixes
-        .iter()
-        .filter(|word| believed || said.contains(word))
-        .map(|word| word.hotfix.clone())
-        .collect();
-    if !known.is_empty() {
-        let mut all = desk.policy.hotfixes.clone();
-        known.into_iter().for_each(|hotfix| join(&mut all, hotfix));
-        desk.hotfixes = Cow::Owned(all);
-    }
+    let known = desk.page.hotfixes.iter().filter(|word| believed || said.contains(word));
+    let mut known = known.map(|word| word.hotfix.clone()).peekable();
+    known.peek()?;
+    let mut all = desk.policy.hotfixes.clone();
+    known.for_each(|hotfix| join(&mut all, hotfix));
+    Some(all)
 }
 
 /// What people who may have said on our pull requests of this plugin, in the order in which they did.

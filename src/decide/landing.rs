@@ -4,29 +4,13 @@
 use alloc::vec::Vec;
 
 use crate::clusters::Finder;
-use crate::desk::{Base, Desk};
+use crate::desk::{Base, Desk, Noted};
 use crate::ledger::{Change, Failed, Landed, Superseded, Wave};
 use crate::model::Tier;
 use crate::proof::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
 use crate::{ClusterName, Reason, Version, proof, rollback};
-
-/// Settles what the base branch says about one tier.
-pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
-    merged_and_gone(desk, tier);
-    // Where nothing is installed on the others, clusters ahead of their tier may have theirs all the same.
-    if let Base::Unread(_) = desk.base(&tier.name) {
-        return;
-    }
-    arrivals(desk, tier);
-    if let Some(running) = alike(&desk.base(&tier.name))
-        && desk.page.wave(&tier.name, running).is_none_or(Wave::is_deserted)
-    {
-        adopt(desk, tier, running);
-    }
-    departures(desk, tier);
-}
 
 /// What a tier runs wherever anything is installed.
 fn alike(base: &Base) -> Option<&Version> {
@@ -38,21 +22,18 @@ fn alike(base: &Base) -> Option<&Version> {
 }
 
 /// Waves whose version stands on the places of all their clusters.
-fn arrivals(desk: &mut Desk<'_>, tier: &Tier) {
-    let awaited = |wave: &Wave| wave.landed.is_none();
-    let present: Vec<Wave> = desk.page.present(&tier.name, awaited).cloned().collect();
-    for wave in present {
-        let pulls = desk.pulls(&tier.name).unwrap_or_default();
-        let awaited = own_pull(&wave, &pulls).is_some_and(|pull| proof::is_awaited(&wave, pull));
-        if !awaited && slice::is_there(desk, tier, &wave) {
-            let landed = landing(desk, tier, &wave);
-            desk.record(&tier.name, &wave.version, Change::Landed(landed));
-        }
-    }
+pub(crate) fn arrivals(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
+    let pulls = desk.pulls(&tier.name).unwrap_or_default();
+    let arrived = |wave: &&Wave| {
+        let awaited = own_pull(wave, &pulls).is_some_and(|pull| proof::is_awaited(wave, pull));
+        !awaited && slice::is_there(desk, tier, wave)
+    };
+    let present = desk.page.present(&tier.name, |wave| wave.landed.is_none()).filter(arrived);
+    present.map(|wave| Noted::new(&wave.version, Change::Landed(landing(desk, tier, wave)))).collect()
 }
 
 /// Landed waves that somebody overtook or took back.
-fn departures(desk: &mut Desk<'_>, tier: &Tier) {
+pub(crate) fn departures(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
     // What is over has been taken back only where something older stands.
     let stands = desk.everywhere(&tier.name).filter(|_| !tier.follows);
     let passed = |wave: &Wave| wave.is_over() && stands.as_ref().is_some_and(|stands| *stands >= wave.version);
@@ -60,28 +41,25 @@ fn departures(desk: &mut Desk<'_>, tier: &Tier) {
         let goes_on = !wave.is_over() || wave.finished.is_some() || wave.may_come_again();
         wave.failed.is_none() && (wave.landed.is_some() || (wave.part.slice > 0 && goes_on)) && !passed(wave)
     };
-    let present: Vec<Wave> = desk.page.present(&tier.name, begun).cloned().collect();
-    for wave in present {
-        match slice::astray(desk, tier, &wave) {
-            // We did: a rollback of ours has landed.
-            Some(Astray::Back(to)) if to.iter().all(|to| rollback::explains(desk, &tier.name, to, &wave.version)) => {}
-            Some(Astray::Back(_)) => {
-                let why = Reason::Reverted { version: wave.version.clone() };
-                desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
-            }
-            Some(Astray::Past(by)) if wave.landed.is_some() && !wave.is_over() => {
-                let superseded = Superseded { at: desk.now, by };
-                desk.record(&tier.name, &wave.version, Change::Superseded(superseded));
-            }
-            Some(Astray::Past(_)) | None => {}
+    let gone = |wave: &Wave| match slice::astray(desk, tier, wave)? {
+        // We did: a rollback of ours has landed.
+        Astray::Back(to) if to.iter().all(|to| rollback::explains(desk, &tier.name, to, &wave.version)) => None,
+        Astray::Back(_) => {
+            let why = Reason::Reverted { version: wave.version.clone() };
+            Some(Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why })))
         }
-    }
+        Astray::Past(by) if wave.landed.is_some() && !wave.is_over() => {
+            Some(Noted::new(&wave.version, Change::Superseded(Superseded { at: desk.now, by })))
+        }
+        Astray::Past(_) => None,
+    };
+    desk.page.present(&tier.name, begun).filter_map(gone).collect()
 }
 
 /// A pull request that the hub has shown as merged for a while, though the base branch does not hold
 /// its version: somebody took it off again before we looked.
-fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
-    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
+pub(crate) fn merged_and_gone(desk: &Desk<'_>, tier: &Tier) -> Option<Noted> {
+    let wave = desk.page.climbing(&tier.name)?;
     // Of whom everybody has left nothing can be seen on the base branch.
     let own = desk.still(tier, &wave.own());
     let unseen = match desk.base(&tier.name) {
@@ -89,15 +67,14 @@ fn merged_and_gone(desk: &mut Desk<'_>, tier: &Tier) {
         Base::Empty => !desk.sees(&tier.name, &own),
         Base::Uniform(_) | Base::Mixed { .. } => false,
     };
-    if own.is_empty() || unseen || slice::is_there(desk, tier, &wave) {
-        return;
+    if own.is_empty() || unseen || slice::is_there(desk, tier, wave) {
+        return None;
     }
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    let Some(PullState::Merged { at, .. }) = own_pull(&wave, &pulls).map(|pull| pull.state.clone()) else { return };
-    if desk.now >= at + jiff::SignedDuration::from_mins(10) {
-        let why = Reason::Reverted { version: wave.version.clone() };
-        desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
-    }
+    let PullState::Merged { at, .. } = &own_pull(wave, &pulls)?.state else { return None };
+    let why = Reason::Reverted { version: wave.version.clone() };
+    let gone = || Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why }));
+    (desk.now >= *at + jiff::SignedDuration::from_mins(10)).then(gone)
 }
 
 /// When and by whom a wave landed: as its merged pull request says, else as of this look.
@@ -114,26 +91,31 @@ fn landing(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Landed {
 /// A version on the base branch that nobody recorded counts as landed now (house rule 3), and so does one of
 /// which everybody has left before it finished, for those who are there in their place. From here on it is
 /// spelled as its release is: whoever says that it runs may have added metadata, or left out the `v`.
-fn adopt(desk: &mut Desk<'_>, tier: &Tier, running: &Version) {
+pub(crate) fn adopted(desk: &Desk<'_>, tier: &Tier) -> Option<Noted> {
+    let base = desk.base(&tier.name);
+    let running = alike(&base)?;
+    if desk.page.wave(&tier.name, running).is_some_and(|wave| !wave.is_deserted()) {
+        return None;
+    }
     // Members are fixed now: not while it is open whose some of them are.
     if desk.in_two_tiers(tier).is_some() {
-        return;
+        return None;
     }
     // A tier that is empty, or of which every cluster is pinned, waits for the first one that is not.
-    let Some(selected) = desk.selected(tier) else { return };
+    let selected = desk.selected(tier)?;
     // Who has nothing installed yet runs nothing.
     let vacant = desk.places(&tier.name).into_iter().filter(|place| place.vacant);
     let vacant: Vec<ClusterName> = vacant.filter_map(|place| place.cluster.clone()).collect();
     let mut vacant = Finder::new(&vacant);
     let members: Vec<ClusterName> = selected.iter().filter(|name| !vacant.has(name)).cloned().collect();
     if members.is_empty() {
-        return;
+        return None;
     }
     let seen = desk.page.seen(running);
     let digest = seen.and_then(|seen| seen.digest.clone());
     let version = seen.map_or_else(|| running.clone(), |seen| seen.version.clone());
     let landed = Landed { at: desk.now, commit: None, by: None };
-    desk.record(&tier.name, &version, Change::Found { members, digest, landed });
+    Some(Noted::new(&version, Change::Found { members, digest, landed }))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Fresh, Shared};
+use crate::desk::{Decided, Desk, Draft, Fresh, Shared};
 use crate::fleet::Fleet;
 use crate::ledger::{Entry, Rebuild};
 use crate::plan::{Plan, Record, Urgency};
@@ -83,11 +83,11 @@ fn decide(
     shared: &mut Shared,
     awaited: &BTreeSet<&PluginName>,
 ) -> Decided {
-    let mut desk = Desk::new(snapshot, fleet, at, now, shared);
-    settle::settle(&mut desk);
-    tiers::decide(&mut desk);
-    report::climbs(&mut desk);
-    desk.close(awaited)
+    let mut draft = Draft::new(Desk::new(snapshot, fleet, at, now, shared));
+    settle::settle(&mut draft);
+    tiers::decide(&mut draft);
+    draft.climbs(report::climbs(&draft.desk, draft.told()));
+    draft.close(awaited)
 }
 
 /// A lost ledger is given up when a person who may says so on one of our pull requests, naming the newest

@@ -7,30 +7,21 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Noted};
 use crate::ledger::{Change, Failed, Soaked, Wave};
 use crate::member;
 use crate::model::{OnFailure, Tier};
+use crate::plan::Alarm;
 use crate::snapshot::{CommandKind, Pull, Read};
 use crate::soak;
 use crate::{Reason, slice};
 
-/// Settles both for one tier.
-pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier) {
-    said(desk, tier);
-    watched(desk, tier);
-}
-
 /// `/coldframe fail <why>` on the pull request of a wave, by somebody who may: landed or open, it has
 /// failed. What was said about an older release on the same pull request is not about this one.
-fn said(desk: &mut Desk<'_>, tier: &Tier) {
-    for pull in desk.pulls(&tier.name).unwrap_or_default() {
-        let Some(wave) = about(desk, tier, pull).cloned() else { continue };
-        let word = word(desk, &wave, pull).map(|(_, why)| why);
-        if let Some(why) = word {
-            desk.record(&tier.name, &wave.version, Change::Failed(Failed { at: desk.now, why }));
-        }
-    }
+pub(crate) fn said(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> Option<Noted> {
+    let wave = about(desk, tier, pull)?;
+    let (_, why) = word(desk, wave, pull)?;
+    Some(Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why })))
 }
 
 /// What somebody who may said about this wave on its pull request, and when.
@@ -83,17 +74,15 @@ fn about<'a>(desk: &'a Desk<'_>, tier: &Tier, pull: &Pull) -> Option<&'a Wave> {
 
 /// A wave has failed by the health of its members: for good, or until they are healthy where the file
 /// says `stall`. What was a soak is none.
-pub(crate) fn fail(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, why: Reason) {
-    let failed = Failed { at: desk.now, why };
+pub(crate) fn fail(tier: &Tier, wave: &Wave, why: Reason, now: Timestamp) -> Vec<Noted> {
+    let failed = Failed { at: now, why };
     match tier.on_failure {
-        OnFailure::Hold | OnFailure::RollBack { .. } => {
-            desk.record(&tier.name, &wave.version, Change::Failed(failed));
-        }
-        OnFailure::Stall if wave.stalled.is_some() => {}
+        OnFailure::Hold | OnFailure::RollBack { .. } => alloc::vec![Noted::new(&wave.version, Change::Failed(failed))],
+        OnFailure::Stall if wave.stalled.is_some() => Vec::new(),
         OnFailure::Stall => {
-            let soaked = Soaked { ailing: None, ..soak::reset(wave, desk.now) };
-            desk.record(&tier.name, &wave.version, Change::Stalled(failed));
-            desk.record(&tier.name, &wave.version, Change::Soaked(soaked));
+            let soaked = Soaked { ailing: None, ..soak::reset(wave, now) };
+            let changes = [Change::Stalled(failed), Change::Soaked(soaked)];
+            changes.into_iter().map(|change| Noted::new(&wave.version, change)).collect()
         }
     }
 }
@@ -104,27 +93,29 @@ pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<
     (until > now && wave.failed.is_none() && wave.superseded.is_none()).then_some(until)
 }
 
-fn watched(desk: &mut Desk<'_>, tier: &Tier) {
-    let now = desk.now;
-    let watched = |wave: &Wave| watched_until(wave, tier, now).is_some();
-    let present: Vec<Wave> = desk.page.present(&tier.name, watched).cloned().collect();
-    for wave in present {
+/// What becomes of those that have finished and are watched still, and when to look again.
+pub(crate) fn watched(desk: &Desk<'_>, tier: &Tier) -> (Vec<Noted>, Vec<Alarm>) {
+    let (mut noted, mut alarms) = (Vec::new(), Vec::new());
+    for wave in desk.page.present(&tier.name, |wave| watched_until(wave, tier, desk.now).is_some()) {
         let clusters = desk.still(tier, &wave.clusters());
+        let tier = &*slice::as_begun(tier, wave);
         // Where a newer release has begun to move, it is that one whose health counts.
-        if !clusters.is_empty() && slice::holds(desk, tier, &clusters, &wave.version) {
-            watch(desk, tier, wave);
+        if clusters.is_empty() || !slice::holds(desk, tier, &clusters, &wave.version) {
+            continue;
+        }
+        if let Some(until) = watched_until(wave, tier, desk.now) {
+            alarms.extend(desk.alarm(until, Reason::Watched { of: tier.watch }));
+            alarms.extend(desk.soon());
+            noted.extend(watch(desk, tier, wave));
         }
     }
+    (noted, alarms)
 }
 
-fn watch(desk: &mut Desk<'_>, tier: &Tier, wave: Wave) {
-    let tier = &*slice::as_begun(tier, &wave);
-    let Some(until) = watched_until(&wave, tier, desk.now) else { return };
-    desk.wake(until, Reason::Watched { of: tier.watch });
-    desk.look_again();
+fn watch(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
     // What was let through before it converged is not late now.
     let converged = wave.converged.or(wave.landed.as_ref().map(|landed| landed.at));
-    let wave = Wave { converged, ..wave };
+    let wave = Wave { converged, ..wave.clone() };
     let health = member::assess(desk, tier, &wave);
     let ailing = wave.soak.and_then(|soak| soak.ailing);
     // Signals that name no times are watched look after look; nothing else of the soak moves any more.
@@ -133,14 +124,13 @@ fn watch(desk: &mut Desk<'_>, tier: &Tier, wave: Wave) {
         (false, Some(_), Some(before)) => Some(Soaked { ailing: None, ..before }),
         (true, Some(_), _) | (false, _, _) => None,
     };
-    if let Some(next) = next {
-        desk.record_progress(&tier.name, &wave.version, Change::Soaked(next));
-    }
+    let mut noted: Vec<Noted> =
+        next.map(|next| Noted::progress(&wave.version, Change::Soaked(next))).into_iter().collect();
     let watched = Wave { soak: next.or(wave.soak), ..wave };
     if let Some(why) = health.failure(tier, &watched, desk.now) {
-        let why = Reason::HealthLost { why: Box::new(why) };
-        fail(desk, tier, &watched, why);
+        noted.extend(fail(tier, &watched, Reason::HealthLost { why: Box::new(why) }, desk.now));
     }
+    noted
 }
 
 #[cfg(test)]

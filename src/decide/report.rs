@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Told};
 use crate::gate::{self, health};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::member;
@@ -12,7 +12,7 @@ use crate::snapshot::Pull;
 use crate::{Gate, Reason, Version, expiry, hotfix, regression, release, rollback, source};
 
 /// A tier about which nothing can be decided.
-pub(crate) fn blocked(desk: &mut Desk<'_>, tier_index: usize, troubles: Vec<Finding>) {
+pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, troubles: Vec<Finding>) -> Told {
     let tier = &desk.policy.tiers[tier_index];
     let wave = desk.page.last(&tier.name).cloned();
     let mut report = match &wave {
@@ -31,17 +31,16 @@ pub(crate) fn blocked(desk: &mut Desk<'_>, tier_index: usize, troubles: Vec<Find
         report.version = pull.version.clone().or(report.version);
         report.state = WaveState::Open { pull: Some(pull.number), since: pull.opened_at };
     }
-    desk.report(report);
-    desk.look_again();
+    Told { report, alarms: desk.soon().into_iter().collect() }
 }
 
 /// A wave on the base branch that keeps its tier occupied.
-pub(crate) fn landed(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
-    between(desk, tier_index, wave, Vec::new());
+pub(crate) fn landed(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Told {
+    between(desk, tier_index, wave, Vec::new())
 }
 
 /// The same, and what its next slice waits for beside the health of those that have moved.
-pub(crate) fn between(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, beside: Vec<Finding>) {
+pub(crate) fn between(desk: &Desk<'_>, tier_index: usize, wave: &Wave, beside: Vec<Finding>) -> Told {
     let rules = hotfix::rules(desk, &desk.policy.tiers[tier_index], &wave.version);
     let tier = rules.as_ref();
     let health = member::assess(desk, tier, wave);
@@ -51,36 +50,35 @@ pub(crate) fn between(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, besid
         findings.retain(|finding| finding.gate != Gate::Soak);
     }
     findings.extend(beside);
+    let mut alarms = Vec::new();
     if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
         let members = Vec::new();
         let deadline = tier.health.progress_deadline;
-        desk.wake(landed.at + deadline, Reason::PastProgressDeadline { deadline, members });
+        alarms.extend(desk.alarm(landed.at + deadline, Reason::PastProgressDeadline { deadline, members }));
     }
     for finding in &findings {
         if let crate::Verdict::Wait { until: Some(until) } = finding.verdict {
-            desk.wake(until, finding.because.clone());
+            alarms.extend(desk.alarm(until, finding.because.clone()));
         }
     }
-    desk.look_again();
-    let report = about(desk, tier_index, wave, findings, health.members.clone());
-    desk.report(report);
+    alarms.extend(desk.soon());
+    Told { report: about(desk, tier_index, wave, findings, health.members.clone()), alarms }
 }
 
 /// A part of a climb that gets its pull request now, or waits for something before it.
 pub(crate) fn portion(
-    desk: &mut Desk<'_>,
+    desk: &Desk<'_>,
     tier_index: usize,
     version: &Version,
     next: &Portion,
     findings: Vec<Finding>,
-) {
-    let report = WaveReport {
+) -> WaveReport {
+    WaveReport {
         part: next.part.clone(),
         from: slice::from(desk, &desk.policy.tiers[tier_index], &next.members),
         members: Members::not_asked(next.members.clone()),
         ..bare(desk, tier_index, Some(version), WaveState::Waiting, findings)
-    };
-    desk.report(report);
+    }
 }
 
 /// That a release which has landed here failed on another tier: it stays, and goes no further.
@@ -91,7 +89,7 @@ fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Find
 }
 
 /// A wave whose pull request the hub has not shown yet.
-pub(crate) fn opening(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
+pub(crate) fn opening(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> WaveReport {
     let findings = match wave.rolls_back() {
         Some(_) => rollback::before_opening(desk, tier_index),
         None if wave.part.purpose == Purpose::Early => {
@@ -99,47 +97,38 @@ pub(crate) fn opening(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave) {
         }
         None => gate::before_opening(desk, tier_index, &wave.version),
     };
-    let members = not_asked(wave);
-    let report = about(desk, tier_index, wave, findings, members);
-    desk.report(report);
+    about(desk, tier_index, wave, findings, not_asked(wave))
 }
 
 /// A wave with its pull request.
-pub(crate) fn open(desk: &mut Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull, findings: Vec<Finding>) {
-    let mut report = about(desk, tier_index, wave, findings, not_asked(wave));
-    report.pull = Some(pull.number);
-    desk.report(report);
+pub(crate) fn open(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull, findings: Vec<Finding>) -> WaveReport {
+    WaveReport { pull: Some(pull.number), ..about(desk, tier_index, wave, findings, not_asked(wave)) }
 }
 
 /// A wave that the bot has just taken back.
-pub(crate) fn withdrawn(desk: &mut Desk<'_>, tier_index: usize, version: &Version) {
-    let tier = &desk.policy.tiers[tier_index];
-    if let Some(wave) = desk.page.wave(&tier.name, version).cloned() {
-        let finding = match wave.rolls_back() {
-            Some(_) => rollback::held(desk, tier_index),
-            None => Some(gate::release::finding(desk, tier_index, version)),
-        };
-        let report = about(desk, tier_index, &wave, finding.into_iter().collect(), not_asked(&wave));
-        desk.report(report);
-    }
+pub(crate) fn withdrawn(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<WaveReport> {
+    let wave = desk.page.wave(&desk.policy.tiers[tier_index].name, version)?;
+    let finding = match wave.rolls_back() {
+        Some(_) => rollback::held(desk, tier_index),
+        None => Some(gate::release::finding(desk, tier_index, version)),
+    };
+    Some(about(desk, tier_index, wave, finding.into_iter().collect(), not_asked(wave)))
 }
 
 /// A release that is meant for this tier and has no pull request yet.
-pub(crate) fn waiting(desk: &mut Desk<'_>, tier_index: usize, version: &Version, findings: Vec<Finding>) {
-    let report = bare(desk, tier_index, Some(version), WaveState::Waiting, findings);
-    desk.report(report);
+pub(crate) fn waiting(desk: &Desk<'_>, tier_index: usize, version: &Version, findings: Vec<Finding>) -> WaveReport {
+    bare(desk, tier_index, Some(version), WaveState::Waiting, findings)
 }
 
 /// A tier with nothing to take: what runs there, or what last failed or was refused.
-pub(crate) fn idle(desk: &mut Desk<'_>, tier_index: usize) {
+pub(crate) fn idle(desk: &Desk<'_>, tier_index: usize) -> Told {
     let tier = &desk.policy.tiers[tier_index];
     let running = desk.base(&tier.name).highest().cloned();
     let refused = desk
         .page
         .last(&tier.name)
-        .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running))
-        .cloned();
-    let own = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running)).cloned();
+        .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running));
+    let own = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running));
     match (refused, own) {
         (Some(wave), _) => {
             let mut findings = alloc::vec![
@@ -148,48 +137,44 @@ pub(crate) fn idle(desk: &mut Desk<'_>, tier_index: usize) {
             ];
             let newer = crate::next_release::passed_over(desk, tier_index).filter(|version| *version > wave.version);
             findings.extend(newer.map(|version| gate::release::finding(desk, tier_index, &version)));
-            let report = about(desk, tier_index, &wave, findings, not_asked(&wave));
-            desk.report(report);
+            about(desk, tier_index, wave, findings, not_asked(wave)).into()
         }
         (None, Some(wave)) if !wave.is_over() => {
             let rest =
-                slice::following(desk, tier, &wave).map(|_| gate::release::finding(desk, tier_index, &wave.version));
-            between(desk, tier_index, &wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect());
+                slice::following(desk, tier, wave).map(|_| gate::release::finding(desk, tier_index, &wave.version));
+            between(desk, tier_index, wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect())
         }
         (None, Some(wave)) => {
-            let health = member::assess(desk, tier, &wave);
-            let mut findings = health::findings(&wave, tier, &health, desk.now);
+            let health = member::assess(desk, tier, wave);
+            let mut findings = health::findings(wave, tier, &health, desk.now);
             if wave.failed.is_none() {
                 // What was let through stays said.
                 findings.retain(|finding| matches!(finding.verdict, crate::Verdict::Waived { .. }));
                 findings.extend(elsewhere(desk, tier, &wave.version));
             }
             findings.extend(rollback::held(desk, tier_index));
-            if regression::watched_until(&wave, tier, desk.now).is_some() {
+            if regression::watched_until(wave, tier, desk.now).is_some() {
                 findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
             }
             findings.extend(expiry::marks(desk, tier));
             findings.extend(passed_over(desk, tier_index));
-            let report = about(desk, tier_index, &wave, findings, health.members.clone());
-            desk.report(report);
+            about(desk, tier_index, wave, findings, health.members.clone()).into()
         }
         (None, None) => {
             let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
             let findings =
                 passed_over(desk, tier_index).into_iter().chain(expiry::marks(desk, tier)).chain([finding]).collect();
-            let report = bare(desk, tier_index, None, WaveState::Idle { running }, findings);
-            desk.report(report);
+            bare(desk, tier_index, None, WaveState::Idle { running }, findings).into()
         }
     }
 }
 
 /// A tier without clusters, which releases pass.
-pub(crate) fn passed(desk: &mut Desk<'_>, tier_index: usize) {
+pub(crate) fn passed(desk: &Desk<'_>, tier_index: usize) -> WaveReport {
     let tier = desk.policy.tiers[tier_index].name.clone();
     let running = desk.base(&tier).highest().cloned();
     let finding = Finding::pass(Gate::Release, Reason::EmptyTierPassed { tier });
-    let report = bare(desk, tier_index, None, WaveState::Idle { running }, alloc::vec![finding]);
-    desk.report(report);
+    bare(desk, tier_index, None, WaveState::Idle { running }, alloc::vec![finding])
 }
 
 /// Why the newest release that is ready for an idle tier is not taken.
@@ -199,22 +184,16 @@ fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
 }
 
 /// The climb of every release that a report of this plugin is about.
-pub(crate) fn climbs(desk: &mut Desk<'_>) {
-    let mut versions: Vec<Version> = Vec::new();
-    for report in desk.reports() {
-        if report.plugin == *desk.plugin()
-            && let Some(version) = &report.version
-            && !versions.contains(version)
-        {
-            versions.push(version.clone());
-        }
-    }
+pub(crate) fn climbs(desk: &Desk<'_>, told: &[WaveReport]) -> Vec<Climb> {
+    let mut versions: Vec<&Version> = told.iter().filter_map(|report| report.version.as_ref()).collect();
+    // Of versions that are the same the one that was told of first, as it is spelled there.
     versions.sort();
-    for version in versions.into_iter().rev() {
-        let tiers = desk.policy.tiers.iter().map(|tier| climb_tier(desk, tier, &version)).collect();
-        let plugin = desk.plugin().clone();
-        desk.climb(Climb { plugin, version, tiers });
-    }
+    versions.dedup();
+    let climb = |version: &Version| {
+        let tiers = desk.policy.tiers.iter().map(|tier| climb_tier(desk, tier, version)).collect();
+        Climb { plugin: desk.plugin().clone(), version: version.clone(), tiers }
+    };
+    versions.into_iter().rev().map(climb).collect()
 }
 
 fn climb_tier(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> ClimbTier {

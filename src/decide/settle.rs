@@ -1,40 +1,62 @@
 //! What the world shows becomes entries of the ledger: first sights, openings, noes, verdicts.
 //! Nothing is started here. What the base branch proves is in `landing`.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clusters::Finder;
-use crate::desk::Desk;
+use crate::desk::{Base, Desk, Draft, Noted};
 use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
 use crate::model::Tier;
-use crate::snapshot::{LedgerState, Pull, PullState};
+use crate::plan::Alarm;
+use crate::snapshot::{LedgerState, Pull, PullState, Release};
 use crate::{Reason, Version, blocks, expiry, gate, hotfix, landing, member, proof, regression, slice, soak};
 
 /// Settles everything about one plugin. With a ledger that cannot be believed nothing is settled:
 /// an entry would rest on it.
-pub(crate) fn settle(desk: &mut Desk<'_>) {
-    match desk.snapshot.ledger_state {
+pub(crate) fn settle(draft: &mut Draft<'_>) {
+    match draft.desk.snapshot.ledger_state {
         LedgerState::Intact { .. } => {}
         LedgerState::Lost { .. } | LedgerState::Unread(_) => return,
     }
-    first_sights(desk);
-    hotfix::settle(desk);
-    blocks::settle(desk);
-    for tier in &desk.policy.tiers {
-        announced_and_closed(desk, tier);
-        leavers(desk, tier);
-        landing::settle(desk, tier);
-        verdicts(desk, tier);
-        regression::settle(desk, tier);
-        grace(desk, tier);
+    draft.enter(first_sights(&draft.desk));
+    draft.enter(hotfix::fresh(&draft.desk));
+    if let Some(hotfixes) = hotfix::known(&draft.desk) {
+        draft.desk.hotfixes = Cow::Owned(hotfixes);
+    }
+    draft.enter(blocks::fresh(&draft.desk));
+    for tier in &draft.desk.policy.tiers {
+        draft.note(&tier.name, announced_and_closed(&draft.desk, tier));
+        draft.note(&tier.name, leavers(&draft.desk, tier));
+        base(draft, tier);
+        verdicts(draft, tier);
+        for pull in draft.desk.pulls(&tier.name).unwrap_or_default() {
+            draft.note(&tier.name, regression::said(&draft.desk, tier, pull));
+        }
+        let (noted, alarms) = regression::watched(&draft.desk, tier);
+        draft.note(&tier.name, noted);
+        draft.ring(alarms);
+        draft.note(&tier.name, grace(&draft.desk, tier));
     }
 }
 
+/// What the base branch says about one tier.
+fn base(draft: &mut Draft<'_>, tier: &Tier) {
+    draft.note(&tier.name, landing::merged_and_gone(&draft.desk, tier));
+    // Where nothing is installed on the others, clusters ahead of their tier may have theirs all the same.
+    if let Base::Unread(_) = draft.desk.base(&tier.name) {
+        return;
+    }
+    draft.note(&tier.name, landing::arrivals(&draft.desk, tier));
+    draft.note(&tier.name, landing::adopted(&draft.desk, tier));
+    draft.note(&tier.name, landing::departures(&draft.desk, tier));
+}
+
 /// The digest of a release is pinned when we first see it.
-fn first_sights(desk: &mut Desk<'_>) {
-    let Ok(releases) = desk.releases() else { return };
+fn first_sights(desk: &Desk<'_>) -> Vec<Entry> {
+    let Ok(releases) = desk.releases() else { return Vec::new() };
     let mut fresh: Vec<_> = releases.iter().collect();
     fresh.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.version.as_str().cmp(b.version.as_str())));
     fresh.dedup_by(|a, b| a.version == b.version);
@@ -45,47 +67,43 @@ fn first_sights(desk: &mut Desk<'_>) {
         while seen.next_if(|seen| **seen < release.version).is_some() {}
         seen.peek().is_none_or(|seen| **seen != release.version)
     });
-    for release in fresh {
+    let entry = |release: &Release| {
         let seen = Seen { version: release.version.clone(), digest: release.digest.clone(), first_seen: desk.now };
-        let plugin = desk.plugin().clone();
-        desk.record_entry(Entry::Seen { plugin, seen });
-    }
+        Entry::Seen { plugin: desk.plugin().clone(), seen }
+    };
+    fresh.into_iter().map(entry).collect()
 }
 
 /// Openings that the hub shows, and closings by people. One missing pull request is no closing: it
 /// has to be seen closed.
-fn announced_and_closed(desk: &mut Desk<'_>, tier: &Tier) {
-    let Some(pulls) = desk.pulls(&tier.name) else { return };
-    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
-    let own = proof::own_pull(&wave, &pulls).or_else(|| inherited(desk, tier, &wave, &pulls));
-    let Some(pull) = own.or_else(|| unclaimed(desk, tier, &wave)) else { return };
+fn announced_and_closed(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
+    let mut noted = Vec::new();
+    let Some(pulls) = desk.pulls(&tier.name) else { return noted };
+    let Some(wave) = desk.page.climbing(&tier.name) else { return noted };
+    let own = proof::own_pull(wave, &pulls).or_else(|| inherited(desk, tier, wave, &pulls));
+    let Some(pull) = own.or_else(|| unclaimed(desk, tier, wave)) else { return noted };
+    let mut note = |change| noted.push(Noted::new(&wave.version, change));
     if wave.pull.is_none() {
-        let announced = Announced { number: pull.number, at: pull.opened_at };
-        desk.record(&tier.name, &wave.version, Change::Announced(announced));
+        note(Change::Announced(Announced { number: pull.number, at: pull.opened_at }));
     }
-    if let Some(shown) = gate::force_command::shown_late(desk, tier, &wave, pull) {
-        desk.record(&tier.name, &wave.version, Change::Shown(shown));
+    if let Some(shown) = gate::force_command::shown_late(desk, tier, wave, pull) {
+        note(Change::Shown(shown));
     }
-    if let PullState::Closed { at, by } = &pull.state
-        && !wave.is_over()
-        && wave.landed.is_none()
-        && by.as_ref() != Some(&desk.snapshot.hub.bot)
-    {
-        let rejected = Rejected { at: *at, by: by.clone(), pull: pull.number };
-        desk.record(&tier.name, &wave.version, Change::Rejected(rejected));
+    match &pull.state {
+        PullState::Closed { at, by } if by.as_ref() != Some(&desk.snapshot.hub.bot) => {
+            note(Change::Rejected(Rejected { at: *at, by: by.clone(), pull: pull.number }));
+        }
+        // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
+        PullState::Closed { at, .. } if wave.pull.is_some() => {
+            let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
+            note(match regression::taken_back_for(desk, wave, pull, *at) {
+                Some(failed) => Change::Failed(failed),
+                None => Change::Withdrawn(Withdrawn { at: desk.now, why }),
+            });
+        }
+        PullState::Closed { .. } | PullState::Open | PullState::Merged { .. } => {}
     }
-    // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
-    if let PullState::Closed { by: Some(by), at } = &pull.state
-        && wave.pull.is_some()
-        && *by == desk.snapshot.hub.bot
-    {
-        let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
-        let change = match regression::taken_back_for(desk, &wave, pull, *at) {
-            Some(failed) => Change::Failed(failed),
-            None => Change::Withdrawn(Withdrawn { at: desk.now, why }),
-        };
-        desk.record(&tier.name, &wave.version, change);
-    }
+    noted
 }
 
 /// The pull request that was moved from an older release to this one, whatever its head is by now:
@@ -120,7 +138,7 @@ fn unclaimed<'a>(desk: &Desk<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull> 
 }
 
 /// Clusters that a climb had for members and that the tier has no more, or only pinned.
-fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
+fn leavers(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
     let base = desk.base(&tier.name);
     let running = base.highest();
     let counts = |wave: &Wave| {
@@ -131,50 +149,55 @@ fn leavers(desk: &mut Desk<'_>, tier: &Tier) {
         let all = wave.clusters();
         let here = desk.still(tier, &all);
         let mut finder = Finder::new(&here);
-        let clusters = || all.iter().filter(|name| !finder.has(name)).cloned().collect();
-        (here.len() < all.len()).then(clusters).map(|clusters| (wave.version.clone(), clusters))
+        let gone = || all.iter().filter(|name| !finder.has(name)).cloned().collect();
+        (here.len() < all.len()).then(gone).map(|clusters| Noted::new(&wave.version, Change::Left { clusters }))
     };
-    let gone: Vec<_> = desk.page.present(&tier.name, counts).filter_map(left).collect();
-    for (version, clusters) in gone {
-        desk.record(&tier.name, &version, Change::Left { clusters });
-    }
+    desk.page.present(&tier.name, counts).filter_map(left).collect()
 }
 
 /// Health and soak of what runs on the tier.
-fn verdicts(desk: &mut Desk<'_>, tier: &Tier) {
+fn verdicts(draft: &mut Draft<'_>, tier: &Tier) {
     let open = |wave: &Wave| wave.failed.is_none() && wave.finished.is_none() && wave.superseded.is_none();
-    let present: Vec<Wave> = desk.page.present(&tier.name, open).cloned().collect();
+    let present: Vec<Wave> = draft.desk.page.present(&tier.name, open).cloned().collect();
     for wave in present {
-        match &wave.landed {
+        let desk = &draft.desk;
+        let noted = match &wave.landed {
             Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
             None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
-            None if wave.part.slice > 0 && !wave.is_over() => between_slices(desk, tier, &wave),
+            None if wave.part.slice > 0 && !wave.is_over() => {
+                let (noted, alarm) = between_slices(desk, tier, &wave);
+                draft.ring(alarm);
+                noted
+            }
             None if wave.withdrawn.is_some() => taken_back(desk, tier, &wave),
-            Some(_) | None => {}
-        }
+            Some(_) | None => Vec::new(),
+        };
+        draft.note(&tier.name, noted);
     }
 }
 
 /// Health and soak of a landed wave and of the slices before it. The soak of a climb runs once, over
 /// all members, when the last of them have moved.
-fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
-    let version = &wave.version;
-    let rules = hotfix::rules(desk, tier, version);
+fn verdict(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
+    let rules = hotfix::rules(desk, tier, &wave.version);
     let tier = &*slice::as_begun(&rules, wave);
     let health = member::assess(desk, tier, wave);
     if let Some(why) = health.failure(tier, wave, desk.now) {
-        regression::fail(desk, tier, wave, why);
-        return;
+        return regression::fail(tier, wave, why, desk.now);
     }
-    if let Some(why) = gate::verify::settle(desk, tier, wave) {
-        regression::fail(desk, tier, wave, why);
-        return;
+    let (verified, why) = gate::verify::settled(desk, tier, wave);
+    let mut noted: Vec<Noted> = verified.into_iter().collect();
+    if let Some(why) = why {
+        noted.extend(regression::fail(tier, wave, why, desk.now));
+        return noted;
     }
-    if wave.stalled.is_some() && health.all_healthy(&tier.health) {
-        desk.record(&tier.name, version, Change::Resumed(desk.now));
+    let healthy = health.all_healthy(&tier.health);
+    let mut note = |change| noted.push(Noted::new(&wave.version, change));
+    if wave.stalled.is_some() && healthy {
+        note(Change::Resumed(desk.now));
     }
-    if health.all_healthy(&tier.health) && wave.converged.is_none() {
-        desk.record(&tier.name, version, Change::Converged(desk.now));
+    if healthy && wave.converged.is_none() {
+        note(Change::Converged(desk.now));
     }
     let whole = slice::following(desk, tier, wave).is_none();
     // While slices are still to come, only unhealthy members are noted: the soak runs once, over all members.
@@ -185,79 +208,73 @@ fn verdict(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
             Soaked { healthy_for: SignedDuration::ZERO, until, paused: true, begun: None, ..soaked }
         }
     });
-    if soaked != wave.soak
-        && let Some(soaked) = soaked
-    {
-        desk.record_progress(&tier.name, version, Change::Soaked(soaked));
-    }
+    let moved = soaked.filter(|_| soaked != wave.soak);
+    noted.extend(moved.map(|soaked| Noted::progress(&wave.version, Change::Soaked(soaked))));
     if !whole {
-        return;
+        return noted;
     }
-    if health.all_healthy(&tier.health) && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
-        desk.record(&tier.name, version, Change::Finished(desk.now));
+    let mut note = |change| noted.push(Noted::new(&wave.version, change));
+    if healthy && soaked.is_some_and(|soaked| soaked.healthy_for >= tier.soak.min) {
+        note(Change::Finished(desk.now));
     } else if let Some(through) = soak::overdue(desk, tier, wave, &health, soaked) {
-        desk.record(&tier.name, version, Change::LetThrough(through));
-        desk.record(&tier.name, version, Change::Finished(desk.now));
+        note(Change::LetThrough(through));
+        note(Change::Finished(desk.now));
     }
+    noted
 }
 
 /// A cluster that fails while the pull request of a later slice is open fails the release all the
 /// same, or stalls it until all are healthy. For signals that do not say since when, the wave keeps
 /// that somebody ails.
-fn between_slices(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
+fn between_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> (Vec<Noted>, Option<Alarm>) {
     let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
+    let resumed = || Noted::new(&wave.version, Change::Resumed(desk.now));
     if health.members.is_empty() {
         // Nobody is left who could be healthy again: this slice is the first one now.
-        if wave.stalled.is_some() {
-            desk.record(&tier.name, &wave.version, Change::Resumed(desk.now));
-        }
-        return;
+        return (wave.stalled.is_some().then(resumed).into_iter().collect(), None);
     }
     // However long the pull request waits for a yes, those that have moved may fail meanwhile.
-    desk.look_again();
+    let alarm = desk.soon();
     if let Some(why) = health.failure(tier, wave, desk.now) {
-        regression::fail(desk, tier, wave, why);
-        return;
+        return (regression::fail(tier, wave, why, desk.now), alarm);
     }
-    if wave.stalled.is_some() && health.all_healthy(&tier.health) {
-        desk.record(&tier.name, &wave.version, Change::Resumed(desk.now));
-    }
+    let resumes = wave.stalled.is_some() && health.all_healthy(&tier.health);
+    let mut noted: Vec<Noted> = resumes.then(resumed).into_iter().collect();
     let before = wave.soak.and_then(|soaked| soaked.ailing);
     let ailing = health.degraded(&tier.health).then(|| before.unwrap_or(desk.now));
     if ailing != before {
         let healthy_for = SignedDuration::ZERO;
         let soaked = Soaked { healthy_for, until: desk.now, paused: true, ailing, begun: None };
-        desk.record_progress(&tier.name, &wave.version, Change::Soaked(soaked));
+        noted.push(Noted::progress(&wave.version, Change::Soaked(soaked)));
     }
+    (noted, alarm)
 }
 
 /// Before a slice that was taken back comes again, what is to come of the one before it may be verified.
-fn taken_back(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) {
-    if let Some(why) = slice::before(desk, tier, wave).and_then(|earlier| gate::verify::settle(desk, tier, &earlier)) {
-        regression::fail(desk, tier, wave, why);
-    }
+fn taken_back(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
+    let Some(earlier) = slice::before(desk, tier, wave) else { return Vec::new() };
+    let (verified, why) = gate::verify::settled(desk, tier, &earlier);
+    let failed = why.map(|why| regression::fail(tier, wave, why, desk.now));
+    verified.into_iter().chain(failed.into_iter().flatten()).collect()
 }
 
 /// The grace period: it begins with the announced pull request, or when the file first asks for
 /// one; notices count from when the hub shows them; the deadline never moves earlier.
-fn grace(desk: &mut Desk<'_>, tier: &Tier) {
-    let Some(wave) = desk.page.climbing(&tier.name).cloned() else { return };
+fn grace(desk: &Desk<'_>, tier: &Tier) -> Option<Noted> {
+    let wave = desk.page.climbing(&tier.name)?;
     if wave.rolls_back().is_some() {
-        return;
+        return None;
     }
-    let Some(announced) = &wave.pull else { return };
-    let (since, announced_deadline) = clock(desk, tier, &wave, announced);
-    let Some(force) = expiry::force(desk, tier, &wave, since) else {
-        if wave.grace.is_some() {
-            desk.record(&tier.name, &wave.version, Change::GraceEnded);
-        }
-        return;
+    let announced = wave.pull.as_ref()?;
+    let (since, announced_deadline) = clock(desk, tier, wave, announced);
+    let Some(force) = expiry::force(desk, tier, wave, since) else {
+        return wave.grace.is_some().then(|| Noted::new(&wave.version, Change::GraceEnded));
     };
     let fresh = || Grace { since, deadline: announced_deadline, notices: Vec::new(), giving: None };
     let mut next = wave.grace.clone().unwrap_or_else(fresh);
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    for notice in proof::own_pull(&wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
+    for notice in proof::own_pull(wave, &pulls).into_iter().flat_map(|pull| &pull.notices) {
         if !next.notices.iter().any(|sent| sent.before == notice.before)
             && notice.at.as_second() >= next.since.as_second()
         {
@@ -268,9 +285,7 @@ fn grace(desk: &mut Desk<'_>, tier: &Tier) {
         next.giving = None;
     }
     next.deadline = gate::grace::deadline(&next, &force, desk.ledger, desk.now);
-    if wave.grace.as_ref() != Some(&next) {
-        desk.record(&tier.name, &wave.version, Change::Grace(next));
-    }
+    (wave.grace.as_ref() != Some(&next)).then(|| Noted::new(&wave.version, Change::Grace(next)))
 }
 
 /// From when the grace period of a wave counts, and the deadline that was announced already.

@@ -1,14 +1,12 @@
 //! Pull requests of ours that are open though their wave is over, or that no wave knows, and how they
 //! are closed. What takes their place is decided in `tiers`.
 
-use alloc::vec::Vec;
-
-use crate::desk::Desk;
+use crate::desk::{Desk, Noted};
 use crate::ledger::{Change, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{Pull, PullState};
-use crate::{Reason, Version, gate, report};
+use crate::{Reason, gate};
 
 /// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
 pub(crate) fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
@@ -36,7 +34,7 @@ pub(crate) fn moot(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
 
 /// A pull request of ours that is open though its wave is over: the closing was cut off. One that
 /// no wave knows waits until a release is ready for this tier.
-pub(crate) fn tidy_up(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull) {
+pub(crate) fn tidied_up(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> Option<Action> {
     let tier = &desk.policy.tiers[tier_index];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
@@ -52,9 +50,7 @@ pub(crate) fn tidy_up(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull) {
             (None, None, None) => None,
         }
     });
-    if let Some(why) = why {
-        close(desk, tier_index, Some(pull), why);
-    }
+    closing(desk, tier_index, Some(pull), why?)
 }
 
 /// Whether it was to be closed, whatever comes next: its release was taken back, or failed before it landed. What was
@@ -73,33 +69,28 @@ pub(crate) fn keeps_a_place(desk: &Desk<'_>, findings: &[Finding]) -> bool {
     findings.iter().any(waits) && gate::limits::is_reached(desk)
 }
 
-/// Closes it, where its wave is known to be over; the next release gets one of its own.
-pub(crate) fn give_way(desk: &mut Desk<'_>, tier_index: usize, pull: &Pull, next: &Version, findings: Vec<Finding>) {
-    report::waiting(desk, tier_index, next, findings);
-    tidy_up(desk, tier_index, pull);
-}
-
-/// Closes a pull request of ours that goes to another branch than the tier's, where nothing else troubles the
-/// tier: the next one goes where it belongs. A branch that somebody edited is theirs and stays.
-pub(crate) fn turn_back(desk: &mut Desk<'_>, tier_index: usize, troubles: &[Finding]) {
-    let [Finding { because: why @ Reason::OtherBase { .. }, .. }] = troubles else { return };
+/// The closing of a pull request of ours that goes to another branch than the tier's, where nothing else troubles the
+/// tier, and what becomes of its wave: the next one goes where it belongs. A branch that somebody edited is theirs and
+/// stays.
+pub(crate) fn turned_back(
+    desk: &Desk<'_>,
+    tier_index: usize,
+    troubles: &[Finding],
+) -> Option<(Option<Noted>, Option<Action>)> {
+    let [Finding { because: why @ Reason::OtherBase { .. }, .. }] = troubles else { return None };
     let tier = &desk.policy.tiers[tier_index];
-    let Some(pull) = desk.open_pull(&tier.name).filter(|pull| is_known(desk, tier, pull)) else { return };
+    let pull = desk.open_pull(&tier.name).filter(|pull| is_known(desk, tier, pull))?;
     let wave = desk.page.climbing(&tier.name).filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
-    if let Some(version) = wave.map(|wave| wave.version.clone()) {
-        desk.record(&tier.name, &version, Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() }));
-    }
-    close(desk, tier_index, Some(pull), why.clone());
+    let withdrawn = || Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() });
+    let noted = wave.map(|wave| Noted::new(&wave.version, withdrawn()));
+    Some((noted, closing(desk, tier_index, Some(pull), why.clone())))
 }
 
-/// Closes a pull request that is still open, with the reason.
-pub(crate) fn close(desk: &mut Desk<'_>, tier_index: usize, pull: Option<&Pull>, why: Reason) {
-    if let Some(pull) = pull.filter(|pull| pull.state == PullState::Open) {
-        let plugin = desk.plugin().clone();
-        let tier = desk.policy.tiers[tier_index].name.clone();
-        desk.act(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why });
-        desk.look_again();
-    }
+/// The closing of a pull request that is still open, with the reason.
+pub(crate) fn closing(desk: &Desk<'_>, tier_index: usize, pull: Option<&Pull>, why: Reason) -> Option<Action> {
+    let pull = pull.filter(|pull| pull.state == PullState::Open)?;
+    let (plugin, tier) = (desk.plugin().clone(), desk.policy.tiers[tier_index].name.clone());
+    Some(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +14,7 @@ use super::{approvals, force_command};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
-use crate::plan::{Action, Finding, Gate, Verdict};
+use crate::plan::{Action, Alarm, Finding, Gate, Verdict};
 use crate::snapshot::{Pull, PullState, Read};
 use crate::{PullNumber, Reason, TierName, expiry, slice};
 
@@ -47,67 +48,78 @@ pub(crate) fn deadline(grace: &Grace, force: &Force, ledger: &Ledger, now: Times
     told.chain([grace.deadline, grace.since + force.after + out]).max().unwrap_or(grace.deadline)
 }
 
-/// Adds what the grace period and people say to the findings of an open pull request; sends the next notice
+/// What comes of a grace period, or of what people say, for an open pull request.
+#[derive(Default)]
+pub(crate) struct Considered {
+    /// That it may be merged without the approvals that it lacks.
+    pub forced: Option<ForceEvidence>,
+    /// The notice that is due.
+    pub notice: Option<Action>,
+    pub alarms: Vec<Alarm>,
+}
+
+/// Adds what the grace period and people say to the findings of an open pull request; names the next notice
 /// when it is due; waives the approvals when every condition holds.
 pub(crate) fn consider(
-    desk: &mut Desk<'_>,
+    desk: &Desk<'_>,
     tier: &Tier,
     wave: &Wave,
     pull: &Pull,
     status: &PullStatus,
     findings: &mut Vec<Finding>,
-) -> Option<ForceEvidence> {
-    let at = findings.iter().position(|finding| finding.gate == Gate::Approvals)?;
-    if findings[at].verdict.lets_through() {
-        return None;
+) -> Considered {
+    let lacks = |finding: &Finding| finding.gate == Gate::Approvals && !finding.verdict.lets_through();
+    if !findings.iter().any(lacks) {
+        return Considered::default();
     }
     // Nothing forces a way back.
     let forcible = wave.rolls_back().is_none() && approvals::rule(tier, wave) == Merge::Approved;
-    let over = if forcible { when_over(desk, tier, wave, pull, status, findings) } else { None };
-    over.or_else(|| force_command::consider(desk, tier, wave, pull, findings))
+    let over = if forcible { when_over(desk, tier, wave, pull, status, findings) } else { Considered::default() };
+    let forced = over.forced.or_else(|| force_command::consider(desk, tier, wave, pull, findings));
+    Considered { forced, ..over }
 }
 
 /// Waives the approvals when the grace period is over.
 fn when_over(
-    desk: &mut Desk<'_>,
+    desk: &Desk<'_>,
     tier: &Tier,
     wave: &Wave,
     pull: &Pull,
     status: &PullStatus,
     findings: &mut Vec<Finding>,
-) -> Option<ForceEvidence> {
+) -> Considered {
     let Some(grace) = &wave.grace else {
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
-        return None;
+        return Considered::default();
     };
     let Some(force) = expiry::force(desk, tier, wave, grace.since) else {
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
-        return None;
+        return Considered::default();
     };
     if let Some(before) = next_notice(&force, grace) {
-        if pull.state == PullState::Open && status.current {
-            give_notice(desk, tier, wave, pull, grace, before);
-        }
         findings.push(running(grace.deadline.max(desk.now + before), grace.deadline));
-        return None;
+        let shown = pull.state == PullState::Open && status.current;
+        return if shown { notice(desk, tier, wave, pull, grace, before) } else { Considered::default() };
     }
     // The deadline is the hub's: a clock of ours that runs ahead within bounds must not reach it sooner.
     let over = grace.deadline + desk.snapshot.hub.skew.abs().min(MOST_SKEW);
     if desk.now < over {
         findings.push(running(over, grace.deadline));
-        return None;
+        return Considered::default();
     }
     if let Some(by) = blocker(desk, pull) {
         findings.push(Finding::wait(Gate::Grace, Reason::ForceBlocked { by: Box::new(by) }));
-        return None;
+        return Considered::default();
     }
     if let Some(finding) = expiry::one_stop(desk, tier, wave, grace.since) {
         findings.push(finding);
-        return None;
+        return Considered::default();
     }
     let over = Finding::pass(Gate::Grace, Reason::GraceOver { deadline: grace.deadline });
-    let evidence = waive(desk, findings, grace.deadline, over)?;
-    Some(ForceEvidence { deadline: Some(grace.deadline), notices: grace.notices.clone(), ..evidence })
+    let evidence = waive(desk, findings, grace.deadline, over);
+    let notices = grace.notices.clone();
+    let forced = evidence.map(|evidence| ForceEvidence { deadline: Some(grace.deadline), notices, ..evidence });
+    Considered { forced, ..Considered::default() }
 }
 
 /// Waives the missing approvals since some instant; what else held is the evidence.
@@ -141,23 +153,22 @@ fn next_notice(force: &Force, grace: &Grace) -> Option<SignedDuration> {
     force.notice.iter().copied().find(|before| !grace.notices.iter().any(|sent| sent.before == *before))
 }
 
-fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace: &Grace, before: SignedDuration) {
+/// The notice that is due next: given now, or when it is to be thought of again.
+fn notice(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace: &Grace, before: SignedDuration) -> Considered {
+    let again = |alarms: Vec<Option<Alarm>>| Considered {
+        alarms: alarms.into_iter().flatten().collect(),
+        ..Considered::default()
+    };
     let due = grace.deadline - before;
     if desk.now < due {
-        desk.wake(due, Reason::NoticeDue { before });
-        return;
+        return again(vec![desk.alarm(due, Reason::NoticeDue { before })]);
     }
     if let Some(giving) = grace.giving.as_ref().filter(|giving| giving.before == before && desk.now < giving.at + LAG) {
-        desk.wake(giving.at + LAG, Reason::NoticeDue { before });
-        desk.look_again();
-        return;
+        return again(vec![desk.alarm(giving.at + LAG, Reason::NoticeDue { before }), desk.soon()]);
     }
     // A notice that does not name who could approve would be none.
-    let Some(owners) = asked(desk, tier, wave, pull) else {
-        desk.look_again();
-        return;
-    };
-    let action = Action::Notice {
+    let Some(owners) = asked(desk, tier, wave, pull) else { return again(vec![desk.soon()]) };
+    let notice = Action::Notice {
         plugin: desk.plugin().clone(),
         tier: tier.name.clone(),
         version: wave.version.clone(),
@@ -166,8 +177,7 @@ fn give_notice(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace
         deadline: grace.deadline.max(desk.hub_now() + before),
         owners,
     };
-    desk.act(action);
-    desk.look_again();
+    Considered { notice: Some(notice), ..Considered::default() }
 }
 
 /// The owners of what a wave changes; none where the file asks for them and nobody knows who they are.

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::pause::{self, Open};
 use crate::Reason;
-use crate::desk::Desk;
+use crate::desk::{Desk, Noted};
 use crate::ledger::{Change, Verification, Verify, Wave};
 use crate::model::{OnFailure, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
@@ -109,9 +109,9 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u3
 
 /// Notes a success, and a dispatch that the ledger has lost. Why the wave fails, when a run failed or took
 /// too long: under `stall` it does not, a run that is started again there may still succeed.
-pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Reason> {
-    let next = slice::following(desk, tier, wave)?;
-    let Some(Open::Verify { slice, step, verify }) = pause::open(desk, tier, wave, &next) else { return None };
+pub(crate) fn settled(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> (Option<Noted>, Option<Reason>) {
+    let Some(next) = slice::following(desk, tier, wave) else { return (None, None) };
+    let Some(Open::Verify { slice, step, verify }) = pause::open(desk, tier, wave, &next) else { return (None, None) };
     let Verify { workflow, timeout } = verify.clone();
     let (note, why) = match stand(desk, tier, wave, (slice, step), &verify) {
         Stand::Due(_) | Stand::Running(_) | Stand::Unread(_) => (None, None),
@@ -120,12 +120,10 @@ pub(crate) fn settle(desk: &mut Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Re
         Stand::Red => (None, Some(Reason::VerifyFailed { workflow })),
         Stand::Late => (None, Some(Reason::VerifyTimedOut { workflow, timeout })),
     };
-    if let Some(note) = note {
-        desk.record(&tier.name, &wave.version, note);
-    }
+    let noted = note.map(|note| Noted::new(&wave.version, note));
     match tier.on_failure {
-        OnFailure::Hold | OnFailure::RollBack { .. } => why,
-        OnFailure::Stall => None,
+        OnFailure::Hold | OnFailure::RollBack { .. } => (noted, why),
+        OnFailure::Stall => (noted, None),
     }
 }
 
