@@ -28,7 +28,7 @@ pub(crate) fn settle(draft: &mut Draft<'_>) {
     }
     draft.enter(blocks::fresh(&draft.desk));
     for tier in &draft.desk.policy.tiers {
-        draft.note(&tier.name, announced_and_closed(&draft.desk, tier));
+        announced_and_closed(draft, tier);
         draft.note(&tier.name, leavers(&draft.desk, tier));
         base(draft, tier);
         verdicts(draft, tier);
@@ -76,34 +76,42 @@ fn first_sights(desk: &Desk<'_>) -> Vec<Entry> {
 
 /// Openings that the hub shows, and closings by people. One missing pull request is no closing: it
 /// has to be seen closed.
-fn announced_and_closed(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
-    let mut noted = Vec::new();
-    let Some(pulls) = desk.pulls(&tier.name) else { return noted };
-    let Some(wave) = desk.page.climbing(&tier.name) else { return noted };
-    let own = proof::own_pull(wave, &pulls).or_else(|| inherited(desk, tier, wave, &pulls));
-    let Some(pull) = own.or_else(|| unclaimed(desk, tier, wave)) else { return noted };
-    let mut note = |change| noted.push(Noted::new(&wave.version, change));
+fn announced_and_closed(draft: &mut Draft<'_>, tier: &Tier) {
+    let Some((wave, pull)) = climbing_with(&draft.desk, tier) else { return };
+    let note = |change| Noted::new(&wave.version, change);
     if wave.pull.is_none() {
-        note(Change::Announced(Announced { number: pull.number, at: pull.opened_at }));
+        let announced = Announced { number: pull.number, at: pull.opened_at };
+        draft.note(&tier.name, [note(Change::Announced(announced))]);
     }
-    if let Some(shown) = gate::force_command::shown_late(desk, tier, wave, pull) {
-        note(Change::Shown(shown));
-    }
+    let shown = gate::force_command::shown_late(&draft.desk, tier, &wave, pull);
+    draft.note(&tier.name, shown.map(|shown| note(Change::Shown(shown))));
+    draft.note(&tier.name, closed(&draft.desk, tier, &wave, pull).map(note));
+}
+
+/// The wave that climbs to a tier, and its pull request.
+fn climbing_with<'a>(desk: &Desk<'a>, tier: &Tier) -> Option<(Wave, &'a Pull)> {
+    let pulls = desk.pulls(&tier.name)?;
+    let wave = desk.page.climbing(&tier.name)?;
+    let own = proof::own_pull(wave, &pulls).or_else(|| inherited(desk, tier, wave, &pulls));
+    Some((wave.clone(), own.or_else(|| unclaimed(desk, tier, wave))?))
+}
+
+/// What it means that the pull request of a wave was closed.
+fn closed(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Change> {
     match &pull.state {
         PullState::Closed { at, by } if by.as_ref() != Some(&desk.snapshot.hub.bot) => {
-            note(Change::Rejected(Rejected { at: *at, by: by.clone(), pull: pull.number }));
+            Some(Change::Rejected(Rejected { at: *at, by: by.clone(), pull: pull.number }))
         }
         // Taken back by ourselves, and a ledger that was rolled back has forgotten why.
         PullState::Closed { at, .. } if wave.pull.is_some() => {
             let why = Reason::NothingNewer { version: desk.base(&tier.name).highest().cloned() };
-            note(match regression::taken_back_for(desk, wave, pull, *at) {
+            Some(match regression::taken_back_for(desk, wave, pull, *at) {
                 Some(failed) => Change::Failed(failed),
                 None => Change::Withdrawn(Withdrawn { at: desk.now, why }),
-            });
+            })
         }
-        PullState::Closed { .. } | PullState::Open | PullState::Merged { .. } => {}
+        PullState::Closed { .. } | PullState::Open | PullState::Merged { .. } => None,
     }
-    noted
 }
 
 /// The pull request that was moved from an older release to this one, whatever its head is by now:
