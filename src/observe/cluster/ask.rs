@@ -7,7 +7,7 @@ use decide::{PluginName, Tier, TierName};
 use jiff::SignedDuration;
 
 use crate::inventory::ListedCluster;
-use crate::observe::readings::Whose;
+use crate::observe::whose::Whose;
 use crate::signal::SignalSpec;
 use crate::signal::{self, Answer, Signal, SignalError, Target};
 
