@@ -16,7 +16,9 @@ use super::teller::Teller;
 use super::words::Place;
 use super::{Counted, Deed, Expect, Line, StateWord, Story, Subject, Told, Verb, What};
 use crate::policy::{Problem, SourceFile, render};
-use crate::rehearse::world::{Noted, Restless, Spot, World};
+use crate::rehearse::course::Restless;
+use crate::rehearse::diary::{Noted, Spot};
+use crate::rehearse::world::World;
 
 /// Looks at a story beyond which something must be wrong with it.
 const MOST_MOVES: usize = 200_000;
