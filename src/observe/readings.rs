@@ -16,8 +16,7 @@ use super::watch::Watches;
 use super::whose::Whose;
 use crate::inventory::ListedCluster;
 use crate::policy::Loaded;
-use crate::signal::SignalSpec;
-use crate::signal::{self, Answer, Question, SignalError};
+use crate::signal::{self, Answer, Question, SignalError, SignalSpec};
 
 /// Every question to every cluster, in the order of the plugins. Made once and asked again and again.
 #[derive(Default)]

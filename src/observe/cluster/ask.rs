@@ -8,8 +8,7 @@ use jiff::SignedDuration;
 
 use crate::inventory::ListedCluster;
 use crate::observe::whose::Whose;
-use crate::signal::SignalSpec;
-use crate::signal::{self, Answer, Signal, SignalError, Target};
+use crate::signal::{self, Answer, Signal, SignalError, SignalSpec, Target};
 
 /// One question to one cluster. Cheap to clone.
 #[derive(Clone)]
