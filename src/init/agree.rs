@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Proposed;
 use super::plugins::Plugin;
+use super::proposal::Proposed;
+use super::sight::Sight;
 use super::signals::{Said, signals};
-use super::survey::Sight;
 
 /// What stands before what a person has to check.
 const CHECK: &str = "   # check: ";

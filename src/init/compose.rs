@@ -2,24 +2,17 @@
 
 use super::agree::agreed;
 use super::flux::Applied;
-use super::ladder::{Clusters, Ladder, Listed};
+use super::ladder::{CLUSTERS, Clusters, Ladder, Listed, ONLY};
 use super::notes::notes;
 use super::plugins::{Plugin, Sorted, WriteAt};
+use super::proposal::{Proposal, Proposed};
+use super::sight::Engine;
 use super::signals::Said;
-use super::survey::{Engine, Survey};
-use super::{Proposal, Proposed};
+use super::survey::Survey;
+use super::text::{comment, scalar, wrapped};
 use crate::edit::find::Origin;
 use crate::policy::wiring::{DocumentSelector, Scalar};
 use crate::policy::{self, Setting, SourceFile};
-
-/// Where the file with new clusters goes.
-pub(super) const CLUSTERS: &str = "clusters.yaml";
-
-/// How long a line of a comment is.
-const WIDTH: usize = 112;
-
-/// What the one cluster is called where no file shows any.
-pub(super) const ONLY: &str = "default";
 
 pub(super) fn compose(survey: &Survey, ladder: &Ladder, applied: &Applied, mut sorted: Sorted) -> Proposal {
     let said = Said { survey, ladder, applied };
@@ -219,36 +212,4 @@ fn inventory<'a>(clusters: impl Iterator<Item = (&'a String, &'a Listed)>, label
         );
     }
     format!("# The clusters, as `coldframe init` saw them in the names of files.\nclusters:\n{lines}")
-}
-
-/// A text as YAML: plain where that is plainly a text.
-pub(super) fn scalar(text: &str) -> String {
-    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:+".contains(c))
-        && !text.ends_with(':')
-        && !matches!(
-            text.to_ascii_lowercase().as_str(),
-            "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
-        );
-    if plain { text.to_string() } else { serde_json::Value::String(text.to_string()).to_string() }
-}
-
-/// A comment of lines that fit on a page.
-fn wrapped(text: &str) -> String {
-    let mut out = String::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.len() + word.len() > WIDTH {
-            out.push_str(&format!("#{line}\n"));
-            line.clear();
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    out + &format!("#{line}\n")
-}
-
-/// One line, whatever a file is called.
-fn comment(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

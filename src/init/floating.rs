@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::survey::at;
+use super::sight::at;
 
 /// What a document installs without a version: HelmReleases by their names, else charts.
 pub(super) fn charts(tree: &Value) -> Vec<String> {

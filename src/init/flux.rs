@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::survey::{Release, Sight, at};
+use super::sight::{Release, Sight, at};
 use super::walk::join;
 use crate::edit::find::Object;
 use crate::policy::wiring::DocumentSelector;
@@ -202,7 +202,7 @@ impl Flux {
                 Some((&map.file, map.data.get(variable)?, document, vec!["data", variable]))
             };
             let Some((file, version, document, keys)) = own.or_else(of_map) else { continue };
-            let holds = super::survey::version(version);
+            let holds = super::sight::version(version);
             let place = Sight {
                 file: file.clone(),
                 found: sight.found.in_variable(document, &keys),

@@ -3,10 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flux::{Applied, Reader};
-use super::siblings::named;
-use super::survey::{Engine, Sight, Survey};
+use super::siblings::{files, named};
+use super::sight::{Engine, Sight};
+use super::survey::Survey;
 use super::words::{Captured, KEYS, capture, order, rank, tier_in, with_tier};
 use crate::edit::find::Reach;
+
+/// Where the file with new clusters goes.
+pub(super) const CLUSTERS: &str = "clusters.yaml";
+
+/// What the one cluster is called where no file shows any.
+pub(super) const ONLY: &str = "default";
 
 /// Where the clusters are to be listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,42 +159,9 @@ fn with_siblings(survey: &Survey, said: BTreeSet<String>) -> BTreeSet<String> {
     said.into_iter().chain(more).collect()
 }
 
-/// Files that hold versions, or that say where the files with them are applied.
-pub(super) fn files(survey: &Survey) -> Vec<&String> {
-    let readers = survey.flux.readers.iter().map(|reader| &reader.file);
-    survey.sights.iter().map(|sight| &sight.file).chain(readers).collect()
-}
-
 /// Whether the name of something ends in that of a cluster.
 fn ends(name: &str, cluster: &str) -> bool {
     name.strip_suffix(cluster).is_some_and(|head| head.ends_with('-'))
-}
-
-/// What stands in quotes in a path.
-pub(super) fn quoted(path: &str) -> impl Iterator<Item = &str> {
-    path.split('\'').skip(1).step_by(2)
-}
-
-/// Whether a name is one that a generator's `envs/*/config.yaml` or `envs/**/config.json` means.
-pub(super) fn glob(pattern: &str, file: &str) -> bool {
-    fn parts(pattern: &[&str], file: &[&str]) -> bool {
-        match (pattern, file) {
-            ([], []) => true,
-            (["**", rest @ ..], _) => (0..=file.len()).any(|skipped| parts(rest, &file[skipped..])),
-            ([one, rest @ ..], [part, below @ ..]) => piece(one, part) && parts(rest, below),
-            ([..], [..]) => false,
-        }
-    }
-    fn piece(pattern: &str, text: &str) -> bool {
-        match pattern.split_once('*') {
-            None => pattern == text,
-            Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
-                rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| piece(tail, &rest[at..]))
-            }),
-        }
-    }
-    let (pattern, file): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), file.split('/').collect());
-    pattern.len() <= 32 && parts(&pattern, &file)
 }
 
 /// Flux: each folder below `clusters` that its Kustomizations were put into is a cluster.

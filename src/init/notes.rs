@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::compose::{CLUSTERS, ONLY};
-use super::ladder::{Clusters, Ladder, Listed};
+use super::ladder::{CLUSTERS, Clusters, Ladder, Listed, ONLY};
 use super::plugins::{Sorted, is_of_charts};
-use super::survey::{Engine, Sight, Survey};
+use super::sight::{Engine, Sight};
+use super::survey::Survey;
 use super::words::{is_production, tiers_in};
 use crate::edit::find::Reach;
 

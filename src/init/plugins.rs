@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::flux::Applied;
 use super::ladder::Ladder;
-use super::survey::{Sight, Survey};
+use super::proposal::{Proposed, Stands};
+use super::sight::Sight;
+use super::survey::Survey;
+use super::things;
 use super::words::with_tier;
-use super::{Proposed, Stands, things};
 use crate::edit::find::{Origin, Reach};
 use crate::policy::wiring::{DocumentSelector, Scalar};
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flux::Applied;
-use super::ladder::{files, quoted};
-use super::survey::{Sight, Survey};
+use super::sight::Sight;
+use super::survey::Survey;
 use super::words::{rank, tiers_in, with_tier_in};
 use crate::edit::find::Reach;
 
@@ -65,6 +65,17 @@ pub(super) fn named(survey: &Survey, applied: &Applied) -> BTreeSet<String> {
     }
     words.extend(twins(survey, applied, &words));
     words
+}
+
+/// Files that hold versions, or that say where the files with them are applied.
+pub(super) fn files(survey: &Survey) -> Vec<&String> {
+    let readers = survey.flux.readers.iter().map(|reader| &reader.file);
+    survey.sights.iter().map(|sight| &sight.file).chain(readers).collect()
+}
+
+/// What stands in quotes in a path.
+fn quoted(path: &str) -> impl Iterator<Item = &str> {
+    path.split('\'').skip(1).step_by(2)
 }
 
 /// The parts of a file's name, without its ending.

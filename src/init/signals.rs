@@ -2,70 +2,19 @@
 
 mod folders;
 mod helm;
+mod line;
 mod sets;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::compose::scalar;
-use super::flux::Applied;
-use super::ladder::{Clusters, Ladder};
 use super::plugins::Plugin;
-use super::survey::{Argo, Engine, Release, Sight, Survey};
+use super::sight::{Argo, Release, Sight};
 use crate::edit::find::Object;
+pub(super) use line::Said;
+use line::{Line, UNKNOWN, hub, in_cluster, placed};
 
-pub(super) use folders::brings;
-pub use helm::Installed;
-pub(super) use helm::{installed, release};
-
-/// What a repository says, for all that is asked of it.
-pub(super) struct Said<'a> {
-    pub survey: &'a Survey,
-    pub ladder: &'a Ladder,
-    pub applied: &'a Applied,
-}
-
-/// Said where the files do not say what an object is called.
-const UNKNOWN: &str = "the files do not say this";
 /// So many things to check stand behind one signal.
 const MOST_CHECKS: usize = 3;
-
-/// One signal, with what is to be checked by a person.
-struct Line {
-    text: String,
-    connection: &'static str,
-    checks: Vec<String>,
-}
-
-impl Line {
-    fn of(kind: &str, about: &str) -> Self {
-        Self { text: format!("{kind}: {about}"), connection: "", checks: Vec::new() }
-    }
-
-    fn application(namespace: &str, name: &str, source: Option<usize>, connection: &'static str) -> Self {
-        let about = placed(namespace, name);
-        let about = match source {
-            Some(index) => format!("{}, source: {index}}}", about.trim_end_matches('}')),
-            None => about,
-        };
-        Self { connection, ..Self::of("application", &about) }
-    }
-
-    fn helm_secret(namespace: &str, release: &str) -> Self {
-        Self::of("helmSecret", &format!("{{namespace: {}, release: {}}}", scalar(namespace), scalar(release)))
-    }
-
-    fn but(mut self, check: String) -> Self {
-        self.checks.push(check);
-        self
-    }
-
-    fn but_if(self, check: Option<String>) -> Self {
-        match check {
-            Some(check) => self.but(check),
-            None => self,
-        }
-    }
-}
 
 /// The signals of a plugin, one item of YAML each, with what is to be checked by a person.
 pub(super) fn signals(plugin: &Plugin, said: &Said<'_>) -> Vec<String> {
@@ -157,28 +106,5 @@ fn helm_release(object: &Object, file: &str, beside: Option<&str>, sight: &Sight
     match found.first().cloned().or_else(beside).filter(|_| found.len() < 2 && names.len() == 1) {
         Some(namespace) => line(&namespace),
         None => line(found.first().unwrap_or(&name)).but(UNKNOWN.to_string()),
-    }
-}
-
-/// The namespace and the name of an object, with our placeholders.
-fn in_cluster(object: &Object, namespace: &str, sight: &Sight, ladder: &Ladder) -> (String, String) {
-    (object.namespace.as_deref().unwrap_or(namespace).to_string(), ladder.general(&object.name, &sight.file))
-}
-
-fn placed(namespace: &str, name: &str) -> String {
-    format!("{{namespace: {}, name: {}}}", scalar(namespace), scalar(name))
-}
-
-/// What somebody wrote, for a comment: on one line, and nothing in it that is looked for in a policy.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace("${", "$ {")
-}
-
-/// Engines that run in a hub report there.
-fn hub(ladder: &Ladder) -> &'static str {
-    match &ladder.clusters {
-        Clusters::Hub(Engine::ArgoCd) => "\n        connection: argocd",
-        Clusters::Hub(Engine::Greenhouse) => "\n        connection: greenhouse",
-        Clusters::Hub(Engine::Flux) | Clusters::Known(_) | Clusters::New(_) => "",
     }
 }

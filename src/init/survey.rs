@@ -3,81 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use decide::Version;
 use serde_json::Value;
 
 use super::floating;
 use super::flux::{Applied, Flux};
-use super::ladder::glob;
-use super::signals::{Installed, brings, installed, release};
+use super::installed::{installed, release};
+use super::sight::{Argo, Engine, FromFiles, Oci, Release, Sight, at, version};
+use super::walk::{glob, join};
 use super::words::KEYS;
-use crate::edit::find::{Found, Object, Origin, Reach, Whole, read_whole};
+use crate::edit::find::{Found, Object, Reach, Whole, read_whole};
 use crate::edit::{FileFormat, Refusal, Spot};
 use crate::inventory::ListedCluster;
 use crate::inventory::file;
-
-/// A place with what stands there.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sight {
-    /// The file.
-    pub file: String,
-    /// The place.
-    pub found: Found,
-    /// The version there, or why it is none.
-    pub holds: Result<String, String>,
-    /// What is installed by it, where no object has a name: a chart of charts, a release of a helmfile.
-    pub thing: Option<String>,
-    /// The release of Helm that is made of it, where no controller has an object for it.
-    pub helm: Option<Installed>,
-    /// The variable of Flux that stands in place of a version.
-    pub variable: Option<String>,
-    /// The file that gives it its meaning, where that is another one.
-    pub of: Option<String>,
-}
-
-/// A HelmRelease.
-#[derive(Clone, Debug)]
-pub(super) struct Release {
-    pub file: String,
-    pub object: Object,
-    /// The OCIRepository that its chart comes from.
-    pub chart_ref: Option<String>,
-    /// Its chart, and the HelmRepository that this comes from.
-    pub chart: Option<(String, String)>,
-}
-
-impl Release {
-    /// Whether it is no patch of another.
-    pub fn is_whole(&self) -> bool {
-        self.chart.is_some() || self.chart_ref.is_some()
-    }
-}
-
-/// An OCIRepository: where it is, and whether a range or a digest there wins over every tag.
-#[derive(Clone, Debug)]
-pub(super) struct Oci {
-    pub url: String,
-    pub outweighed: bool,
-}
-
-/// An Application or an ApplicationSet.
-#[derive(Clone, Debug)]
-pub(super) struct Argo {
-    pub file: String,
-    pub object: Object,
-    pub tree: Value,
-}
-
-/// A file that a generator of an ApplicationSet reads for each tier.
-#[derive(Clone, Debug)]
-pub(super) struct FromFiles {
-    pub object: Option<Object>,
-    pub chart: String,
-    pub origin: Option<Origin>,
-    /// A glob.
-    pub files: String,
-    pub keys: Vec<String>,
-}
 
 /// What the files say.
 #[derive(Default)]
@@ -114,14 +51,6 @@ pub(super) struct Survey {
     /// Folders of plugin definitions.
     pub definitions: BTreeSet<String>,
     pub engines: BTreeSet<Engine>,
-}
-
-/// Who rolls charts out here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Engine {
-    Flux,
-    ArgoCd,
-    Greenhouse,
 }
 
 impl Survey {
@@ -295,6 +224,22 @@ impl Survey {
     }
 }
 
+/// The folder of a file, and the folders that it brings, where it is a `kustomization.yaml` or a `Chart.yaml`.
+fn brings(file: &str, tree: &Value) -> Option<(String, Vec<String>)> {
+    let (folder, base) = file.rsplit_once('/').unwrap_or(("", file));
+    let list = |key: &str| tree.get(key).and_then(Value::as_array).into_iter().flatten();
+    let below: Vec<&str> = match base {
+        "kustomization.yaml" | "kustomization.yml" | "Kustomization" => {
+            ["resources", "components", "bases"].into_iter().flat_map(list).filter_map(Value::as_str).collect()
+        }
+        "Chart.yaml" => {
+            list("dependencies").filter_map(|one| one.get("repository")?.as_str()?.strip_prefix("file://")).collect()
+        }
+        _ => return None,
+    };
+    Some((folder.to_string(), below.into_iter().filter_map(|path| join(folder, path)).collect()))
+}
+
 /// The inventory, where this is one: somebody lists clusters with labels.
 fn listed(file: &str, text: &str, trees: &[Value]) -> Option<Vec<ListedCluster>> {
     let [tree] = trees else { return None };
@@ -363,13 +308,4 @@ fn holds(spot: Result<Spot, Refusal>, found: &Found) -> Result<String, String> {
     let spot = spot.map_err(|refusal| refusal.to_string())?;
     let held = found.scalar.version_in(&spot.value).ok_or_else(|| format!("`{}` is no version", spot.value))?;
     version(held)
-}
-
-/// A text that is a version.
-pub(super) fn version(text: &str) -> Result<String, String> {
-    text.parse::<Version>().map(|_| text.to_string()).map_err(|error| error.to_string())
-}
-
-pub(super) fn at<'a>(tree: &'a Value, keys: &[&str]) -> Option<&'a Value> {
-    keys.iter().try_fold(tree, |tree, key| tree.get(key))
 }

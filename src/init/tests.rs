@@ -129,7 +129,7 @@ fn a_name_is_read_by_its_parts() {
 
 #[test]
 fn a_glob_of_a_generator_means_what_it_says() {
-    use super::ladder::glob;
+    use super::walk::glob;
     for (pattern, file, is_it) in [
         ("envs/*/config.yaml", "envs/qa/config.yaml", true),
         ("envs/*/config.yaml", "envs/a/b/config.yaml", false),

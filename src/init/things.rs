@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::flux::Applied;
 use super::ladder::Ladder;
-use super::survey::{Sight, Survey};
+use super::sight::Sight;
+use super::survey::Survey;
 use crate::edit::find::By;
 
 /// The places of one chart, by the plugins that they make. Where it is only one thing, the plugin is called as the

@@ -65,3 +65,25 @@ pub(super) fn join(folder: &str, path: &str) -> Option<String> {
     }
     Some(parts.join("/"))
 }
+
+/// Whether a name is one that a generator's `envs/*/config.yaml` or `envs/**/config.json` means.
+pub(super) fn glob(pattern: &str, file: &str) -> bool {
+    fn parts(pattern: &[&str], file: &[&str]) -> bool {
+        match (pattern, file) {
+            ([], []) => true,
+            (["**", rest @ ..], _) => (0..=file.len()).any(|skipped| parts(rest, &file[skipped..])),
+            ([one, rest @ ..], [part, below @ ..]) => piece(one, part) && parts(rest, below),
+            ([..], [..]) => false,
+        }
+    }
+    fn piece(pattern: &str, text: &str) -> bool {
+        match pattern.split_once('*') {
+            None => pattern == text,
+            Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
+                rest.char_indices().map(|(at, _)| at).chain([rest.len()]).any(|at| piece(tail, &rest[at..]))
+            }),
+        }
+    }
+    let (pattern, file): (Vec<&str>, Vec<&str>) = (pattern.split('/').collect(), file.split('/').collect());
+    pattern.len() <= 32 && parts(&pattern, &file)
+}

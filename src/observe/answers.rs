@@ -7,8 +7,8 @@ use decide::snapshot::{Health, Reading};
 use decide::{ClusterName, PluginName, Readings, Sha, Version};
 
 use super::cluster::Ask;
-use super::readings::Whose;
 use super::watch::SharedAnswer;
+use super::whose::Whose;
 use crate::signal::{self, Answer};
 
 /// What stands in the config repo at commits that clusters run: a version for whom a commit is asked about.

@@ -16,8 +16,8 @@ use crate::inventory::ListedCluster;
 use crate::observe::answers::Versions;
 use crate::observe::context::Context;
 use crate::observe::owners::OwnersFile;
-use crate::observe::readings::Whose;
 use crate::observe::spots::{self, Spot};
+use crate::observe::whose::Whose;
 use crate::policy::wiring::Inventory;
 use crate::policy::{self, Loaded, SourceFile};
 

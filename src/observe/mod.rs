@@ -31,6 +31,7 @@ mod spots;
 pub(crate) mod tests;
 pub(crate) mod vacant;
 pub mod watch;
+pub mod whose;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,7 @@ use self::base::Base;
 use self::context::SourceMemory;
 pub use self::context::{Context, Reach};
 pub use self::spots::{Spot, at as spots_at};
+use self::whose::Whose;
 use crate::hub::HubPull;
 use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
@@ -272,9 +274,9 @@ async fn answers(context: &mut Context, base: &Base, now: Timestamp) -> anyhow::
 async fn ask_others(
     context: &mut Context,
     asks: Vec<ask::Ask>,
-    answers: &[(readings::Whose, Reading)],
+    answers: &[(Whose, Reading)],
     now: Timestamp,
-) -> Vec<(readings::Whose, Reading)> {
+) -> Vec<(Whose, Reading)> {
     let (net, repository) = (std::sync::Arc::clone(&context.net), context.repo.repository.id);
     let reach = ask::Reach { net: &net, secrets: &context.secrets, repository };
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);

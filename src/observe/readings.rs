@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use decide::{ClusterName, PluginName, Tier, TierName};
+use decide::{ClusterName, Tier};
 use jiff::{SignedDuration, Timestamp};
 
 use super::answers::Answers;
@@ -13,21 +13,10 @@ use super::ask::{About, Ask as Other};
 use super::cluster::{Ask, Asking, fresh};
 use super::needed::Needed;
 use super::watch::Watches;
+use super::whose::Whose;
 use crate::inventory::ListedCluster;
 use crate::policy::Loaded;
-use crate::signal::SignalSpec;
-use crate::signal::{self, Answer, Question, SignalError};
-
-/// Whom an answer is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Whose {
-    /// The plugin.
-    pub plugin: PluginName,
-    /// The tier that the cluster is of.
-    pub tier: TierName,
-    /// The cluster.
-    pub cluster: ClusterName,
-}
+use crate::signal::{self, Answer, Question, SignalError, SignalSpec};
 
 /// Every question to every cluster, in the order of the plugins. Made once and asked again and again.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use super::base::{Line, branch_of};
 use super::lock;
 use super::place_owner::{Fleet, Whose};
 use super::place_version::{self, Asked, PlaceVersion, left_out, place_versions};
-use super::{readings, vacant};
+use super::{vacant, whose};
 use crate::edit::find::Wanted;
 use crate::git::{GitError, Store};
 use crate::inventory::ListedCluster;
@@ -268,7 +268,7 @@ pub(super) fn version_for(
     commit: &Sha,
     loaded: &Loaded,
     clusters: &[ListedCluster],
-    of_whom: &readings::Whose,
+    of_whom: &whose::Whose,
 ) -> Result<Result<Version, String>, GitError> {
     let policy = loaded.policy.plugins.iter().find(|plugin| plugin.name == of_whom.plugin);
     let tier = policy.and_then(|plugin| plugin.tiers.iter().find(|tier| tier.name == of_whom.tier));

@@ -6,7 +6,8 @@ use decide::snapshot::{Cluster, Health, Reading};
 use decide::{ClusterName, Digest, PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use super::world::{Due, Noted, World};
+use super::diary::Noted;
+use super::world::{Due, World};
 
 /// The clusters and what runs in them.
 pub(crate) struct Fleet {

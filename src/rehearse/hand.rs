@@ -6,7 +6,8 @@ use decide::plan::{Plan, Proposal};
 use decide::snapshot::{PullState, SentNotice};
 use decide::{Action, Entry, Ledger, PluginLedger, Sha, Version};
 
-use super::world::{Noted, Spot, World};
+use super::diary::{Noted, Spot};
+use super::world::World;
 use super::{hub, workflows};
 use crate::ledger::compact;
 

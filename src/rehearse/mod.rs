@@ -2,6 +2,8 @@
 //! day by day; a history of releases is replayed and counted. Nothing of the real world is touched, and
 //! no decision is made in here: what happens is what `decide` says about the facts of that world.
 
+mod course;
+mod diary;
 mod fleet;
 mod hand;
 pub mod history;

@@ -6,7 +6,8 @@ use decide::PluginName;
 use decide::snapshot::{CheckState, Read, WorkflowRun};
 use jiff::SignedDuration;
 
-use super::world::{Due, Noted, World};
+use super::diary::Noted;
+use super::world::{Due, World};
 
 /// How long a run takes.
 const TAKES: SignedDuration = SignedDuration::from_mins(10);

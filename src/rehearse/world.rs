@@ -1,35 +1,26 @@
-//! The world of a rehearsal: a source of releases, a hub with its people, clusters, a clock. It jumps
-//! from one event or alarm to the next and never ticks. What the planner says is carried out in `hand`.
+//! The world of a rehearsal: a source of releases, a hub with its people, clusters, a clock. How its time
+//! goes on is in `course`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ledger::Ledger;
-use decide::plan::{Members, Plan, Urgency};
 use decide::snapshot::{Cluster, HubFacts, LedgerGuard, LedgerState, PluginFacts, Read, Release, Snapshot};
 use decide::{ClusterName, Digest, Person, PluginName, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 
+use super::diary::{Note, Noted};
 use super::fleet::{self, Fleet};
-use super::hand;
-use super::hub::{self, Hub};
-use super::trouble;
-use super::workflows::{self, Workflows};
-use crate::observe::needed;
+use super::hub::Hub;
+use super::workflows::Workflows;
 use crate::policy::Loaded;
 use crate::policy::wiring::{Notify, People};
-use crate::tell::reasons::{self, Occasion};
+use crate::tell::reasons::Occasion;
 
 /// The bot's own login.
 pub(crate) const BOT: &str = "coldframe[bot]";
 
-/// A plugin on a tier.
-pub(crate) type Spot = (PluginName, TierName);
-
-/// Looks at one instant after which something must be wrong with the policy or with us.
-const MOST_LOOKS: usize = 200;
-/// How soon the bot looks again after something moved; it waits twice as long each time nothing did.
+/// How soon the bot looks again after something moved.
 const SOON: SignedDuration = SignedDuration::from_mins(2);
-const LATE: SignedDuration = SignedDuration::from_hours(12);
 
 /// The world, and what the bot sees of it.
 pub(crate) struct World {
@@ -43,11 +34,11 @@ pub(crate) struct World {
     pub diary: Vec<Note>,
     /// Plugins that have one file per cluster.
     per_cluster: BTreeSet<PluginName>,
-    queue: BTreeMap<(Timestamp, u64), Due>,
+    pub(super) queue: BTreeMap<(Timestamp, u64), Due>,
     queued: u64,
     commits: u64,
     /// Whether the bot looks again by itself while something is on its way.
-    restless: bool,
+    pub(super) restless: bool,
     /// What the hub says of the ledger branch, as long as it answers.
     pub ledger: LedgerState,
     /// Who may give which command.
@@ -56,30 +47,6 @@ pub(crate) struct World {
     pub notify: Vec<Notify>,
     /// Every occasion on which a reason was given, where somebody wants to know.
     pub occasions: Option<BTreeSet<Occasion>>,
-}
-
-/// Something that happened.
-#[derive(Clone, Debug)]
-pub(crate) struct Note {
-    pub at: Timestamp,
-    pub what: Noted,
-}
-
-/// What happened.
-#[derive(Clone, Debug)]
-pub(crate) enum Noted {
-    /// In words.
-    Said(String),
-    /// A pull request was opened, or moved to another release.
-    Opened { spot: Spot, version: Version, pull: u64, moved: bool, clusters: usize },
-    /// A pull request was merged.
-    Merged { spot: Spot, version: Version, pull: u64, by: Person, forced: bool },
-    /// The bot closed a pull request.
-    Closed { pull: u64, why: String },
-    /// People were told that a deadline comes near.
-    Notice { spot: Spot, version: Version, before: SignedDuration, deadline: Timestamp },
-    /// An entry of the bot's memory.
-    Entry(Box<decide::Entry>),
 }
 
 /// Something that will happen by itself.
@@ -94,10 +61,6 @@ pub(crate) enum Due {
     /// Nothing but a reason to look.
     Look,
 }
-
-/// The bot did not come to rest at one instant.
-#[derive(Clone, Debug)]
-pub(crate) struct Restless(pub Timestamp);
 
 impl World {
     /// A world at `now` in which nothing runs yet.
@@ -255,97 +218,10 @@ impl World {
         self.queue.insert((at, self.queued), due);
     }
 
-    /// When something happens by itself, or the bot's alarm rings.
-    pub fn next(&self, plan: &Plan) -> Option<Timestamp> {
-        let queued = self.queue.keys().next().map(|(at, _)| *at);
-        let alarm = plan.alarm.as_ref().map(|alarm| alarm.at);
-        let next = [queued, alarm].into_iter().flatten().min()?;
-        Some(next.max(self.now))
-    }
-
-    /// Goes to `at` and lets happen what is due by then.
-    pub fn go_to(&mut self, at: Timestamp) {
-        self.now = self.now.max(at);
-        while let Some(entry) = self.queue.first_entry() {
-            if entry.key().0 > self.now {
-                break;
-            }
-            match entry.remove() {
-                Due::Rollout { cluster, plugin, asked, to, arrives } => {
-                    fleet::roll_on(self, &cluster, &plugin, asked, &to, arrives);
-                    self.stir();
-                }
-                Due::Approve { pull, head, who } => hub::approve_head(self, pull, &head, &who),
-                Due::Run { id } => workflows::end(self, &id),
-                Due::Look => {}
-            }
-        }
-    }
-
     /// Something moved: the bot looks again soon.
     pub fn stir(&mut self) {
         if self.restless {
             self.snapshot.look_again = SOON;
         }
     }
-
-    /// The bot looks, decides and acts until it has nothing more to do now; its last plan.
-    pub fn settle(&mut self) -> Result<Plan, Restless> {
-        let began = self.now;
-        for _ in 0..MOST_LOOKS {
-            self.show();
-            let plan = decide::plan(&self.snapshot, self.now);
-            debug_assert_eq!(decided(&plan), decided(&self.by_a_run()), "a run that ends decides something else");
-            if let Some(occasions) = &mut self.occasions {
-                occasions.extend(reasons::occasions(&plan));
-            }
-            let moved =
-                !plan.actions.is_empty() || plan.entries.iter().any(|record| record.urgency == Urgency::Transition);
-            let pressed = hand::carry_out(self, &plan) && hub::press_buttons(self, &plan);
-            if !moved && !pressed {
-                if self.restless {
-                    self.snapshot.look_again = (self.snapshot.look_again * 2).min(LATE);
-                }
-                return Ok(plan);
-            }
-            self.stir();
-            self.now += SignedDuration::from_secs(1);
-            self.go_to(self.now);
-        }
-        Err(Restless(began))
-    }
-
-    /// What a run that ends would decide: it asks fewer clusters.
-    fn by_a_run(&mut self) -> Plan {
-        let readings = |facts: &PluginFacts| facts.readings.clone();
-        let asked: Vec<_> = self.snapshot.plugins.values().map(readings).collect();
-        needed::keep_what_is_needed(&mut self.snapshot, self.now);
-        let plan = decide::plan(&self.snapshot, self.now);
-        self.snapshot.plugins.values_mut().zip(asked).for_each(|(facts, asked)| facts.readings = asked);
-        plan
-    }
-
-    /// What the bot sees now.
-    fn show(&mut self) {
-        let plugins: Vec<PluginName> = self.snapshot.policy.plugins.iter().map(|plugin| plugin.name.clone()).collect();
-        let silent = self.hub.silent;
-        let unread = || "the hub does not answer".to_string();
-        self.snapshot.ledger_state = if silent { LedgerState::Unread(unread()) } else { trouble::ledger(self) };
-        self.snapshot.clusters = if silent { Read::Unread(unread()) } else { Read::Known(self.fleet.clusters.clone()) };
-        for plugin in plugins {
-            let base = if silent { Read::Unread(unread()) } else { Read::Known(hub::base(self, &plugin)) };
-            let pulls = if silent { Read::Unread(unread()) } else { Read::Known(hub::pulls(self, &plugin)) };
-            let runs = if silent { Read::Unread(unread()) } else { workflows::shown(self, &plugin) };
-            let readings = fleet::readings(self, &plugin);
-            let facts = self.facts(&plugin);
-            (facts.base, facts.pulls, facts.readings, facts.runs) = (base, pulls, readings, runs);
-        }
-    }
-}
-
-/// A plan but for how each member is, which decides nothing by itself.
-fn decided(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    plan.waves.iter_mut().for_each(|wave| wave.members = Members::default());
-    plan
 }

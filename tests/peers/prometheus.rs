@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coldframe::observe::ask::{About, Ask, Memory, Reach, answers};
 use coldframe::observe::net::Net;
-use coldframe::observe::readings::Whose;
+use coldframe::observe::whose::Whose;
 use coldframe::policy::{SourceFile, load};
 use coldframe::secret::Secrets;
 use coldframe::signal::{Question, question};

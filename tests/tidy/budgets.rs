@@ -28,7 +28,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("policy", 3_700),
     ("process", 50),
     ("proxies", 200),
-    ("rehearse", 3_900),
+    ("rehearse", 4_100),
     ("repo", 100),
     ("seal", 150),
     ("secret", 100),

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{Applied, Flux, Put, Reader, Root, Walk};
 use crate::edit::FileFormat;
 use crate::edit::find::{Object, read_whole};
-use crate::init::survey::{Release, Survey, at};
+use crate::init::sight::{Release, at};
+use crate::init::survey::Survey;
 use crate::jsonpath::Path;
 
 /// A patch of a `kustomization.yaml`, or of a Kustomization of Flux.

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::line::{Line, Said, hub, in_cluster};
 use super::sets::{Made, made, name, selected};
-use super::{Line, Said, hub, in_cluster, plain};
-use crate::init::ladder::glob;
 use crate::init::plugins::Plugin;
-use crate::init::survey::{Argo, Engine, Sight, Survey, at};
-use crate::init::walk::join;
+use crate::init::sight::{Argo, Engine, Sight, at};
+use crate::init::survey::Survey;
+use crate::init::text::plain;
+use crate::init::walk::{glob, join};
 
 /// Whether Argo CD applies the folder of this place, rather than the chart itself.
 pub(super) fn is_of(sight: &Sight, survey: &Survey) -> bool {
@@ -113,20 +114,4 @@ fn leading_to(folder: &str, survey: &Survey) -> BTreeSet<String> {
         }
         found.extend(more);
     }
-}
-
-/// The folder of a file, and the folders that it brings, where it is a `kustomization.yaml` or a `Chart.yaml`.
-pub(in crate::init) fn brings(file: &str, tree: &Value) -> Option<(String, Vec<String>)> {
-    let (folder, base) = file.rsplit_once('/').unwrap_or(("", file));
-    let list = |key: &str| tree.get(key).and_then(Value::as_array).into_iter().flatten();
-    let below: Vec<&str> = match base {
-        "kustomization.yaml" | "kustomization.yml" | "Kustomization" => {
-            ["resources", "components", "bases"].into_iter().flat_map(list).filter_map(Value::as_str).collect()
-        }
-        "Chart.yaml" => {
-            list("dependencies").filter_map(|one| one.get("repository")?.as_str()?.strip_prefix("file://")).collect()
-        }
-        _ => return None,
-    };
-    Some((folder.to_string(), below.into_iter().filter_map(|path| join(folder, path)).collect()))
 }

@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::selector::{Operator, Selector};
 use serde_json::Value;
 
-use super::{Line, Said, UNKNOWN, plain};
+use super::line::{Line, Said, UNKNOWN};
 use crate::edit::find::{Reach, reach};
-use crate::init::ladder::{Ladder, glob};
+use crate::init::ladder::Ladder;
 use crate::init::plugins::Plugin;
-use crate::init::survey::{Argo, Sight, at};
+use crate::init::sight::{Argo, Sight, at};
+use crate::init::text::plain;
+use crate::init::walk::glob;
 
 /// Generators within generators: matrix and merge hold no deeper ones in Argo CD.
 const DEEPEST: usize = 3;

@@ -10,8 +10,8 @@ use super::ground::landing;
 use crate::clock;
 use crate::hub::RepoHub;
 use crate::observe::answers::{Versions, resolved};
-use crate::observe::readings::Whose;
 use crate::observe::watch::SharedAnswer;
+use crate::observe::whose::Whose;
 use crate::signal::{Checks, checks};
 
 /// A question about one cluster. Cheap to clone.

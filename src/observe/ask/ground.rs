@@ -7,7 +7,7 @@ use decide::snapshot::{Health, Reading};
 use decide::{PluginLedger, Version};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::observe::readings::Whose;
+use crate::observe::whose::Whose;
 use crate::signal::Verdict;
 use crate::signal::prometheus::Ground;
 

@@ -9,7 +9,7 @@ use decide::snapshot::Health;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{About, Ask};
-use crate::observe::readings::Whose;
+use crate::observe::whose::Whose;
 use crate::signal::prometheus::{Ground, Judged};
 
 /// What could not be read is asked again so much later, where that is sooner.

@@ -16,7 +16,7 @@ use decide::snapshot::Reading;
 use jiff::{SignedDuration, Timestamp};
 
 use super::net::Net;
-use super::readings::Whose;
+use super::whose::Whose;
 use crate::secret::{Secret, Secrets};
 use crate::signal::prometheus::Judged;
 use crate::signal::{Metrics, Page};

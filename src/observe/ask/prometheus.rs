@@ -18,7 +18,7 @@ use super::ground::landing;
 use super::kept::Kept;
 use crate::clock;
 use crate::observe::net::Fetched;
-use crate::observe::readings::Whose;
+use crate::observe::whose::Whose;
 use crate::signal::prometheus::{Beside, Ground, Judged, Request};
 use crate::signal::{Metrics, Verdict};
 

@@ -7,9 +7,8 @@ use decide::{PluginName, Tier, TierName};
 use jiff::SignedDuration;
 
 use crate::inventory::ListedCluster;
-use crate::observe::readings::Whose;
-use crate::signal::SignalSpec;
-use crate::signal::{self, Answer, Signal, SignalError, Target};
+use crate::observe::whose::Whose;
+use crate::signal::{self, Answer, Signal, SignalError, SignalSpec, Target};
 
 /// One question to one cluster. Cheap to clone.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use signal::prometheus::Beside;
 use signal::{Answer, Metrics, Page, Question, SignalError, SignalSpec, Verdict, kind, question};
 
 use crate::observe::ask::{Proven, ground};
-use crate::observe::readings::Whose;
+use crate::observe::whose::Whose;
 
 pub fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()

@@ -7,7 +7,7 @@ use decide::{Plan, PluginName, TierName, Version, WaveState};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::rehearse::world::{Note, Noted};
+use crate::rehearse::diary::{Note, Noted};
 
 /// The figures of one replay.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use decide::snapshot::{Mergeable, Place, Pull, PullState, Read};
 use decide::{ClusterName, PluginName, TierName, Version};
 
-use super::super::rights;
-use super::super::world::World;
 use super::{file, places_of};
+use crate::rehearse::rights;
+use crate::rehearse::world::World;
 
 /// The base branch as the bot reads it.
 pub(in crate::rehearse) fn base(world: &World, plugin: &PluginName) -> BTreeMap<TierName, Vec<Place>> {

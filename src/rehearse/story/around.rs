@@ -5,9 +5,9 @@ use jiff::SignedDuration;
 
 use super::event::{plugin, spot};
 use super::header::{NameList, version};
+use super::script::{Event, LedgerEvent};
 use super::when;
 use super::words::Cursor;
-use super::{Event, LedgerEvent};
 use crate::policy::Problem;
 use crate::rehearse::workflows::Ending;
 

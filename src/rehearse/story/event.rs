@@ -7,9 +7,9 @@ use decide::{ClusterName, Person, PluginName, TierName, Version};
 use jiff::SignedDuration;
 
 use super::header::{NameList, listed, version};
-use super::when;
+use super::script::{ClusterEvent, Event, Marks, PullAct, Subject};
 use super::words::{Cursor, Word};
-use super::{ClusterEvent, Event, Marks, PullAct, Subject, around};
+use super::{around, when};
 use crate::command;
 use crate::parse::nearest::nearest;
 use crate::policy::Problem;

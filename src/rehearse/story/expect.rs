@@ -4,8 +4,8 @@ use decide::{ClusterName, TierName};
 
 use super::event::{plugin, spot, tier};
 use super::header::{NameList, listed, version};
+use super::script::{Counted, Deed, Expect, StateWord, Subject, Verb};
 use super::words::{Cursor, Word};
-use super::{Counted, Deed, Expect, StateWord, Subject, Verb};
 use crate::parse::nearest::nearest;
 use crate::policy::Problem;
 

@@ -10,8 +10,9 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::parse::{RawLine, embedded};
+use super::script::{Deed, Line, People, Story};
+use super::when;
 use super::words::{Cursor, Place, Word};
-use super::{Deed, Line, People, Story, when};
 use crate::parse::nearest::nearest;
 use crate::policy::{Loaded, Mode, OperatorLimits, Problem, Problems, Setting, SourceFile};
 use crate::rehearse::setup;

@@ -7,8 +7,9 @@ use decide::{PluginName, Version};
 use jiff::Timestamp;
 
 use super::header::{Head, NameList, listed};
+use super::script::{Deed, Event, Expect, Line, Story, What};
 use super::words::{Cursor, Place};
-use super::{Deed, Event, Expect, Line, Story, What, event, expect, when};
+use super::{event, expect, when};
 use crate::policy::{Problem, SourceFile};
 use crate::rehearse::setup;
 

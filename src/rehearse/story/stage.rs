@@ -12,11 +12,25 @@ use decide::{ClusterName, Entry, PluginName, TierName};
 use jiff::Timestamp;
 
 use self::post::Post;
+use super::script::{Counted, Deed, Expect, Line, StateWord, Story, Subject, Verb, What};
 use super::teller::Teller;
 use super::words::Place;
-use super::{Counted, Deed, Expect, Line, StateWord, Story, Subject, Told, Verb, What};
 use crate::policy::{Problem, SourceFile, render};
-use crate::rehearse::world::{Noted, Restless, Spot, World};
+use crate::rehearse::course::Restless;
+use crate::rehearse::diary::{Noted, Spot};
+use crate::rehearse::world::World;
+use crate::tell::reasons::Occasion;
+
+/// What came of a story.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The story as it went, day by day, for people; or what is wrong with how it is written.
+    pub text: String,
+    /// Whether it could be read and kept every expectation.
+    pub kept: bool,
+    /// Every occasion on which the planner gave a reason.
+    pub occasions: BTreeSet<Occasion>,
+}
 
 /// Looks at a story beyond which something must be wrong with it.
 const MOST_MOVES: usize = 200_000;

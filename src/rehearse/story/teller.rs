@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::rehearse::world::{BOT, Note, Noted, Spot};
+use crate::rehearse::diary::{Note, Noted, Spot};
+use crate::rehearse::world::BOT;
 
 // Writing into a String cannot fail, so that its results are let go.
 

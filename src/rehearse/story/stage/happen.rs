@@ -10,7 +10,7 @@ use decide::{ClusterName, Digest, Entry, Person, PluginName, TierName, Version};
 
 use super::Stage;
 use crate::rehearse::fleet::{self, Condition, Fate};
-use crate::rehearse::story::{ClusterEvent, Event, LedgerEvent, Marks, PullAct, Subject};
+use crate::rehearse::story::script::{ClusterEvent, Event, LedgerEvent, Marks, PullAct, Subject};
 use crate::rehearse::{hub, trouble, workflows};
 
 /// What is wrong with a line, and what would help.
