@@ -16,6 +16,7 @@ use super::{git_http, graphql, pages, rest};
 const API_LIMIT: usize = 25 << 20;
 /// The largest push.
 const GIT_LIMIT: usize = 64 << 20;
+
 /// Answers every request to this server.
 pub async fn serve(State(shared): State<Shared>, request: HttpRequest<HttpBody>) -> Response<HttpBody> {
     let (head, body) = request.into_parts();
