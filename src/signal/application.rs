@@ -8,9 +8,11 @@ use decide::snapshot::Health;
 use decide::{Sha, Version};
 use serde_json::Value;
 
-use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict, digest, later, told};
-use super::{Kind, Make, Proves, Signal, SignalError, Target};
+use super::settings::{NAME, NAMESPACE, Settings, SignalError, optional};
+use super::target::{Api, Target};
 use parse::read::{Form, Key, Shape};
 
 /// Its kind.

@@ -5,10 +5,12 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
+use super::answer::Signal;
 use super::application::{self, SOURCE, Source};
-use super::kind::{Api, NAME, NAMESPACE, anything, required};
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict, later, told};
-use super::{Kind, Make, Proves, Signal, Target};
+use super::settings::{NAME, NAMESPACE, required};
+use super::target::{Api, Target};
 use parse::read::{Form, Shape};
 
 /// Its kind.

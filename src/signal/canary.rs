@@ -5,11 +5,13 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{Api, NAME, NAMESPACE, VERSION, anything};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict};
 use super::proof::Place;
+use super::settings::{self, NAME, NAMESPACE, VERSION};
 use super::settled::unsettled;
-use super::{Kind, Make, Proves, Signal, Target};
+use super::target::{Api, Target};
 use parse::read::Shape;
 
 /// Its kind.
@@ -50,7 +52,7 @@ impl Signal for Canary {
 
     fn more(&self, object: &Value) -> Vec<Target> {
         let Some((api, name)) = workload(Object(object)) else { return Vec::new() };
-        let usable = |name: &String| super::name("name", name.clone()).is_ok();
+        let usable = |name: &String| settings::name("name", name.clone()).is_ok();
         let names = [name.to_string(), format!("{name}-primary")];
         let names = names.into_iter().filter(usable);
         names.map(|name| api.named(self.target.namespace.clone(), name)).collect()

@@ -6,8 +6,10 @@ use decide::snapshot::{CheckState, Health, Read, Reading};
 use decide::{Person, Sha};
 use jiff::Timestamp;
 
-use super::kind::{Settings, optional, required};
-use super::{Answer, Kind, Make, Proves, SignalError, Verdict};
+use super::answer::Answer;
+use super::kind::{Kind, Make, Proves};
+use super::object::Verdict;
+use super::settings::{Settings, SignalError, optional, required};
 use parse::read::{Form, Shape};
 use parse::settings::{Refused, Values};
 

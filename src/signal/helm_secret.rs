@@ -13,9 +13,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kind::{Api, NAMESPACE, anything, required};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict, told};
-use super::{Kind, Make, Proves, Signal, Target};
+use super::settings::{self, NAMESPACE, required};
+use super::target::{Api, Target};
 use parse::read::{Form, Shape};
 
 /// Its kind.
@@ -86,7 +88,7 @@ impl Signal for HelmSecret {
     fn more(&self, list: &Value) -> Vec<Target> {
         let newest = self.newest(list).and_then(|(_, metadata)| Object(metadata).text("/metadata/name"));
         let named = |name: &str| API.named(Some(self.namespace.clone()), name.to_string());
-        newest.filter(|name| super::name("name", (*name).to_string()).is_ok()).map(named).into_iter().collect()
+        newest.filter(|name| settings::name("name", (*name).to_string()).is_ok()).map(named).into_iter().collect()
     }
 
     fn judge(&self, list: &Value, more: &[Option<Value>]) -> Verdict {

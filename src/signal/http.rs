@@ -6,10 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::endpoint::{self, Endpoint, SECRET, URL};
-use super::kind::{Settings, optional, required};
+use super::kind::{Kind, Make, Proves};
+use super::object::Verdict;
 use super::proof::{one, version_in};
+use super::settings::{Settings, SignalError, optional, required};
 use super::state::{self, STATE, States};
-use super::{Kind, Make, Proves, SignalError, Verdict};
 use jsonpath::Path;
 use parse::read::{Form, Shape};
 use parse::settings::{Refused, Values};

@@ -4,11 +4,13 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
+use super::answer::Signal;
 use super::application::commit;
 use super::flux::{self, Own, hash};
-use super::kind::{Api, NAME, NAMESPACE, anything};
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Condition, Object, Verdict, told};
-use super::{Kind, Make, Proves, Signal, Target};
+use super::settings::{NAME, NAMESPACE};
+use super::target::{Api, Target};
 use parse::read::Shape;
 
 /// Its kind.

@@ -2,6 +2,7 @@
 //! then state. How it is asked is in `observe/cluster` and `observe/ask`; whether a reading lets a release through is decided in
 //! `decide`.
 
+mod answer;
 mod application;
 mod application_set;
 mod canary;
@@ -13,6 +14,7 @@ mod helm_secret;
 pub mod http;
 mod kind;
 mod kustomization;
+mod names;
 mod object;
 mod oci_repository;
 mod plugin;
@@ -21,28 +23,25 @@ pub mod prometheus;
 mod proof;
 mod resource;
 mod rollout;
+mod settings;
 mod settled;
 mod state;
+mod target;
 mod workload;
 
-use std::borrow::Cow;
-
-use decide::snapshot::{Health, Reading};
-use decide::{ClusterName, Sha, TierName};
-use jiff::Timestamp;
-use serde_json::Value;
-
-use jsonpath::BadPath;
+use decide::{ClusterName, TierName};
 use parse::settings::Values;
 
+pub use answer::{Answer, Signal, answer};
 pub use checks::Checks;
-pub use endpoint::{Endpoint, Names};
+pub use endpoint::Endpoint;
 pub use http::Page;
-pub use kind::{Kind, Make, Proves, Settings};
-pub use object::Verdict;
-
-pub use object::{digest, one_line, title};
+pub use kind::{Kind, Make, Proves};
+pub use names::Names;
+pub use object::{Verdict, digest, one_line};
 pub use prometheus::Metrics;
+pub use settings::{Settings, SignalError};
+pub use target::{Target, Which, title};
 
 /// Every kind of signal, in the order of the manual. A new one is its file, its `mod`, and a line here.
 pub static KINDS: [&Kind; 15] = [
@@ -62,44 +61,6 @@ pub static KINDS: [&Kind; 15] = [
     &http::KIND,
     &checks::KIND,
 ];
-
-/// Which object a signal looks at.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Target {
-    /// Its API group; empty for the core.
-    pub group: Cow<'static, str>,
-    /// The version of its API.
-    pub version: Cow<'static, str>,
-    /// Its kind.
-    pub kind: Cow<'static, str>,
-    /// Its plural in the API's path.
-    pub plural: Cow<'static, str>,
-    /// Its namespace; none for a cluster-scoped kind.
-    pub namespace: Option<String>,
-    /// Which of them.
-    pub which: Which,
-}
-
-/// Which object of a kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Which {
-    /// The one of this name.
-    Named(String),
-    /// All with these labels, as one list.
-    Labelled {
-        /// `owner=helm,name=loki`.
-        selector: String,
-        /// Only their metadata is asked for: the rest of a Secret is nobody's business.
-        metadata: bool,
-    },
-}
-
-impl Target {
-    /// `apps/v1`.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
-    }
-}
 
 /// A question to a cluster.
 #[derive(Clone, Debug)]
@@ -127,109 +88,6 @@ impl SignalSpec {
         #[allow(clippy::expect_used)]
         Self { kind: self::kind(kind).expect("a kind"), values, connection: None }
     }
-}
-
-/// The question of one signal to one cluster.
-pub trait Signal: Send + Sync {
-    /// The object to ask for first.
-    fn target(&self) -> Target;
-
-    /// Further objects, which the first one names.
-    fn more(&self, _object: &Value) -> Vec<Target> {
-        Vec::new()
-    }
-
-    /// Judges the object as the API server returned it; `more` are the further ones in their order, none where
-    /// there is no such. Pure.
-    fn judge(&self, object: &Value, more: &[Option<Value>]) -> Verdict;
-}
-
-/// What a signal says of a cluster.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// As the planner takes it.
-    pub reading: Reading,
-    /// The commit of the config repo that runs there, for kinds that prove no version but a commit: which
-    /// version it is stands in the repository.
-    pub revision: Option<Sha>,
-}
-
-impl Answer {
-    /// Nothing could be judged, and why.
-    pub fn absent(target: &Target, health: Health, evidence: &str, observed_at: Timestamp) -> Self {
-        let mut answer = Self::unasked(&title(target), evidence, observed_at);
-        answer.reading.health = health;
-        answer
-    }
-
-    /// Nobody was asked, and why; `signal` says what would have been.
-    pub fn unasked(signal: &str, why: &str, observed_at: Timestamp) -> Self {
-        let reading = Reading {
-            signal: signal.to_string(),
-            health: Health::Unknown,
-            running: None,
-            attempted: None,
-            digest: None,
-            observed_at,
-            since: None,
-            evidence: one_line(why),
-        };
-        Self { reading, revision: None }
-    }
-
-    /// The cluster says that there is no such object.
-    pub fn not_there(target: &Target, observed_at: Timestamp) -> Self {
-        Self::absent(target, Health::NotFound, &format!("{} is not there", title(target)), observed_at)
-    }
-}
-
-/// Judges and dates: `observed_at` is when the first object was asked for. What runs must be proven for a yes.
-pub fn answer(signal: &dyn Signal, object: &Value, more: &[Option<Value>], observed_at: Timestamp) -> Answer {
-    let mut verdict = signal.judge(object, more);
-    if verdict.health == Health::Healthy && verdict.running.is_none() && verdict.revision.is_none() {
-        verdict.health = Health::Unknown;
-        verdict.evidence = format!("{}; nothing proves which version that is", verdict.evidence);
-    }
-    let revision = verdict.revision.take();
-    Answer { reading: verdict.read(&title(&signal.target()), observed_at), revision }
-}
-
-/// Why a signal cannot be asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SignalError {
-    /// A path is wrong.
-    #[error("`{key}` of the signal: {why}")]
-    Path {
-        /// The key in the policy file.
-        key: &'static str,
-        /// What is wrong with it.
-        why: BadPath,
-    },
-    /// Something that goes into the API's path is no name there.
-    #[error(
-        "`{text}` is no {what} in Kubernetes; use lower-case letters, digits, `-` and `.`, and `{{cluster}}`, \
-         `{{tier}}` or, where clusters are called `organization/cluster`, `{{organization}}` for their names"
-    )]
-    Name {
-        /// What it stands for.
-        what: &'static str,
-        /// The text, placeholders filled in.
-        text: String,
-    },
-    /// A key is missing.
-    #[error("the signal has no `{key}`")]
-    Missing {
-        /// The key in the policy file.
-        key: &'static str,
-    },
-    /// What stands under a key cannot be used for this cluster.
-    #[error("`{key}` of the signal: {why}")]
-    Unusable {
-        /// The key in the policy file.
-        key: &'static str,
-        /// Why not.
-        why: String,
-    },
 }
 
 /// The kind of this name.
@@ -274,20 +132,6 @@ pub fn signal(spec: &SignalSpec, cluster: &ClusterName, tier: &TierName) -> Resu
             Err(SignalError::Unusable { key: spec.kind.name, why: "it asks no cluster".to_string() })
         }
     }
-}
-
-/// Lets only through what Kubernetes takes as a name, so that nothing else reaches the API's path.
-fn name(what: &'static str, text: String) -> Result<String, SignalError> {
-    let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.');
-    let edge = |c: Option<&u8>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let bytes = text.as_bytes();
-    let valid = text.len() <= 253 && bytes.iter().all(|c| inner(*c)) && edge(bytes.first()) && edge(bytes.last());
-    if valid && !text.contains("..") { Ok(text) } else { Err(SignalError::Name { what, text }) }
-}
-
-fn target(api: [Cow<'static, str>; 4], namespace: Option<String>, which: Which) -> Target {
-    let [group, version, kind, plural] = api;
-    Target { group, version, kind, plural, namespace, which }
 }
 
 #[cfg(test)]

@@ -8,8 +8,6 @@ use decide::{Digest, Sha, Version};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Target, Which};
-
 /// The longest evidence, in characters.
 const MAX_EVIDENCE: usize = 300;
 
@@ -209,17 +207,6 @@ pub(super) fn told(text: &str) -> Cow<'_, str> {
 /// The later of two times, when both are known: only then is it proven since when.
 pub(super) fn later(one: Option<Timestamp>, two: Option<Timestamp>) -> Option<Timestamp> {
     Some(one?.max(two?))
-}
-
-/// `HelmRelease cert-manager/cert-manager`.
-pub fn title(target: &Target) -> String {
-    let kind = &target.kind;
-    match (&target.namespace, &target.which) {
-        (Some(namespace), Which::Named(name)) => format!("{kind} {namespace}/{name}"),
-        (None, Which::Named(name)) => format!("{kind} {name}"),
-        (Some(namespace), Which::Labelled { selector, .. }) => format!("{kind} {namespace} with {selector}"),
-        (None, Which::Labelled { selector, .. }) => format!("{kind} with {selector}"),
-    }
 }
 
 /// One short line without control or direction signs.

@@ -4,10 +4,12 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
+use super::answer::Signal;
 use super::flux::{self, Own, hash, reference};
-use super::kind::{Api, NAME, NAMESPACE, anything};
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict, digest, later, told};
-use super::{Kind, Make, Proves, Signal, Target};
+use super::settings::{NAME, NAMESPACE};
+use super::target::{Api, Target};
 use parse::read::Shape;
 
 /// Its kind.

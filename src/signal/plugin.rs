@@ -6,9 +6,12 @@ use decide::Version;
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{Api, NAME, NAMESPACE, Settings, anything, optional};
+use super::answer::Signal;
+use super::helm_release;
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Condition, Object, Verdict, later, told};
-use super::{Kind, Make, Proves, Signal, SignalError, Target, helm_release};
+use super::settings::{self, NAME, NAMESPACE, Settings, SignalError, optional};
+use super::target::{Api, Target};
 use parse::read::{Form, Key, Shape};
 
 /// Its kind.
@@ -100,7 +103,7 @@ impl Plugin {
     /// Its definition, its HelmRelease, its cluster, its catalog.
     pub fn more(&self, plugin: Object<'_>) -> Vec<Target> {
         let here = || Some(self.namespace.clone());
-        let named = |name: Option<&str>| name.and_then(|name| super::name("name", name.to_string()).ok());
+        let named = |name: Option<&str>| name.and_then(|name| settings::name("name", name.to_string()).ok());
         let (Some(definition), Some(cluster)) =
             (named(plugin.text("/spec/pluginDefinitionRef/name")), named(plugin.text("/spec/clusterName")))
         else {

@@ -4,10 +4,12 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{Api, NAME, NAMESPACE, anything};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict};
 use super::plugin::{CATALOG, PLUGIN, Plugin, RELEASES};
-use super::{Kind, Make, Proves, Signal, Target};
+use super::settings::{NAME, NAMESPACE, name};
+use super::target::{Api, Target};
 use parse::read::Shape;
 
 /// Its kind.
@@ -27,7 +29,7 @@ pub(super) const KIND: Kind = Kind {
     refuse: anything,
     make: Make::Object(|settings| {
         let target = settings.object(API)?;
-        let plugin = super::name("name", format!("{}-{}", settings.required("name")?, settings.cluster()))?;
+        let plugin = name("name", format!("{}-{}", settings.required("name")?, settings.cluster()))?;
         Ok(Box::new(PluginPreset {
             target,
             cluster: settings.cluster().to_string(),

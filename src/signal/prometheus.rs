@@ -14,9 +14,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::expect::{Baseline, Expect};
 use self::promql::{Name, Query};
-use super::endpoint::{self, SECRET, URL};
-use super::kind::{Settings, optional, required};
-use super::{Endpoint, Kind, Make, Names, Proves, SignalError, Verdict};
+use super::endpoint::{self, Endpoint, SECRET, URL};
+use super::kind::{Kind, Make, Proves};
+use super::names::Names;
+use super::object::Verdict;
+use super::settings::{Settings, SignalError, optional, required};
 use parse::read::{Form, Shape};
 use parse::settings::{Given, Refused, Values};
 use parse::when;

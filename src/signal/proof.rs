@@ -5,7 +5,7 @@ use decide::Version;
 use serde_json::Value;
 
 use super::object::Object;
-use super::{Settings, SignalError};
+use super::settings::{Settings, SignalError};
 use jsonpath::Path;
 
 /// A label holds at most so much; a longer version was cut.

@@ -7,12 +7,14 @@ use std::borrow::Cow;
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{NAME, Settings, optional, required};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves};
 use super::object::{Object, Verdict, whole};
 use super::proof::{one, version_in};
+use super::settings::{NAME, Settings, SignalError, name, optional, required};
 use super::settled::unsettled;
 use super::state::{self, STATE, States};
-use super::{Kind, Make, Proves, Signal, SignalError, Target, Which, name, target};
+use super::target::{Target, Which, target};
 use jsonpath::{Path, node_at, place_of};
 use parse::objects::is_secret;
 use parse::read::{Form, Shape};

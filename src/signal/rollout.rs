@@ -5,10 +5,12 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{Api, NAME, NAMESPACE, VERSION, anything};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves, anything};
 use super::object::{Object, Verdict, later};
 use super::proof::Place;
-use super::{Kind, Make, Proves, Signal, Target};
+use super::settings::{NAME, NAMESPACE, VERSION};
+use super::target::{Api, Target};
 use parse::read::Shape;
 
 /// Its kind.

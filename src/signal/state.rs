@@ -3,8 +3,7 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{optional, required};
-use super::{Settings, SignalError};
+use super::settings::{Settings, SignalError, optional, required};
 use jsonpath::Path;
 use parse::read::{Form, Shape};
 use parse::settings::{Given, Refused, Values};

@@ -4,11 +4,13 @@
 use decide::snapshot::Health;
 use serde_json::Value;
 
-use super::kind::{Api, NAME, Settings, VERSION, optional, required};
+use super::answer::Signal;
+use super::kind::{Kind, Make, Proves};
 use super::object::{Condition, Object, Verdict, behind, later};
 use super::proof::Place;
+use super::settings::{NAME, Settings, SignalError, VERSION, optional, required};
 use super::settled::unsettled;
-use super::{Kind, Make, Proves, Signal, SignalError, Target};
+use super::target::{Api, Target};
 use parse::read::{Form, Shape};
 use parse::settings::{Given, Refused, Values};
 

@@ -1,12 +1,25 @@
 //! What rulesets ask of a merge beside reviews. Whom a ruleset lets pass, none of its rules binds.
 
-use super::merge::MergeRequest;
 use super::rules::{bypasses, covers};
 use super::standing::{CheckState, all_checks};
-use super::state::{Pull, Repository, Rule, World};
+use super::state::{Actor, Pull, Repository, Rule, World};
 
 /// What the hub says of a conversation that goes on.
 pub const CONVERSATION: &str = "A conversation must be resolved before this pull request can be merged.";
+
+/// A merge that is asked for.
+pub struct MergeRequest<'a> {
+    /// Who asks.
+    pub actor: &'a Actor,
+    /// `merge`, `squash` or `rebase`.
+    pub method: &'a str,
+    /// The head that must still stand.
+    pub sha: Option<&'a str>,
+    /// Title and message of the commit, where the hub's own are not wanted.
+    pub title: Option<&'a str>,
+    /// Its message.
+    pub message: Option<&'a str>,
+}
 
 impl World {
     /// The first rule that stands against this merge, in the hub's words.
@@ -15,12 +28,6 @@ impl World {
         let bound = sets.filter(|set| !bypasses(wanted.actor, &set.bypass_apps));
         bound.flat_map(|set| &set.rules).find_map(|rule| violated(repo, pull, base, wanted, rule))
     }
-}
-
-/// Whether a ruleset wants heads to contain this branch.
-pub fn strict(repo: &Repository, branch: &str) -> bool {
-    let sets = repo.rulesets.iter().filter(|set| covers(set, branch));
-    sets.flat_map(|set| &set.rules).any(|rule| matches!(rule, Rule::Checks { strict: true, .. }))
 }
 
 fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_>, rule: &Rule) -> Option<String> {

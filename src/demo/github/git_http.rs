@@ -8,8 +8,8 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::git::command;
-use super::http::{Incoming, Shared, lock, percent_decode, plain};
-use super::state::{Access, Actor, Role, World};
+use super::incoming::{Incoming, percent_decode, plain};
+use super::state::{Access, Actor, Role, Shared, World, lock};
 
 /// A fetch that takes longer is given up.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,59 +1,21 @@
 //! The front door: one port for REST, GraphQL, git and pages. Reads and bounds each request,
-//! finds out who asks, keeps the hourly budget, and sets the headers that all answers have.
+//! finds out who asks, asks for its budget, and sets the headers that all answers have.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use axum::body::{Body as HttpBody, Bytes};
+use axum::body::Body as HttpBody;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request as HttpRequest, Response, StatusCode};
-use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::answer::{Answer, Body, Request};
-use super::state::{Actor, Limit, World};
+use super::budget::{budget_key, metered, rate_limit};
+use super::incoming::{Incoming, percent_decode, plain};
+use super::state::{Actor, Shared, World, lock};
 use super::{git_http, graphql, pages, rest};
-
-/// The world behind its lock, as all handlers share it.
-pub type Shared = Arc<Mutex<World>>;
 
 /// The largest body of an API request.
 const API_LIMIT: usize = 25 << 20;
 /// The largest push.
 const GIT_LIMIT: usize = 64 << 20;
-/// Requests an hour without a token.
-const HOURLY_ANONYMOUS: u64 = 60;
-
-/// The lock on the world. A panic elsewhere does not make the rest of the demo useless.
-pub fn lock(shared: &Shared) -> MutexGuard<'_, World> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What is asked, once its body is read.
-pub struct Incoming {
-    /// GET, POST ...
-    pub method: Method,
-    /// The path, still encoded.
-    pub path: String,
-    /// The query, still encoded.
-    pub query: String,
-    /// Its headers.
-    pub headers: HeaderMap,
-    /// Its whole body.
-    pub body: Bytes,
-}
-
-impl Incoming {
-    /// A header as text.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok())
-    }
-
-    /// Decoded query parameters; of a repeated one the last counts.
-    pub fn parameters(&self) -> BTreeMap<String, String> {
-        url::form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
-    }
-}
 
 /// Answers every request to this server.
 pub async fn serve(State(shared): State<Shared>, request: HttpRequest<HttpBody>) -> Response<HttpBody> {
@@ -89,14 +51,6 @@ pub async fn serve(State(shared): State<Shared>, request: HttpRequest<HttpBody>)
         }
     });
     answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "the sandbox's GitHub broke"))
-}
-
-/// A short answer in plain text.
-pub fn plain(status: StatusCode, text: &str) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::from(text.to_owned()));
-    *response.status_mut() = status;
-    response.headers_mut().insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
 }
 
 fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
@@ -154,41 +108,6 @@ fn rest_request(incoming: &Incoming, path: &str, actor: Actor) -> Result<Request
     })
 }
 
-/// Undoes `%41`; a `%` without two digits stands for itself.
-pub fn percent_decode(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        match (byte, digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    out
-}
-
-fn budget_key(world: &World, actor: &Actor) -> String {
-    match actor {
-        Actor::Anonymous => "anonymous".to_owned(),
-        Actor::User(_) | Actor::App(_) => world.login(actor),
-        // Each installation has a budget of its own.
-        Actor::Installation { app, installation, .. }
-            if world.apps.get(app).is_some_and(|app| app.first != *installation) =>
-        {
-            format!("{} at {installation}", world.login(actor))
-        }
-        Actor::Installation { .. } => world.login(actor),
-    }
-}
-
 /// Whether a request has to do with an installation: it comes with its token, or its App asks about it.
 fn is_about(incoming: &Incoming, actor: &Actor, id: u64) -> bool {
     match actor {
@@ -196,73 +115,6 @@ fn is_about(incoming: &Incoming, actor: &Actor, id: u64) -> bool {
         Actor::App(_) => incoming.path.contains(&format!("/installations/{id}")),
         Actor::Anonymous | Actor::User(_) => false,
     }
-}
-
-/// Lets a request through unless a limit stands against it, and counts it. Not everybody meets the limits that are
-/// faults.
-fn metered(
-    world: &mut World,
-    key: &str,
-    (graphql, limited): (bool, bool),
-    answer: impl FnOnce(&mut World) -> Answer,
-) -> Answer {
-    if let Some((left, wait)) = world.faults.secondary_limit.filter(|_| limited) {
-        world.faults.secondary_limit = (left > 1).then_some((left - 1, wait));
-        world.faults.refused += 1;
-        let mut refused = Answer::error(
-            403,
-            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
-        );
-        refused.headers.push(("retry-after", wait.to_string()));
-        return refused;
-    }
-    let (used, limit) = (limit_of(world, key).used, hourly(world, key));
-    if world.faults.rate_limit_exhausted && limited || used >= limit {
-        world.faults.refused += 1;
-        if graphql {
-            let message = format!("API rate limit already exceeded for {key}.");
-            return Answer::ok(
-                json!({"errors": [{"type": "RATE_LIMIT", "code": "graphql_rate_limit", "message": message}]}),
-            );
-        }
-        return Answer::error(403, &format!("API rate limit exceeded for {key}."));
-    }
-    if let Some(entry) = world.limits.get_mut(key) {
-        entry.used += 1;
-    }
-    answer(world)
-}
-
-fn hourly(world: &World, key: &str) -> u64 {
-    if key == "anonymous" { HOURLY_ANONYMOUS.min(world.requests_per_hour) } else { world.requests_per_hour }
-}
-
-fn limit_of(world: &mut World, key: &str) -> Limit {
-    let now = world.now();
-    let fresh = Limit { used: 0, reset: now.checked_add(SignedDuration::from_hours(1)).unwrap_or(now) };
-    let entry = world.limits.entry(key.to_owned()).or_insert(fresh);
-    if entry.reset <= now {
-        *entry = fresh;
-    }
-    *entry
-}
-
-/// Used, limit and reset of an actor, as `GET /rate_limit` and GraphQL show them.
-pub fn rate_limit(world: &mut World, key: &str) -> Value {
-    let entry = limit_of(world, key);
-    let limit = hourly(world, key);
-    let used = if world.faults.rate_limit_exhausted { limit } else { entry.used.min(limit) };
-    let soon = world.faults.resets_in.filter(|_| world.faults.rate_limit_exhausted);
-    let soon = soon.and_then(|wait| world.now().checked_add(wait).ok());
-    let reset = soon.unwrap_or(entry.reset).as_second();
-    let one = json!({"limit": limit, "used": used, "remaining": limit - used, "reset": reset});
-    json!({"resources": {"core": one, "graphql": one, "search": one}, "rate": one})
-}
-
-/// The budget of an actor for GraphQL's `rateLimit`.
-pub fn budget(world: &mut World, actor: &Actor) -> Value {
-    let key = budget_key(world, actor);
-    rate_limit(world, &key)["rate"].clone()
 }
 
 /// Turns an answer into HTTP: ETag and 304, limits, Date, request id.

@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use super::GitHub;
 use super::git::Commit;
 use super::setup::plainly;
-use super::state::{Pull, Repository, ReviewState, World};
-use super::webhooks::Delivered;
+use super::state::{Delivered, Pull, Repository, ReviewState, Told, World};
 
 /// A pull request as a test wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,6 +278,11 @@ impl GitHub {
     /// Webhooks that left, with the answer that they got.
     pub fn deliveries(&self) -> Vec<Delivered> {
         self.world().delivered.clone()
+    }
+
+    /// What the hub told people of, in order.
+    pub fn told(&self) -> Vec<Told> {
+        self.world().told.clone()
     }
 
     /// All routes of the REST API that it answers, as `GET /repos/{owner}/{repo}`.

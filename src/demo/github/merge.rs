@@ -1,27 +1,15 @@
 //! The merge itself, done by real git, and what the hub answers when it refuses.
 
 use super::answer::Answer;
+use super::demands::{CONVERSATION, MergeRequest};
 use super::faults::MergeFault;
 use super::git::Signature;
 use super::rules::bypasses;
+use super::signature::hub_signature;
 use super::state::{Actor, Merged, Method, Pull, Role, World};
 
 /// What the hub says of a head that is not the one that was asked for.
 const MOVED: &str = "Head branch was modified. Review and try the merge again.";
-
-/// A merge that is asked for.
-pub struct MergeRequest<'a> {
-    /// Who asks.
-    pub actor: &'a Actor,
-    /// `merge`, `squash` or `rebase`.
-    pub method: &'a str,
-    /// The head that must still stand.
-    pub sha: Option<&'a str>,
-    /// Title and message of the commit, where the hub's own are not wanted.
-    pub title: Option<&'a str>,
-    /// Its message.
-    pub message: Option<&'a str>,
-}
 
 impl World {
     /// Merges, or says as the hub does why not.
@@ -136,7 +124,7 @@ impl World {
                 left.splice(0..0, blockers.reviews.clone());
             }
             if protection.conversations && pull.conversations.contains(&false) {
-                left.push(super::demands::CONVERSATION.to_owned());
+                left.push(CONVERSATION.to_owned());
             }
             if protection.strict && !repo.git.is_ancestor(&base, &pull.head_sha) {
                 left.push("The head branch is not up to date with the base branch.".to_owned());
@@ -151,18 +139,4 @@ impl World {
         let tree = self.merged_tree(id, &base, &pull.head_sha)?;
         tree.ok_or_else(|| Answer::error(405, "Pull Request is not mergeable"))
     }
-
-    /// The name and mail address that an account's commits carry.
-    pub fn signature(&self, login: &str) -> Signature {
-        let id = self.account(login).map_or(0, |account| account.id);
-        Signature { name: login.to_owned(), email: format!("{id}+{login}@users.noreply.localhost") }
-    }
-}
-
-/// The hub's own account, under which it commits what people do in the browser.
-pub const WEB_FLOW: &str = "web-flow";
-
-/// Who commits what people do in the browser.
-pub fn hub_signature() -> Signature {
-    Signature { name: "GitHub".to_owned(), email: "noreply@localhost".to_owned() }
 }

@@ -6,12 +6,15 @@ mod acts;
 mod answer;
 mod auth;
 mod authors;
+mod budget;
+mod by_hand;
 mod demands;
 mod faults;
 mod git;
 mod git_http;
 mod graphql;
 mod http;
+mod incoming;
 mod look;
 mod markdown;
 mod merge;
@@ -22,6 +25,7 @@ mod rest;
 mod rules;
 mod runs;
 mod setup;
+mod signature;
 mod standing;
 mod state;
 #[cfg(test)]
@@ -41,9 +45,7 @@ pub use self::git::Commit;
 pub use self::look::{CheckView, CommentView, PullStanding, PullView, ReviewView};
 pub use self::runs::RunView;
 pub use self::setup::AppSettings;
-pub use self::state::{Access, Method, Protection, Role, Rule};
-pub use self::told::Told;
-pub use self::webhooks::Delivered;
+pub use self::state::{Access, Delivered, Method, Protection, Role, Rule, Told};
 use crate::clock::Clock;
 
 /// How to start one.
@@ -78,7 +80,7 @@ pub struct GitHub {
 }
 
 struct Inner {
-    world: http::Shared,
+    world: state::Shared,
     url: String,
     tasks: Vec<tokio::task::AbortHandle>,
 }
@@ -124,7 +126,7 @@ impl GitHub {
             delivered: Vec::new(),
             told: Vec::new(),
         }));
-        http::lock(&world).account_add(merge::WEB_FLOW, state::Kind::User);
+        state::lock(&world).account_add(signature::WEB_FLOW, state::Kind::User);
         let router = axum::Router::new().fallback(http::serve).with_state(world.clone());
         let server = tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, router).await {
@@ -142,7 +144,7 @@ impl GitHub {
     }
 
     fn world(&self) -> MutexGuard<'_, state::World> {
-        http::lock(&self.inner.world)
+        state::lock(&self.inner.world)
     }
 
     /// Changes what goes wrong on purpose.

@@ -53,6 +53,12 @@ pub fn covers(set: &Ruleset, branch: &str) -> bool {
     walk(&wanted, &parts)
 }
 
+/// Whether a ruleset wants heads to contain this branch.
+pub fn strict(repo: &Repository, branch: &str) -> bool {
+    let sets = repo.rulesets.iter().filter(|set| covers(set, branch));
+    sets.flat_map(|set| &set.rules).any(|rule| matches!(rule, Rule::Checks { strict: true, .. }))
+}
+
 /// Whether an actor stands in a list of Apps that a rule does not bind.
 pub fn bypasses(actor: &Actor, apps: &[u64]) -> bool {
     match actor {

@@ -4,21 +4,10 @@ use std::collections::BTreeMap;
 
 use super::answer::Answer;
 use super::git::Change;
-use super::state::{Kind, Protection, Pull, Repository, Review, ReviewState, Role, World};
+use super::state::{Compared, Kind, Protection, Pull, Repository, Review, ReviewState, Role, World};
 
 /// Caches are emptied beyond so many entries.
 const CACHE: usize = 500;
-
-/// What a head changes against a base.
-#[derive(Clone, Debug, Default)]
-pub struct Compared {
-    /// Files that differ from the common ancestor.
-    pub changes: Vec<Change>,
-    /// Commits that the base lacks.
-    pub commits: usize,
-    /// The common ancestor.
-    pub ancestor: String,
-}
 
 /// How a pull request stands right now.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +82,7 @@ impl World {
         let blockers = self.blockers(id, &pull, &compared.changes)?.texts();
         let repo = self.repo(id)?;
         let strict = repo.protections.get(&pull.base).is_some_and(|protection| protection.strict)
-            || super::demands::strict(repo, &pull.base);
+            || super::rules::strict(repo, &pull.base);
         let state = if !clean {
             "DIRTY"
         } else if pull.draft {
@@ -126,16 +115,6 @@ impl World {
             standing.state = "UNKNOWN";
         }
         Ok(standing)
-    }
-
-    /// A pull request by number.
-    pub fn pull_of(&self, id: u64, number: u64) -> Result<&Pull, Answer> {
-        self.repo(id)?.pulls.get(&number).ok_or_else(Answer::not_found)
-    }
-
-    /// The tip of its base; the recorded one when the branch is gone.
-    pub fn tip(&self, id: u64, pull: &Pull) -> Result<String, Answer> {
-        Ok(self.repo(id)?.head(&pull.base).unwrap_or(&pull.base_sha).to_owned())
     }
 
     fn decision(&mut self, id: u64, pull: &Pull) -> Result<Option<&'static str>, Answer> {

@@ -5,24 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::GitHub;
-use super::state::{Kind, Role, World};
+use super::state::{Kind, Role, Told, World};
 
 /// The most mentions of one comment that the hub tells anybody of.
 const MOST_MENTIONS: usize = 50;
-
-/// That somebody was told of a comment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// Whom.
-    pub who: String,
-    /// The pull request.
-    pub number: u64,
-    /// The comment.
-    pub comment: u64,
-    /// GitHub's word for why: `mention`, `team_mention` or `comment`.
-    pub why: &'static str,
-}
 
 impl World {
     /// Tells people of a comment that was just written.
@@ -50,13 +36,6 @@ impl World {
         why.retain(|login, _| *login != found.author && person(login) && self.role(repo, login) >= Role::Read);
         let number = found.number;
         self.told.extend(why.into_iter().map(|(who, why)| Told { who, number, comment, why }));
-    }
-}
-
-impl GitHub {
-    /// What the hub told people of, in order.
-    pub fn told(&self) -> Vec<Told> {
-        self.world().told.clone()
     }
 }
 

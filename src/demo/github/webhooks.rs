@@ -6,53 +6,12 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::auth::hex;
-use super::http::{Shared, lock};
-use super::rest::{render, render_git};
-use super::state::World;
-
-/// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 9] = [
-    "check_run",
-    "deployment_status",
-    "installation",
-    "issue_comment",
-    "pull_request",
-    "pull_request_review",
-    "push",
-    "release",
-    "status",
-];
+use super::rest::render;
+use super::signature::login_of;
+use super::state::{Delivered, Delivery, Shared, World, lock};
 
 /// The longest that the hub waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// One webhook on its way.
-#[derive(Clone, Debug)]
-pub struct Delivery {
-    url: String,
-    secret: String,
-    event: &'static str,
-    guid: String,
-    body: String,
-    wait: Duration,
-    action: Option<String>,
-    app: u64,
-}
-
-/// One webhook that left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivered {
-    /// `X-GitHub-Delivery`.
-    pub guid: String,
-    /// `X-GitHub-Event`.
-    pub event: String,
-    /// The payload's `action`.
-    pub action: Option<String>,
-    /// The App it went to.
-    pub app: u64,
-    /// The answer's status; none when nothing answered in time.
-    pub status: Option<u16>,
-}
 
 /// Sends what comes, each on its own, until the world is gone.
 pub async fn send(mut inbox: UnboundedReceiver<Delivery>, world: std::sync::Weak<std::sync::Mutex<World>>) {
@@ -171,7 +130,7 @@ pub fn push(world: &mut World, id: u64, login: &str, name: &str, old: &str, new:
         .rev()
         .map(|commit| {
             let who = |(name, email, _): &(String, String, jiff::Timestamp)| {
-                json!({"name": name, "email": email, "username": render_git::login_of(world, email)})
+                json!({"name": name, "email": email, "username": login_of(world, email)})
             };
             let first = commit.parents.first().map_or(super::git::EMPTY_TREE, String::as_str);
             let changes = repo.git.changes(first, &commit.sha).unwrap_or_default();
@@ -230,7 +189,7 @@ pub fn comment(world: &mut World, id: u64, comment: u64, action: &str, login: &s
     let Some(pull) = repo.pulls.get(&found.number) else { return };
     let payload = json!({
         "action": action, "comment": render::comment(world, repo, found),
-        "issue": super::rest::issue(world, repo, pull),
+        "issue": render::issue(world, repo, pull),
     });
     emit(world, id, "issue_comment", login, payload);
 }

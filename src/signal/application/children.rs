@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{API, Source, state};
 use crate::object::{Object, Verdict, later};
-use crate::{Target, name, title};
+use crate::settings::name;
+use crate::target::{Target, title};
 
 /// So many are read; who brings more is not the Application of a plugin.
 const MOST: usize = 16;

@@ -9,9 +9,8 @@ use decide::snapshot::{Health, Reading};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::super::object::told;
+use super::super::object::{Verdict, one_line, told};
 use super::super::proof::version_in;
-use super::super::{Verdict, one_line};
 use super::answer::{Series, read};
 use super::{Ground, Metrics, Range};
 

@@ -2,9 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 
-use super::super::*;
+use decide::snapshot::Reading;
+use jiff::Timestamp;
 use parse::read::{Form, Shape};
 use parse::settings::{Given, Values};
+use serde_json::Value;
+
+use super::super::*;
 
 /// The signal of a kind, whose settings are not held against the forms of their keys.
 pub fn signal(kind: &str, settings: &Value) -> Result<Box<dyn Signal>, SignalError> {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::exec::{Arguments, Executor, Fault};
+use super::exec::Executor;
 use super::objects::actor;
+use super::query::{Arguments, Fault};
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::github::rest::render;
 use crate::github::standing::{CheckState, all_checks};

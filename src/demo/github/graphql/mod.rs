@@ -4,17 +4,18 @@ mod checks;
 mod exec;
 mod objects;
 mod pulls;
+mod query;
 mod repository;
 mod schema;
 mod value;
 
 use std::collections::BTreeMap;
 
-use graphql_parser::query::{Definition, OperationDefinition, Type, Value as Literal, VariableDefinition};
+use graphql_parser::query::{Definition, OperationDefinition, Type, VariableDefinition};
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
-use super::http::Incoming;
+use super::incoming::Incoming;
 use super::state::{Actor, World};
 use exec::Executor;
 use schema::SCHEMA;
@@ -104,7 +105,7 @@ fn variables(
     let mut values = BTreeMap::new();
     let mut errors = Vec::new();
     for definition in definitions {
-        let default = definition.default_value.as_ref().map(|value| exec::literal(value, &BTreeMap::new()));
+        let default = definition.default_value.as_ref().map(|value| query::literal(value, &BTreeMap::new()));
         let value = given.remove(&definition.name).or(default).unwrap_or(Value::Null);
         if value.is_null() && matches!(definition.var_type, Type::NonNullType(_)) {
             errors.push(json!({
@@ -117,6 +118,3 @@ fn variables(
     }
     if errors.is_empty() { Ok(values) } else { Err(errors) }
 }
-
-/// A literal as it stands in a query.
-type Argument = Literal<'static, String>;

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::exec::{Arguments, Executor, Fault};
+use super::exec::Executor;
+use super::query::{Arguments, Fault};
 use super::schema::SCHEMA;
 use super::value::{Object, Resolved, connection, null, ready};
+use crate::github::budget::budget;
 use crate::github::git;
-use crate::github::http::budget;
-use crate::github::rest::{render, render_git};
+use crate::github::rest::render;
+use crate::github::signature::login_of;
 use crate::github::state::{Access, Actor, Kind, Role, World, stamp};
 
 /// An account as GraphQL shows it. An App's own login has no `[bot]` here, as at the hub.
@@ -229,7 +231,7 @@ impl Executor<'_> {
         let commit = repo.git.commit(sha)?;
         let first = commit.parents.first().map_or(git::EMPTY_TREE, String::as_str);
         let person = |(name, email, at): &(String, String, jiff::Timestamp)| {
-            let user = render_git::login_of(world, email).map_or_else(null, |login| actor(world, &login));
+            let user = login_of(world, email).map_or_else(null, |login| actor(world, &login));
             ready(
                 "GitActor",
                 [

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::exec::{Arguments, Executor, Fault};
+use super::exec::Executor;
 use super::objects::{actor, organization};
+use super::query::{Arguments, Fault};
 use super::repository::label;
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::github::markdown;

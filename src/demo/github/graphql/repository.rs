@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::exec::{Arguments, Executor, Fault};
+use super::exec::Executor;
 use super::objects::{actor, blob, organization, tree};
+use super::query::{Arguments, Fault};
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::github::owners::PLACES;
 use crate::github::rest::render;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use graphql_parser::query::{Field, Selection, SelectionSet, TypeCondition};
 use serde_json::{Value, json};
 
-use super::exec::Fragments;
+use super::query::Fragments;
 
 /// Types by name, and the members of abstract ones.
 pub struct Schema {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::exec::{Arguments, Fault};
+use super::query::{Arguments, Fault};
 
 /// A resolved field.
 #[derive(Clone, Debug)]

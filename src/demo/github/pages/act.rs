@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use super::{COOKIE, Page, Visit, pull, show, visible, words};
 use crate::github::acts::Act;
 use crate::github::answer::Answer;
-use crate::github::http::{Incoming, plain};
+use crate::github::incoming::{Incoming, plain};
 use crate::github::state::World;
 
 /// Answers a form.

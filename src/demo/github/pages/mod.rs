@@ -12,7 +12,7 @@ use handlebars::Handlebars;
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::http::{Incoming, percent_decode, plain};
+use super::incoming::{Incoming, percent_decode, plain};
 use super::markdown;
 use super::state::{Account, Actor, Kind, Repository, Role, World};
 
@@ -174,7 +174,7 @@ fn chosen(world: &World, headers: &HeaderMap) -> Option<String> {
 
 /// Whether a visitor can be this account: a person, not the hub itself.
 fn is_person(account: &Account) -> bool {
-    account.kind == Kind::User && account.login != super::merge::WEB_FLOW
+    account.kind == Kind::User && account.login != super::signature::WEB_FLOW
 }
 
 /// Renders a page with what all pages share.

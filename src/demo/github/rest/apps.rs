@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Route, render};
+use super::call::{Call, Route};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Actor, App, Installation, Kind, Role, World, stamp};
 

@@ -4,7 +4,8 @@ use axum::http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Call, Route, create, render, required};
+use super::call::{Call, Route, create, required};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Actor, CheckRun, Role, Status, World};
 use crate::github::webhooks;

@@ -1,11 +1,11 @@
 //! The conversation of pull requests, under the names of issues as at the hub.
 
 use axum::http::Method;
-use serde_json::{Value, json};
 
-use super::{Call, Route, create, render, required};
+use super::call::{Call, Route, create, required};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
-use crate::github::state::{Access, Actor, Comment, Pull, Repository, Role, World, stamp};
+use crate::github::state::{Access, Actor, Comment, Role, World};
 use crate::github::webhooks;
 
 /// GitHub's cap on a comment, in characters.
@@ -22,30 +22,6 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// A pull request in the form of an issue.
-pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
-    let api = format!("{}/issues/{}", render::repository_url(world, repo), pull.number);
-    let page = format!("{}/pull/{}", render::page_url(world, repo), pull.number);
-    let comments = repo.comments.values().filter(|comment| comment.number == pull.number).count();
-    json!({
-        "id": pull.id, "node_id": format!("PR_{}", pull.id), "url": api, "html_url": page, "number": pull.number,
-        "repository_url": render::repository_url(world, repo), "labels_url": format!("{api}/labels{{/name}}"),
-        "comments_url": format!("{api}/comments"), "events_url": format!("{api}/events"),
-        "state": if pull.is_open() { "open" } else { "closed" }, "state_reason": null, "title": pull.title,
-        "body": pull.body, "user": render::user(world, &pull.author), "locked": false, "active_lock_reason": null,
-        "labels": pull.labels.iter().map(|name| render::label(world, repo, name)).collect::<Vec<_>>(),
-        "assignee": null, "assignees": [], "milestone": null, "comments": comments, "draft": pull.draft,
-        "created_at": stamp(pull.created_at), "updated_at": stamp(pull.updated_at),
-        "closed_at": pull.closed.as_ref().map(|(at, _)| stamp(*at)),
-        "author_association": render::association(world, repo, &pull.author),
-        "pull_request": {
-            "url": format!("{}/pulls/{}", render::repository_url(world, repo), pull.number), "html_url": page,
-            "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"),
-            "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)),
-        },
-    })
-}
-
 /// Comments of pull requests need either of the two permissions.
 pub fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answer> {
     call.repository(world, "issues", access, Role::Read)
@@ -55,7 +31,7 @@ pub fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answ
 fn get_issue(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = place(world, call, Access::Read)?;
     let pull = world.pull_of(id, call.number("number")?)?;
-    Ok(Answer::ok(issue(world, world.repo(id)?, pull)))
+    Ok(Answer::ok(render::issue(world, world.repo(id)?, pull)))
 }
 
 fn list(world: &mut World, call: &Call<'_>) -> Outcome {

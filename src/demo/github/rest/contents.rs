@@ -5,7 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Call, Route, objects, render, render_git, required};
+use super::call::{Call, Route, required};
+use super::{objects, render, render_git};
 use crate::github::answer::{Answer, Body, Outcome};
 use crate::github::state::{Access, Actor, Repository, Role, World};
 
@@ -107,7 +108,7 @@ impl World {
         let parents: Vec<&str> = base.iter().map(String::as_str).collect();
         let login = self.login(actor);
         let signature = self.signature(&login);
-        let committer = crate::github::merge::hub_signature();
+        let committer = crate::github::signature::hub_signature();
         let new = repo.git.commit_tree(&tree, &parents, &signature, &committer, self.now(), message)?;
         if let Some(refusal) = self.refuses(repo, &name, actor, old.as_deref(), Some(&new)) {
             return Err(Answer::error(409, &format!("Repository rule violations found\n\n{}\n\n", refusal.why)));

@@ -3,7 +3,8 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, create, render, required};
+use super::call::{Call, Route, create, required};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Deployment, DeploymentStatus, Role, World, stamp};
 use crate::github::webhooks;

@@ -3,9 +3,9 @@
 use axum::http::Method;
 use serde_json::json;
 
-use super::{Call, Route};
+use super::call::{Call, Route};
 use crate::github::answer::{Answer, Outcome};
-use crate::github::merge::MergeRequest;
+use crate::github::demands::MergeRequest;
 use crate::github::state::{Access, Role, World};
 
 pub fn routes() -> Vec<Route> {

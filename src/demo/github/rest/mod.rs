@@ -3,6 +3,7 @@
 
 mod activity;
 mod apps;
+mod call;
 mod checks;
 mod comments;
 mod contents;
@@ -22,51 +23,14 @@ pub mod render;
 pub mod render_git;
 
 pub use checks::settle;
-pub use comments::issue;
 
 use std::collections::BTreeMap;
 
 use axum::http::Method;
-use serde_json::Value;
 
-use super::answer::{Answer, Outcome, Request};
-use super::state::{Access, Actor, Repository, Role, World};
-
-/// A request with the values of its route's placeholders.
-pub struct Call<'a> {
-    /// The request.
-    pub request: &'a Request,
-    values: BTreeMap<&'static str, String>,
-}
-
-impl Call<'_> {
-    /// A placeholder's value.
-    pub fn value(&self, name: &str) -> &str {
-        self.values.get(name).map_or("", String::as_str)
-    }
-
-    /// A placeholder that is a number; 404 when it is none.
-    pub fn number(&self, name: &str) -> Result<u64, Answer> {
-        self.value(name).parse().map_err(|_| Answer::not_found())
-    }
-
-    /// Who asks.
-    pub fn actor(&self) -> &Actor {
-        &self.request.actor
-    }
-
-    /// The id of the repository of the path, when the actor may do this in it.
-    pub fn repository(&self, world: &World, permission: &str, access: Access, role: Role) -> Result<u64, Answer> {
-        let id = world.find(self.value("owner"), self.value("repo")).ok_or_else(Answer::not_found)?;
-        world.need(self.actor(), id, permission, access, role)?;
-        Ok(id)
-    }
-}
-
-type Handler = fn(&mut World, &Call<'_>) -> Outcome;
-
-/// A route: method, template and who answers. `{name...}` takes the rest of the path.
-pub type Route = (Method, &'static str, Handler);
+use self::call::{Call, Route};
+use super::answer::{Answer, Request};
+use super::state::World;
 
 /// All routes. The first that fits answers.
 pub fn routes() -> Vec<Route> {
@@ -151,50 +115,6 @@ fn fits(template: &'static str, path: &[String]) -> Option<BTreeMap<&'static str
         }
     }
     segments.next().is_none().then_some(values)
-}
-
-impl World {
-    /// A repository that is known to exist.
-    pub fn repo(&self, id: u64) -> Result<&Repository, Answer> {
-        self.repositories.get(&id).ok_or_else(Answer::not_found)
-    }
-
-    /// The same, to change it.
-    pub fn repo_mut(&mut self, id: u64) -> Result<&mut Repository, Answer> {
-        self.repositories.get_mut(&id).ok_or_else(Answer::not_found)
-    }
-
-    /// `http://host/api/v3`.
-    pub fn api(&self) -> String {
-        format!("{}/api/v3", self.url)
-    }
-
-    /// Whether the next creation fails, and if so whether before or after its effect.
-    pub fn creation_fault(&mut self) -> Option<super::faults::CreateFault> {
-        self.faults.creations.pop_front()
-    }
-}
-
-/// Creates something, with the faults that creations meet.
-fn create(world: &mut World, effect: impl FnOnce(&mut World) -> Outcome) -> Outcome {
-    use super::faults::CreateFault;
-    match world.creation_fault() {
-        None => effect(world),
-        Some(CreateFault::ErrorBefore) => Err(Answer::broken()),
-        Some(CreateFault::ErrorAfter) => {
-            effect(world)?;
-            Err(Answer::broken())
-        }
-    }
-}
-
-/// A text of a body that must be there.
-fn required<'a>(call: &'a Call<'_>, resource: &str, field: &str) -> Result<&'a str, Answer> {
-    match call.request.body.get(field) {
-        Some(Value::String(text)) => Ok(text),
-        None | Some(Value::Null) => Err(Answer::invalid_field(resource, field, "missing_field")),
-        Some(_) => Err(Answer::invalid_field(resource, field, "invalid")),
-    }
 }
 
 #[cfg(test)]

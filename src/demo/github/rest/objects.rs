@@ -5,7 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Call, Route, render, render_git};
+use super::call::{Call, Route};
+use super::{render, render_git};
 use crate::github::answer::{Answer, Body, Outcome};
 use crate::github::git;
 use crate::github::state::{Access, Repository, Role, World};

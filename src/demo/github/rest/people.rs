@@ -3,7 +3,8 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, render};
+use super::call::{Call, Route};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Actor, Role, World};
 

@@ -3,8 +3,9 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
+use super::call::{Call, Route, required};
 use super::comments::{found, place};
-use super::{Call, Route, render, required};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, REACTIONS, Reaction, World, stamp};
 

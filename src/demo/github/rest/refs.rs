@@ -3,7 +3,8 @@
 use axum::http::Method;
 use serde_json::Value;
 
-use super::{Call, Route, create, render_git, required};
+use super::call::{Call, Route, create, required};
+use super::render_git;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::git::ZERO;
 use crate::github::state::{Access, Role, World};

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::github::state::{
-    App, CheckRun, Comment, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, Status,
-    World, stamp,
+    App, CheckRun, Comment, EVENTS, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState,
+    Status, World, stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -229,6 +229,30 @@ pub fn pull_full(world: &World, one: &Repository, it: &Pull, standing: &crate::g
     value
 }
 
+/// A pull request in the form of an issue.
+pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
+    let api = format!("{}/issues/{}", repository_url(world, repo), pull.number);
+    let page = format!("{}/pull/{}", page_url(world, repo), pull.number);
+    let comments = repo.comments.values().filter(|comment| comment.number == pull.number).count();
+    json!({
+        "id": pull.id, "node_id": format!("PR_{}", pull.id), "url": api, "html_url": page, "number": pull.number,
+        "repository_url": repository_url(world, repo), "labels_url": format!("{api}/labels{{/name}}"),
+        "comments_url": format!("{api}/comments"), "events_url": format!("{api}/events"),
+        "state": if pull.is_open() { "open" } else { "closed" }, "state_reason": null, "title": pull.title,
+        "body": pull.body, "user": user(world, &pull.author), "locked": false, "active_lock_reason": null,
+        "labels": pull.labels.iter().map(|name| label(world, repo, name)).collect::<Vec<_>>(),
+        "assignee": null, "assignees": [], "milestone": null, "comments": comments, "draft": pull.draft,
+        "created_at": stamp(pull.created_at), "updated_at": stamp(pull.updated_at),
+        "closed_at": pull.closed.as_ref().map(|(at, _)| stamp(*at)),
+        "author_association": association(world, repo, &pull.author),
+        "pull_request": {
+            "url": format!("{}/pulls/{}", repository_url(world, repo), pull.number), "html_url": page,
+            "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"),
+            "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)),
+        },
+    })
+}
+
 /// `author_association`, which says less than it seems to (design: A07).
 pub fn association(world: &World, repository: &Repository, login: &str) -> &'static str {
     use crate::github::state::Role;
@@ -295,7 +319,7 @@ pub fn app(world: &World, app: &App) -> Value {
         "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
         "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
         "updated_at": stamp(app.created_at), "permissions": permissions,
-        "events": crate::github::webhooks::EVENTS, "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
+        "events": EVENTS, "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
     })
 }
 
@@ -312,7 +336,7 @@ pub fn installation(world: &World, app: &App, here: &Installation) -> Value {
         "repositories_url": format!("{api}/installation/repositories"),
         "html_url": format!("{}/settings/installations/{}", world.url, here.id), "app_id": app.id,
         "app_slug": app.slug, "target_id": world.account(&here.account).map(|account| account.id),
-        "target_type": target, "permissions": permissions, "events": crate::github::webhooks::EVENTS,
+        "target_type": target, "permissions": permissions, "events": EVENTS,
         "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
         "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": here.suspended_at.map(|_| user(world, &here.account)), "suspended_at": here.suspended_at.map(stamp),
     })

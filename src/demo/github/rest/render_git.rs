@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::render::{page_url, repository_url, user};
 use crate::github::git;
-use crate::github::merge;
+use crate::github::signature::login_of;
 use crate::github::state::{Repository, Ruleset, World, stamp};
 
 /// A commit as `/git/commits` shows it.
@@ -46,16 +46,6 @@ pub fn commit(world: &World, repository: &Repository, commit: &git::Commit) -> V
         "html_url": format!("{}/commit/{}", page_url(world, repository), commit.sha),
         "author": account(&commit.author.1), "committer": account(&commit.committer.1),
     })
-}
-
-/// The account behind a commit's mail address, by the hub's noreply form.
-pub fn login_of(world: &World, email: &str) -> Option<String> {
-    if *email == *merge::hub_signature().email {
-        return Some(merge::WEB_FLOW.to_owned());
-    }
-    let (local, _) = email.split_once("@users.noreply.")?;
-    let login = local.split_once('+').map_or(local, |(_, login)| login);
-    world.account(login).map(|account| account.login.clone())
 }
 
 /// A changed file.

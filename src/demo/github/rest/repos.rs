@@ -3,7 +3,8 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, people, render, render_git};
+use super::call::{Call, Route};
+use super::{people, render, render_git};
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Actor, Protection, Repository, Role, World};
 

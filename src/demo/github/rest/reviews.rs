@@ -3,7 +3,8 @@
 use axum::http::Method;
 use serde_json::json;
 
-use super::{Call, Route, create, render, required};
+use super::call::{Call, Route, create, required};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Review, ReviewState, Role, World};
 use crate::github::webhooks;

@@ -3,7 +3,8 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Route, objects, render_git};
+use super::call::{Call, Route};
+use super::{objects, render_git};
 use crate::github::answer::{Answer, Outcome};
 use crate::github::owners::PLACES;
 use crate::github::rules::{bypasses, covers};

@@ -7,7 +7,8 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use serde_yaml::Value as Yaml;
 
-use super::{Call, Route, render, required};
+use super::call::{Call, Route, create, required};
+use super::render;
 use crate::github::answer::{Answer, Outcome};
 use crate::github::state::{Access, Repository, Role, WorkflowRun, World, stamp};
 
@@ -43,7 +44,7 @@ fn dispatch(world: &mut World, call: &Call<'_>) -> Outcome {
     let named = |key: &str| found.get(key).and_then(Yaml::as_str);
     let name = named("name").unwrap_or(&file).to_owned();
     let title = named("run-name").map_or_else(|| name.clone(), |pattern| titled(pattern, &inputs));
-    super::create(world, |world| {
+    create(world, |world| {
         let (run, now) = (world.id(), world.now());
         let actor = world.login(call.actor());
         world.note(id, format!("dispatched {file} ({title}) by {actor}"));

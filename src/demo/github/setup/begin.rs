@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, bail};
 
 use super::super::git::{Git, ZERO};
-use super::super::merge;
 use super::super::rules::HOOK;
+use super::super::signature::hub_signature;
 use super::super::state::{Account, Kind, Method, Repository, World};
 
 impl World {
@@ -41,7 +41,7 @@ impl World {
             files.iter().map(|(path, text)| (path.as_str(), Some(text.as_bytes()))).collect();
         let tree = git.write_tree(None, &bytes)?;
         let signature = self.signature(owner);
-        let sha = git.commit_tree(&tree, &[], &signature, &merge::hub_signature(), now, "Initial commit")?;
+        let sha = git.commit_tree(&tree, &[], &signature, &hub_signature(), now, "Initial commit")?;
         git.update_ref("refs/heads/main", &sha, ZERO)?;
         let repository = Repository {
             id,

@@ -1,6 +1,7 @@
 //! What this world remembers beside its git objects: people, Apps, repositories, pull requests.
 //! Types and look-ups only; what may happen to them is in the modules beside.
 
+mod outbox;
 mod people;
 mod pull;
 mod repository;
@@ -8,21 +9,22 @@ mod workflow;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::answer::Answer;
 use super::faults::Faults;
-use super::told::Told;
-use super::webhooks::{Delivered, Delivery};
 use crate::clock::Clock;
 
-pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
+pub use outbox::{Delivered, Delivery, Told};
+pub use people::{Access, Account, Actor, App, EVENTS, Hook, Installation, Kind, Role, Token};
 pub use pull::{
     CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review, ReviewState, Status,
     Turn, Turned,
 };
-pub use repository::{Activity, Method, Protection, Repository, Rule, Ruleset};
+pub use repository::{Activity, Compared, Method, Protection, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;
 
 /// Everything, behind one lock: each request sees and leaves a whole world.
@@ -69,6 +71,14 @@ pub struct World {
     pub told: Vec<Told>,
 }
 
+/// The world behind its lock, as all handlers share it.
+pub type Shared = Arc<Mutex<World>>;
+
+/// The lock on the world. A panic elsewhere does not make the rest of the demo useless.
+pub fn lock(shared: &Shared) -> MutexGuard<'_, World> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Requests of one actor in one hour.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
@@ -110,6 +120,31 @@ impl World {
     /// The same, and by a name that it had before and nobody took since.
     pub fn find_following(&self, owner: &str, name: &str) -> Option<u64> {
         self.find(owner, name).or_else(|| self.moved.get(&format!("{owner}/{name}").to_lowercase()).copied())
+    }
+
+    /// A repository that is known to exist.
+    pub fn repo(&self, id: u64) -> Result<&Repository, Answer> {
+        self.repositories.get(&id).ok_or_else(Answer::not_found)
+    }
+
+    /// The same, to change it.
+    pub fn repo_mut(&mut self, id: u64) -> Result<&mut Repository, Answer> {
+        self.repositories.get_mut(&id).ok_or_else(Answer::not_found)
+    }
+
+    /// `http://host/api/v3`.
+    pub fn api(&self) -> String {
+        format!("{}/api/v3", self.url)
+    }
+
+    /// A pull request by number.
+    pub fn pull_of(&self, id: u64, number: u64) -> Result<&Pull, Answer> {
+        self.repo(id)?.pulls.get(&number).ok_or_else(Answer::not_found)
+    }
+
+    /// The tip of its base; the recorded one when the branch is gone.
+    pub fn tip(&self, id: u64, pull: &Pull) -> Result<String, Answer> {
+        Ok(self.repo(id)?.head(&pull.base).unwrap_or(&pull.base_sha).to_owned())
     }
 
     /// An account in any case.

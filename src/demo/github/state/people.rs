@@ -94,6 +94,19 @@ pub struct Hook {
     pub secret: String,
 }
 
+/// The events that Apps of this world subscribe to.
+pub const EVENTS: [&str; 9] = [
+    "check_run",
+    "deployment_status",
+    "installation",
+    "issue_comment",
+    "pull_request",
+    "pull_request_review",
+    "push",
+    "release",
+    "status",
+];
+
 /// What an App may do with one kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {

@@ -7,8 +7,7 @@ use jiff::Timestamp;
 use super::people::Role;
 use super::pull::{CheckRun, Comment, Deployment, Pull, Status};
 use super::workflow::WorkflowRun;
-use crate::github::git::Git;
-use crate::github::standing::Compared;
+use crate::github::git::{Change, Git};
 
 /// One repository.
 pub struct Repository {
@@ -74,6 +73,17 @@ impl Repository {
     pub fn head(&self, branch: &str) -> Option<&str> {
         self.refs.get(&format!("refs/heads/{branch}")).map(String::as_str)
     }
+}
+
+/// What a head changes against a base.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// Files that differ from the common ancestor.
+    pub changes: Vec<Change>,
+    /// Commits that the base lacks.
+    pub commits: usize,
+    /// The common ancestor.
+    pub ancestor: String,
 }
 
 /// One move of a branch, as the hub itself notes it: nobody takes it back.
