@@ -2,21 +2,23 @@
 //! release it takes is in `next_release`, whether it may merge in `gate`.
 
 mod occupant;
+mod proposal;
 
 use alloc::vec::Vec;
+
+use proposal::{again, proposal};
 
 use crate::desk::{Desk, Draft, Fresh, Merges, Noted};
 use crate::gate;
 use crate::gate::pull_status::PullStatus;
-use crate::ledger::{Change, Head, Purpose, Superseded, Wave, Withdrawn};
+use crate::ledger::{Change, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Action, Alarm, Finding, Gate, Identity, Proposal, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
 use crate::{
-    Reason, Version, cooldown, dates, hotfix, next_release, overtaking, proof, release, report, rollback, source,
-    stale_pull,
+    Reason, Version, cooldown, dates, hotfix, next_release, overtaking, proof, release, report, rollback, stale_pull,
 };
 
 /// Decides every tier of one plugin.
@@ -387,32 +389,6 @@ fn update(draft: &mut Draft<'_>, tier_index: usize, pull: &Pull, version: Versio
     let portion = slice::first(desk, &desk.policy.tiers[tier_index]);
     draft.tell(report::waiting(desk, tier_index, &version, findings));
     rewrite(draft, tier_index, pull, version, portion);
-}
-
-/// What the pull request of a wave shall contain once more; members stay who they were when it was
-/// begun, except for those who have left. `written`: the commit is there and is good.
-fn again(desk: &Desk<'_>, tier_index: usize, wave: &Wave, written: bool) -> Proposal {
-    let members = desk.still(&desk.policy.tiers[tier_index], &wave.own());
-    let members = if written { wave.members.clone() } else { members };
-    let portion = Portion { part: wave.part.clone(), members };
-    let proposal = proposal(desk, tier_index, wave.version.clone(), portion, wave.head().filter(|_| written).cloned());
-    // A rollback takes back what failed, also where somebody has restored a cluster already.
-    Proposal { from: wave.rolls_back().cloned().or(proposal.from), ..proposal }
-}
-
-/// What a pull request shall contain.
-fn proposal(desk: &Desk<'_>, tier_index: usize, to: Version, portion: Portion, written: Option<Head>) -> Proposal {
-    let tier = &desk.policy.tiers[tier_index];
-    Proposal {
-        plugin: desk.plugin().clone(),
-        tier: tier.name.clone(),
-        from: slice::from(desk, tier, &portion.members),
-        digest: source::pinned(desk, &to),
-        part: portion.part,
-        members: portion.members.to_vec(),
-        written,
-        to,
-    }
 }
 
 /// Every dated wait is a reason to look again at that date.

@@ -133,8 +133,11 @@ impl Shared {
                 landed.is_none_or(|landed| lately(landed.at)).then_some(())?;
                 let pulls = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known());
                 let asked = asked_at(wave, pulls.map_or(&[], Vec::as_slice));
+                let by = landed.and_then(|landed| landed.by.as_ref());
+                // What somebody put there by hand after the hub had refused it to us is theirs.
+                let theirs = landed.is_some() && by.is_none() && wave.is_refused();
                 // A ledger that was lost has forgotten that we asked for it; the hub knows who did.
-                let by_us = asked.is_some() || landed.and_then(|landed| landed.by.as_ref()).is_some_and(is_app);
+                let by_us = (asked.is_some() && !theirs) || by.is_some_and(is_app);
                 let at = landed.map(|landed| landed.at).or(asked);
                 let at = at.filter(|at| by_us && lately(*at))? + snapshot.hub.skew.abs();
                 Some((at, u32::try_from(wave.members.len()).unwrap_or(u32::MAX)))

@@ -197,6 +197,15 @@ mod tests {
         };
         assert_eq!(doings(&world(true)), ["merge 1.1.0 on bronze"]);
         assert_eq!(doings(&world(false)), ["close bronze: 1.2.0 takes its place"]);
+        // So is that of clusters that came late; who is ahead of the tier asks other tiers.
+        let of = |purpose: Purpose| {
+            let mut world = world(false);
+            let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+            page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().part.purpose = purpose;
+            doings(&world)
+        };
+        assert_eq!(of(Purpose::CatchUp), ["close bronze: 1.2.0 takes its place"]);
+        assert_ne!(of(Purpose::Early), ["close bronze: 1.2.0 takes its place"]);
         // Of a tier that lets everything pass nothing is known, whatever its source lists at this look.
         let mut empty = world(false);
         let Read::Known(clusters) = &mut empty.clusters else { unreachable!() };

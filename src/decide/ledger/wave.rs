@@ -123,11 +123,15 @@ impl Wave {
     /// The merge that the bot asked for, unless the hub has said no to it since: nothing has come of that one. Where it
     /// did not answer, or its yes was not to be seen, something may come still.
     pub fn asked(&self) -> Option<&Merging> {
-        let refused = |merging: &Merging| {
-            let no = |refused: &Refused| !refused.unsure && refused.head == merging.head && refused.at >= merging.at;
-            self.refused.as_ref().is_some_and(no)
+        self.merging.as_ref().filter(|_| self.landed.is_some() || !self.is_refused())
+    }
+
+    /// Whether the hub has said no to the merge that the bot asked for last.
+    pub(crate) fn is_refused(&self) -> bool {
+        let no = |(merging, refused): (&Merging, &Refused)| {
+            !refused.unsure && refused.head == merging.head && refused.at >= merging.at
         };
-        self.merging.as_ref().filter(|merging| self.landed.is_some() || !refused(merging))
+        self.merging.as_ref().zip(self.refused.as_ref()).is_some_and(no)
     }
 
     /// The commits of the bot that change what the newest one changes, which is the first.

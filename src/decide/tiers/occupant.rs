@@ -63,10 +63,11 @@ fn cannot_go_on(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
 
 /// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
 /// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
-/// was begun has let it pass, and has clusters now. For early and late clusters other gates decide.
+/// was begun has let it pass, and has clusters now. For clusters ahead of their tier other gates decide.
 pub(super) fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
-    if wave.part.purpose != Purpose::Promotion {
-        return None;
+    match wave.part.purpose {
+        Purpose::Promotion | Purpose::CatchUp => {}
+        Purpose::Early | Purpose::RollBack { .. } => return None,
     }
     let below = (0..tier_index).rev().find(|below| !desk.is_passed(&desk.policy.tiers[*below]))?;
     let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;

@@ -19,6 +19,8 @@ pub(super) struct Clock {
     total: SignedDuration,
     until: Timestamp,
     paused: bool,
+    /// How many seconds our clock was off at that look.
+    off: i64,
 }
 
 /// What a look showed of the members.
@@ -214,9 +216,11 @@ fn soaks(world: &World, kept: &mut Kept, key: &(Spot, Version), look: &Look, now
     }
     let tolerated = look.unknown.min(rule.max_unknown) + (look.members - look.healthy).min(rule.max_failures);
     let together = look.healthy > 0 && look.healthy + tolerated >= look.members;
-    let present = kept.soaks.get(key).cloned();
+    let present = kept.soaks.get(key).cloned().map(|clock| clock.set(world.off()));
     let next = match (present, together, look.oldest) {
-        (None, true, Some(oldest)) => Clock { total: SignedDuration::ZERO, until: oldest, paused: false },
+        (None, true, Some(oldest)) => {
+            Clock { total: SignedDuration::ZERO, until: oldest, paused: false, off: world.off() }
+        }
         (Some(clock), true, Some(oldest)) => clock.moved(look, oldest, rule.max_age),
         (Some(clock), _, _) if look.ill > rule.max_failures => {
             Clock { total: SignedDuration::ZERO, paused: true, ..clock }
@@ -234,6 +238,11 @@ fn soaks(world: &World, kept: &mut Kept, key: &(Spot, Version), look: &Look, now
 }
 
 impl Clock {
+    /// The same instant by our clock as it is set now.
+    fn set(self, off: i64) -> Self {
+        Self { until: self.until + SignedDuration::from_secs(off - self.off), off, ..self }
+    }
+
     /// One more look at which all were healthy. The time since the look before counts as far as it was
     /// watched or as the clusters' own times prove that nothing happened in it; never out of a pause.
     fn moved(self, look: &Look, oldest: Timestamp, max_age: SignedDuration) -> Self {
@@ -244,11 +253,12 @@ impl Clock {
         let proven = match look.since {
             _ if self.paused => SignedDuration::ZERO,
             Some(since) if !look.since_unknown && since <= self.until => gap,
-            Some(since) if !look.since_unknown => oldest.duration_since(since.min(oldest)),
+            // Times that are still to come by our clock, which was set back, prove nothing.
+            Some(since) if !look.since_unknown && since <= oldest => oldest.duration_since(since),
             _ if gap <= max_age => gap,
             _ => SignedDuration::ZERO,
         };
-        Self { total: self.total + proven, until: oldest, paused: false }
+        Self { total: self.total + proven, until: oldest, paused: false, ..self }
     }
 }
 

@@ -193,3 +193,22 @@ fn only_what_merges_before_an_older_one_that_waits_has_overtaken_it() {
     assert!(!overtaken(&[ready_one(2, false), ready_one(2, true)]), "its own turn");
     assert!(overtaken(&[ready_one(1, false), ready_one(2, true)]));
 }
+
+/// The hub had refused the merge; what stands on the base branch since, somebody put there.
+#[test]
+fn what_somebody_put_there_after_a_refusal_is_no_change_of_the_bots() {
+    let counts = |refused: Option<Refusal>, by: Option<&str>| {
+        let mut world = ready();
+        let merging = Merging { head: pull().head, at: ago(50), base: None, forced: None };
+        remember(&mut world, Change::Merging(merging));
+        if let Some(kind) = refused {
+            remember(&mut world, Change::Refused { head: pull().head, at: ago(49), why: "405".into(), kind });
+        }
+        let landed = Landed { at: ago(5), commit: None, by: by.map(Into::into) };
+        remember(&mut world, Change::Landed(landed));
+        Shared::count(&world, noon()).changed.len()
+    };
+    assert_eq!([counts(None, None), counts(Some(Refusal::No), None)], [1, 0]);
+    assert_eq!(counts(Some(Refusal::Unanswered), None), 1, "it may have been ours all the same");
+    assert_eq!(counts(Some(Refusal::No), Some(BOT)), 1, "the hub says that it was");
+}
