@@ -101,10 +101,10 @@ impl Process {
         let mut snapshot = world.show(std::mem::take(&mut self.memory));
         let plan = planner(&snapshot, now);
         let idle = plan.entries.is_empty() && plan.actions.is_empty();
-        self.memory = if idle { std::mem::take(&mut snapshot.ledger) } else { snapshot.ledger.clone() };
         watch.planned(world, &mut self.kept, &snapshot, &plan);
         trace::plan(world, &plan);
         watch.asks_in_time(world, &self.kept, &snapshot, &plan);
+        self.memory = if idle { std::mem::take(&mut snapshot.ledger) } else { snapshot.ledger.clone() };
         if let (Some(Cut::Overtaken), Some(other)) = (cut, other) {
             world.note("the other process comes first");
             other.tick(world, watch, Turn { planner, cut: None, other: None });
