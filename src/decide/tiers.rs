@@ -112,7 +112,7 @@ fn open_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
     let pull = proof::own_pull(wave, &pulls).or_else(|| desk.open_pull(&tier.name));
     let back = wave.rolls_back().is_some();
     let given_up = || overtaking::given_up(desk, tier_index, wave, pull).filter(|_| !back);
-    if let Some(why) = withdrawal(desk, tier_index, wave).or_else(given_up) {
+    if let Some(why) = occupant::withdrawal(desk, tier_index, wave).or_else(given_up) {
         withdraw(draft, tier_index, wave, pull, why);
         return;
     }
@@ -213,33 +213,6 @@ fn merge(
         forced,
     };
     draft.act(action);
-}
-
-/// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
-fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
-    if desk.policy.tiers[tier_index].follows {
-        return Some(Reason::Follows);
-    }
-    if wave.rolls_back().is_some() {
-        return rollback::withdrawal(desk, tier_index, wave);
-    }
-    let stopped = release::stopped(desk, tier_index, &wave.version).filter(Obstacle::is_final);
-    // A slice waits for the healing of those before it, where the file says `stall`.
-    let stalls = wave.stalled.is_some() && wave.failed.is_none();
-    if let Some(obstacle) = stopped.filter(|obstacle| !(stalls && obstacle.lasts == Lasts::Failed)) {
-        return Some(obstacle.why);
-    }
-    // Somebody put a newer version on the base branch: merging would take it back. Or the tier below has gone on
-    // without it: it would wait there for ever, approved or not.
-    if let Some(by) = occupant::ahead(desk, tier_index, wave).or_else(|| occupant::passed_below(desk, tier_index, wave))
-    {
-        return Some(Reason::Superseded { by });
-    }
-    let tier = desk.policy.tiers.get(tier_index)?;
-    if desk.still(tier, &wave.own()).is_empty() {
-        return Some(gate::release::nobody(desk, tier));
-    }
-    gate::tier_below::in_the_way(desk, tier_index, wave).or_else(|| gate::after::in_the_way(desk, tier_index, wave))
 }
 
 /// Takes an open wave back. A branch that somebody edited is theirs and stays, as long as its pull request

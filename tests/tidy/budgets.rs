@@ -10,7 +10,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 2_250),
     ("clock", 50),
     ("command", 200),
-    ("decide", 10_200),
+    ("decide", 10_260),
     ("demo", 12_600),
     ("edit", 3_300),
     ("git", 1_800),

@@ -3,8 +3,8 @@
 use crate::desk::Desk;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
-use crate::obstacle::Lasts;
-use crate::{Version, next_release, release, slice};
+use crate::obstacle::{Lasts, Obstacle};
+use crate::{Reason, Version, gate, next_release, release, rollback, slice};
 
 /// The wave whose pull request is open or about to be.
 pub(super) fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
@@ -27,6 +27,32 @@ pub(super) fn occupant(desk: &Desk<'_>, tier_index: usize) -> Option<Wave> {
     };
     let landed = desk.page.present(&tier.name, holds).next_back().filter(|wave| slice::is_there(desk, tier, wave));
     landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
+}
+
+/// Why an open wave has to be taken back: its release was stopped, or lost the tier below.
+pub(super) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+    if desk.policy.tiers[tier_index].follows {
+        return Some(Reason::Follows);
+    }
+    if wave.rolls_back().is_some() {
+        return rollback::withdrawal(desk, tier_index, wave);
+    }
+    let stopped = release::stopped(desk, tier_index, &wave.version).filter(Obstacle::is_final);
+    // A slice waits for the healing of those before it, where the file says `stall`.
+    let stalls = wave.stalled.is_some() && wave.failed.is_none();
+    if let Some(obstacle) = stopped.filter(|obstacle| !(stalls && obstacle.lasts == Lasts::Failed)) {
+        return Some(obstacle.why);
+    }
+    // Somebody put a newer version on the base branch: merging would take it back. Or the tier below has gone on
+    // without it: it would wait there for ever, approved or not.
+    if let Some(by) = ahead(desk, tier_index, wave).or_else(|| passed_below(desk, tier_index, wave)) {
+        return Some(Reason::Superseded { by });
+    }
+    let tier = desk.policy.tiers.get(tier_index)?;
+    if desk.still(tier, &wave.own()).is_empty() {
+        return Some(gate::release::nobody(desk, tier));
+    }
+    gate::tier_below::in_the_way(desk, tier_index, wave).or_else(|| gate::after::in_the_way(desk, tier_index, wave))
 }
 
 /// The slice before one that the bot took back: when what stopped the release is mended, it goes on

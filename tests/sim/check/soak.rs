@@ -238,9 +238,10 @@ fn soaks(world: &World, kept: &mut Kept, key: &(Spot, Version), look: &Look, now
 }
 
 impl Clock {
-    /// The same instant by our clock as it is set now.
+    /// The same instant by our clock, where that was set back since. Where it was set forth, the time between was watched
+    /// for all that the bot can know.
     fn set(self, off: i64) -> Self {
-        Self { until: self.until + SignedDuration::from_secs(off - self.off), off, ..self }
+        Self { until: self.until + SignedDuration::from_secs((off - self.off).min(0)), off, ..self }
     }
 
     /// One more look at which all were healthy. The time since the look before counts as far as it was
