@@ -7,8 +7,10 @@ use decide::snapshot::Landing;
 use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::Timestamp;
 
+use super::intent::{branch, intend};
 use super::permit::{No, Permit};
-use super::{Receipt, branch, intend, proof};
+use super::proof;
+use super::receipt::Receipt;
 use crate::act::line::Line;
 use crate::clock;
 use crate::git::Asked;

@@ -5,6 +5,7 @@ mod answers;
 mod changes;
 mod edited;
 mod install;
+mod intent;
 pub mod line;
 mod merge;
 mod notice;
@@ -13,74 +14,19 @@ mod permit;
 mod promote;
 mod proof;
 mod publish;
+mod receipt;
 mod verify;
 
-use std::fmt;
-
-use decide::plan::{Action, Plan, Proposal, Record, Urgency};
-use decide::{PluginName, TierName};
+use decide::plan::{Action, Plan, Record, Urgency};
 use jiff::Timestamp;
 
 use crate::ledger::Appended;
 use crate::observe::Seen;
 pub use edited::edited;
+pub use intent::branch;
+use intent::remember;
 pub use line::Line;
-
-/// What became of one planned thing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Receipt {
-    /// Entries are on the ledger branch.
-    Noted(String),
-    /// It is done.
-    Done(String),
-    /// The world moved: nothing was changed, the next look decides anew.
-    Moved(String),
-    /// It was refused for a reason that a person has to see.
-    Refused(String),
-}
-
-impl Receipt {
-    /// Whether the world is different now, so that another look is due at once.
-    pub fn changed(&self) -> bool {
-        match self {
-            Self::Noted(_) | Self::Done(_) | Self::Moved(_) => true,
-            Self::Refused(_) => false,
-        }
-    }
-
-    /// Why it was refused.
-    pub fn refusal(&self) -> Option<&str> {
-        match self {
-            Self::Refused(why) => Some(why),
-            Self::Noted(_) | Self::Done(_) | Self::Moved(_) => None,
-        }
-    }
-
-    /// A refusal says what was not done.
-    fn about(self, proposal: &Proposal, done: &str) -> Self {
-        let Proposal { plugin, tier, to, .. } = proposal;
-        match self {
-            Self::Refused(why) => Self::Refused(format!("{plugin} {to} → {tier} is not {done}: {why}")),
-            other @ (Self::Noted(_) | Self::Done(_) | Self::Moved(_)) => other,
-        }
-    }
-
-    /// Whether it is about the ledger and not about a planned action.
-    pub fn is_note(&self) -> bool {
-        matches!(self, Self::Noted(_))
-    }
-}
-
-impl fmt::Display for Receipt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Noted(what) => write!(f, "noted: {what}"),
-            Self::Done(what) => write!(f, "done: {what}"),
-            Self::Moved(what) => write!(f, "not done, the world moved: {what}"),
-            Self::Refused(what) => write!(f, "refused: {what}"),
-        }
-    }
-}
+pub use receipt::Receipt;
 
 /// Remembers first, then tells, then acts. An entry that another writer fenced off ends it before anything is
 /// done: what was planned rests on a ledger that is no more.
@@ -89,7 +35,7 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
     match remember(line, plan.entries.clone(), now).await? {
         Appended::Nothing | Appended::Waiting => {}
         Appended::Pushed { tip } => receipts.push(Receipt::Noted(format!("the ledger is at {}", tip.short()))),
-        Appended::Fenced => return Ok(vec![fenced()]),
+        Appended::Fenced => return Ok(vec![receipt::fenced()]),
     }
     // Before anything is merged: branch rules may require our own check.
     publish::publish(line, seen, plan, now).await;
@@ -128,33 +74,6 @@ async fn one(line: &mut Line, seen: &Seen, plan: &Plan, action: &Action, now: Ti
         Action::Dispatch { .. } => verify::dispatch(line, action, now).await,
         Action::Notice { .. } => notice::give(line, seen, plan, action, now).await,
     }
-}
-
-/// Writes entries to the ledger branch.
-async fn remember(line: &mut Line, records: Vec<Record>, now: Timestamp) -> anyhow::Result<Appended> {
-    if records.is_empty() && line.context.repo.ledger.is_none() {
-        // It could not be read; people are told so all the same.
-        return Ok(Appended::Nothing);
-    }
-    line.context.repo.with_ledger(move |branch, store, access| branch.append(store, access, &records, now)).await
-}
-
-/// Writes one transition that an effect rests on.
-async fn intend(line: &mut Line, entry: decide::Entry, now: Timestamp) -> anyhow::Result<Option<Receipt>> {
-    let record = Record { entry, urgency: Urgency::Transition };
-    Ok(match remember(line, vec![record], now).await? {
-        Appended::Fenced => Some(fenced()),
-        Appended::Nothing | Appended::Waiting | Appended::Pushed { .. } => None,
-    })
-}
-
-fn fenced() -> Receipt {
-    Receipt::Moved("another writer moved the ledger branch".to_string())
-}
-
-/// The branch of a plugin on a tier; built from names that the policy's reader has checked.
-pub fn branch(plugin: &PluginName, tier: &TierName) -> String {
-    format!("coldframe/{plugin}/{tier}")
 }
 
 /// Entries for outages of the hub that are over.

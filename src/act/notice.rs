@@ -8,7 +8,8 @@ use decide::plan::{Action, Plan};
 use decide::snapshot::SentNotice;
 use jiff::Timestamp;
 
-use super::{Receipt, intend};
+use super::intent::intend;
+use super::receipt::Receipt;
 use crate::act::line::Line;
 use crate::observe::Seen;
 use crate::tell;

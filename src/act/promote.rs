@@ -10,7 +10,9 @@ use decide::{ClusterName, Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
-use super::{Receipt, branch, edited, fenced, install, intend};
+use super::intent::{branch, intend};
+use super::receipt::{Receipt, fenced};
+use super::{edited, install};
 use crate::act::line::{Line, Opened};
 use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::hub::{HubError, HubState, RestPull};

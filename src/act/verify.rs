@@ -5,7 +5,8 @@ use decide::ledger::{Change, Entry};
 use decide::plan::Action;
 use jiff::Timestamp;
 
-use super::{Receipt, intend};
+use super::intent::intend;
+use super::receipt::Receipt;
 use crate::act::line::Line;
 use crate::hub::{HubError, Inputs};
 

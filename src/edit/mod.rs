@@ -4,6 +4,7 @@
 pub mod chart_lock;
 mod document;
 pub mod find;
+mod format;
 mod hcl;
 mod json;
 mod lines;
@@ -19,6 +20,7 @@ mod yaml;
 use serde_json::Value;
 
 pub use document::{Document, Parsed, Place, Spot, Style};
+pub use format::{Format, MAX_BYTES, MAX_DEPTH};
 use jsonpath::{Path, Step, place_of};
 pub use place::FileFormat;
 use place::{DocumentSelector, Scalar, Write};
@@ -26,28 +28,6 @@ pub use refusal::Refusal;
 pub use version::versioned;
 use version::{is_range, is_template};
 use yaml::Yaml;
-
-/// The largest file that is read or edited, in bytes.
-pub const MAX_BYTES: usize = 1024 * 1024;
-/// How deep mappings and lists may nest.
-pub const MAX_DEPTH: usize = 64;
-
-/// A file format whose scalars can be replaced in place. Adding one is a file that implements this.
-pub trait Format {
-    /// Reads the text into documents, each with the place of every value, and into the tokens by
-    /// which an edit is proved.
-    ///
-    /// # Errors
-    /// Where the text is not of this format. What is wrong with one document only is kept in
-    /// [`Document::problem`].
-    fn parse(&self, text: &str) -> Result<Parsed, Refusal>;
-
-    /// How `to` is written where a scalar of this style stood.
-    ///
-    /// # Errors
-    /// Where it cannot be written on one line.
-    fn spell(&self, to: &str, style: Style) -> Result<String, Refusal>;
-}
 
 impl FileFormat {
     fn reader(self) -> &'static dyn Format {

@@ -6,7 +6,8 @@ use jiff::SignedDuration;
 use schemars::generate::SchemaSettings;
 
 use super::file::{ClosedFile, CronFile, WindowsFile};
-use super::{SourceFile, resolve};
+use super::resolve;
+use parse::SourceFile;
 use parse::forms::{Either, List};
 use parse::problem::Problems;
 use parse::read::{FromNode, Spanned, record};

@@ -19,10 +19,10 @@ use decide::{Person, PluginName, Policy, Tier, TierName};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::Written;
 use super::file::{FreezeFile, PeopleFile, PluginFile, TierFile};
 use super::limits::{Mode, OperatorLimits, Setting};
 use super::wiring::{Names, People, Wiring};
+use super::written::Written;
 use crate::file::Word;
 use parse::forms::List;
 use parse::nearest::nearest;
