@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use schemars::generate::SchemaSettings;
 
 use super::file::{ClosedFile, CronFile, WindowsFile};
-use super::resolve;
+use super::{resolve, written};
 use parse::SourceFile;
 use parse::forms::{Either, List};
 use parse::problem::Problems;
@@ -113,7 +113,7 @@ impl OperatorLimits {
 
     fn of(file: OperatorFile, report: &mut Report) -> Self {
         if let Some(version) = &file.version {
-            resolve::format_known(version.value.0, version.at, report);
+            written::format_known(version.value.0, version.at, report);
         }
         let mut length = |given: Option<Spanned<Length>>| {
             let given = given?;

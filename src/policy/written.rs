@@ -5,7 +5,6 @@ use parse::report::Report;
 use parse::tree::{self, Node, Span};
 
 use super::file::{PluginFile, PluginsFile, PolicyFile};
-use super::resolve;
 
 /// What the files say, before anything is compared with anything else.
 #[derive(Debug, Default)]
@@ -52,7 +51,7 @@ impl Written {
         self.plugins_known &= all_named(&node, "plugins");
         let Some(file) = PluginsFile::from_node(&node, report) else { return };
         if let Some(version) = &file.version {
-            resolve::format_known(version.value.0, version.at, report);
+            format_known(version.value.0, version.at, report);
         }
         self.plugins.extend(file.plugins.into_iter().flat_map(|list| list.value.items));
     }
@@ -62,4 +61,12 @@ impl Written {
 fn all_named(node: &Node, key: &str) -> bool {
     let named = |item: &Node| item.get("name").and_then(|entry| entry.node.text()).is_some_and(parse::scalar::is_name);
     node.get(key).is_none_or(|entry| !entry.node.items().is_empty() && entry.node.items().iter().all(named))
+}
+
+/// Refuses formats that are newer than this Coldframe.
+pub(crate) fn format_known(version: u32, at: Span, report: &mut Report) {
+    if version != 1 {
+        let message = format!("`version`: this file is of format {version}, and this Coldframe reads format 1");
+        report.problem(at, message, Some("update Coldframe; nothing is promoted by a file that it cannot read"));
+    }
 }

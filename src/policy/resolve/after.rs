@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use decide::PluginName;
 use decide::model::After;
 
-use super::Context;
+use super::context::Context;
 use crate::file::PluginFile;
 use parse::forms::Either;
 use parse::read::Spanned;

@@ -6,7 +6,7 @@ use decide::window::{Windows, all_open};
 use decide::{Policy, Tier};
 use jiff::{SignedDuration, Timestamp};
 
-use super::Context;
+use super::context::Context;
 use super::windows::REFERENCE;
 use crate::file::{OverrideFile, PluginFile, WindowsFile};
 use crate::limits::OperatorLimits;

@@ -4,7 +4,7 @@ use decide::model::{Limits, MaxUpdate, Strategy};
 use decide::reason::spell;
 use decide::{Policy, Tier};
 
-use super::Context;
+use super::context::Context;
 use crate::file::{LimitsFile, TierFile};
 use crate::limits::OperatorLimits;
 use parse::read::Spanned;

@@ -3,6 +3,7 @@
 
 mod after;
 mod clusters;
+mod context;
 mod gaps;
 mod limits;
 mod notify;
@@ -16,16 +17,15 @@ use std::collections::BTreeMap;
 
 use decide::model::{FORCED_BY, Freeze, HealthRule};
 use decide::{Person, PluginName, Policy, Tier, TierName};
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use super::file::{FreezeFile, PeopleFile, PluginFile, TierFile};
-use super::limits::{Mode, OperatorLimits, Setting};
-use super::wiring::{Names, People, Wiring};
-use super::written::Written;
+use super::file::{FreezeFile, PeopleFile, PluginFile};
+use super::limits::{Mode, Setting};
+use super::wiring::{People, Wiring};
+use super::written::{self, Written};
 use crate::file::Word;
+use context::{Context, end_of};
 use parse::forms::List;
-use parse::nearest::nearest;
 use parse::read::Spanned;
 use parse::report::Report;
 use parse::scalar::Name;
@@ -45,38 +45,12 @@ pub struct Resolved {
     pub ladder: Vec<Tier>,
 }
 
-/// What every part of the file may need to know of the others.
-pub(super) struct Context {
-    /// The zone of the file's windows.
-    zone: Option<TimeZone>,
-    /// The ladder as it was written, in order.
-    tiers: Vec<TierFile>,
-    /// The ladder with defaults.
-    ladder: Vec<Tier>,
-    /// Every plugin that has a name.
-    plugins: Vec<String>,
-    /// What the operator allows at most.
-    limits: OperatorLimits,
-    /// How old a reading may be where the file does not say.
-    max_age: SignedDuration,
-    /// Each run ends, and remembers nothing of what clusters said.
-    once: bool,
-    /// The names of the policy files.
-    files: Vec<String>,
-    /// What the clusters are called.
-    names: Names,
-    /// No name of a tier is missing because of another mistake.
-    tiers_known: bool,
-    /// No name of a plugin is.
-    plugins_known: bool,
-}
-
 /// The meaning of what was written. Where something is wrong the report says so, and the result is
 /// as good as it can be. `names` are those of the files.
 pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &mut Report) -> Resolved {
     let Written { mut file, plugins, tiers_known, plugins_known } = written;
     if let Some(version) = file.version.take() {
-        format_known(version.value.0, version.at, report);
+        written::format_known(version.value.0, version.at, report);
     }
     let inventory = clusters::inventory(file.clusters.take(), report);
     let named = plugins.iter().filter_map(|plugin| plugin.value.name.as_ref());
@@ -128,14 +102,6 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     Resolved { policy, wiring: Wiring { inventory, plugins: wirings, people, notify }, ladder: context.ladder }
 }
 
-/// Refuses formats that are newer than this Coldframe.
-pub(super) fn format_known(version: u32, at: Span, report: &mut Report) {
-    if version != 1 {
-        let message = format!("`version`: this file is of format {version}, and this Coldframe reads format 1");
-        report.problem(at, message, Some("update Coldframe; nothing is promoted by a file that it cannot read"));
-    }
-}
-
 /// How old a reading may be where a tier does not say: under single passes it must last from one to
 /// the next, with one that is late or left out.
 fn max_age(schedule: Option<&Spanned<Length>>, mode: Mode, report: &mut Report) -> SignedDuration {
@@ -176,49 +142,6 @@ fn freeze_of(freeze: Spanned<FreezeFile>, context: &Context, report: &mut Report
         select: file.select.map(|select| report.within_key("select", |report| tier::selector(&select, report))),
         until,
     }
-}
-
-/// The end of a day in the zone of the file's windows.
-fn end_of(day: jiff::civil::Date, zone: Option<&TimeZone>, at: Span, report: &mut Report) -> Option<Timestamp> {
-    let Some(zone) = zone else {
-        let help = "name the instant, such as `2027-01-04T08:00:00+01:00`, or give the file `windows: {zone: …}`";
-        report.wrong(at, "a date needs a zone, and the file's windows name none", Some(help));
-        return None;
-    };
-    day.tomorrow().ok()?.to_zoned(zone.clone()).ok().map(|start| start.timestamp())
-}
-
-impl Context {
-    /// Whether there is such a tier; reports it when not.
-    fn knows_tier(&self, name: &Spanned<Name>, report: &mut Report) -> bool {
-        let known: Vec<&str> = self.ladder.iter().map(|tier| tier.name.as_str()).collect();
-        known_name(name, &known, "tier", self.tiers_known, report)
-    }
-
-    /// Whether there is such a plugin; reports it when not.
-    fn knows_plugin(&self, name: &Spanned<Name>, report: &mut Report) -> bool {
-        let known: Vec<&str> = self.plugins.iter().map(String::as_str).collect();
-        known_name(name, &known, "plugin", self.plugins_known, report)
-    }
-}
-
-fn known_name(name: &Spanned<Name>, known: &[&str], what: &str, complete: bool, report: &mut Report) -> bool {
-    let text = name.value.0.as_str();
-    if known.contains(&text) {
-        return true;
-    }
-    if complete {
-        let help = match nearest(text, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => format!("there is no {what} at all"),
-            None => format!(
-                "there are {}",
-                known.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        report.wrong(name.at, &format!("there is no {what} `{text}`"), Some(&help));
-    }
-    false
 }
 
 /// Reports plugins whose name an earlier one has.

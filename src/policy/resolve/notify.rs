@@ -2,7 +2,7 @@
 
 use decide::{PluginName, TierName};
 
-use super::Context;
+use super::context::Context;
 use crate::file::Word;
 use crate::file::{NotifyFile, NotifySelectFile};
 use crate::wiring::{Event, Notify};

@@ -7,8 +7,9 @@ use decide::model::Next;
 use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
+use super::context::Context;
 use super::windows::windows;
-use super::{Context, after, strategy, tier, versions};
+use super::{after, strategy, tier, versions};
 use crate::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
 use crate::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, Write};
 use parse::forms::List;

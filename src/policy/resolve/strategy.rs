@@ -5,7 +5,8 @@ use decide::Tier;
 use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Context, tier};
+use super::context::Context;
+use super::tier;
 use crate::file::Word;
 use crate::file::{
     BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StepFile, StrategyFile,
@@ -177,7 +178,7 @@ fn is_empty(select: &Spanned<SelectFile>) -> bool {
 fn instant(until: &Spanned<Until>, context: &Context, report: &mut Report) -> Option<Timestamp> {
     match until.value.0 {
         Instant::At(at) => Some(at),
-        Instant::Day(day) => super::end_of(day, context.zone.as_ref(), until.at, report),
+        Instant::Day(day) => super::context::end_of(day, context.zone.as_ref(), until.at, report),
     }
 }
 

@@ -7,9 +7,10 @@ use decide::selector::{Expression, Operator, Selector};
 use decide::{Tier, TierName};
 use jiff::SignedDuration;
 
+use super::context::Context;
+use super::limits;
 use super::strategy::strategy;
 use super::windows::windows;
-use super::{Context, limits};
 use crate::file::Word;
 use crate::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, SelectFile,

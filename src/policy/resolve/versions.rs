@@ -4,7 +4,7 @@
 use decide::model::{Block, Expiry, Hotfix, Next};
 use decide::{PluginPolicy, TierName, Version};
 
-use super::Context;
+use super::context::Context;
 use crate::file::{BlockFile, ChecksFile, ExpiryFile, HotfixFile, PluginFile, VersionsFile};
 use crate::wiring::Released;
 use parse::forms::{Either, List};
@@ -104,7 +104,7 @@ fn expiry(file: &Spanned<ExpiryFile>, context: &Context, report: &mut Report) ->
     let until = until.as_ref()?;
     let at = match until.value.0 {
         Instant::At(at) => at,
-        Instant::Day(day) => super::end_of(day, context.zone.as_ref(), until.at, report)?,
+        Instant::Day(day) => super::context::end_of(day, context.zone.as_ref(), until.at, report)?,
     };
     Some(Expiry {
         versions: versions.as_ref()?.value.0.clone(),
