@@ -6,6 +6,8 @@
 mod attacks;
 #[path = "tidy/budgets.rs"]
 mod budgets;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/rooms.rs"]
 mod rooms;
 #[path = "tidy/source.rs"]
@@ -47,6 +49,11 @@ const RULES: &[Rule] = &[
         name: "rooms import downwards",
         why: "a circle of rooms can only be read, tested and changed as one",
         find: rooms::imports_go_down,
+    },
+    Rule {
+        name: "few files import each other in a circle",
+        why: "whoever changes one of them has to have all of them in mind; move down what several of them need",
+        find: circles::are_small,
     },
     Rule { name: "rooms keep within their budgets", why: "nobody can carry on what grows unseen", find: budgets::kept },
     Rule {

@@ -6,7 +6,8 @@ use jiff::SignedDuration;
 use schemars::generate::SchemaSettings;
 
 use super::file::{ClosedFile, CronFile, WindowsFile};
-use super::{resolve, written};
+use super::windows::windows;
+use super::written;
 use parse::SourceFile;
 use parse::forms::{Either, List};
 use parse::problem::Problems;
@@ -131,7 +132,7 @@ impl OperatorLimits {
             }
         };
         let longest_gap = length(gap);
-        let windows = own.and_then(|own| report.within_key("windows", |report| resolve::windows(&own, None, report)));
+        let windows = own.and_then(|own| report.within_key("windows", |report| windows(&own, None, report)));
         Self {
             longest_soak,
             longest_grace,

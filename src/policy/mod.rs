@@ -11,6 +11,7 @@ mod resolve;
 mod resolved;
 mod schema;
 mod stands;
+mod windows;
 pub mod wiring;
 mod written;
 

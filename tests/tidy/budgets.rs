@@ -25,7 +25,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("metrics", 250),
     ("observe", 6_150),
     ("parse", 1_750),
-    ("policy", 3_700),
+    ("policy", 3_750),
     ("process", 50),
     ("proxies", 200),
     ("rehearse", 4_100),

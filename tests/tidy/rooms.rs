@@ -10,7 +10,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Rooms that are packages.
-const PACKAGES: [&str; 9] =
+pub const PACKAGES: [&str; 9] =
     ["decide", "jsonpath", "edit", "parse", "kubeconfig", "inventory", "signal", "policy", "demo"];
 
 /// Imports of a room that stands behind.

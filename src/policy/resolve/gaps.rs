@@ -7,9 +7,9 @@ use decide::{Policy, Tier};
 use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
-use super::windows::REFERENCE;
 use crate::file::{OverrideFile, PluginFile, WindowsFile};
 use crate::limits::OperatorLimits;
+use crate::windows::REFERENCE;
 use parse::read::Spanned;
 use parse::report::Report;
 use parse::tree::Span;

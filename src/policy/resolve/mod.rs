@@ -11,7 +11,6 @@ mod plugin;
 mod strategy;
 mod tier;
 mod versions;
-mod windows;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +23,7 @@ use super::limits::{Mode, Setting};
 use super::wiring::{People, Wiring};
 use super::written::{self, Written};
 use crate::file::Word;
+use crate::windows::windows;
 use context::{Context, end_of};
 use parse::forms::List;
 use parse::read::Spanned;
@@ -31,8 +31,6 @@ use parse::report::Report;
 use parse::scalar::Name;
 use parse::tree::Span;
 use parse::when::{Instant, Length};
-
-pub(super) use windows::windows;
 
 /// What a set of files means.
 #[derive(Debug)]
@@ -67,10 +65,8 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         tiers_known,
         plugins_known,
     };
-    let windows = file
-        .windows
-        .as_ref()
-        .and_then(|file| report.within_key("windows", |report| windows::windows(file, None, report)));
+    let windows =
+        file.windows.as_ref().and_then(|file| report.within_key("windows", |report| windows(file, None, report)));
     tier::ladder(file.tiers.take(), &mut context, report);
     let freezes = freezes(file.freeze.take().map(|list| list.value.items).unwrap_or_default(), &context, report);
     unique(&plugins, names, report);

@@ -8,9 +8,9 @@ use decide::{PluginName, PluginPolicy, Tier};
 use jiff::SignedDuration;
 
 use super::context::Context;
-use super::windows::windows;
 use super::{after, strategy, tier, versions};
 use crate::file::{ChartFile, OverrideFile, PluginFile, SignalFile, TierFile, WriteFile};
+use crate::windows::windows;
 use crate::wiring::{Chart, DocumentSelector, Names, ORGANIZATION, PluginWiring, Scalar, Write};
 use parse::forms::List;
 use parse::read::Spanned;

@@ -10,12 +10,12 @@ use jiff::SignedDuration;
 use super::context::Context;
 use super::limits;
 use super::strategy::strategy;
-use super::windows::windows;
 use crate::file::Word;
 use crate::file::{
     ApprovalsFile, ExpressionFile, ForceFile, HealthFile, MergeByBumpFile, MergeWord, OnFailureFile, SelectFile,
     SoakFile, TierFile,
 };
+use crate::windows::windows;
 use parse::forms::{self, Either, List};
 use parse::read::Spanned;
 use parse::report::Report;
