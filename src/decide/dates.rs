@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::Alarm;
 use crate::{Reason, release, slice, source};
@@ -28,10 +27,7 @@ pub(crate) fn watch(desk: &Desk<'_>, tier: &Tier) -> Option<Alarm> {
     let comes = || tier.follows && !nobody && (matches!(base, Base::Mixed { .. }) || coming());
     // What was withdrawn or refused, and then put there by hand, soaks like all that somebody puts there, also on
     // one cluster of several.
-    let soaks = |wave: &Wave| {
-        let begun = wave.landed.is_some() && wave.finished.is_none();
-        begun && wave.failed.is_none() && wave.superseded.is_none()
-    };
-    let here = || desk.page.present(&tier.name, soaks).any(|wave| slice::is_there(desk, tier, wave));
+    let here =
+        || desk.page.present(&tier.name, |wave| wave.state().soaks()).any(|wave| slice::is_there(desk, tier, wave));
     if here() || comes() { desk.soon() } else { None }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::clusters::Finder;
 use crate::desk::{Base, Desk, Noted};
-use crate::ledger::{Change, Failed, Landed, Superseded, Wave};
+use crate::ledger::{Change, Failed, Landed, State, Superseded, Wave};
 use crate::model::Tier;
 use crate::proof::own_pull;
 use crate::slice::{self, Astray};
@@ -38,8 +38,14 @@ pub(crate) fn departures(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
     let stands = desk.everywhere(&tier.name).filter(|_| !tier.follows);
     let passed = |wave: &Wave| wave.is_over() && stands.as_ref().is_some_and(|stands| *stands >= wave.version);
     let begun = |wave: &Wave| {
-        let goes_on = !wave.is_over() || wave.finished.is_some() || wave.may_come_again();
-        wave.failed.is_none() && (wave.landed.is_some() || (wave.part.slice > 0 && goes_on)) && !passed(wave)
+        let begun = match wave.state() {
+            State::Landed(_) | State::LandedAnyway(_) | State::Overtaken(_) => true,
+            State::Open => wave.part.slice > 0,
+            State::Finished(_) => wave.landed.is_some() || wave.part.slice > 0,
+            State::Closed(_) => wave.may_come_again(),
+            State::Failed(_) => false,
+        };
+        begun && !passed(wave)
     };
     let gone = |wave: &Wave| match slice::astray(desk, tier, wave)? {
         // We did: a rollback of ours has landed.
@@ -48,7 +54,7 @@ pub(crate) fn departures(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
             let why = Reason::Reverted { version: wave.version.clone() };
             Some(Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why })))
         }
-        Astray::Past(by) if wave.landed.is_some() && !wave.is_over() => {
+        Astray::Past(by) if matches!(wave.state(), State::Landed(_)) => {
             Some(Noted::new(&wave.version, Change::Superseded(Superseded { at: desk.now, by })))
         }
         Astray::Past(_) => None,

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use crate::desk::{Desk, Noted};
-use crate::ledger::{Change, Failed, Soaked, Wave};
+use crate::ledger::{Change, Failed, Soaked, State, Wave};
 use crate::member;
 use crate::model::{OnFailure, Tier};
 use crate::plan::Alarm;
@@ -89,8 +89,8 @@ pub(crate) fn fail(tier: &Tier, wave: &Wave, why: Reason, now: Timestamp) -> Vec
 
 /// Until when a lost health still counts against a finished wave, while that is to come.
 pub(crate) fn watched_until(wave: &Wave, tier: &Tier, now: Timestamp) -> Option<Timestamp> {
-    let until = wave.finished? + tier.watch;
-    (until > now && wave.failed.is_none() && wave.superseded.is_none()).then_some(until)
+    let State::Finished(at) = wave.state() else { return None };
+    Some(at + tier.watch).filter(|until| *until > now)
 }
 
 /// What becomes of those that have finished and are watched still, and when to look again.

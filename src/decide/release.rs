@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::ledger::{Failed, Purpose, Wave};
+use crate::ledger::{Failed, Purpose, State, Wave};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
@@ -195,7 +195,7 @@ pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, tier_ind
     // Who finished it may all have left, and others came in their place: no tier gets ahead of those.
     let runs = desk.base(&tier.name);
     let gone = |wave: &Wave| runs.highest().is_some_and(|highest| *highest < wave.version);
-    let whole = whole.filter(|wave| wave.finished.is_some() && wave.failed.is_none() && which(&wave.version));
+    let whole = whole.filter(|wave| matches!(wave.state(), State::Finished(_)) && which(&wave.version));
     let whole = whole.filter(|wave| !gone(wave));
     whole.map(|wave| source::spelled(desk, &wave.version).clone()).collect()
 }

@@ -2,9 +2,11 @@
 
 use alloc::vec::Vec;
 
+use jiff::Timestamp;
+
 use crate::desk::{Desk, Told};
 use crate::gate::{self, health};
-use crate::ledger::{Part, Purpose, Wave};
+use crate::ledger::{Closed, Part, Purpose, State, Wave};
 use crate::member;
 use crate::plan::{Climb, ClimbTier, Finding, Members, WaveReport, WaveState};
 use crate::slice::{self, Portion};
@@ -275,41 +277,43 @@ fn not_asked(wave: &Wave) -> Members {
 
 /// Where a wave stands, derived from its evidence.
 fn state(desk: &Desk<'_>, wave: &Wave, tier: &crate::Tier) -> WaveState {
-    if let Some(failed) = &wave.failed {
-        return WaveState::Failed { at: failed.at, why: failed.why.clone() };
+    match wave.state() {
+        State::Failed(failed) => WaveState::Failed { at: failed.at, why: failed.why.clone() },
+        State::Finished(at) => WaveState::Finished { at },
+        State::Closed(Closed::Rejected(no)) => WaveState::Rejected { at: no.at, by: no.by.clone(), pull: no.pull },
+        // It ends with the slices that have moved.
+        State::Closed(Closed::Withdrawn(_)) if slice::ends_early(desk, tier, wave) => {
+            let landed = desk.page.landed_with(&tier.name, wave).into_iter().next_back();
+            soaking(desk, wave, tier, landed.and_then(|slice| slice.landed.as_ref()).map_or(wave.begun, |it| it.at))
+        }
+        State::Closed(Closed::Withdrawn(withdrawn)) => {
+            WaveState::Withdrawn { at: withdrawn.at, why: withdrawn.why.clone() }
+        }
+        State::Closed(Closed::Superseded(superseded)) | State::Overtaken(superseded) => {
+            WaveState::Superseded { at: superseded.at, by: superseded.by.clone() }
+        }
+        State::Landed(landed) | State::LandedAnyway(landed) => soaking(desk, wave, tier, landed.at),
+        State::Open => WaveState::Open {
+            pull: wave.pull.as_ref().map(|pull| pull.number),
+            since: wave.pull.as_ref().map_or(wave.begun, |pull| pull.at),
+        },
     }
-    if let Some(at) = wave.finished {
-        return WaveState::Finished { at };
-    }
-    if let (Some(no), None) = (&wave.rejected, &wave.landed) {
-        return WaveState::Rejected { at: no.at, by: no.by.clone(), pull: no.pull };
-    }
-    let early = slice::ends_early(desk, tier, wave);
-    if let (Some(withdrawn), None, false) = (&wave.withdrawn, &wave.landed, early) {
-        return WaveState::Withdrawn { at: withdrawn.at, why: withdrawn.why.clone() };
-    }
-    if let Some(superseded) = &wave.superseded {
-        return WaveState::Superseded { at: superseded.at, by: superseded.by.clone() };
-    }
-    let last = slice::following(desk, tier, wave).is_none();
-    let before = || desk.page.landed_with(&tier.name, wave).into_iter().next_back()?.landed.as_ref();
-    let landed = if early { before() } else { wave.landed.as_ref() };
-    match (landed, wave.soak, wave.converged) {
-        (Some(landed), Some(soaked), Some(_)) if last => WaveState::Soaking {
-            landed: landed.at,
+}
+
+/// How far a wave has come since it landed.
+fn soaking(desk: &Desk<'_>, wave: &Wave, tier: &crate::Tier, landed: Timestamp) -> WaveState {
+    match wave.soak.filter(|_| wave.converged.is_some() && slice::following(desk, tier, wave).is_none()) {
+        Some(soaked) => WaveState::Soaking {
+            landed,
             healthy_for: soaked.healthy_for,
             until: soaked.until,
             of: tier.soak.min,
             paused: soaked.paused,
         },
-        (Some(landed), _, _) => {
+        None => {
             let healthy = u32::try_from(member::assess(desk, tier, wave).healthy()).unwrap_or(u32::MAX);
-            WaveState::Converging { landed: landed.at, healthy }
+            WaveState::Converging { landed, healthy }
         }
-        (None, _, _) => WaveState::Open {
-            pull: wave.pull.as_ref().map(|pull| pull.number),
-            since: wave.pull.as_ref().map_or(wave.begun, |pull| pull.at),
-        },
     }
 }
 

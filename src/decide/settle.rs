@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clusters::Finder;
 use crate::desk::{Base, Desk, Draft, Noted};
-use crate::ledger::{Announced, Change, Entry, Grace, Rejected, Seen, Soaked, Wave, Withdrawn};
+use crate::ledger::{Announced, Change, Closed, Entry, Grace, Rejected, Seen, Soaked, State, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::Alarm;
 use crate::snapshot::{LedgerState, Pull, PullState, Release};
@@ -165,20 +165,27 @@ fn leavers(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
 
 /// Health and soak of what runs on the tier.
 fn verdicts(draft: &mut Draft<'_>, tier: &Tier) {
-    let open = |wave: &Wave| wave.failed.is_none() && wave.finished.is_none() && wave.superseded.is_none();
+    let open = |wave: &Wave| match wave.state() {
+        State::Open | State::Landed(_) | State::LandedAnyway(_) => true,
+        State::Closed(Closed::Rejected(_) | Closed::Withdrawn(_)) => true,
+        State::Closed(Closed::Superseded(_)) | State::Overtaken(_) | State::Finished(_) | State::Failed(_) => false,
+    };
     let present: Vec<Wave> = draft.desk.page.present(&tier.name, open).cloned().collect();
     for wave in present {
         let desk = &draft.desk;
-        let noted = match &wave.landed {
-            Some(_) if slice::is_there(desk, tier, &wave) => verdict(desk, tier, &wave),
-            None if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
-            None if wave.part.slice > 0 && !wave.is_over() => {
+        let noted = match wave.state() {
+            State::Landed(_) | State::LandedAnyway(_) if slice::is_there(desk, tier, &wave) => {
+                verdict(desk, tier, &wave)
+            }
+            State::Open if wave.part.slice > 0 => {
                 let (noted, alarm) = between_slices(desk, tier, &wave);
                 draft.ring(alarm);
                 noted
             }
-            None if wave.withdrawn.is_some() => taken_back(desk, tier, &wave),
-            Some(_) | None => Vec::new(),
+            State::Closed(Closed::Withdrawn(_)) if slice::ends_early(desk, tier, &wave) => verdict(desk, tier, &wave),
+            State::Closed(Closed::Withdrawn(_)) => taken_back(desk, tier, &wave),
+            State::Open | State::Closed(_) | State::Landed(_) | State::LandedAnyway(_) => Vec::new(),
+            State::Overtaken(_) | State::Finished(_) | State::Failed(_) => Vec::new(),
         };
         draft.note(&tier.name, noted);
     }

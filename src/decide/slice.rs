@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::clusters::Finder;
 use crate::desk::{Desk, follow};
-use crate::ledger::{Part, Purpose, Wave};
+use crate::ledger::{Part, Purpose, State, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
 use crate::snapshot::Place;
@@ -139,7 +139,7 @@ pub(crate) fn early(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Port
 /// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one of
 /// which everybody has left the tier.
 pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
-    let early = |wave: &Wave| wave.part.purpose == Purpose::Early && wave.landed.is_some() && !wave.is_over();
+    let early = |wave: &Wave| wave.part.purpose == Purpose::Early && matches!(wave.state(), State::Landed(_));
     desk.page.present(&tier.name, early).rfind(|wave| !desk.still(tier, &wave.own()).is_empty())
 }
 

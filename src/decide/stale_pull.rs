@@ -2,7 +2,7 @@
 //! are closed. What takes their place is decided in `tiers`.
 
 use crate::desk::{Desk, Noted};
-use crate::ledger::{Change, Withdrawn};
+use crate::ledger::{Change, Closed, State, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::snapshot::{Pull, PullState};
@@ -38,16 +38,23 @@ pub(crate) fn tidied_up(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> Opti
     let tier = &desk.policy.tiers[tier_index];
     let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
-        if let Some(failed) = wave.failed.as_ref().filter(|_| wave.landed.is_none()) {
-            let (version, tier) = (wave.version.clone(), tier.name.clone());
-            return Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() });
-        }
-        match (&wave.withdrawn, &wave.superseded, &wave.landed) {
-            (Some(withdrawn), _, _) => Some(withdrawn.why.clone()),
-            (None, Some(superseded), _) => Some(Reason::Superseded { by: superseded.by.clone() }),
-            // Somebody put the release on the base branch past its pull request.
-            (None, None, Some(_)) => Some(Reason::NothingNewer { version: Some(wave.version.clone()) }),
-            (None, None, None) => None,
+        // Somebody put the release on the base branch past its pull request.
+        let past = || Reason::NothingNewer { version: Some(wave.version.clone()) };
+        match wave.state() {
+            State::Failed(failed) if wave.landed.is_none() => {
+                let (version, tier) = (wave.version.clone(), tier.name.clone());
+                Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() })
+            }
+            State::Closed(Closed::Withdrawn(withdrawn)) => Some(withdrawn.why.clone()),
+            State::Closed(Closed::Superseded(superseded)) | State::Overtaken(superseded) => {
+                Some(Reason::Superseded { by: superseded.by.clone() })
+            }
+            State::Landed(_) => Some(past()),
+            State::LandedAnyway(_) | State::Finished(_) | State::Failed(_) => {
+                let taken_back = wave.withdrawn.as_ref().map(|withdrawn| withdrawn.why.clone());
+                taken_back.or_else(|| wave.landed.as_ref().map(|_| past()))
+            }
+            State::Open | State::Closed(Closed::Rejected(_)) => None,
         }
     });
     closing(desk, tier_index, Some(pull), why?)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use decide::ledger::{Ledger, Wave};
+use decide::ledger::{Closed, Ledger, State, Wave};
 use decide::snapshot::Snapshot;
 use decide::{PluginLedger, PluginName, Policy, Tier, TierName};
 use jiff::Timestamp;
@@ -30,13 +30,12 @@ fn has_a_say(page: Option<&PluginLedger>, tier: &Tier, now: Timestamp) -> bool {
 
 /// Whether the health of a wave still counts: it has not finished, or may still be found to have failed, or did.
 fn is_at_work(wave: &Wave, tier: &Tier, now: Timestamp) -> bool {
-    if wave.superseded.is_some() {
-        return false;
-    }
-    match wave.finished {
-        Some(finished) => wave.failed.is_some() || wave.let_through.is_some() || finished + tier.watch > now,
+    match wave.state() {
+        State::Finished(at) => wave.let_through.is_some() || at + tier.watch > now,
+        State::Open | State::Failed(_) | State::Landed(_) | State::LandedAnyway(_) => true,
         // Of a release that never moved anything no cluster can tell.
-        None => wave.landed.is_some() || wave.part.slice > 0 || (wave.rejected.is_none() && wave.withdrawn.is_none()),
+        State::Closed(Closed::Rejected(_) | Closed::Withdrawn(_)) => wave.part.slice > 0,
+        State::Closed(Closed::Superseded(_)) | State::Overtaken(_) => false,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use decide::PluginName;
-use decide::ledger::{Ledger, PluginLedger, Wait, Wave};
+use decide::ledger::{Closed, Ledger, PluginLedger, State, Wait, Wave};
 use decide::snapshot::{Read, WorkflowRun};
 use jiff::Timestamp;
 
@@ -67,9 +67,14 @@ fn workflows(page: &PluginLedger) -> BTreeMap<&str, Timestamp> {
 /// Whether more slices of its climb may come.
 fn is_under_way(page: &PluginLedger, tier: &decide::TierName, wave: &Wave) -> bool {
     let newest = page.wave(tier, &wave.version) == Some(wave);
-    let over = wave.finished.is_some() || wave.failed.is_some() || wave.rejected.is_some() || wave.superseded.is_some();
     let last = wave.part.slice as usize + 1 >= wave.part.slices() && wave.landed.is_some();
-    newest && !over && !last
+    let goes_on = match wave.state() {
+        // What the bot took back may come again.
+        State::Open | State::Landed(_) | State::LandedAnyway(_) | State::Closed(Closed::Withdrawn(_)) => true,
+        State::Closed(Closed::Rejected(_) | Closed::Superseded(_)) => false,
+        State::Overtaken(_) | State::Finished(_) | State::Failed(_) => false,
+    };
+    newest && goes_on && !last
 }
 
 #[cfg(test)]

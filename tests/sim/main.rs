@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 59] = [
+    const BROKEN_WITHIN: [(u64, u64); 61] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -309,6 +309,8 @@ mod tests {
         (143_026_328, 8),
         (143_031_359, 8),
         (143_043_835, 8),
+        (144_008_368, 8),
+        (144_014_483, 8),
     ];
 
     #[test]

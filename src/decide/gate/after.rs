@@ -5,7 +5,7 @@ use alloc::string::ToString;
 
 use super::limits;
 use crate::desk::{Base, Desk};
-use crate::ledger::Wave;
+use crate::ledger::{State, Wave};
 use crate::model::{After, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::{PluginName, Reason, Version};
@@ -104,7 +104,13 @@ fn is_unfinished(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier, base: &Base)
 }
 
 fn unfinished(wave: &Wave) -> bool {
-    wave.failed.is_some() || (wave.finished.is_none() && wave.head().is_some())
+    match wave.state() {
+        State::Failed(_) => true,
+        State::Finished(_) => false,
+        State::Open | State::Closed(_) | State::Landed(_) | State::LandedAnyway(_) | State::Overtaken(_) => {
+            wave.head().is_some()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod by_people;
 mod evidence;
 mod outcome;
 mod part;
+mod state;
 mod wave;
 
 use alloc::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub(crate) use evidence::FALSE_YES;
 pub use evidence::{ForceEvidence, Merging, Refusal, Refused, Said};
 pub use outcome::{Announced, Failed, Grace, Head, Landed, LetThrough, Rejected, Soaked, Superseded, Withdrawn};
 pub use part::{Part, Purpose, Verification, Verify, Wait};
+pub use state::{Closed, State};
 pub use wave::Wave;
 
 /// The whole ledger of a repository.
@@ -79,7 +81,7 @@ impl PluginLedger {
     /// The wave of a tier that has a pull request or is about to: what others put on the base branch
     /// meanwhile does not make it forgotten.
     pub fn climbing(&self, tier: &TierName) -> Option<&Wave> {
-        let climbs = |wave: &&Wave| wave.head().is_some() && wave.landed.is_none() && !wave.is_over();
+        let climbs = |wave: &&Wave| wave.head().is_some() && wave.state() == State::Open;
         self.tiers.get(tier)?.iter().rev().find(climbs)
     }
 

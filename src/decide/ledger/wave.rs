@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Announced, Failed, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Refused, Rejected, Soaked, Superseded,
-    Verification, Withdrawn,
+    Announced, Failed, Grace, Head, Landed, LetThrough, Merging, Part, Purpose, Refused, Rejected, Soaked, State,
+    Superseded, Verification, Withdrawn,
 };
 use crate::clusters::Finder;
 use crate::{ClusterName, Clusters, Digest, Version};
@@ -142,11 +142,7 @@ impl Wave {
 
     /// Whether nothing more can come of it: finished, failed, rejected, superseded or withdrawn.
     pub fn is_over(&self) -> bool {
-        self.finished.is_some()
-            || self.failed.is_some()
-            || self.rejected.is_some()
-            || self.superseded.is_some()
-            || self.withdrawn.is_some()
+        self.state().is_over()
     }
 
     /// Whether the bot took its pull request back or moved it on before it landed.
@@ -163,9 +159,12 @@ impl Wave {
     /// Whether it stands on the base branch, unfinished, and everybody of its climb has left: whoever runs it now
     /// came with it, and nobody would ever soak, or end what stalls.
     pub(crate) fn is_deserted(&self) -> bool {
-        let stands = self.landed.is_some() && !self.is_over();
-        let climbs = self.part.purpose == Purpose::Promotion && self.finished.is_none();
-        climbs && (stands || self.may_come_again()) && self.clusters().is_empty()
+        let stands = match self.state() {
+            State::Landed(_) => true,
+            State::Open | State::Closed(_) => self.may_come_again(),
+            State::LandedAnyway(_) | State::Overtaken(_) | State::Finished(_) | State::Failed(_) => false,
+        };
+        self.part.purpose == Purpose::Promotion && stands && self.clusters().is_empty()
     }
 
     /// The release that it takes back; none where it is no rollback.

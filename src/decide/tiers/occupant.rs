@@ -1,7 +1,7 @@
 //! Which wave a tier has: one that climbs to it, or one that keeps it occupied, and what ends that.
 
 use crate::desk::Desk;
-use crate::ledger::{Purpose, Wave};
+use crate::ledger::{Closed, Purpose, State, Wave};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::{Reason, Version, gate, next_release, release, rollback, slice};
@@ -21,7 +21,7 @@ pub(super) fn occupant(desk: &Desk<'_>, tier_index: usize) -> Option<Wave> {
         |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
     // Clusters ahead of the tier keep nobody from its turn.
     let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
-    let holds = |wave: &Wave| !wave.is_over() && wave.landed.is_some() && kept(wave) && turn(wave);
+    let holds = |wave: &Wave| matches!(wave.state(), State::Landed(_)) && kept(wave) && turn(wave);
     let goes_on = |wave: &Wave| {
         wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, tier_index, wave)
     };
@@ -60,12 +60,9 @@ pub(super) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
 fn taken_back(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
     let highest = desk.base(&tier.name).highest().cloned()?;
     let wave = desk.page.wave(&tier.name, &highest)?;
-    if wave.finished.is_none() && slice::ends_early(desk, tier, wave) {
+    let State::Closed(Closed::Withdrawn(_)) = wave.state() else { return None };
+    if slice::ends_early(desk, tier, wave) {
         return Some(wave.clone());
-    }
-    let shelved = wave.withdrawn.is_some() && wave.landed.is_none() && wave.superseded.is_none();
-    if !shelved || wave.finished.is_some() || wave.failed.is_some() || wave.rejected.is_some() {
-        return None;
     }
     // Where everybody has left who moved or was to, nobody is waited for.
     if slice::following(desk, tier, wave).is_none() && slice::moved(desk, tier, wave).is_empty() {
