@@ -141,7 +141,7 @@ fn void(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
 /// were told about another release.
 pub(crate) fn restarts_clock(desk: &Desk<'_>, tier: &TierName, wave: &Wave) -> bool {
     let moved = desk.page.tiers.get(tier).into_iter().flatten().any(|older| {
-        older.superseded.as_ref().is_some_and(|superseded| superseded.by == wave.version)
+        older.gave_way_to(wave)
             && older.pull.as_ref().map(|pull| pull.number) == wave.pull.as_ref().map(|pull| pull.number)
     });
     moved && is_one(desk, wave)

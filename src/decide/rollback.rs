@@ -194,12 +194,14 @@ pub(crate) fn findings(
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
+    ];
+    findings.extend(announce::finding(desk, tier, wave));
+    findings.extend([
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, status, desk.now),
         limits::merging(desk, wave),
-    ];
+    ]);
     findings.extend(slice::apart(desk, tier));
-    announce::put(desk, tier, wave, &mut findings);
     findings
 }
 

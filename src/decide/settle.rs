@@ -118,8 +118,7 @@ fn closed(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Chan
 /// somebody may have pushed to it or closed it before we saw it moved.
 fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) -> Option<&'a Pull> {
     let mut waves = desk.page.tiers.get(&tier.name)?.iter().rev();
-    let older =
-        waves.find(|older| older.superseded.as_ref().is_some_and(|superseded| superseded.by == wave.version))?;
+    let older = waves.find(|older| older.gave_way_to(wave))?;
     let number = older.pull.as_ref()?.number;
     // What has landed is nobody else's: a later slice gets a pull request of its own.
     let mut all = desk.page.tiers.get(&tier.name)?.iter();

@@ -1,8 +1,6 @@
 //! The announcement: no merge, automatic or forced, sooner than so long after people were told, which
 //! is when the pull request was open and held this release.
 
-use alloc::vec::Vec;
-
 use crate::Reason;
 use crate::desk::Desk;
 use crate::ledger::Wave;
@@ -22,14 +20,6 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Findi
     } else {
         Finding::new(Gate::Announce, Verdict::Wait { until }, Reason::ToBeTold { of })
     })
-}
-
-/// Puts what the announcement says before the approvals, where the file asks for one.
-pub(crate) fn put(desk: &Desk<'_>, tier: &Tier, wave: &Wave, findings: &mut Vec<Finding>) {
-    let at = findings.iter().position(|finding| finding.gate >= Gate::Announce).unwrap_or(findings.len());
-    if let Some(finding) = finding(desk, tier, wave) {
-        findings.insert(at, finding);
-    }
 }
 
 #[cfg(test)]

@@ -90,15 +90,7 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
 /// Every gate before a pull request exists. Windows, freezes and approvals stop merges only: people
 /// can review meanwhile.
 pub(crate) fn before_opening(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Vec<Finding> {
-    vec![
-        ledger::finding(desk),
-        release::finding(desk, tier_index, version),
-        tier_below::finding(desk, tier_index, version),
-        after::opening(desk, &desk.policy.tiers[tier_index]),
-        release::members(desk, tier_index),
-        slice::finding(desk, &desk.policy.tiers[tier_index]),
-        limits::opening(desk, &desk.policy.tiers[tier_index]),
-    ]
+    opening(desk, tier_index, version, tier_below::finding(desk, tier_index, version))
 }
 
 /// The same for clusters that are ahead of their tier.
@@ -108,15 +100,20 @@ pub(crate) fn before_opening_early(
     clusters: &[ClusterName],
     version: &Version,
 ) -> Vec<Finding> {
-    let mut findings = before_opening(desk, tier_index, version);
-    early(desk, tier_index, clusters, version, &mut findings);
-    findings
+    opening(desk, tier_index, version, tier_below::of_early(desk, tier_index, clusters, version))
 }
 
-fn early(desk: &Desk<'_>, tier_index: usize, clusters: &[ClusterName], version: &Version, findings: &mut [Finding]) {
-    if let Some(below) = findings.iter_mut().find(|finding| finding.gate == Gate::TierBelow) {
-        *below = tier_below::of_early(desk, tier_index, clusters, version);
-    }
+fn opening(desk: &Desk<'_>, tier_index: usize, version: &Version, below: Finding) -> Vec<Finding> {
+    let tier = &desk.policy.tiers[tier_index];
+    vec![
+        ledger::finding(desk),
+        release::finding(desk, tier_index, version),
+        below,
+        after::opening(desk, tier),
+        release::members(desk, tier_index),
+        slice::finding(desk, tier),
+        limits::opening(desk, tier),
+    ]
 }
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
@@ -131,32 +128,32 @@ pub(crate) fn findings(
         return rollback::findings(desk, tier_index, wave, pull, status);
     }
     let tier = &desk.policy.tiers[tier_index];
-    let mut findings = vec![
-        ledger::finding(desk),
-        release::finding(desk, tier_index, &wave.version),
-        tier_below::finding(desk, tier_index, &wave.version),
+    let below = match wave.part.purpose {
+        Purpose::Early => tier_below::of_early(desk, tier_index, &wave.own(), &wave.version),
+        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => {
+            tier_below::finding(desk, tier_index, &wave.version)
+        }
+    };
+    let mut findings = vec![ledger::finding(desk), release::finding(desk, tier_index, &wave.version)];
+    findings.extend(hotfix::findings(desk, wave, pull));
+    findings.extend(expiry::finding(desk, tier, wave));
+    findings.extend([
+        below,
         after::merging(desk, tier),
         breaking::finding(desk, tier, wave, pull),
         release::rejection(desk, tier_index, &wave.version),
         hold::finding(pull),
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
+    ]);
+    findings.extend(announce::finding(desk, tier, wave));
+    findings.extend([
         approvals::finding(desk, tier, wave, pull),
         head::finding(wave, pull, status, desk.now),
         limits::merging(desk, wave),
-    ];
-    if wave.part.purpose == Purpose::Early {
-        early(desk, tier_index, &wave.own(), &wave.version, &mut findings);
-    }
-    if let Some(finding) = expiry::finding(desk, tier, wave) {
-        findings.insert(2, finding);
-    }
-    findings.splice(2..2, hotfix::findings(desk, wave, pull));
+    ]);
     findings.extend(slice::apart(desk, tier));
-    if wave.part.slice > 0 {
-        findings.push(health::of_earlier_slices(desk, tier, wave));
-    }
-    announce::put(desk, tier, wave, &mut findings);
+    findings.extend((wave.part.slice > 0).then(|| health::of_earlier_slices(desk, tier, wave)));
     findings
 }
 

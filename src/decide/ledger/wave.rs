@@ -175,6 +175,11 @@ impl Wave {
         }
     }
 
+    /// Whether the release of another wave took its place.
+    pub(crate) fn gave_way_to(&self, other: &Self) -> bool {
+        self.superseded.as_ref().is_some_and(|superseded| superseded.by == other.version)
+    }
+
     /// Its own clusters, those that have left not among them.
     pub fn own(&self) -> Clusters {
         self.staying(core::slice::from_ref(&self.members))
