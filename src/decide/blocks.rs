@@ -214,8 +214,8 @@ mod tests {
             facts(&mut world).releases = Read::Known(vec![release("1.0.0"), blocked, release("1.2.0")]);
             facts(&mut world).base = Read::Known([place("qa", "1.1.0"), place("bronze", running)].into());
             let shared = &mut crate::desk::Shared::count(&world, noon());
-            let fleet = crate::fleet::Fleet::of(&world);
-            let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+            let common = crate::desk::Common::of(&world, noon());
+            let desk = Desk::new(&common, 0, shared);
             assert_eq!(super::blocked(&desk, 1, &version("1.1.0")).is_some(), blocks, "{running}");
         }
     }

@@ -1,6 +1,7 @@
 //! The desk on which one plugin is decided: its facts, and its page of the ledger as far as it is settled. Whoever is
 //! given the desk reads; what is decided is written to the `draft`, by `settle` and `tiers` alone.
 
+mod common;
 mod draft;
 pub(crate) mod follow;
 mod fresh;
@@ -16,14 +17,16 @@ use core::cell::RefCell;
 
 use jiff::Timestamp;
 
+use crate::commands::{AllCommands, Commands};
 use crate::fleet::Fleet;
 use crate::ledger::{Ledger, PluginLedger};
 use crate::member::{Assessment, Question};
 use crate::model::{Hotfix, PluginPolicy};
 use crate::plan::Alarm;
 use crate::snapshot::{PluginFacts, Pull, PullState, Read, Release, Snapshot};
-use crate::{ClusterName, Clusters, PluginName, Reason, TierName, Version};
+use crate::{ClusterName, Clusters, PluginName, PullNumber, Reason, TierName, Version};
 
+pub(crate) use common::Common;
 pub(crate) use draft::{Decided, Draft, Noted, Told};
 pub(crate) use fresh::{Fresh, Merges, Turn};
 pub(crate) use places::Base;
@@ -34,6 +37,7 @@ pub(crate) use shared::{CAP_SPAN, InLine, Ready, Shared, asked_at};
 pub(crate) struct Desk<'a> {
     pub snapshot: &'a Snapshot,
     pub fleet: &'a Fleet,
+    commands: &'a AllCommands<'a>,
     /// The plugin's place in the file.
     pub at: usize,
     pub policy: &'a PluginPolicy,
@@ -70,13 +74,9 @@ struct Memo {
 }
 
 impl<'a> Desk<'a> {
-    pub(crate) fn new(
-        snapshot: &'a Snapshot,
-        fleet: &'a Fleet,
-        at: usize,
-        now: Timestamp,
-        shared: &'a mut Shared,
-    ) -> Self {
+    pub(crate) fn new(common: &'a Common<'a>, at: usize, shared: &'a mut Shared) -> Self {
+        let Common { snapshot, now, fleet, commands } = common;
+        let (snapshot, now) = (*snapshot, *now);
         let policy = &snapshot.policy.plugins[at];
         let pinned = roster::pinned(snapshot, fleet, policy, now);
         let ahead = roster::ahead(snapshot, fleet, policy, now);
@@ -91,6 +91,7 @@ impl<'a> Desk<'a> {
         Self {
             snapshot,
             fleet,
+            commands,
             at,
             policy,
             facts: snapshot.plugins.get(&policy.name),
@@ -140,6 +141,16 @@ impl<'a> Desk<'a> {
     /// The open pull request of a tier.
     pub(crate) fn open_pull(&self, tier: &TierName) -> Option<&'a Pull> {
         self.pulls(tier)?.into_iter().rfind(|pull| pull.state == PullState::Open)
+    }
+
+    /// What people said on a pull request of this plugin.
+    pub(crate) fn commands(&self, pull: &Pull) -> &'a Commands<'a> {
+        self.commands.on(&self.policy.name, pull)
+    }
+
+    /// What people said on the pull requests of this plugin.
+    pub(crate) fn all_commands(&self) -> impl Iterator<Item = (PullNumber, &'a Commands<'a>)> {
+        self.commands.of_plugin(&self.policy.name)
     }
 
     /// The releases at the source.

@@ -3,9 +3,13 @@
 
 use alloc::vec::Vec;
 
+use jiff::SignedDuration;
+
+use crate::commands::{Freezing, Word};
+use crate::desk::Common;
 use crate::ledger::{Entry, Frozen, Lifted, Thawed};
 use crate::plan::{Record, Urgency};
-use crate::snapshot::{Command, CommandKind, FreezeScope, LedgerState, Pull, Read, Snapshot};
+use crate::snapshot::{FreezeScope, LedgerState, Pull};
 use crate::{PluginName, PullNumber};
 
 /// What commands have frozen, and what of that is new to the ledger.
@@ -17,42 +21,29 @@ pub(crate) struct Freezes {
     pub entries: Vec<Record>,
 }
 
-/// Reads the commands of every pull request, in the order in which they were given.
-pub(crate) fn read(snapshot: &Snapshot) -> Freezes {
-    let mut freezes = Freezes { all: snapshot.ledger.freezes.clone(), entries: Vec::new() };
-    let intact = matches!(snapshot.ledger_state, LedgerState::Intact { .. });
-    let mut said: Vec<(&PluginName, &Pull, &Command)> = Vec::new();
-    for (plugin, facts) in &snapshot.plugins {
-        for pull in facts.pulls.known().into_iter().flatten() {
-            said.extend(pull.commands.iter().map(|command| (plugin, pull, command)));
-        }
-    }
-    said.sort_by_key(|(_, pull, command)| (command.at, pull.number));
-    for (plugin, pull, command) in said {
-        match (&command.what, &command.allowed) {
-            (CommandKind::Freeze { .. }, Read::Known(false)) => {}
-            (CommandKind::Freeze { .. }, Read::Known(true) | Read::Unread(_)) => {
-                if let Some(frozen) =
-                    frozen(plugin, pull, command).filter(|new| !freezes.all.iter().any(|f| is(f, new)))
-                {
-                    if intact && command.allowed == Read::Known(true) {
-                        freezes.remember(Entry::Frozen(frozen.clone()));
-                    }
-                    freezes.all.push(frozen);
+/// Goes through what was said on every pull request, in the order in which it was said.
+pub(crate) fn read(common: &Common<'_>) -> Freezes {
+    let ledger = &common.snapshot.ledger;
+    let mut freezes = Freezes { all: ledger.freezes.clone(), entries: Vec::new() };
+    let intact = matches!(common.snapshot.ledger_state, LedgerState::Intact { .. });
+    let all = common.commands.all();
+    let said = all.flat_map(|(plugin, pull, commands)| commands.freezes.iter().map(move |word| (plugin, pull, word)));
+    let mut said: Vec<(&PluginName, &Pull, &Word<'_, Freezing<'_>>)> = said.collect();
+    said.sort_by_key(|(_, pull, word)| (word.at, pull.number));
+    for (plugin, pull, word) in said {
+        match word.what {
+            Freezing::Freeze { scope, lasts, why, sure } => {
+                let frozen = frozen(plugin, pull, word, (scope, lasts, why));
+                if freezes.all.iter().any(|known| is(known, &frozen)) {
+                    continue;
                 }
+                if intact && sure {
+                    freezes.remember(Entry::Frozen(frozen.clone()));
+                }
+                freezes.all.push(frozen);
             }
-            (CommandKind::Unfreeze, Read::Known(true)) if intact => freezes.lift(plugin, pull, command),
-            (CommandKind::Unfreeze, _)
-            | (
-                CommandKind::Hold { .. }
-                | CommandKind::Resume
-                | CommandKind::Fail { .. }
-                | CommandKind::Acknowledge { .. }
-                | CommandKind::Hotfix(_)
-                | CommandKind::Force { .. }
-                | CommandKind::Rebuild { .. },
-                _,
-            ) => {}
+            Freezing::Unfreeze if intact => freezes.lift(plugin, pull, word),
+            Freezing::Unfreeze => {}
         }
     }
     freezes
@@ -64,10 +55,10 @@ impl Freezes {
     }
 
     /// Lifts every freeze that stops the pull request on which the command stands.
-    fn lift(&mut self, plugin: &PluginName, pull: &Pull, command: &Command) {
-        let lifted = Lifted { by: command.by.clone(), at: command.at };
+    fn lift(&mut self, plugin: &PluginName, pull: &Pull, word: &Word<'_, Freezing<'_>>) {
+        let lifted = Lifted { by: word.by.clone(), at: word.at };
         let mut thawed = Vec::new();
-        let stops = |frozen: &Frozen| frozen.covers(plugin, &pull.tier) && frozen.at <= command.at;
+        let stops = |frozen: &Frozen| frozen.covers(plugin, &pull.tier) && frozen.at <= word.at;
         for frozen in self.all.iter_mut().filter(|frozen| stops(frozen) && frozen.lifted.is_none()) {
             frozen.lifted = Some(lifted.clone());
             let (pull, at, by) = (frozen.pull, frozen.at, frozen.by.clone());
@@ -77,23 +68,27 @@ impl Freezes {
     }
 }
 
-fn frozen(plugin: &PluginName, pull: &Pull, command: &Command) -> Option<Frozen> {
-    let CommandKind::Freeze { scope, lasts, why } = &command.what else { return None };
+fn frozen(
+    plugin: &PluginName,
+    pull: &Pull,
+    word: &Word<'_, Freezing<'_>>,
+    (scope, lasts, why): (FreezeScope, Option<SignedDuration>, &str),
+) -> Frozen {
     let (plugin, tier) = match scope {
         FreezeScope::Everything => (None, None),
         FreezeScope::Tier => (None, Some(pull.tier.clone())),
         FreezeScope::Plugin => (Some(plugin.clone()), None),
     };
-    Some(Frozen {
+    Frozen {
         plugin,
         tier,
-        by: command.by.clone(),
-        at: command.at,
-        why: why.clone(),
-        until: lasts.map(|lasts| command.at + lasts),
+        by: word.by.clone(),
+        at: word.at,
+        why: why.into(),
+        until: lasts.map(|lasts| word.at + lasts),
         pull: pull.number,
         lifted: None,
-    })
+    }
 }
 
 fn is(one: &Frozen, other: &Frozen) -> bool {
@@ -106,6 +101,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::plan::{Gate, Verdict};
+    use crate::snapshot::{Command, CommandKind, Read, Snapshot};
     use crate::testing::*;
     use alloc::string::{String, ToString};
     use alloc::vec;

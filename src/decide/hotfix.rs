@@ -5,14 +5,15 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::commands::Word;
 use crate::desk::Desk;
 use crate::gate::window;
 use crate::ledger::{Entry, Hotfixed, Purpose, Wave};
 use crate::model::{Hotfix, Tier};
 use crate::obstacle::Lasts;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::snapshot::{Command, CommandKind, LedgerGuard, LedgerState, Pull, Read};
-use crate::{Reason, TierName, Version, release, source};
+use crate::snapshot::{LedgerGuard, LedgerState, Pull};
+use crate::{PullNumber, Reason, TierName, Version, release, source};
 
 /// Words of people by which a release becomes a hotfix, and that the ledger does not know yet. A version that the source
 /// does not list is nothing yet.
@@ -42,21 +43,14 @@ pub(crate) fn known(desk: &Desk<'_>) -> Option<Vec<Hotfix>> {
 
 /// What people who may have said on our pull requests of this plugin, in the order in which they did.
 fn said(desk: &Desk<'_>) -> Vec<Hotfixed> {
-    let mut said = Vec::new();
-    for pull in desk.facts.and_then(|facts| facts.pulls.known()).into_iter().flatten() {
-        said.extend(pull.commands.iter().filter_map(|command| word(pull, command)));
-    }
+    let words = desk.all_commands().flat_map(|(pull, commands)| commands.hotfixes.iter().map(move |word| (pull, word)));
+    let mut said: Vec<Hotfixed> = words.map(|(pull, word)| hotfixed(pull, word)).collect();
     said.sort_by_key(|word: &Hotfixed| (word.at, word.pull));
     said
 }
 
-fn word(pull: &Pull, command: &Command) -> Option<Hotfixed> {
-    match (&command.what, &command.allowed) {
-        (CommandKind::Hotfix(hotfix), Read::Known(true)) => {
-            Some(Hotfixed { hotfix: hotfix.clone(), by: command.by.clone(), at: command.at, pull: pull.number })
-        }
-        _ => None,
-    }
+fn hotfixed(pull: PullNumber, word: &Word<'_, &Hotfix>) -> Hotfixed {
+    Hotfixed { hotfix: word.what.clone(), by: word.by.clone(), at: word.at, pull }
 }
 
 /// What is said twice of a version is what both say together: the shorter soak, and through windows where
@@ -121,10 +115,10 @@ pub(crate) fn findings(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Finding
     let counts = |word: &&Hotfixed| word.hotfix.version == wave.version && entry(desk, &wave.version).is_some();
     let one = desk.page.hotfixes.iter().rfind(counts);
     let one = one.map(|word| Reason::HotfixByCommand { by: word.by.clone(), why: word.hotfix.why.clone() });
-    let words = pull.commands.iter().filter_map(|command| word(pull, command));
-    let void = words.filter_map(|word| {
-        let why = Box::new(void(desk, &word.hotfix.version)?);
-        Some(Reason::HotfixVoid { by: word.by, version: word.hotfix.version, why })
+    let void = desk.commands(pull).hotfixes.iter().filter_map(|word| {
+        let version = word.what.version.clone();
+        let why = Box::new(void(desk, &version)?);
+        Some(Reason::HotfixVoid { by: word.by.clone(), version, why })
     });
     one.into_iter().chain(void).map(|why| Finding::pass(Gate::Release, why)).collect()
 }

@@ -11,6 +11,7 @@ extern crate alloc;
 mod after;
 mod blocks;
 mod clusters;
+mod commands;
 pub mod constraint;
 mod cooldown;
 mod cut;

@@ -8,7 +8,6 @@ use crate::gate::pull_status::PullStatus;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Next;
 use crate::next_release::{abandoned_for, candidate};
-use crate::plan::Verdict;
 use crate::snapshot::{Pull, PullState};
 use crate::{Reason, Version, hotfix};
 
@@ -22,7 +21,7 @@ pub(crate) fn given_up(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: Op
     }
     let by = abandoned_for(desk, wave)?;
     let merged = pull.is_some_and(|pull| pull.state != PullState::Open);
-    let held = pull.is_some_and(|pull| hold::finding(pull).verdict != Verdict::Pass);
+    let held = pull.is_some_and(|pull| hold::is_held(desk, pull));
     let moves = tier_index == 0 && (held || !pull.is_some_and(|pull| told(wave, pull)));
     (!merged && !moves).then_some(Reason::Superseded { by })
 }

@@ -7,32 +7,31 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Decided, Desk, Draft, Fresh, Shared};
-use crate::fleet::Fleet;
+use crate::desk::{Common, Decided, Desk, Draft, Fresh, Shared};
 use crate::ledger::{Entry, Rebuild};
 use crate::plan::{Plan, Record, Urgency};
 use crate::proof;
-use crate::snapshot::{CommandKind, LedgerState, Snapshot};
+use crate::snapshot::{LedgerState, Snapshot};
 use crate::{PluginName, Sha, after, frozen, report, settle, tiers};
 
 /// Decides everything about one repository at one instant. Pure: the same snapshot and the same
 /// `now` give the same plan.
 pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
-    let fleet = Fleet::of(snapshot);
-    let freezes = frozen::read(snapshot);
+    let common = Common::of(snapshot, now);
+    let freezes = frozen::read(&common);
     let (proofs, stopped) = proof::read(snapshot, now);
-    let mut common = rebuilds(snapshot);
-    common.extend(freezes.entries);
-    common.extend(stopped);
+    let mut entries = rebuilds(&common);
+    entries.extend(freezes.entries);
+    entries.extend(stopped);
     let anew = || Shared { freezes: freezes.all.clone(), proofs: proofs.clone(), ..Shared::count(snapshot, now) };
-    let (decided, shared) = pass(snapshot, &fleet, now, anew());
+    let (decided, shared) = pass(&common, anew());
     // Whose turn it is under what all share is known when all of them were decided.
     let (overtaken, jumped) = (shared.was_overtaken(), shared.jumped_the_line());
     let (next, in_vain) = (shared.passed_over(), shared.comes_up_in_vain());
     // Who merges first, only when it is known who has room under the cap: else the one would wait for the other.
     let past = shared.merged_past().filter(|_| !overtaken);
     if !(overtaken || jumped || in_vain || next.is_some() || past.is_some()) {
-        return whole(common, decided);
+        return whole(entries, decided);
     }
     let due = if overtaken { shared.ready } else { Vec::new() };
     let kept = if jumped { shared.line } else { Vec::new() };
@@ -41,28 +40,27 @@ pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
         let (first, bringing) = (anew.first.clone().or(past), anew.bringing || in_vain);
         Shared { due: due.clone(), kept: kept.clone(), next, first, bringing, ..anew }
     };
-    let (decided, shared) = pass(snapshot, &fleet, now, once_more(past));
+    let (decided, shared) = pass(&common, once_more(past));
     match shared.merged_past().filter(|_| overtaken) {
-        Some(past) => whole(common, pass(snapshot, &fleet, now, once_more(Some(past))).0),
-        None => whole(common, decided),
+        Some(past) => whole(entries, pass(&common, once_more(Some(past))).0),
+        None => whole(entries, decided),
     }
 }
 
 /// Decides each plugin once, those before which others wait for first; what was decided stands in the order of the file.
-fn pass(snapshot: &Snapshot, fleet: &Fleet, now: Timestamp, mut shared: Shared) -> (Vec<Decided>, Shared) {
-    let plugins = &snapshot.policy.plugins;
+fn pass(common: &Common<'_>, mut shared: Shared) -> (Vec<Decided>, Shared) {
+    let plugins = &common.snapshot.policy.plugins;
     let awaited: BTreeSet<&PluginName> =
         plugins.iter().flat_map(|plugin| &plugin.after).map(|after| &after.plugin).collect();
     let order = after::order(plugins).into_iter();
-    let mut decided: Vec<(usize, Decided)> =
-        order.map(|at| (at, decide(snapshot, fleet, at, now, &mut shared, &awaited))).collect();
+    let mut decided: Vec<(usize, Decided)> = order.map(|at| (at, decide(common, at, &mut shared, &awaited))).collect();
     decided.sort_by_key(|(at, _)| *at);
     (decided.into_iter().map(|(_, decided)| decided).collect(), shared)
 }
 
 /// The plan of all plugins, and of what is none's.
-fn whole(common: Vec<Record>, decided: Vec<Decided>) -> Plan {
-    let mut plan = Plan { entries: common, ..Plan::default() };
+fn whole(entries: Vec<Record>, decided: Vec<Decided>) -> Plan {
+    let mut plan = Plan { entries, ..Plan::default() };
     let mut alarms = Vec::new();
     for done in decided {
         plan.entries.extend(done.entries);
@@ -75,15 +73,8 @@ fn whole(common: Vec<Record>, decided: Vec<Decided>) -> Plan {
     plan
 }
 
-fn decide(
-    snapshot: &Snapshot,
-    fleet: &Fleet,
-    at: usize,
-    now: Timestamp,
-    shared: &mut Shared,
-    awaited: &BTreeSet<&PluginName>,
-) -> Decided {
-    let mut draft = Draft::new(Desk::new(snapshot, fleet, at, now, shared));
+fn decide<'a>(common: &'a Common<'a>, at: usize, shared: &'a mut Shared, awaited: &BTreeSet<&PluginName>) -> Decided {
+    let mut draft = Draft::new(Desk::new(common, at, shared));
     settle::settle(&mut draft);
     tiers::decide(&mut draft);
     draft.climbs(report::climbs(&draft.desk, draft.told()));
@@ -95,53 +86,36 @@ fn decide(
 /// that moment, and none that was lost later: what is lost once more may have taken with it what we knew of
 /// an earlier word, and that one is no word about this loss. A merge that did not land as planned is cleared in the
 /// same way, by its head, and where that goes wrong once more, by another word.
-fn rebuilds(snapshot: &Snapshot) -> Vec<Record> {
-    let stopped = snapshot.ledger.stops.iter().filter(|stop| stop.cleared.is_none());
-    match &snapshot.ledger_state {
-        LedgerState::Lost { cited, .. } => settled(snapshot, cited),
+fn rebuilds(common: &Common<'_>) -> Vec<Record> {
+    let stopped = common.snapshot.ledger.stops.iter().filter(|stop| stop.cleared.is_none());
+    match &common.snapshot.ledger_state {
+        LedgerState::Lost { cited, .. } => settled(common, cited),
         LedgerState::Intact { .. } => {
-            stopped.flat_map(|stop| settled(snapshot, core::slice::from_ref(&stop.head))).collect()
+            stopped.flat_map(|stop| settled(common, core::slice::from_ref(&stop.head))).collect()
         }
         LedgerState::Unread(_) => Vec::new(),
     }
 }
 
 /// An entry for each of these commits, where a person who may has named the last of them.
-fn settled(snapshot: &Snapshot, cited: &[Sha]) -> Vec<Record> {
-    let stops = snapshot.ledger.stops.iter().filter(|stop| cited.last() == Some(&stop.head));
+fn settled(common: &Common<'_>, cited: &[Sha]) -> Vec<Record> {
+    let stops = common.snapshot.ledger.stops.iter().filter(|stop| cited.last() == Some(&stop.head));
     let cleared = stops.filter_map(|stop| stop.cleared.as_ref()).map(|cleared| cleared.at).max();
-    let confirmed = snapshot
-        .plugins
-        .values()
-        .filter_map(|facts| facts.pulls.known())
-        .flatten()
-        .flat_map(|pull| pull.commands.iter().map(move |command| (pull.number, command)))
-        .filter(|(_, command)| Some(command.at) > cleared)
-        .find(|(_, command)| command.allowed.known() == Some(&true) && names_last(&command.what, cited));
-    let Some((pull, command)) = confirmed else { return Vec::new() };
+    let all = common.commands.all();
+    let mut words = all.flat_map(|(_, pull, commands)| commands.rebuilds.iter().map(move |word| (pull.number, word)));
+    let confirmed = words.find(|(_, word)| Some(word.at) > cleared && names_last(word.what, cited));
+    let Some((pull, word)) = confirmed else { return Vec::new() };
     cited
         .iter()
         .map(|cited| Record {
-            entry: Entry::Rebuilt(Rebuild { cited: cited.clone(), by: command.by.clone(), at: command.at, pull }),
+            entry: Entry::Rebuilt(Rebuild { cited: cited.clone(), by: word.by.clone(), at: word.at, pull }),
             urgency: Urgency::Transition,
         })
         .collect()
 }
 
-fn names_last(what: &CommandKind, lost: &[Sha]) -> bool {
-    match what {
-        CommandKind::Rebuild { cited } => {
-            cited.len() >= 7 && lost.last().is_some_and(|sha| sha.as_str().starts_with(cited.as_str()))
-        }
-        CommandKind::Hold { .. }
-        | CommandKind::Fail { .. }
-        | CommandKind::Resume
-        | CommandKind::Freeze { .. }
-        | CommandKind::Hotfix(_)
-        | CommandKind::Force { .. }
-        | CommandKind::Unfreeze
-        | CommandKind::Acknowledge { .. } => false,
-    }
+fn names_last(named: &str, lost: &[Sha]) -> bool {
+    named.len() >= 7 && lost.last().is_some_and(|sha| sha.as_str().starts_with(named))
 }
 
 #[cfg(test)]

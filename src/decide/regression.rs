@@ -7,56 +7,56 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
+use crate::commands::Word;
 use crate::desk::{Desk, Noted};
 use crate::ledger::{Change, Failed, Soaked, State, Wave};
 use crate::member;
 use crate::model::{OnFailure, Tier};
 use crate::plan::Alarm;
-use crate::snapshot::{CommandKind, Pull, Read};
+use crate::snapshot::Pull;
 use crate::soak;
-use crate::{Reason, slice};
+use crate::{Person, Reason, slice};
 
 /// `/coldframe fail <why>` on the pull request of a wave, by somebody who may: landed or open, it has
 /// failed. What was said about an older release on the same pull request is not about this one.
 pub(crate) fn said(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> Option<Noted> {
     let wave = about(desk, tier, pull)?;
-    let (_, why) = word(desk, wave, pull)?;
-    Some(Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why })))
+    let failed = Failed { at: desk.now, why: reason(word(desk, wave, pull)?) };
+    Some(Noted::new(&wave.version, Change::Failed(failed)))
 }
 
-/// What somebody who may said about this wave on its pull request, and when.
-fn word(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Option<(Timestamp, Reason)> {
+/// What somebody who may said about this wave on its pull request.
+fn word<'a>(desk: &Desk<'a>, wave: &Wave, pull: &Pull) -> Option<&'a Word<'a, &'a str>> {
     let since = wave.head().map_or(wave.begun, |head| head.at);
     let slack = desk.snapshot.hub.skew.abs().as_secs();
-    let words = pull.commands.iter().filter_map(|command| match (&command.what, &command.allowed) {
-        (CommandKind::Fail { why }, Read::Known(true)) => {
-            Some((command.at, Reason::FailedBy { by: command.by.clone(), why: why.clone() }))
-        }
-        _ => None,
-    });
     let mut spent = spent(desk, wave, pull);
-    words
-        .filter(|(_, why)| spent.iter().position(|known| *known == why).map(|place| spent.swap_remove(place)).is_none())
-        // The hub's times have whole seconds.
-        .find(|(said, _)| said.as_second() + slack >= since.as_second())
+    let mut words = desk.commands(pull).failures.iter().filter(|word| {
+        let place = spent.iter().position(|known| *known == (word.by, word.what));
+        place.map(|place| spent.swap_remove(place)).is_none()
+    });
+    // The hub's times have whole seconds.
+    words.find(|word| word.at.as_second() + slack >= since.as_second())
+}
+
+fn reason(word: &Word<'_, &str>) -> Reason {
+    Reason::FailedBy { by: word.by.clone(), why: word.what.into() }
 }
 
 /// The words on a pull request by which an older release on it has failed: each fails one release, however the
 /// two clocks have gone since.
-fn spent<'a>(desk: &'a Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<&'a Reason> {
+fn spent<'a>(desk: &'a Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<(&'a Person, &'a str)> {
     let waves = desk.page.tiers.get(&pull.tier).into_iter().flatten();
     let older = waves.filter(|other| {
         other.version != wave.version && other.pull.as_ref().is_some_and(|shown| shown.number == pull.number)
     });
-    let whys = older.filter_map(|other| other.failed.as_ref()).map(|failed| &failed.why);
-    whys.filter(|why| matches!(why, Reason::FailedBy { .. })).collect()
+    older.filter_map(|other| other.failed.as_ref()?.said()).collect()
 }
 
 /// The word for which a pull request of ours was taken back, as far as the hub still tells: it was there when
 /// the pull request was closed. A ledger that was rolled back has forgotten it.
 pub(crate) fn taken_back_for(desk: &Desk<'_>, wave: &Wave, pull: &Pull, closed: Timestamp) -> Option<Failed> {
-    let (_, why) = word(desk, wave, pull).filter(|(said, _)| *said <= closed)?;
-    Some(Failed { at: desk.now, why })
+    let word = word(desk, wave, pull).filter(|word| word.at <= closed)?;
+    Some(Failed { at: desk.now, why: reason(word) })
 }
 
 /// The wave that a word on a pull request is about, as long as it can still fail: what is said of one

@@ -8,7 +8,7 @@ use crate::desk::{Base, Desk};
 use crate::ledger::{Failed, Purpose, State, Wave};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
-use crate::snapshot::{CheckState, CommandKind, PullState, Read, Release};
+use crate::snapshot::{CheckState, PullState, Read, Release};
 use crate::{PullNumber, Reason, TierName, Version, blocks, expiry, source};
 
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
@@ -141,10 +141,7 @@ pub(crate) fn failed_on<'a>(desk: &'a Desk<'_>, version: &Version) -> Option<(&'
 pub(crate) fn doubted<'a>(desk: &Desk<'a>, version: &Version) -> Option<&'a str> {
     let pulls = desk.facts?.pulls.known()?;
     let of_release = pulls.iter().filter(|pull| pull.version.as_ref() == Some(version));
-    of_release.flat_map(|pull| &pull.commands).find_map(|command| match (&command.what, &command.allowed) {
-        (CommandKind::Fail { .. }, Read::Unread(why)) => Some(why.as_str()),
-        _ => None,
-    })
+    of_release.into_iter().find_map(|pull| desk.commands(pull).doubt)
 }
 
 /// A person's no on this tier or one below.

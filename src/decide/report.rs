@@ -4,17 +4,16 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Desk, Told};
-use crate::gate::{self, health};
-use crate::ledger::{Closed, Part, Purpose, State, Wave};
+use crate::desk::Desk;
+use crate::ledger::{Closed, Part, State, Wave};
 use crate::member;
 use crate::plan::{Climb, ClimbTier, Finding, Members, WaveReport, WaveState};
 use crate::slice::{self, Portion};
 use crate::snapshot::Pull;
-use crate::{Gate, Reason, Version, expiry, hotfix, regression, release, rollback, source};
+use crate::{Version, hotfix, source};
 
 /// A tier about which nothing can be decided.
-pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, troubles: Vec<Finding>) -> Told {
+pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, troubles: Vec<Finding>) -> WaveReport {
     let tier = &desk.policy.tiers[tier_index];
     let wave = desk.page.last(&tier.name).cloned();
     let mut report = match &wave {
@@ -33,38 +32,7 @@ pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, troubles: Vec<Finding>
         report.version = pull.version.clone().or(report.version);
         report.state = WaveState::Open { pull: Some(pull.number), since: pull.opened_at };
     }
-    Told { report, alarms: desk.soon().into_iter().collect() }
-}
-
-/// A wave on the base branch that keeps its tier occupied.
-pub(crate) fn landed(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Told {
-    between(desk, tier_index, wave, Vec::new())
-}
-
-/// The same, and what its next slice waits for beside the health of those that have moved.
-pub(crate) fn between(desk: &Desk<'_>, tier_index: usize, wave: &Wave, beside: Vec<Finding>) -> Told {
-    let rules = hotfix::rules(desk, &desk.policy.tiers[tier_index], &wave.version);
-    let tier = rules.as_ref();
-    let health = member::assess(desk, tier, wave);
-    let mut findings = elsewhere(desk, tier, &wave.version);
-    findings.extend(health::findings(wave, tier, &health, desk.now));
-    if slice::following(desk, tier, wave).is_some() {
-        findings.retain(|finding| finding.gate != Gate::Soak);
-    }
-    findings.extend(beside);
-    let mut alarms = Vec::new();
-    if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
-        let members = Vec::new();
-        let deadline = tier.health.progress_deadline;
-        alarms.extend(desk.alarm(landed.at + deadline, Reason::PastProgressDeadline { deadline, members }));
-    }
-    for finding in &findings {
-        if let crate::Verdict::Wait { until: Some(until) } = finding.verdict {
-            alarms.extend(desk.alarm(until, finding.because.clone()));
-        }
-    }
-    alarms.extend(desk.soon());
-    Told { report: about(desk, tier_index, wave, findings, health.members.clone()), alarms }
+    report
 }
 
 /// A part of a climb that gets its pull request now, or waits for something before it.
@@ -83,106 +51,14 @@ pub(crate) fn portion(
     }
 }
 
-/// That a release which has landed here failed on another tier: it stays, and goes no further.
-fn elsewhere(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> Vec<Finding> {
-    let other = release::failed_on(desk, version).filter(|(failed, _)| **failed != tier.name);
-    let held = other.and_then(|_| release::held(desk, version));
-    held.map(|obstacle| Finding::fail(crate::Gate::Release, obstacle.why)).into_iter().collect()
-}
-
-/// A wave whose pull request the hub has not shown yet.
-pub(crate) fn opening(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> WaveReport {
-    let findings = match wave.rolls_back() {
-        Some(_) => rollback::before_opening(desk, tier_index),
-        None if wave.part.purpose == Purpose::Early => {
-            gate::before_opening_early(desk, tier_index, &wave.own(), &wave.version)
-        }
-        None => gate::before_opening(desk, tier_index, &wave.version),
-    };
-    about(desk, tier_index, wave, findings, not_asked(wave))
-}
-
 /// A wave with its pull request.
 pub(crate) fn open(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull, findings: Vec<Finding>) -> WaveReport {
     WaveReport { pull: Some(pull.number), ..about(desk, tier_index, wave, findings, not_asked(wave)) }
 }
 
-/// A wave that the bot has just taken back.
-pub(crate) fn withdrawn(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<WaveReport> {
-    let wave = desk.page.wave(&desk.policy.tiers[tier_index].name, version)?;
-    let finding = match wave.rolls_back() {
-        Some(_) => rollback::held(desk, tier_index),
-        None => Some(gate::release::finding(desk, tier_index, version)),
-    };
-    Some(about(desk, tier_index, wave, finding.into_iter().collect(), not_asked(wave)))
-}
-
 /// A release that is meant for this tier and has no pull request yet.
 pub(crate) fn waiting(desk: &Desk<'_>, tier_index: usize, version: &Version, findings: Vec<Finding>) -> WaveReport {
     bare(desk, tier_index, Some(version), WaveState::Waiting, findings)
-}
-
-/// A tier with nothing to take: what runs there, or what last failed or was refused.
-pub(crate) fn idle(desk: &Desk<'_>, tier_index: usize) -> Told {
-    let tier = &desk.policy.tiers[tier_index];
-    let running = desk.base(&tier.name).highest().cloned();
-    let refused = desk
-        .page
-        .last(&tier.name)
-        .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running));
-    let own = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running));
-    match (refused, own) {
-        (Some(wave), _) => {
-            let mut findings = alloc::vec![
-                gate::release::finding(desk, tier_index, &wave.version),
-                gate::release::rejection(desk, tier_index, &wave.version)
-            ];
-            let newer = crate::next_release::passed_over(desk, tier_index).filter(|version| *version > wave.version);
-            findings.extend(newer.map(|version| gate::release::finding(desk, tier_index, &version)));
-            about(desk, tier_index, wave, findings, not_asked(wave)).into()
-        }
-        (None, Some(wave)) if !wave.is_over() => {
-            let rest =
-                slice::following(desk, tier, wave).map(|_| gate::release::finding(desk, tier_index, &wave.version));
-            between(desk, tier_index, wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect())
-        }
-        (None, Some(wave)) => {
-            let health = member::assess(desk, tier, wave);
-            let mut findings = health::findings(wave, tier, &health, desk.now);
-            if wave.failed.is_none() {
-                // What was let through stays said.
-                findings.retain(|finding| matches!(finding.verdict, crate::Verdict::Waived { .. }));
-                findings.extend(elsewhere(desk, tier, &wave.version));
-            }
-            findings.extend(rollback::held(desk, tier_index));
-            if regression::watched_until(wave, tier, desk.now).is_some() {
-                findings.push(Finding::pass(crate::Gate::Health, Reason::Watched { of: tier.watch }));
-            }
-            findings.extend(expiry::marks(desk, tier));
-            findings.extend(passed_over(desk, tier_index));
-            about(desk, tier_index, wave, findings, health.members.clone()).into()
-        }
-        (None, None) => {
-            let finding = Finding::wait(crate::Gate::TierBelow, Reason::NothingNewer { version: running.clone() });
-            let findings =
-                passed_over(desk, tier_index).into_iter().chain(expiry::marks(desk, tier)).chain([finding]).collect();
-            bare(desk, tier_index, None, WaveState::Idle { running }, findings).into()
-        }
-    }
-}
-
-/// A tier without clusters, which releases pass.
-pub(crate) fn passed(desk: &Desk<'_>, tier_index: usize) -> WaveReport {
-    let tier = desk.policy.tiers[tier_index].name.clone();
-    let running = desk.base(&tier).highest().cloned();
-    let finding = Finding::pass(Gate::Release, Reason::EmptyTierPassed { tier });
-    bare(desk, tier_index, None, WaveState::Idle { running }, alloc::vec![finding])
-}
-
-/// Why the newest release that is ready for an idle tier is not taken.
-fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
-    let version = crate::next_release::passed_over(desk, tier_index)?;
-    Some(gate::release::finding(desk, tier_index, &version))
 }
 
 /// The climb of every release that a report of this plugin is about.
@@ -210,7 +86,14 @@ fn climb_tier(desk: &Desk<'_>, tier: &crate::Tier, version: &Version) -> ClimbTi
     }
 }
 
-fn about(desk: &Desk<'_>, tier_index: usize, wave: &Wave, findings: Vec<Finding>, members: Members) -> WaveReport {
+/// A wave, whatever has become of it.
+pub(crate) fn about(
+    desk: &Desk<'_>,
+    tier_index: usize,
+    wave: &Wave,
+    findings: Vec<Finding>,
+    members: Members,
+) -> WaveReport {
     let tier = &*hotfix::rules(desk, &desk.policy.tiers[tier_index], &wave.version);
     WaveReport {
         from: wave.from.clone(),
@@ -224,7 +107,7 @@ fn about(desk: &Desk<'_>, tier_index: usize, wave: &Wave, findings: Vec<Finding>
 }
 
 /// A release that would come with its first portion, or nothing at all.
-fn bare(
+pub(crate) fn bare(
     desk: &Desk<'_>,
     tier_index: usize,
     version: Option<&Version>,
@@ -258,10 +141,7 @@ fn plain(
         from: desk.base(&tier.name).lowest().cloned(),
         digest: None,
         state,
-        rollback_of: findings.iter().find_map(|finding| {
-            let Reason::RollsBack { of, .. } = &finding.because else { return None };
-            Some(of.clone())
-        }),
+        rollback_of: None,
         findings,
         members,
         pinned: desk.pinned_of(tier),
@@ -271,7 +151,8 @@ fn plain(
     }
 }
 
-fn not_asked(wave: &Wave) -> Members {
+/// The clusters of a wave, whose health does not matter now.
+pub(crate) fn not_asked(wave: &Wave) -> Members {
     Members::not_asked(wave.members.clone())
 }
 

@@ -56,7 +56,7 @@ fn failed_with<'a>(desk: &'a Desk<'_>, tier: &Tier, version: &Version) -> Option
     }
     let wave = desk.page.wave(&tier.name, version)?;
     // What was taken back once, by us or by somebody, and runs again, a person has put there.
-    let taken_back = matches!(wave.failed.as_ref()?.why, Reason::Reverted { .. });
+    let taken_back = wave.failed.as_ref()?.is_reverted();
     let landed = |known: &Wave| known.rolls_back() == Some(&wave.version) && known.landed.is_some();
     (!taken_back && !desk.page.tiers.get(&tier.name)?.iter().any(landed)).then_some(wave)
 }
@@ -191,7 +191,7 @@ pub(crate) fn findings(
         tier_below::none_asked(),
         Finding::pass(Gate::Breaking, Reason::NotBreaking),
         release_gate::rejection(desk, tier_index, &wave.version),
-        hold::finding(pull),
+        hold::finding(desk, pull),
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
     ];

@@ -88,7 +88,7 @@ pub(crate) fn overdue(
     };
     let tier_index = desk.policy.tiers.iter().position(|other| other.name == tier.name)?;
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    let held = own_pull(wave, &pulls).is_some_and(|pull| !hold::finding(pull).verdict.lets_through());
+    let held = own_pull(wave, &pulls).is_some_and(|pull| hold::is_held(desk, pull));
     if desk.now < since + tier.soak.min || held || release::stopped(desk, tier_index, &wave.version).is_some() {
         return None;
     }

@@ -1,20 +1,22 @@
 //! Each tier from the bottom up: what it holds, what it would take, and what to do about it. Which
 //! release it takes is in `next_release`, whether it may merge in `gate`.
 
+mod findings;
 mod occupant;
 mod proposal;
 
 use alloc::vec::Vec;
 
+use occupant::Occupancy;
 use proposal::{again, proposal};
 
 use crate::desk::{Desk, Draft, Fresh, Merges, Noted};
 use crate::gate;
 use crate::gate::pull_status::PullStatus;
-use crate::ledger::{Change, Purpose, Superseded, Wave, Withdrawn};
+use crate::ledger::{Change, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
-use crate::plan::{Action, Alarm, Finding, Gate, Identity, Proposal, Verdict};
+use crate::plan::{Action, Alarm, Finding, Gate, Identity, Proposal, Verdict, WaveReport};
 use crate::slice::{self, Portion};
 use crate::snapshot::{Pull, PullState};
 use crate::{
@@ -26,26 +28,24 @@ pub(crate) fn decide(draft: &mut Draft<'_>) {
     draft.ring(dates::of_the_file(&draft.desk));
     for tier_index in 0..draft.desk.policy.tiers.len() {
         let tier = &draft.desk.policy.tiers[tier_index];
-        let troubles = gate::preconditions(&draft.desk, tier);
-        if !troubles.is_empty() {
-            if let Some((noted, closing)) = stale_pull::turned_back(&draft.desk, tier_index, &troubles) {
-                draft.note(&tier.name, noted);
-                closing.into_iter().for_each(|action| draft.act(action));
-            }
-            draft.tell(report::blocked(&draft.desk, tier_index, troubles));
-            continue;
-        }
-        if let Some(wave) = occupant::climbing(&draft.desk, tier) {
-            open_wave(draft, tier_index, &wave);
-        } else if let Some(wave) = occupant::occupant(&draft.desk, tier_index)
-            .filter(|wave| wave.stalled.is_some() || !overtaking::passes(&draft.desk, tier_index, wave))
-        {
-            landed_wave(draft, tier_index, &wave);
-        } else {
-            free_tier(draft, tier_index);
+        match occupant::occupancy(&draft.desk, tier_index) {
+            Occupancy::Blocked(troubles) => blocked(draft, tier_index, troubles),
+            Occupancy::Open(wave) => open_wave(draft, tier_index, &wave),
+            Occupancy::Landed(wave) => landed_wave(draft, tier_index, &wave),
+            Occupancy::Free => free_tier(draft, tier_index),
         }
         draft.ring(dates::watch(&draft.desk, tier));
     }
+}
+
+/// A tier about which nothing can be decided.
+fn blocked(draft: &mut Draft<'_>, tier_index: usize, troubles: Vec<Finding>) {
+    if let Some((noted, closing)) = stale_pull::turned_back(&draft.desk, tier_index, &troubles) {
+        draft.note(&draft.desk.policy.tiers[tier_index].name, noted);
+        closing.into_iter().for_each(|action| draft.act(action));
+    }
+    draft.tell(report::blocked(&draft.desk, tier_index, troubles));
+    draft.ring(draft.desk.soon());
 }
 
 /// A climb on the base branch: its next slice, as soon as all that have moved are healthy.
@@ -54,7 +54,7 @@ fn landed_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
     let tier = &desk.policy.tiers[tier_index];
     // A tier that follows releases by itself since brings the others there, too.
     let Some(next) = slice::following(desk, tier, wave).filter(|_| !tier.follows) else {
-        draft.tell(report::landed(&draft.desk, tier_index, wave));
+        draft.tell(findings::landed(&draft.desk, tier_index, wave));
         return;
     };
     let mut findings = gate::before_opening(desk, tier_index, &wave.version);
@@ -67,9 +67,9 @@ fn landed_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
     if let Some(pull) = stale_pull.filter(|pull| stale_pull::is_known(desk, tier, pull)) {
         // The list lags behind the merge, or somebody keeps a pull request of ours open.
         tidy_up(draft, tier_index, pull);
-        draft.tell(report::landed(&draft.desk, tier_index, wave));
+        draft.tell(findings::landed(&draft.desk, tier_index, wave));
     } else if let Some(theirs) = stale_pull.and_then(|pull| stale_pull::theirs(desk, tier, pull)) {
-        draft.tell(report::between(&draft.desk, tier_index, wave, alloc::vec![theirs]));
+        draft.tell(findings::between(&draft.desk, tier_index, wave, alloc::vec![theirs]));
     } else if passes {
         draft.ring(alarms(desk, &findings));
         draft.tell(report::portion(&draft.desk, tier_index, &wave.version, &next, findings));
@@ -81,7 +81,7 @@ fn landed_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
         let dispatch = gate::verify::dispatch(desk, tier, wave, &next, &findings).filter(|_| stale_pull.is_none());
         findings.retain(|finding| finding.gate != Gate::Health && !finding.verdict.lets_through());
         draft.ring(alarms(desk, &findings));
-        draft.tell(report::between(&draft.desk, tier_index, wave, findings));
+        draft.tell(findings::between(&draft.desk, tier_index, wave, findings));
         dispatch.into_iter().for_each(|action| draft.act(action));
     }
 }
@@ -137,7 +137,9 @@ fn open_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
     gate::head::let_pass(desk, wave, pull, &mut findings);
     let alarms: Vec<Alarm> = cooled.into_iter().chain(considered.alarms).chain(alarms(desk, &findings)).collect();
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
-    let behind = gate::head::lacks_only_its_base(&findings) && pull.state == PullState::Open && !apart;
+    let behind = gate::head::lacks_only_its_base(wave, pull, &status, desk.now, &findings)
+        && pull.state == PullState::Open
+        && !apart;
     let turn = gate::limits::turn(desk, wave, pull);
     let ready = gate::limits::in_turn(desk, wave, pull, &findings);
     let comes_up = behind && draft.desk.shared.comes_up(turn);
@@ -179,7 +181,7 @@ fn finish(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
             || desk.still(&desk.policy.tiers[tier_index], &wave.members).len() == wave.members.len();
         let proposal = again(desk, tier_index, wave, good);
         draft.desk.shared.openings.finish();
-        draft.tell(report::opening(&draft.desk, tier_index, wave));
+        draft.tell(findings::opening(&draft.desk, tier_index, wave));
         draft.act(Action::Open(proposal));
     } else {
         draft.tell(report::waiting(desk, tier_index, &wave.version, alloc::vec![room]));
@@ -232,7 +234,7 @@ fn withdraw(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave, pull: Option<
     let closing = stale_pull::closing(desk, tier_index, pull, why);
     draft.note(&tier.name, [Noted::new(&wave.version, withdrawn)]);
     closing.into_iter().for_each(|action| draft.act(action));
-    if let Some(report) = report::withdrawn(&draft.desk, tier_index, &wave.version) {
+    if let Some(report) = findings::withdrawn(&draft.desk, tier_index, &wave.version) {
         draft.tell(report);
     }
 }
@@ -243,16 +245,17 @@ fn free_tier(draft: &mut Draft<'_>, tier_index: usize) {
     let tier = &desk.policy.tiers[tier_index];
     let stale_pull = desk.open_pull(&tier.name);
     if desk.is_passed(tier) {
-        draft.tell(report::passed(desk, tier_index));
+        draft.tell(findings::passed(desk, tier_index));
         return;
     }
     if let Some(theirs) = stale_pull.and_then(|pull| stale_pull::theirs(desk, tier, pull)) {
         draft.tell(report::blocked(desk, tier_index, alloc::vec![theirs]));
+        draft.ring(draft.desk.soon());
         return;
     }
     if let Some(pull) = stale_pull.filter(|pull| stale_pull::moot(desk, tier_index, pull)) {
         tidy_up(draft, tier_index, pull);
-        draft.tell(report::idle(&draft.desk, tier_index));
+        draft.tell(findings::idle(&draft.desk, tier_index));
         return;
     }
     if let Some(Ok(proposal)) = rollback::due(desk, tier_index) {
@@ -303,8 +306,8 @@ fn nothing_next(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pu
     }
     let desk = &draft.desk;
     let told = match slice::early_wave(desk, &desk.policy.tiers[tier_index]) {
-        Some(wave) => report::landed(desk, tier_index, wave),
-        None => report::idle(desk, tier_index),
+        Some(wave) => findings::landed(desk, tier_index, wave),
+        None => findings::idle(desk, tier_index),
     };
     draft.tell(told);
 }
@@ -314,12 +317,7 @@ fn nothing_next(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pu
 fn beside_the_turn(draft: &mut Draft<'_>, tier_index: usize, version: Version, portion: Portion) {
     let desk = &draft.desk;
     let tier = &desk.policy.tiers[tier_index];
-    let findings = match portion.part.purpose {
-        Purpose::Early => gate::before_opening_early(desk, tier_index, &portion.members, &version),
-        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => {
-            gate::before_opening(desk, tier_index, &version)
-        }
-    };
+    let findings = findings::before_opening(desk, tier_index, &portion.part.purpose, &portion.members, &version);
     let urgent = hotfix::entry(desk, &version).is_some();
     let may = may_open(draft, tier, urgent, &findings);
     draft.ring(alarms(&draft.desk, &findings));
@@ -344,7 +342,8 @@ fn roll_back(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pull>
     let findings = rollback::before_opening(&draft.desk, tier_index);
     let may = may_open(draft, tier, true, &findings);
     draft.ring(alarms(&draft.desk, &findings));
-    draft.tell(report::waiting(&draft.desk, tier_index, &proposal.to, findings));
+    let waiting = report::waiting(&draft.desk, tier_index, &proposal.to, findings);
+    draft.tell(WaveReport { rollback_of: proposal.from.clone(), ..waiting });
     match stale_pull {
         Some(pull) if may => draft.act(Action::Update { pull: pull.number, head: pull.head.clone(), proposal }),
         None if may => {

@@ -254,8 +254,8 @@ mod tests {
         places[0].cluster = Some("bronze-1".into());
         facts(&mut world).base = Read::Known([place("qa", "1.1.0"), (bronze, places)].into());
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         let spread = |names: &[&str]| {
             let names: Vec<ClusterName> = names.iter().map(|name| (*name).into()).collect();
             desk.spread(&"bronze".into(), &names).places
@@ -275,8 +275,8 @@ mod tests {
             Read::Unread(_) => unreachable!(),
         }
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         let spread = desk.spread(&"bronze".into(), &["bronze-1".into(), "bronze-2".into()]);
         assert_eq!((spread.places, spread.read, spread.is(&version("1.0.0"))), (2, 1, false));
     }
@@ -291,8 +291,8 @@ mod tests {
             let select = crate::selector::Selector { match_labels, match_expressions: Vec::new() };
             bronze(&mut world).early.extend(ahead.then_some(crate::model::Early { select, until: None }));
             let shared = &mut crate::desk::Shared::count(&world, noon());
-            let fleet = crate::fleet::Fleet::of(&world);
-            let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+            let common = crate::desk::Common::of(&world, noon());
+            let desk = Desk::new(&common, 0, shared);
             desk.base(&"bronze".into())
         };
         assert_eq!([runs(false), runs(true)], [Base::Uniform(version("1.0.0")), Base::Empty]);

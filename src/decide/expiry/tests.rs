@@ -109,8 +109,8 @@ fn the_shorter_of_two_periods_counts() {
         expire(&mut world, "<1.1", -days_left);
         let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         let force = force(&desk, &desk.policy.tiers[1], &wave, noon()).unwrap().into_owned();
         (force.after.as_hours() / 24, force.notice.len())
     };
@@ -204,8 +204,8 @@ fn presses(change: fn(&mut Snapshot), wave: fn(&mut Wave)) -> Option<Pressing> {
     let mut climbs = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
     wave(&mut climbs);
     let shared = &mut crate::desk::Shared::count(&world, noon());
-    let fleet = crate::fleet::Fleet::of(&world);
-    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+    let common = crate::desk::Common::of(&world, noon());
+    let desk = Desk::new(&common, 0, shared);
     pressing(&desk, &desk.policy.tiers[1], &climbs, ago(DAY))
 }
 
@@ -247,8 +247,8 @@ fn what_is_too_many_goes_after_the_grace_period() {
         let mut world = told();
         world.policy.plugins[0].max_live = Some(most);
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         crowded(&desk, &version(text)).is_some()
     };
     assert!(too_many("1.0.0", 1) && !too_many("1.1.0", 1) && !too_many("1.0.0", 2) && too_many("0.9.0", 2));
@@ -261,8 +261,8 @@ fn what_is_deprecated_is_marked() {
         let mut world = ready();
         change(&mut world);
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         marks(&desk, &desk.policy.tiers[1]).into_iter().map(|finding| finding.because.to_string()).collect::<Vec<_>>()
     };
     let deprecated = |text: &'static str| move |w: &mut Snapshot| w.policy.plugins[0].deprecated = text.parse().ok();

@@ -8,10 +8,10 @@ use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate};
-use crate::snapshot::{BreakingFact, Command, CommandKind, MissingValue, Pull, Read};
-use crate::{Person, Reason, Version};
+use crate::snapshot::{BreakingFact, MissingValue, Pull};
+use crate::{Reason, Version};
 
-pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, _pull: &Pull) -> Finding {
     let missing = missing(desk, wave);
     if !missing.is_empty() {
         return Finding::fail(Gate::Breaking, Reason::RequiredValueMissing { missing });
@@ -21,10 +21,9 @@ pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, pull: &Pull) -
         return Finding::pass(Gate::Breaking, Reason::NotBreaking);
     }
     // The word holds for the release: it is given once, on the pull request of whichever tier.
-    let mut pulls: Vec<&Pull> = desk.facts.and_then(|facts| facts.pulls.known()).into_iter().flatten().collect();
-    pulls.push(pull);
-    match pulls.iter().flat_map(|pull| &pull.commands).find_map(|command| acknowledges(command, &wave.version)) {
-        Some(by) => Finding::pass(Gate::Breaking, Reason::Acknowledged { by }),
+    let mut words = desk.all_commands().flat_map(|(_, commands)| &commands.acknowledged);
+    match words.find(|word| *word.what == wave.version) {
+        Some(word) => Finding::pass(Gate::Breaking, Reason::Acknowledged { by: word.by.clone() }),
         None => {
             let because = Reason::BreakingUnacknowledged {
                 from: from.clone(),
@@ -61,21 +60,12 @@ fn missing(desk: &Desk<'_>, wave: &Wave) -> Vec<MissingValue> {
     missing.filter(|missing| wave.members.contains(&missing.cluster)).cloned().collect()
 }
 
-fn acknowledges(command: &Command, version: &Version) -> Option<Person> {
-    match (&command.what, &command.allowed) {
-        (CommandKind::Acknowledge { version: acknowledged }, Read::Known(true)) if acknowledged == version => {
-            Some(command.by.clone())
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::plan::Verdict;
-    use crate::snapshot::{Breaking, Release, Snapshot};
+    use crate::snapshot::{Breaking, Command, CommandKind, Read, Release, Snapshot};
     use crate::testing::{facts, *};
     use alloc::string::{String, ToString};
     use alloc::vec;

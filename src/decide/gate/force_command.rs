@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use super::{about, approvals, grace};
+use crate::commands::{Force, Word};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Head, Purpose, Said, Wave};
 use crate::model::{Merge, Tier};
 use crate::plan::{Finding, Gate};
-use crate::snapshot::{Command, CommandKind, Pull, PullState, Read};
+use crate::snapshot::{Pull, PullState};
 use crate::{Person, Reason};
 
 /// Waives the approvals where a word counts; says why where none does.
@@ -23,8 +24,9 @@ pub(super) fn consider(
     pull: &Pull,
     findings: &mut Vec<Finding>,
 ) -> Option<ForceEvidence> {
-    let words = words(desk, pull);
-    let mut counts: Vec<&Command> = Vec::new();
+    let words: Vec<&Word<'_, Force<'_>>> =
+        desk.commands(pull).forces.iter().filter(|word| *word.by != desk.snapshot.hub.bot).collect();
+    let mut counts: Vec<&Word<'_, Force<'_>>> = Vec::new();
     for word in words.iter().filter(|word| void(desk, tier, wave, pull, word).is_none()) {
         if !counts.iter().any(|other| other.by == word.by) {
             counts.push(word);
@@ -48,8 +50,7 @@ pub(super) fn consider(
         say(findings, Some(Finding::wait(Gate::Approvals, Reason::ForceNeedsSecond { by, missing })));
         return None;
     };
-    let CommandKind::Force { why } = &word.what else { return None };
-    let said = Said { by: word.by.clone(), at: word.at, why: why.clone() };
+    let said = Said { by: word.by.clone(), at: word.at, why: word.what.why.into() };
     // The period runs on for whoever reads the ledger; nobody waits for its end any more.
     findings.retain(|finding| finding.gate != Gate::Grace);
     let because = Finding::pass(Gate::Grace, Reason::ForceSaid { by, why: said.why.clone() });
@@ -57,20 +58,10 @@ pub(super) fn consider(
     Some(ForceEvidence { said: Some(said), ..evidence })
 }
 
-/// The words of people who may say it, or of whom nobody knows whether they may; never our own.
-fn words<'a>(desk: &Desk<'_>, pull: &'a Pull) -> Vec<&'a Command> {
-    let counts = |command: &&Command| {
-        matches!(command.what, CommandKind::Force { .. })
-            && command.allowed != Read::Known(false)
-            && command.by != desk.snapshot.hub.bot
-    };
-    pull.commands.iter().filter(counts).collect()
-}
-
 /// Why a word does not count: its author's rights are not known, or it was said about another commit. Who
 /// wrote a commit of the branch forces nothing either: the head has to be the bot's own, on the base branch.
-fn void(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, word: &Command) -> Option<Finding> {
-    if let Read::Unread(why) = &word.allowed {
+fn void(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, word: &Word<'_, Force<'_>>) -> Option<Finding> {
+    if let Some(why) = word.what.unread {
         let what = alloc::format!("whether {} may force it", word.by);
         return Some(Finding::unread(Gate::Approvals, &what, why));
     }

@@ -9,54 +9,21 @@ use super::pull_status::PullStatus;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read};
+use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read, RequiredCheck};
 use crate::{Reason, hotfix};
 
 pub(crate) fn finding(wave: &Wave, pull: &Pull, status: &PullStatus, now: Timestamp) -> Finding {
-    match pull.state {
-        PullState::Open => {}
-        PullState::Merged { .. } | PullState::Closed { .. } => {
-            return Finding::fail(Gate::Head, Reason::MergedElsewhere { version: wave.version.clone() });
-        }
-    }
-    if status.stale || status.outgrown {
-        return Finding::wait(Gate::Head, Reason::HeadStale { head: pull.head.clone() });
-    }
-    if !status.current {
-        return Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() });
-    }
-    // What was refused because of its content is not asked for again, however long ago that was: it is written anew.
-    let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
-    if let Some(refused) = refused.filter(|refused| refused.anew || now < refused.until()) {
-        let verdict = Verdict::Wait { until: Some(refused.until()).filter(|until| now < *until) };
-        return Finding::new(
-            Gate::Head,
-            verdict,
-            Reason::MergeRefused { why: refused.why.clone(), anew: refused.anew },
-        );
-    }
-    match pull.mergeable {
-        Mergeable::Yes => {}
-        Mergeable::Conflict => return Finding::wait(Gate::Head, Reason::Conflict),
-        Mergeable::Unknown => return Finding::new(Gate::Head, Verdict::Unknown, Reason::MergeabilityUnknown),
-    }
-    let checks = match &pull.checks {
-        Read::Known(checks) => checks,
-        Read::Unread(why) => return Finding::unread(Gate::Head, "the required checks", why),
+    let checks = match unready(wave, pull, status, now) {
+        Ok(checks) => checks,
+        Err(finding) => return finding,
     };
-    let named = |state: CheckState| -> Vec<String> {
-        checks.iter().filter(|check| check.state == state).map(|check| check.name.clone()).collect()
-    };
-    let (failed, pending) = (named(CheckState::Failure), named(CheckState::Pending));
-    if !failed.is_empty() {
-        return Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed });
-    }
     // Checks of a head that is about to be written anew would be for nothing.
     match &pull.behind {
         Read::Known(false) => {}
         Read::Known(true) => return Finding::wait(Gate::Head, Reason::Behind { voids: pull.dismisses }),
         Read::Unread(why) => return Finding::unread(Gate::Head, "whether the branch is up to date", why),
     }
+    let pending = names(checks, CheckState::Pending);
     if !pending.is_empty() {
         Finding::wait(Gate::Head, Reason::ChecksPending { names: pending })
     } else if checks.is_empty() {
@@ -66,10 +33,60 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, status: &PullStatus, now: Timest
     }
 }
 
+/// Its checks, as far as they have come; or what is wrong with a head, whichever base it stands on.
+fn unready<'a>(
+    wave: &Wave,
+    pull: &'a Pull,
+    status: &PullStatus,
+    now: Timestamp,
+) -> Result<&'a [RequiredCheck], Finding> {
+    match pull.state {
+        PullState::Open => {}
+        PullState::Merged { .. } | PullState::Closed { .. } => {
+            return Err(Finding::fail(Gate::Head, Reason::MergedElsewhere { version: wave.version.clone() }));
+        }
+    }
+    if status.stale || status.outgrown {
+        return Err(Finding::wait(Gate::Head, Reason::HeadStale { head: pull.head.clone() }));
+    }
+    if !status.current {
+        return Err(Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() }));
+    }
+    // What was refused because of its content is not asked for again, however long ago that was: it is written anew.
+    let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
+    if let Some(refused) = refused.filter(|refused| refused.anew || now < refused.until()) {
+        let verdict = Verdict::Wait { until: Some(refused.until()).filter(|until| now < *until) };
+        let because = Reason::MergeRefused { why: refused.why.clone(), anew: refused.anew };
+        return Err(Finding::new(Gate::Head, verdict, because));
+    }
+    match pull.mergeable {
+        Mergeable::Yes => {}
+        Mergeable::Conflict => return Err(Finding::wait(Gate::Head, Reason::Conflict)),
+        Mergeable::Unknown => return Err(Finding::new(Gate::Head, Verdict::Unknown, Reason::MergeabilityUnknown)),
+    }
+    let checks = match &pull.checks {
+        Read::Known(checks) => checks,
+        Read::Unread(why) => return Err(Finding::unread(Gate::Head, "the required checks", why)),
+    };
+    let failed = names(checks, CheckState::Failure);
+    if failed.is_empty() { Ok(checks) } else { Err(Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed })) }
+}
+
+fn names(checks: &[RequiredCheck], state: CheckState) -> Vec<String> {
+    checks.iter().filter(|check| check.state == state).map(|check| check.name.clone()).collect()
+}
+
 /// Whether a pull request lacks nothing but to contain its base branch.
-pub(crate) fn lacks_only_its_base(findings: &[Finding]) -> bool {
-    let mut lacks = findings.iter().filter(|finding| !finding.verdict.lets_through()).peekable();
-    lacks.peek().is_some() && lacks.all(|finding| matches!(finding.because, Reason::Behind { .. }))
+pub(crate) fn lacks_only_its_base(
+    wave: &Wave,
+    pull: &Pull,
+    status: &PullStatus,
+    now: Timestamp,
+    findings: &[Finding],
+) -> bool {
+    let mut others = findings.iter().filter(|finding| finding.gate != Gate::Head);
+    let behind = pull.behind == Read::Known(true) && unready(wave, pull, status, now).is_ok();
+    behind && others.all(|finding| finding.verdict.lets_through())
 }
 
 /// Whatever may merge waits, for an hour at most, for the pull request that was brought up to date before it: a merge

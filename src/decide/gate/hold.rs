@@ -1,45 +1,23 @@
-//! `/coldframe hold` and drafts. The last word of somebody who may give it counts; a hold whose
-//! author's rights could not be read counts too.
+//! `/coldframe hold` and drafts. Which word counts is in `commands`.
 
+use crate::Reason;
+use crate::desk::Desk;
 use crate::plan::{Finding, Gate};
-use crate::snapshot::{CommandKind, Pull, Read};
-use crate::{Person, Reason};
+use crate::snapshot::Pull;
 
-pub(crate) fn finding(pull: &Pull) -> Finding {
+pub(crate) fn finding(desk: &Desk<'_>, pull: &Pull) -> Finding {
     if pull.draft {
         return Finding::wait(Gate::Hold, Reason::Draft);
     }
-    match holder(pull) {
-        Some((by, why)) => Finding::wait(Gate::Hold, Reason::Held { by, why }),
+    match desk.commands(pull).hold {
+        Some(word) => Finding::wait(Gate::Hold, Reason::Held { by: word.by.clone(), why: word.what.into() }),
         None => Finding::pass(Gate::Hold, Reason::NotHeld),
     }
 }
 
-fn holder(pull: &Pull) -> Option<(Person, alloc::string::String)> {
-    let mut holder = None;
-    for command in &pull.commands {
-        match (&command.what, &command.allowed) {
-            (CommandKind::Hold { why }, Read::Known(true) | Read::Unread(_)) => {
-                holder = Some((command.by.clone(), why.clone()));
-            }
-            // As long as nobody knows whether it counts, nothing merges; then it is a verdict.
-            (CommandKind::Fail { why }, Read::Unread(_)) => holder = Some((command.by.clone(), why.clone())),
-            (CommandKind::Resume, Read::Known(true)) => holder = None,
-            (CommandKind::Hold { .. }, Read::Known(false))
-            | (CommandKind::Fail { .. }, Read::Known(_))
-            | (CommandKind::Resume, Read::Known(false) | Read::Unread(_))
-            | (
-                CommandKind::Acknowledge { .. }
-                | CommandKind::Rebuild { .. }
-                | CommandKind::Freeze { .. }
-                | CommandKind::Hotfix(_)
-                | CommandKind::Force { .. }
-                | CommandKind::Unfreeze,
-                _,
-            ) => {}
-        }
-    }
-    holder
+/// Whether somebody holds a pull request.
+pub(crate) fn is_held(desk: &Desk<'_>, pull: &Pull) -> bool {
+    pull.draft || desk.commands(pull).hold.is_some()
 }
 
 #[cfg(test)]
@@ -47,7 +25,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::plan::Verdict;
-    use crate::snapshot::{Command, Snapshot};
+    use crate::snapshot::{Command, CommandKind, Read, Snapshot};
     use crate::testing::*;
 
     fn said(world: &mut Snapshot, words: &[(&str, CommandKind, Read<bool>)]) {

@@ -142,7 +142,7 @@ pub(crate) fn findings(
         after::merging(desk, tier),
         breaking::finding(desk, tier, wave, pull),
         release::rejection(desk, tier_index, &wave.version),
-        hold::finding(pull),
+        hold::finding(desk, pull),
         freeze::finding(desk, tier, wave),
         window::finding(desk, tier),
     ]);

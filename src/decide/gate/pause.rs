@@ -10,7 +10,6 @@ use crate::ledger::{Verify, Wait, Wave};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::slice::Portion;
-use crate::snapshot::{Command, CommandKind, Read};
 
 /// What a landed slice still waits for before the portion after it.
 pub(crate) enum Open {
@@ -66,11 +65,7 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion)
 /// When somebody who may first said that it goes on, not before `since`. The hub's times have whole
 /// seconds.
 fn resumed(desk: &Desk<'_>, tier: &Tier, since: Timestamp) -> Option<Timestamp> {
-    let says = |command: &&Command| {
-        command.what == CommandKind::Resume
-            && command.allowed == Read::Known(true)
-            && command.at.as_second() >= since.as_second()
-    };
     let pulls = desk.pulls(&tier.name)?;
-    pulls.iter().flat_map(|pull| &pull.commands).filter(says).map(|command| command.at).min()
+    let words = pulls.iter().flat_map(|pull| &desk.commands(pull).resumes);
+    words.filter(|word| word.at.as_second() >= since.as_second()).map(|word| word.at).min()
 }

@@ -4,7 +4,7 @@
 use super::{about, approvals, hold};
 use crate::desk::Desk;
 use crate::ledger::Wave;
-use crate::plan::{Identity, Verdict};
+use crate::plan::Identity;
 use crate::snapshot::{Pull, ReviewVerdict};
 
 /// How a pull request stands to its wave: whose commit it holds, who would merge it.
@@ -43,7 +43,7 @@ impl PullStatus {
                 let is_about = || about::same(desk, wave, pull).any(|head| head.commit == review.commit);
                 review.human && review.verdict == ReviewVerdict::Approved && (review.commit == pull.head || is_about())
             }),
-            held: hold::finding(pull).verdict != Verdict::Pass,
+            held: hold::is_held(desk, pull),
             outgrown,
             rewrite: stale || outgrown || anew || (current && pull.conflicts()),
             identity: approvals::identity(desk, tier, wave, pull),

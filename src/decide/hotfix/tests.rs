@@ -4,7 +4,7 @@ use super::*;
 use crate::WaveState;
 use crate::ledger::{Change, Grace, Soaked};
 use crate::next_release::tests::{doings, finished_above, on_qa, publish, soaking};
-use crate::snapshot::Command;
+use crate::snapshot::{Command, CommandKind, Read};
 use crate::snapshot::{SentNotice, Snapshot};
 use crate::testing::*;
 use crate::window::{Range, Windows};

@@ -104,6 +104,19 @@ pub struct Failed {
     pub why: Reason,
 }
 
+impl Failed {
+    /// Who said so, and why in their words; none where it was seen.
+    pub(crate) fn said(&self) -> Option<(&Person, &str)> {
+        let Reason::FailedBy { by, why } = &self.why else { return None };
+        Some((by, why))
+    }
+
+    /// Whether it failed because it was taken from the base branch.
+    pub(crate) fn is_reverted(&self) -> bool {
+        matches!(self.why, Reason::Reverted { .. })
+    }
+}
+
 /// Who said no to a release on a tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

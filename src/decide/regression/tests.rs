@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
 use crate::plan::{Action, Plan, Verdict, WaveReport};
-use crate::snapshot::{Command, Health, PullState, Reading, Snapshot};
+use crate::snapshot::{Command, CommandKind, Health, PullState, Read, Reading, Snapshot};
 use crate::testing::*;
 use crate::{Gate, PullNumber, WaveState};
 use alloc::string::ToString;

@@ -1,20 +1,44 @@
-//! Which wave a tier has: one that climbs to it, or one that keeps it occupied, and what ends that.
+//! How a tier stands: a wave climbs to it or keeps it occupied, and what ends that; or it is free, or blocked.
+
+use alloc::vec::Vec;
 
 use crate::desk::Desk;
 use crate::ledger::{Closed, Purpose, State, Wave};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
-use crate::{Reason, Version, gate, next_release, release, rollback, slice};
+use crate::plan::Finding;
+use crate::{Reason, Version, gate, next_release, overtaking, release, rollback, slice};
 
-/// The wave whose pull request is open or about to be.
-pub(super) fn climbing(desk: &Desk<'_>, tier: &Tier) -> Option<Wave> {
-    desk.page.climbing(&tier.name).cloned()
+/// How a tier stands before anything is done about it.
+pub(super) enum Occupancy {
+    /// Nothing can be decided about it, and why.
+    Blocked(Vec<Finding>),
+    /// The pull request of a wave is open, or about to be.
+    Open(Wave),
+    /// A wave on the base branch keeps newer releases out.
+    Landed(Wave),
+    /// It takes the next release.
+    Free,
+}
+
+/// How a tier stands.
+pub(super) fn occupancy(desk: &Desk<'_>, tier_index: usize) -> Occupancy {
+    let tier = &desk.policy.tiers[tier_index];
+    let troubles = gate::preconditions(desk, tier);
+    if !troubles.is_empty() {
+        return Occupancy::Blocked(troubles);
+    }
+    if let Some(wave) = desk.page.climbing(&tier.name) {
+        return Occupancy::Open(wave.clone());
+    }
+    let stays = |wave: &Wave| wave.stalled.is_some() || !overtaking::passes(desk, tier_index, wave);
+    occupant(desk, tier_index).filter(stays).map_or(Occupancy::Free, Occupancy::Landed)
 }
 
 /// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
 /// others put there is watched but keeps nobody out. A climb of which slices are still to come keeps
 /// the tier only while its release may go on.
-pub(super) fn occupant(desk: &Desk<'_>, tier_index: usize) -> Option<Wave> {
+fn occupant(desk: &Desk<'_>, tier_index: usize) -> Option<Wave> {
     let tier = &desk.policy.tiers[tier_index];
     // What failed elsewhere after it came here is watched, and a newer release may take its place.
     let kept =
@@ -87,7 +111,7 @@ fn cannot_go_on(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
 /// The newer release that the tier below has finished without ever having finished a wave's, as far as a ledger
 /// that was lost once still tells: it will not come back for this one. A tier below that was empty when the wave
 /// was begun has let it pass, and has clusters now. For clusters ahead of their tier other gates decide.
-pub(super) fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
+fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
     match wave.part.purpose {
         Purpose::Promotion | Purpose::CatchUp => {}
         Purpose::Early | Purpose::RollBack { .. } => return None,
@@ -98,7 +122,7 @@ pub(super) fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> O
 }
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.
-pub(super) fn ahead(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
+fn ahead(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Version> {
     let spread = desk.spread(&desk.policy.tiers.get(tier_index)?.name, &wave.clusters());
     spread.highest.filter(|highest| *highest > wave.version)
 }

@@ -7,6 +7,7 @@ use crate::plan::{Action, Verdict};
 use crate::snapshot::{
     CheckState, LedgerGuard, LedgerState, Mergeable, Release, RequiredCheck, Review, ReviewVerdict, Snapshot, UnmetRule,
 };
+use crate::snapshot::{Command, CommandKind, Read};
 use crate::testing::*;
 use alloc::string::{String, ToString};
 use alloc::vec;

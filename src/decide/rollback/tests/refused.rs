@@ -91,8 +91,8 @@ fn a_closed_rollback_is_no_no_to_what_ran_before() {
             pull.state = PullState::Closed { at: ago(1), by: Some("noor".into()) };
         });
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         release::rejections(&desk, &desk.policy.tiers[1]).len()
     };
     assert_eq!((rejections(8), rejections(9)), (0, 1));

@@ -164,8 +164,8 @@ fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
     write(&mut world, "1.2.0", Change::Finished(ago(1)));
     assert_eq!(opened(&crate::plan(&world, noon())).map(|turn| turn.members.len()), Some(2));
     let shared = &mut crate::desk::Shared::count(&world, noon());
-    let fleet = crate::fleet::Fleet::of(&world);
-    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+    let common = crate::desk::Common::of(&world, noon());
+    let desk = Desk::new(&common, 0, shared);
     assert!(!release::has_finished(&desk, 2, &version("1.2.0")));
     // Its failure stops the release everywhere.
     let mut world = ahead_landed();
@@ -180,8 +180,8 @@ fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
 fn only_what_landed_and_is_not_over_is_shown_of_who_is_ahead() {
     let shown = |world: &Snapshot| {
         let shared = &mut crate::desk::Shared::count(world, noon());
-        let fleet = crate::fleet::Fleet::of(world);
-        let desk = Desk::new(world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(world, noon());
+        let desk = Desk::new(&common, 0, shared);
         early_wave(&desk, &desk.policy.tiers[2]).is_some()
     };
     let mut world = ahead();

@@ -242,8 +242,8 @@ fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
     holds(&mut world, "bronze-2", "1.0.0");
     // It runs all the same, for whoever counts what does.
     let shared = &mut crate::desk::Shared::count(&world, noon());
-    let fleet = crate::fleet::Fleet::of(&world);
-    let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+    let common = crate::desk::Common::of(&world, noon());
+    let desk = Desk::new(&common, 0, shared);
     assert_eq!(desk.base(&"bronze".into()), crate::desk::Base::Uniform(version("1.1.0")));
     assert_eq!(desk.running(&desk.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
 }
@@ -328,8 +328,8 @@ fn who_follows_by_itself_goes_astray_by_what_its_clusters_say() {
         let mut world = landed(vec![healthy(running)]);
         bronze(&mut world).follows = true;
         let shared = &mut crate::desk::Shared::count(&world, noon());
-        let fleet = crate::fleet::Fleet::of(&world);
-        let desk = Desk::new(&world, &fleet, 0, noon(), shared);
+        let common = crate::desk::Common::of(&world, noon());
+        let desk = Desk::new(&common, 0, shared);
         let tier = &desk.policy.tiers[1];
         let wave = desk.page.wave(&tier.name, &version("1.1.0")).unwrap();
         super::astray(&desk, tier, wave).map(|astray| match astray {
