@@ -5,6 +5,7 @@ pub mod check;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod edit;
+mod entry;
 pub mod init;
 pub mod rehearse;
 pub mod run;
@@ -19,6 +20,7 @@ use clap::{Parser, Subcommand};
 use self::settings::Settings;
 
 pub use arguments::{Check, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
+pub use entry::main;
 
 /// Promotes plugin chart releases through tiers of clusters, one pull request per tier.
 #[derive(Debug, Parser)]

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::desk::Desk;
+use crate::gate::asked::AskedOpen;
 use crate::gate::window;
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Expiry, Force, Tier};
@@ -124,7 +125,8 @@ pub(crate) fn one_stop(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timesta
 }
 
 /// Says on an open wave why its clusters must leave what they run.
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Finding> {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Option<Finding> {
+    let AskedOpen { desk, tier, wave, .. } = *open;
     let since = wave.grace.as_ref().map_or(desk.now, |grace| grace.since);
     pressing(desk, tier, wave, since).map(|pressing| Finding::pass(Gate::Release, pressing.why))
 }

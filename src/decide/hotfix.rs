@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 
 use crate::commands::Word;
 use crate::desk::Desk;
+use crate::gate::asked::AskedOpen;
 use crate::gate::window;
 use crate::ledger::{Entry, Hotfixed, Purpose, Wave};
 use crate::model::{Hotfix, Tier};
 use crate::obstacle::Lasts;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::snapshot::{LedgerGuard, LedgerState, Pull};
+use crate::snapshot::{LedgerGuard, LedgerState};
 use crate::{PullNumber, Reason, TierName, Version, release, source};
 
 /// Words of people by which a release becomes a hotfix, and that the ledger does not know yet. A version that the source
@@ -111,7 +112,8 @@ pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Find
 
 /// Says on an open wave that a command made it a hotfix; and on the pull request that carries a command
 /// which changes nothing, why it does not.
-pub(crate) fn findings(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Finding> {
+pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
+    let AskedOpen { desk, wave, pull, .. } = *open;
     let counts = |word: &&Hotfixed| word.hotfix.version == wave.version && entry(desk, &wave.version).is_some();
     let one = desk.page.hotfixes.iter().rfind(counts);
     let one = one.map(|word| Reason::HotfixByCommand { by: word.by.clone(), why: word.hotfix.why.clone() });

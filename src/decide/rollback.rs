@@ -7,14 +7,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::desk::{Base, Desk};
-use crate::gate::pull_status::PullStatus;
+use crate::gate::asked::{Asked, AskedOpen};
 use crate::gate::{announce, approvals, breaking, freeze, head, hold, ledger, limits, window};
 use crate::gate::{release as release_gate, tier_below};
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::{OnFailure, Tier};
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Proposal, Verdict};
-use crate::snapshot::Pull;
 use crate::{Reason, TierName, Version, next_release, release, slice, source};
 
 /// What has to be restored on a tier whose wave failed, or why it must not be; none where nothing
@@ -163,26 +162,19 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
 }
 
 /// Every gate of a rollback before its pull request exists.
-pub(crate) fn before_opening(desk: &Desk<'_>, tier_index: usize) -> Vec<Finding> {
-    let failed = desk.policy.tiers.get(tier_index).and_then(|tier| failed_here(desk, tier));
+pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
     vec![
-        ledger::finding(desk),
-        gate(desk, tier_index, failed),
-        release_gate::members(desk, tier_index),
-        slice::finding(desk, &desk.policy.tiers[tier_index]),
-        limits::opening(desk, &desk.policy.tiers[tier_index]),
+        ledger::finding(asked.desk),
+        gate(asked.desk, asked.tier_index, failed_here(asked.desk, asked.tier)),
+        release_gate::members(asked),
+        slice::finding(asked.desk, asked.tier),
+        limits::opening(asked),
     ]
 }
 
 /// Every gate of an open rollback. It asks no tier below, and steps back over nothing that breaks.
-pub(crate) fn findings(
-    desk: &Desk<'_>,
-    tier_index: usize,
-    wave: &Wave,
-    pull: &Pull,
-    status: &PullStatus,
-) -> Vec<Finding> {
-    let tier = &desk.policy.tiers[tier_index];
+pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
+    let AskedOpen { desk, tier_index, tier, wave, .. } = *open;
     // What it takes back it takes back, though somebody has restored a cluster, or others have come, since.
     let failed = wave.rolls_back().and_then(|failed| failed_with(desk, tier, failed));
     let mut findings = vec![
@@ -190,17 +182,13 @@ pub(crate) fn findings(
         gate(desk, tier_index, failed),
         tier_below::none_asked(),
         Finding::pass(Gate::Breaking, Reason::NotBreaking),
-        release_gate::rejection(desk, tier_index, &wave.version),
-        hold::finding(desk, pull),
-        freeze::finding(desk, tier, wave),
-        window::finding(desk, tier),
+        release_gate::rejection(&Asked::of(desk, tier_index, &wave.version)),
+        hold::finding(open),
+        freeze::finding(open),
+        window::finding(open),
     ];
-    findings.extend(announce::finding(desk, tier, wave));
-    findings.extend([
-        approvals::finding(desk, tier, wave, pull),
-        head::finding(wave, pull, status, desk.now),
-        limits::merging(desk, wave),
-    ]);
+    findings.extend(announce::finding(open));
+    findings.extend([approvals::finding(open), head::finding(open), limits::merging(open)]);
     findings.extend(slice::apart(desk, tier));
     findings
 }

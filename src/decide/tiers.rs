@@ -12,8 +12,9 @@ use proposal::{again, proposal};
 
 use crate::desk::{Desk, Draft, Fresh, Merges, Noted};
 use crate::gate;
+use crate::gate::asked::{Asked, AskedOpen};
 use crate::gate::pull_status::PullStatus;
-use crate::ledger::{Change, Superseded, Wave, Withdrawn};
+use crate::ledger::{Change, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Action, Alarm, Finding, Gate, Identity, Proposal, Verdict, WaveReport};
@@ -57,9 +58,7 @@ fn landed_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
         draft.tell(findings::landed(&draft.desk, tier_index, wave));
         return;
     };
-    let mut findings = gate::before_opening(desk, tier_index, &wave.version);
-    findings.push(gate::pause::finding(desk, tier, wave, &next));
-    findings.push(gate::health::of_earlier_slices(desk, tier, wave));
+    let mut findings = gate::before_next_slice(&Asked::of(desk, tier_index, &wave.version), wave, &next);
     let urgent = hotfix::entry(desk, &wave.version).is_some();
     let passes = wave.converged.is_some() && may_open(draft, tier, urgent, &findings);
     let desk = &draft.desk;
@@ -129,7 +128,8 @@ fn open_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
         return;
     }
     let cooled = cooldown::alarm(desk, tier_index);
-    let mut findings = gate::findings(desk, tier_index, wave, pull, &status);
+    let asked = AskedOpen { desk, tier_index, tier, wave, pull, status: &status };
+    let mut findings = gate::findings(&asked);
     let considered = gate::grace::consider(desk, tier, wave, pull, &status, &mut findings);
     if considered.forced.is_none() {
         hotfix::through_windows(desk, wave, &mut findings);
@@ -137,9 +137,7 @@ fn open_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
     gate::head::let_pass(desk, wave, pull, &mut findings);
     let alarms: Vec<Alarm> = cooled.into_iter().chain(considered.alarms).chain(alarms(desk, &findings)).collect();
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
-    let behind = gate::head::lacks_only_its_base(wave, pull, &status, desk.now, &findings)
-        && pull.state == PullState::Open
-        && !apart;
+    let behind = gate::head::lacks_only_its_base(&asked, &findings) && pull.state == PullState::Open && !apart;
     let turn = gate::limits::turn(desk, wave, pull);
     let ready = gate::limits::in_turn(desk, wave, pull, &findings);
     let comes_up = behind && draft.desk.shared.comes_up(turn);
@@ -225,7 +223,7 @@ fn withdraw(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave, pull: Option<
     if let Some(open) = pull.filter(|pull| pull.state == PullState::Open) {
         let status = PullStatus::of(desk, tier_index, wave, open);
         if !status.ours() {
-            let findings = gate::findings(desk, tier_index, wave, open, &status);
+            let findings = gate::findings(&AskedOpen { desk, tier_index, tier, wave, pull: open, status: &status });
             draft.tell(report::open(desk, tier_index, wave, open, findings));
             return;
         }
@@ -266,7 +264,7 @@ fn free_tier(draft: &mut Draft<'_>, tier_index: usize) {
         nothing_next(draft, tier_index, stale_pull);
         return;
     };
-    let findings = gate::before_opening(desk, tier_index, &version);
+    let findings = gate::before_opening(&Asked::of(desk, tier_index, &version));
     let urgent = hotfix::entry(desk, &version).is_some();
     let may = may_open(draft, tier, urgent, &findings);
     let desk = &draft.desk;
@@ -317,7 +315,8 @@ fn nothing_next(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pu
 fn beside_the_turn(draft: &mut Draft<'_>, tier_index: usize, version: Version, portion: Portion) {
     let desk = &draft.desk;
     let tier = &desk.policy.tiers[tier_index];
-    let findings = findings::before_opening(desk, tier_index, &portion.part.purpose, &portion.members, &version);
+    let early = matches!(portion.part.purpose, Purpose::Early).then_some(&*portion.members);
+    let findings = gate::before_opening(&Asked { early, ..Asked::of(desk, tier_index, &version) });
     let urgent = hotfix::entry(desk, &version).is_some();
     let may = may_open(draft, tier, urgent, &findings);
     draft.ring(alarms(&draft.desk, &findings));
@@ -339,7 +338,7 @@ fn may_open(draft: &mut Draft<'_>, tier: &Tier, urgent: bool, findings: &[Findin
 /// A tier whose wave failed, and which shall have back what ran before.
 fn roll_back(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pull>, proposal: Proposal) {
     let tier = &draft.desk.policy.tiers[tier_index];
-    let findings = rollback::before_opening(&draft.desk, tier_index);
+    let findings = rollback::before_opening(&Asked::of(&draft.desk, tier_index, &proposal.to));
     let may = may_open(draft, tier, true, &findings);
     draft.ring(alarms(&draft.desk, &findings));
     let waiting = report::waiting(&draft.desk, tier_index, &proposal.to, findings);
@@ -357,7 +356,7 @@ fn roll_back(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pull>
 /// Moves the open pull request to `version`, or writes it anew.
 fn update(draft: &mut Draft<'_>, tier_index: usize, pull: &Pull, version: Version, findings: Option<Vec<Finding>>) {
     let desk = &draft.desk;
-    let findings = findings.unwrap_or_else(|| gate::before_opening(desk, tier_index, &version));
+    let findings = findings.unwrap_or_else(|| gate::before_opening(&Asked::of(desk, tier_index, &version)));
     let portion = slice::first(desk, &desk.policy.tiers[tier_index]);
     draft.tell(report::waiting(desk, tier_index, &version, findings));
     rewrite(draft, tier_index, pull, version, portion);

@@ -3,6 +3,7 @@
 
 use alloc::string::ToString;
 
+use super::asked::{Asked, AskedOpen};
 use super::limits;
 use crate::desk::{Base, Desk};
 use crate::ledger::{State, Wave};
@@ -11,14 +12,14 @@ use crate::plan::{Finding, Gate, Verdict};
 use crate::{PluginName, Reason, Version};
 
 /// Whether a wave may be opened.
-pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
-    finding(desk, tier, true)
+pub(crate) fn opening(asked: &Asked<'_>) -> Finding {
+    finding(asked.desk, asked.tier, true)
 }
 
 /// Whether it may be merged: what it needs has to run still. A wave of theirs that began later does
 /// not keep it.
-pub(crate) fn merging(desk: &Desk<'_>, tier: &Tier) -> Finding {
-    finding(desk, tier, false)
+pub(crate) fn merging(open: &AskedOpen<'_>) -> Finding {
+    finding(open.desk, open.tier, false)
 }
 
 /// Why an open wave may not wait for another plugin with its pull request open: the cap of open ones is reached, and all

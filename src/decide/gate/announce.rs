@@ -1,14 +1,13 @@
 //! The announcement: no merge, automatic or forced, sooner than so long after people were told, which
 //! is when the pull request was open and held this release.
 
+use super::asked::AskedOpen;
 use crate::Reason;
-use crate::desk::Desk;
-use crate::ledger::Wave;
-use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 
 /// None where the file asks for no announcement.
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Finding> {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Option<Finding> {
+    let AskedOpen { desk, tier, wave, .. } = *open;
     let of = tier.announce;
     if of.is_zero() {
         return None;

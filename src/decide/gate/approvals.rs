@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::about;
+use super::asked::AskedOpen;
 use super::inherited::{Inherited, inherited};
 use crate::desk::Desk;
 use crate::ledger::Wave;
@@ -25,7 +26,8 @@ pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
     }
 }
 
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
+    let AskedOpen { desk, tier, wave, pull, .. } = *open;
     let objections = objections(pull);
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });

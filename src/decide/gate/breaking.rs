@@ -4,14 +4,15 @@
 
 use alloc::vec::Vec;
 
+use super::asked::AskedOpen;
 use crate::desk::Desk;
 use crate::ledger::Wave;
-use crate::model::Tier;
 use crate::plan::{Finding, Gate};
-use crate::snapshot::{BreakingFact, MissingValue, Pull};
+use crate::snapshot::{BreakingFact, MissingValue};
 use crate::{Reason, Version};
 
-pub(crate) fn finding(desk: &Desk<'_>, _tier: &Tier, wave: &Wave, _pull: &Pull) -> Finding {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
+    let AskedOpen { desk, wave, .. } = *open;
     let missing = missing(desk, wave);
     if !missing.is_empty() {
         return Finding::fail(Gate::Breaking, Reason::RequiredValueMissing { missing });

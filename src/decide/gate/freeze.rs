@@ -1,13 +1,15 @@
 //! A freeze stops every merge in scope at once: automatic, approved, by force, of a hotfix, of a
 //! rollback. Nothing waives it.
 
+use super::asked::AskedOpen;
 use crate::Reason;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::model::{Freeze, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
+    let AskedOpen { desk, tier, wave, .. } = *open;
     let of_file = of_file(desk, tier, wave);
     let commanded = desk
         .shared

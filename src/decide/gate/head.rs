@@ -3,17 +3,16 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use jiff::Timestamp;
-
-use super::pull_status::PullStatus;
+use super::asked::AskedOpen;
 use crate::desk::Desk;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read, RequiredCheck};
 use crate::{Reason, hotfix};
 
-pub(crate) fn finding(wave: &Wave, pull: &Pull, status: &PullStatus, now: Timestamp) -> Finding {
-    let checks = match unready(wave, pull, status, now) {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
+    let pull = open.pull;
+    let checks = match unready(open) {
         Ok(checks) => checks,
         Err(finding) => return finding,
     };
@@ -34,12 +33,9 @@ pub(crate) fn finding(wave: &Wave, pull: &Pull, status: &PullStatus, now: Timest
 }
 
 /// Its checks, as far as they have come; or what is wrong with a head, whichever base it stands on.
-fn unready<'a>(
-    wave: &Wave,
-    pull: &'a Pull,
-    status: &PullStatus,
-    now: Timestamp,
-) -> Result<&'a [RequiredCheck], Finding> {
+fn unready<'a>(open: &AskedOpen<'a>) -> Result<&'a [RequiredCheck], Finding> {
+    let AskedOpen { wave, pull, status, .. } = *open;
+    let now = open.desk.now;
     match pull.state {
         PullState::Open => {}
         PullState::Merged { .. } | PullState::Closed { .. } => {
@@ -77,15 +73,9 @@ fn names(checks: &[RequiredCheck], state: CheckState) -> Vec<String> {
 }
 
 /// Whether a pull request lacks nothing but to contain its base branch.
-pub(crate) fn lacks_only_its_base(
-    wave: &Wave,
-    pull: &Pull,
-    status: &PullStatus,
-    now: Timestamp,
-    findings: &[Finding],
-) -> bool {
+pub(crate) fn lacks_only_its_base(open: &AskedOpen<'_>, findings: &[Finding]) -> bool {
     let mut others = findings.iter().filter(|finding| finding.gate != Gate::Head);
-    let behind = pull.behind == Read::Known(true) && unready(wave, pull, status, now).is_ok();
+    let behind = open.pull.behind == Read::Known(true) && unready(open).is_ok();
     behind && others.all(|finding| finding.verdict.lets_through())
 }
 

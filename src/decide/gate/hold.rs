@@ -1,11 +1,13 @@
 //! `/coldframe hold` and drafts. Which word counts is in `commands`.
 
+use super::asked::AskedOpen;
 use crate::Reason;
 use crate::desk::Desk;
 use crate::plan::{Finding, Gate};
 use crate::snapshot::Pull;
 
-pub(crate) fn finding(desk: &Desk<'_>, pull: &Pull) -> Finding {
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
+    let AskedOpen { desk, pull, .. } = *open;
     if pull.draft {
         return Finding::wait(Gate::Hold, Reason::Draft);
     }

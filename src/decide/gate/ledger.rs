@@ -6,6 +6,7 @@ use crate::proof::Trouble;
 use crate::snapshot::LedgerState;
 use crate::{Reason, Sha};
 
+/// What is asked about everything at once.
 pub(crate) fn finding(desk: &Desk<'_>) -> Finding {
     match &desk.snapshot.ledger_state {
         LedgerState::Intact { .. } => match desk.shared.proofs.trouble() {

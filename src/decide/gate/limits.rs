@@ -1,5 +1,6 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
+use super::asked::{Asked, AskedOpen};
 use crate::desk::{CAP_SPAN, Desk, InLine, Ready, Turn, asked_at};
 use crate::ledger::Wave;
 use crate::model::Tier;
@@ -8,7 +9,8 @@ use crate::snapshot::Pull;
 use crate::{Reason, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
-pub(crate) fn opening(desk: &Desk<'_>, tier: &Tier) -> Finding {
+pub(crate) fn opening(asked: &Asked<'_>) -> Finding {
+    let Asked { desk, tier, .. } = *asked;
     let there = desk.shared.openings;
     // Whoever stands first in the file would keep all others out for as long as there are releases.
     let kept = desk.shared.kept_before(desk.plugin(), &tier.name);
@@ -58,7 +60,8 @@ fn beside(desk: &Desk<'_>, open: u32) -> Finding {
 
 /// Whether the members of this wave may be changed now. One that is larger than the cap itself never
 /// may: the cap is what somebody is ready to lose in an hour.
-pub(crate) fn merging(desk: &Desk<'_>, wave: &Wave) -> Finding {
+pub(crate) fn merging(open: &AskedOpen<'_>) -> Finding {
+    let AskedOpen { desk, wave, .. } = *open;
     let Some(limit) = desk.snapshot.policy.limits.clusters_per_hour else {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     };

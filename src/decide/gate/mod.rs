@@ -5,6 +5,7 @@ pub(crate) mod about;
 pub(crate) mod after;
 pub(crate) mod announce;
 pub(crate) mod approvals;
+pub(crate) mod asked;
 pub(crate) mod breaking;
 pub(crate) mod covers;
 pub(crate) mod force_command;
@@ -27,13 +28,15 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use asked::{Asked, AskedOpen};
+
 use crate::desk::{Base, Desk};
-use crate::gate::pull_status::PullStatus;
-use crate::ledger::{Purpose, Wave};
+use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
-use crate::snapshot::{Pull, Read};
-use crate::{ClusterName, Reason, Version, expiry, hotfix, rollback, slice};
+use crate::slice::Portion;
+use crate::snapshot::Read;
+use crate::{Reason, expiry, hotfix, rollback, slice};
 
 impl Finding {
     pub(crate) fn new(gate: Gate, verdict: Verdict, because: Reason) -> Self {
@@ -89,69 +92,48 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
 
 /// Every gate before a pull request exists. Windows, freezes and approvals stop merges only: people
 /// can review meanwhile.
-pub(crate) fn before_opening(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Vec<Finding> {
-    opening(desk, tier_index, version, tier_below::finding(desk, tier_index, version))
-}
-
-/// The same for clusters that are ahead of their tier.
-pub(crate) fn before_opening_early(
-    desk: &Desk<'_>,
-    tier_index: usize,
-    clusters: &[ClusterName],
-    version: &Version,
-) -> Vec<Finding> {
-    opening(desk, tier_index, version, tier_below::of_early(desk, tier_index, clusters, version))
-}
-
-fn opening(desk: &Desk<'_>, tier_index: usize, version: &Version, below: Finding) -> Vec<Finding> {
-    let tier = &desk.policy.tiers[tier_index];
+pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
     vec![
-        ledger::finding(desk),
-        release::finding(desk, tier_index, version),
-        below,
-        after::opening(desk, tier),
-        release::members(desk, tier_index),
-        slice::finding(desk, tier),
-        limits::opening(desk, tier),
+        ledger::finding(asked.desk),
+        release::finding(asked),
+        tier_below::finding(asked),
+        after::opening(asked),
+        release::members(asked),
+        slice::finding(asked.desk, asked.tier),
+        limits::opening(asked),
     ]
 }
 
+/// The same before the next slice of a climb, for what has moved to be healthy and what stands between the slices.
+pub(crate) fn before_next_slice(asked: &Asked<'_>, wave: &Wave, next: &Portion) -> Vec<Finding> {
+    let mut findings = before_opening(asked);
+    findings.push(pause::finding(asked.desk, asked.tier, wave, next));
+    findings.push(health::of_earlier_slices(asked.desk, asked.tier, wave));
+    findings
+}
+
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
-pub(crate) fn findings(
-    desk: &Desk<'_>,
-    tier_index: usize,
-    wave: &Wave,
-    pull: &Pull,
-    status: &PullStatus,
-) -> Vec<Finding> {
+pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
+    let AskedOpen { desk, tier_index, tier, wave, .. } = *open;
     if wave.rolls_back().is_some() {
-        return rollback::findings(desk, tier_index, wave, pull, status);
+        return rollback::findings(open);
     }
-    let tier = &desk.policy.tiers[tier_index];
-    let below = match wave.part.purpose {
-        Purpose::Early => tier_below::of_early(desk, tier_index, &wave.own(), &wave.version),
-        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => {
-            tier_below::finding(desk, tier_index, &wave.version)
-        }
-    };
-    let mut findings = vec![ledger::finding(desk), release::finding(desk, tier_index, &wave.version)];
-    findings.extend(hotfix::findings(desk, wave, pull));
-    findings.extend(expiry::finding(desk, tier, wave));
+    let own = wave.own();
+    let asked = &Asked::of_wave(desk, tier_index, wave, &own);
+    let mut findings = vec![ledger::finding(desk), release::finding(asked)];
+    findings.extend(hotfix::findings(open));
+    findings.extend(expiry::finding(open));
     findings.extend([
-        below,
-        after::merging(desk, tier),
-        breaking::finding(desk, tier, wave, pull),
-        release::rejection(desk, tier_index, &wave.version),
-        hold::finding(desk, pull),
-        freeze::finding(desk, tier, wave),
-        window::finding(desk, tier),
+        tier_below::finding(asked),
+        after::merging(open),
+        breaking::finding(open),
+        release::rejection(asked),
+        hold::finding(open),
+        freeze::finding(open),
+        window::finding(open),
     ]);
-    findings.extend(announce::finding(desk, tier, wave));
-    findings.extend([
-        approvals::finding(desk, tier, wave, pull),
-        head::finding(wave, pull, status, desk.now),
-        limits::merging(desk, wave),
-    ]);
+    findings.extend(announce::finding(open));
+    findings.extend([approvals::finding(open), head::finding(open), limits::merging(open)]);
     findings.extend(slice::apart(desk, tier));
     findings.extend((wave.part.slice > 0).then(|| health::of_earlier_slices(desk, tier, wave)));
     findings

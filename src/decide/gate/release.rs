@@ -1,6 +1,7 @@
 //! The release itself: accepted, not held elsewhere, not refused by a person; and the tier's own
 //! members.
 
+use super::asked::Asked;
 use crate::desk::Desk;
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
@@ -9,7 +10,8 @@ use crate::release::{doubted, held, rejected, unaccepted};
 use crate::snapshot::Place;
 use crate::{Reason, Version, cooldown};
 
-pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
+pub(crate) fn finding(asked: &Asked<'_>) -> Finding {
+    let Asked { desk, tier_index, version, .. } = *asked;
     match unaccepted(desk, tier_index, version).or_else(|| held(desk, version)) {
         None => accepted(desk, tier_index, version),
         Some(Obstacle { lasts, why }) => match lasts {
@@ -47,16 +49,16 @@ fn accepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
 }
 
 /// A pull request that a person closed is their no to this release on that tier and above.
-pub(crate) fn rejection(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
-    match rejected(desk, tier_index, version) {
+pub(crate) fn rejection(asked: &Asked<'_>) -> Finding {
+    match rejected(asked.desk, asked.tier_index, asked.version) {
         None => Finding::pass(Gate::Rejection, Reason::NotRejected),
         Some(why) => Finding::fail(Gate::Rejection, why),
     }
 }
 
 /// A tier without clusters promotes nothing.
-pub(crate) fn members(desk: &Desk<'_>, tier_index: usize) -> Finding {
-    let tier = &desk.policy.tiers[tier_index];
+pub(crate) fn members(asked: &Asked<'_>) -> Finding {
+    let Asked { desk, tier, .. } = *asked;
     match desk.selected(tier) {
         Some(members) if members.is_empty() => Finding::fail(Gate::Release, nobody(desk, tier)),
         Some(_) => Finding::pass(Gate::Release, Reason::Accepted),

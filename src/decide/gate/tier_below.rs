@@ -1,13 +1,19 @@
 //! A release comes to a tier only after it has finished the tier below.
 
+use super::asked::Asked;
 use super::limits;
 use crate::desk::{Base, Desk};
 use crate::ledger::{Purpose, Wave};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::release::has_finished;
-use crate::{ClusterName, Reason, Version};
+use crate::{ClusterName, Reason};
 
-pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
+pub(crate) fn finding(asked: &Asked<'_>) -> Finding {
+    asked.early.and_then(|clusters| of_early(asked, clusters)).unwrap_or_else(|| of_tier(asked))
+}
+
+fn of_tier(asked: &Asked<'_>) -> Finding {
+    let Asked { desk, tier_index, version, .. } = *asked;
     let Some(below) = tier_index.checked_sub(1) else { return Finding::pass(Gate::TierBelow, Reason::FirstTier) };
     let tier = desk.policy.tiers[below].name.clone();
     let version = version.clone();
@@ -26,26 +32,26 @@ pub(crate) fn finding(desk: &Desk<'_>, tier_index: usize, version: &Version) -> 
 
 /// For clusters that are ahead of their tier it is enough that it has finished the first one with clusters; as
 /// soon as one of them is so no more, it waits for the tier below.
-pub(crate) fn of_early(desk: &Desk<'_>, tier_index: usize, clusters: &[ClusterName], version: &Version) -> Finding {
-    let Some(tier) = desk.policy.tiers.get(tier_index) else { return finding(desk, tier_index, version) };
+fn of_early(asked: &Asked<'_>, clusters: &[ClusterName]) -> Option<Finding> {
+    let Asked { desk, tier_index, tier, version, .. } = *asked;
     let ahead = desk.ahead(tier);
     let first = desk.first_with_clusters(tier_index);
     // On the first tier nobody is ahead.
-    if has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name)) {
+    let enough = has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name));
+    enough.then(|| {
         let (tier, version) = (desk.policy.tiers[first].name.clone(), version.clone());
-        return Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version });
-    }
-    finding(desk, tier_index, version)
+        Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version })
+    })
 }
 
 /// Why an open wave may not wait for the tier below with its pull request open.
 pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+    let own = wave.own();
+    let asked = Asked::of_wave(desk, tier_index, wave, &own);
     let finding = match wave.part.purpose {
         // Who is ahead no more waits for the tier's turn, and does not keep it from others.
-        Purpose::Early => of_early(desk, tier_index, &wave.own(), &wave.version),
-        Purpose::Promotion | Purpose::CatchUp => {
-            keeps_the_place(desk, tier_index, wave).then(|| finding(desk, tier_index, &wave.version))?
-        }
+        Purpose::Early => finding(&asked),
+        Purpose::Promotion | Purpose::CatchUp => keeps_the_place(desk, tier_index, wave).then(|| finding(&asked))?,
         Purpose::RollBack { .. } => return None,
     };
     (!finding.verdict.lets_through()).then_some(finding.because)

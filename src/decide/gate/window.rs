@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
+use super::asked::AskedOpen;
 use crate::Reason;
 use crate::desk::Desk;
 use crate::model::Tier;
@@ -12,8 +13,8 @@ use crate::plan::{Finding, Gate, Verdict};
 use crate::reason::Scope;
 use crate::window::{Windows, all_open};
 
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
-    among(desk, &of(desk, tier))
+pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
+    among(open.desk, &of(open.desk, open.tier))
 }
 
 fn of<'a>(desk: &Desk<'a>, tier: &'a Tier) -> [(Scope, Option<&'a Windows>); 4] {

@@ -6,7 +6,7 @@ use crate::ledger::{Announced, Change, Failed, Head};
 use crate::model::Hotfix;
 use crate::model::Merge;
 use crate::plan::{Action, Plan, WaveReport};
-use crate::snapshot::{Health, Mergeable, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
+use crate::snapshot::{Health, Mergeable, Pull, PullState, Read, Reading, Release, ReviewDecision, Snapshot};
 use crate::testing::*;
 use crate::{Entry, WaveState};
 use alloc::string::{String, ToString};

@@ -4,13 +4,12 @@
 use alloc::vec::Vec;
 
 use crate::desk::{Desk, Told};
+use crate::gate::asked::Asked;
 use crate::gate::{self, health};
-use crate::ledger::{Purpose, Wave};
+use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict, WaveReport, WaveState};
 use crate::report::{about, bare, not_asked};
-use crate::{
-    Clusters, Reason, Tier, Version, expiry, hotfix, member, next_release, regression, release, rollback, slice,
-};
+use crate::{Reason, Tier, Version, expiry, hotfix, member, next_release, regression, release, rollback, slice};
 
 /// A wave on the base branch that keeps its tier occupied.
 pub(super) fn landed(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Told {
@@ -62,16 +61,16 @@ pub(super) fn idle(desk: &Desk<'_>, tier_index: usize) -> Told {
     match (refused, own) {
         (Some(wave), _) => {
             let mut findings = alloc::vec![
-                gate::release::finding(desk, tier_index, &wave.version),
-                gate::release::rejection(desk, tier_index, &wave.version)
+                gate::release::finding(&Asked::of(desk, tier_index, &wave.version)),
+                gate::release::rejection(&Asked::of(desk, tier_index, &wave.version))
             ];
             let newer = next_release::passed_over(desk, tier_index).filter(|version| *version > wave.version);
-            findings.extend(newer.map(|version| gate::release::finding(desk, tier_index, &version)));
+            findings.extend(newer.map(|version| gate::release::finding(&Asked::of(desk, tier_index, &version))));
             about(desk, tier_index, wave, findings, not_asked(wave)).into()
         }
         (None, Some(wave)) if !wave.is_over() => {
-            let rest =
-                slice::following(desk, tier, wave).map(|_| gate::release::finding(desk, tier_index, &wave.version));
+            let rest = slice::following(desk, tier, wave)
+                .map(|_| gate::release::finding(&Asked::of(desk, tier_index, &wave.version)));
             between(desk, tier_index, wave, rest.into_iter().filter(|f| !f.verdict.lets_through()).collect())
         }
         (None, Some(wave)) => {
@@ -110,32 +109,18 @@ pub(super) fn passed(desk: &Desk<'_>, tier_index: usize) -> WaveReport {
 /// Why the newest release that is ready for an idle tier is not taken.
 fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
     let version = next_release::passed_over(desk, tier_index)?;
-    Some(gate::release::finding(desk, tier_index, &version))
+    Some(gate::release::finding(&Asked::of(desk, tier_index, &version)))
 }
 
 /// A wave whose pull request the hub has not shown yet.
 pub(super) fn opening(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> WaveReport {
+    let own = wave.own();
+    let asked = Asked::of_wave(desk, tier_index, wave, &own);
     let findings = match wave.rolls_back() {
-        Some(_) => rollback::before_opening(desk, tier_index),
-        None => before_opening(desk, tier_index, &wave.part.purpose, &wave.own(), &wave.version),
+        Some(_) => rollback::before_opening(&asked),
+        None => gate::before_opening(&asked),
     };
     about(desk, tier_index, wave, findings, not_asked(wave))
-}
-
-/// Every gate before the pull request of a portion of a climb exists.
-pub(super) fn before_opening(
-    desk: &Desk<'_>,
-    tier_index: usize,
-    purpose: &Purpose,
-    members: &Clusters,
-    version: &Version,
-) -> Vec<Finding> {
-    match purpose {
-        Purpose::Early => gate::before_opening_early(desk, tier_index, members, version),
-        Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => {
-            gate::before_opening(desk, tier_index, version)
-        }
-    }
 }
 
 /// A wave that the bot has just taken back.
@@ -143,7 +128,7 @@ pub(super) fn withdrawn(desk: &Desk<'_>, tier_index: usize, version: &Version) -
     let wave = desk.page.wave(&desk.policy.tiers[tier_index].name, version)?;
     let finding = match wave.rolls_back() {
         Some(_) => rollback::held(desk, tier_index),
-        None => Some(gate::release::finding(desk, tier_index, version)),
+        None => Some(gate::release::finding(&Asked::of(desk, tier_index, version))),
     };
     Some(about(desk, tier_index, wave, finding.into_iter().collect(), not_asked(wave)))
 }

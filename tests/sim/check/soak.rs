@@ -128,6 +128,12 @@ impl Watch {
             if !members.iter().all(|member| well(member) || fine(member)) {
                 kept.doubts.insert((spot.clone(), place.version.clone()));
             }
+            // Where the tier follows by itself, what counts is what a cluster runs still.
+            let runs = |member: &ClusterName| {
+                readings.of(member).first().and_then(|row| row.reading().running.as_ref().map(plain))
+            };
+            let ill = members.iter().filter(|member| tier.follows && !well(member));
+            kept.doubts.extend(ill.filter_map(runs).map(|version| (spot.clone(), version)));
             // Somebody took it off a cluster.
             if !place.by_bot && place.since > world.scenario.start {
                 let above = world.base[spot].iter().map(|other| other.version.clone());
@@ -221,7 +227,12 @@ fn soaks(world: &World, kept: &mut Kept, key: &(Spot, Version), look: &Look, now
         (None, true, Some(oldest)) => {
             Clock { total: SignedDuration::ZERO, until: oldest, paused: false, off: world.off() }
         }
-        (Some(clock), true, Some(oldest)) => clock.moved(look, oldest, rule.max_age),
+        // The bot does not know that its clock was set back, and may count the seconds that it shows.
+        (Some(clock), true, Some(oldest)) => {
+            let unset = kept.soaks[key].clone().moved(look, oldest, rule.max_age);
+            let set = clock.moved(look, oldest, rule.max_age);
+            if unset.total > set.total { Clock { off: set.off, ..unset } } else { set }
+        }
         (Some(clock), _, _) if look.ill > rule.max_failures => {
             Clock { total: SignedDuration::ZERO, paused: true, ..clock }
         }

@@ -1,0 +1,87 @@
+//! From the arguments of the process to its exit code. It lies in the library and not in `main.rs`, so that everything
+//! that waits is compiled once, and not again in each binary that links it.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+#[cfg(feature = "demo")]
+use super::demo;
+use super::{Cli, Command, check, edit, init, rehearse, run, serve::Server, signal};
+
+/// Does what the arguments ask for; errors are written to standard error.
+pub fn main() -> ExitCode {
+    crate::process::settle();
+    let cli = Cli::parse();
+    log(&cli.command);
+    match runtime().and_then(|runtime| runtime.block_on(command(cli.command))) {
+        Ok(code) => code,
+        Err(error) => {
+            anstream::eprintln!("coldframe: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn command(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        #[cfg(feature = "demo")]
+        Command::Demo(arguments) => demo::demo(&arguments).await,
+        Command::Serve(arguments) => {
+            let senders = arguments.wake.senders()?;
+            let (listen, dashboard) = (arguments.listen, arguments.dashboard);
+            let server = Server::bind(arguments.settings, listen, dashboard, &arguments.webhook_secret).await?;
+            server.rung_by(senders).run(stopped()).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Once(settings) => run::once(&settings).await,
+        Command::Plan(settings) => run::plan(&settings).await,
+        Command::Explain(arguments) => run::explain(&arguments).await,
+        Command::Signal(arguments) => signal::signal(&arguments).await,
+        Command::Edit(arguments) => edit::edit(&arguments),
+        Command::Init(arguments) => init::init(&arguments),
+        Command::Check(arguments) => check::check(&arguments),
+        Command::Rehearse(arguments) => rehearse::rehearse(&arguments),
+        Command::Schema(arguments) => run::schema(&arguments),
+    }
+}
+
+/// Done when the process is asked to stop.
+async fn stopped() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = interrupt => {}
+            _ = terminate.recv() => {}
+        },
+        Err(_) => drop(interrupt.await),
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    // One provider of cryptography for every client in the process.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// Logs go to standard error: plain for people, with colours on a terminal alone, JSON with
+/// `COLDFRAME_LOG_FORMAT=json`; how much `COLDFRAME_LOG` says. A server says by itself where it is and what it looks
+/// after.
+fn log(command: &Command) {
+    use std::io::IsTerminal as _;
+    use tracing_subscriber::EnvFilter;
+    let usual =
+        if matches!(command, Command::Serve(_)) { "coldframe=warn,coldframe::cli=info" } else { "coldframe=warn" };
+    let filter = EnvFilter::try_from_env("COLDFRAME_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(!plain && std::io::stderr().is_terminal());
+    if std::env::var("COLDFRAME_LOG_FORMAT").is_ok_and(|format| format == "json") {
+        builder.json().init();
+    } else {
+        builder.with_target(false).init();
+    }
+}

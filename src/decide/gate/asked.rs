@@ -1,0 +1,45 @@
+//! What a gate is asked about: a release that may come to a tier, or a wave with its open pull request.
+
+use super::pull_status::PullStatus;
+use crate::desk::Desk;
+use crate::ledger::{Purpose, Wave};
+use crate::model::Tier;
+use crate::snapshot::Pull;
+use crate::{ClusterName, Version};
+
+/// A release that may come to a tier.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub desk: &'a Desk<'a>,
+    pub tier_index: usize,
+    pub tier: &'a Tier,
+    pub version: &'a Version,
+    /// For which clusters, where they are ahead of the tier.
+    pub early: Option<&'a [ClusterName]>,
+}
+
+/// A wave with its open pull request.
+#[derive(Clone, Copy)]
+pub(crate) struct AskedOpen<'a> {
+    pub desk: &'a Desk<'a>,
+    pub tier_index: usize,
+    pub tier: &'a Tier,
+    pub wave: &'a Wave,
+    pub pull: &'a Pull,
+    pub status: &'a PullStatus,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn of(desk: &'a Desk<'a>, tier_index: usize, version: &'a Version) -> Self {
+        Self { desk, tier_index, tier: &desk.policy.tiers[tier_index], version, early: None }
+    }
+
+    /// Of a wave: for `own`, its clusters, where they are ahead of the tier.
+    pub(crate) fn of_wave(desk: &'a Desk<'a>, tier_index: usize, wave: &'a Wave, own: &'a [ClusterName]) -> Self {
+        let early = match wave.part.purpose {
+            Purpose::Early => Some(own),
+            Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => None,
+        };
+        Self { early, ..Self::of(desk, tier_index, &wave.version) }
+    }
+}
