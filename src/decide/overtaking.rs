@@ -3,8 +3,8 @@
 
 use crate::cooldown::cooling;
 use crate::desk::Desk;
+use crate::gate::asked::PullStatus;
 use crate::gate::hold;
-use crate::gate::pull_status::PullStatus;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Next;
 use crate::next_release::{abandoned_for, candidate};

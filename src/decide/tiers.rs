@@ -12,8 +12,8 @@ use proposal::{again, proposal};
 
 use crate::desk::{Desk, Draft, Fresh, Merges, Noted};
 use crate::gate;
-use crate::gate::asked::{Asked, AskedOpen};
-use crate::gate::pull_status::PullStatus;
+use crate::gate::asked::{Asked, AskedOpen, PullStatus};
+
 use crate::ledger::{Change, Purpose, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};

@@ -1,9 +1,10 @@
-//! What a gate is asked about: a release that may come to a tier, or a wave with its open pull request.
+//! What a gate is asked about: a release that may come to a tier, or a wave with its open pull request and how that one
+//! stands to it.
 
-use super::pull_status::PullStatus;
 use crate::desk::Desk;
 use crate::ledger::{Purpose, Wave};
 use crate::model::Tier;
+use crate::plan::Identity;
 use crate::snapshot::Pull;
 use crate::{ClusterName, Version};
 
@@ -29,6 +30,24 @@ pub(crate) struct AskedOpen<'a> {
     pub status: &'a PullStatus,
 }
 
+/// How a pull request stands to its wave: whose commit it holds, who would merge it.
+pub(crate) struct PullStatus {
+    /// The head is the commit of this wave.
+    pub current: bool,
+    /// The head is an older commit of ours that waits to be replaced.
+    pub stale: bool,
+    /// Anybody's valid approval lies on it.
+    pub approved_by_anybody: bool,
+    /// Somebody holds it.
+    pub held: bool,
+    /// It would move clusters that have left the tier or were pinned since.
+    pub outgrown: bool,
+    /// It has to be written anew: stale, outgrown, or in conflict with the base.
+    pub rewrite: bool,
+    /// Who would ask for the merge.
+    pub identity: Identity,
+}
+
 impl<'a> Asked<'a> {
     pub(crate) fn of(desk: &'a Desk<'a>, tier_index: usize, version: &'a Version) -> Self {
         Self { desk, tier_index, tier: &desk.policy.tiers[tier_index], version, early: None }
@@ -41,5 +60,12 @@ impl<'a> Asked<'a> {
             Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => None,
         };
         Self { early, ..Self::of(desk, tier_index, &wave.version) }
+    }
+}
+
+impl PullStatus {
+    /// Whether the bot wrote what the branch holds.
+    pub(crate) fn ours(&self) -> bool {
+        self.current || self.stale
     }
 }

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::pull_status::PullStatus;
+use super::asked::PullStatus;
 use super::{approvals, force_command};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};

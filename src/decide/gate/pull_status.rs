@@ -1,29 +1,11 @@
-//! How an open pull request stands to its wave: whose commit it holds, and who would merge it. What it still lacks is
-//! asked by the gates.
+//! Works out how an open pull request stands to its wave: whose commit it holds, and who would merge it. What it still
+//! lacks is asked by the gates.
 
+use super::asked::PullStatus;
 use super::{about, approvals, hold};
 use crate::desk::Desk;
 use crate::ledger::Wave;
-use crate::plan::Identity;
 use crate::snapshot::{Pull, ReviewVerdict};
-
-/// How a pull request stands to its wave: whose commit it holds, who would merge it.
-pub(crate) struct PullStatus {
-    /// The head is the commit of this wave.
-    pub current: bool,
-    /// The head is an older commit of ours that waits to be replaced.
-    pub stale: bool,
-    /// Anybody's valid approval lies on it.
-    pub approved_by_anybody: bool,
-    /// Somebody holds it.
-    pub held: bool,
-    /// It would move clusters that have left the tier or were pinned since.
-    pub outgrown: bool,
-    /// It has to be written anew: stale, outgrown, or in conflict with the base.
-    pub rewrite: bool,
-    /// Who would ask for the merge.
-    pub identity: Identity,
-}
 
 impl PullStatus {
     pub(crate) fn of(desk: &Desk<'_>, tier_index: usize, wave: &Wave, pull: &Pull) -> Self {
@@ -48,10 +30,5 @@ impl PullStatus {
             rewrite: stale || outgrown || anew || (current && pull.conflicts()),
             identity: approvals::identity(desk, tier, wave, pull),
         }
-    }
-
-    /// Whether the bot wrote what the branch holds.
-    pub(crate) fn ours(&self) -> bool {
-        self.current || self.stale
     }
 }
