@@ -30,7 +30,10 @@ pub(crate) fn decide(draft: &mut Draft<'_>) {
     for tier_index in 0..draft.desk.policy.tiers.len() {
         let tier = &draft.desk.policy.tiers[tier_index];
         match occupant::occupancy(&draft.desk, tier_index) {
-            Occupancy::Blocked(troubles) => blocked(draft, tier_index, troubles),
+            Occupancy::Blocked(troubles) => {
+                blocked(draft, tier_index, troubles);
+                continue;
+            }
             Occupancy::Open(wave) => open_wave(draft, tier_index, &wave),
             Occupancy::Landed(wave) => landed_wave(draft, tier_index, &wave),
             Occupancy::Free => free_tier(draft, tier_index),

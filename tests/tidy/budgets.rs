@@ -7,10 +7,10 @@ use super::source::File;
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
     ("act", 1_500),
-    ("cli", 2_250),
+    ("cli", 2_300),
     ("clock", 50),
     ("command", 200),
-    ("decide", 10_320),
+    ("decide", 10_450),
     ("demo", 12_600),
     ("edit", 3_300),
     ("git", 1_800),
@@ -21,7 +21,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("kubeconfig", 300),
     ("ledger", 250),
     ("lib", 50),
-    ("main", 100),
+    ("main", 50),
     ("metrics", 250),
     ("observe", 6_160),
     ("parse", 1_750),
