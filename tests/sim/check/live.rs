@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use decide::PluginName;
 use decide::ledger::Part;
 use decide::model::{Merge, Next};
 use decide::plan::{Action, Plan};
@@ -170,6 +171,9 @@ impl Watch {
             .flatten()
             .any(|wave| wave.superseded.is_some() && wave.heads.iter().any(|known| known.commit.as_str() == head));
         trial.comes_after(world, (kept, shown), (&spot, &version), given_up);
+        if given_up && goes_first(world, shown, &spot) {
+            trial.broken.push("a plugin before it has a pull request open".to_string());
+        }
         if world.policy.limits.clusters_per_hour.is_some_and(|cap| members.len() > cap as usize) {
             trial.broken.push("it is larger than the cap".to_string());
         }
@@ -228,10 +232,17 @@ impl Watch {
         let wrong = kept.failed.keys().chain(&kept.doubts).chain(&kept.taken_off);
         let doubted = wrong.into_iter().any(|((plugin, _), what)| *plugin == spot.0 && what == running);
         let release = world.release(&spot.0, running).filter(|release| !release.yanked && !release.retagged);
+        // A label on a pull request of a tier below keeps it from where it has not come yet.
+        let labelled = shown
+            .ledger
+            .plugins
+            .get(&spot.0)
+            .is_some_and(|page| page.labelled.iter().any(|known| plain(&known.version) == *running));
         let good = release
             .is_some_and(|release| policy.checks.is_empty() || release.green && release.checked <= world.now)
             && world.accepted(&spot.0).contains(running)
             && policy.blocks.is_empty()
+            && !labelled
             && !expiry::to_be_left(shown, &spot.0, running, world.ours());
         // So has what the hub said that it merged, and did not.
         let refused = world.pulls.iter().any(|pull| {
@@ -275,6 +286,13 @@ impl Watch {
             self.fails(world, format!("L9 a lost ledger moves the base branch: {:?} was {base:?}", held(world)));
         }
     }
+}
+
+/// Whether a plugin that goes before this one is about to move on the same tier.
+fn goes_first(world: &World, shown: &Snapshot, spot: &Spot) -> bool {
+    let policy = shown.policy.plugins.iter().find(|known| known.name == spot.0).unwrap();
+    let first = |plugin: &PluginName| policy.after.iter().any(|after| after.plugin == *plugin);
+    world.pulls.iter().any(|pull| pull.is_open() && pull.ours && pull.spot.1 == spot.1 && first(&pull.spot.0))
 }
 
 /// What the base branch holds.

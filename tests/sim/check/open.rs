@@ -106,7 +106,14 @@ impl Watch {
             let pull = world.pulls.iter().find(|pull| goes_on && Some(pull.number) == moved);
             let before = pull.and_then(|pull| world.written.get(pull.bot_heads.last()?)).map(|commit| &commit.members);
             let fixed = |name: &ClusterName| before.is_some_and(|before| before.contains(name));
-            let late = |name: &ClusterName| fixed(name) || (selected.contains(name) && !known.contains(name));
+            // Whom a climb was opened for that never came there has not moved with the others.
+            let moved = |name: &ClusterName| {
+                let at = |held: &(Spot, Option<ClusterName>, Version)| {
+                    held.0 == spot && held.2 == key.1 && held.1.as_ref().is_none_or(|cluster| cluster == name)
+                };
+                known.contains(name) && world.first_held.keys().any(at)
+            };
+            let late = |name: &ClusterName| fixed(name) || (selected.contains(name) && !moved(name));
             if !proposal.members.iter().all(late) {
                 let what = format!("S4 {} {} on {} catches up {:?}", spot.0, key.1, spot.1, proposal.members);
                 self.fails(world, what);
