@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 66] = [
+    const BROKEN_WITHIN: [(u64, u64); 67] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -316,6 +316,7 @@ mod tests {
         (151_021_058, 8),
         (151_025_203, 8),
         (151_064_203, 8),
+        (152_050_908, 8),
     ];
 
     #[test]

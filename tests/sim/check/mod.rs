@@ -45,6 +45,8 @@ pub struct Watch {
     deadlines: BTreeMap<(Spot, String, u64), Timestamp>,
     /// Pull requests opened and writes made for a release on a tier.
     opened: BTreeMap<(Spot, Version, Vec<ClusterName>), u32>,
+    /// How often a release of a plugin stalled: the tiers above take theirs back, and get it anew.
+    stalls: BTreeMap<decide::PluginName, u32>,
     writes: BTreeMap<(Spot, Version), u32>,
     /// The bot's merges of the last hour.
     changed: Vec<merge::Changed>,
@@ -135,6 +137,9 @@ impl Watch {
             self.fails(world, format!("S16 acts without a ledger that can be believed: {:?}", plan.actions));
         }
         for record in &plan.entries {
+            if let decide::ledger::Entry::Wave { plugin, change: Change::Stalled(_), .. } = &record.entry {
+                *self.stalls.entry(plugin.clone()).or_default() += 1;
+            }
             if let decide::ledger::Entry::Rebuilt(given) = &record.entry
                 && given.by.as_str() == crate::pulls::STRANGER
             {

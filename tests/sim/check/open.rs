@@ -190,6 +190,8 @@ impl Watch {
             let again = again + world.losses;
             // What the file turns away is taken back, and comes when the file takes it again.
             let again = again + world.turns.get(&spot.0).copied().unwrap_or(0);
+            // So it is while it stalls on a tier below.
+            let again = again + self.stalls.get(&spot.0).copied().unwrap_or(0);
             let opened = self.opened.entry((spot.clone(), version.clone(), late)).or_default();
             *opened += 1;
             if *opened > MOST_OPENINGS + slices + again {
