@@ -5,6 +5,8 @@ pub mod check;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod edit;
+// Unit tests start no process: everything that waits would be compiled once more for them.
+#[cfg(not(test))]
 mod entry;
 pub mod init;
 pub mod rehearse;
@@ -20,6 +22,7 @@ use clap::{Parser, Subcommand};
 use self::settings::Settings;
 
 pub use arguments::{Check, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
+#[cfg(not(test))]
 pub use entry::main;
 
 /// Promotes plugin chart releases through tiers of clusters, one pull request per tier.
