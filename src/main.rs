@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    coldframe::cli::main()
+    coldframe::cli::entry::main()
 }

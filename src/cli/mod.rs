@@ -7,7 +7,7 @@ pub mod demo;
 pub mod edit;
 // Unit tests start no process: everything that waits would be compiled once more for them.
 #[cfg(not(test))]
-mod entry;
+pub mod entry;
 pub mod init;
 pub mod rehearse;
 pub mod run;
@@ -22,8 +22,6 @@ use clap::{Parser, Subcommand};
 use self::settings::Settings;
 
 pub use arguments::{Check, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
-#[cfg(not(test))]
-pub use entry::main;
 
 /// Promotes plugin chart releases through tiers of clusters, one pull request per tier.
 #[derive(Debug, Parser)]
