@@ -14,7 +14,6 @@ use crate::{Person, PluginName, PullNumber, Version};
 pub(crate) struct AllCommands<'a>(BTreeMap<&'a PluginName, Vec<(&'a Pull, Commands<'a>)>>);
 
 /// The commands on one pull request, each kind in the order in which they were given.
-#[derive(Default)]
 pub(crate) struct Commands<'a> {
     /// Who holds the pull request, and why. The last word counts; a hold whose author's rights could not be read does.
     pub hold: Option<Word<'a, &'a str>>,

@@ -14,7 +14,7 @@ use crate::desk::{Desk, Draft, Fresh, Merges, Noted};
 use crate::gate;
 use crate::gate::asked::{Asked, AskedOpen, PullStatus};
 
-use crate::ledger::{Change, Purpose, Superseded, Wave, Withdrawn};
+use crate::ledger::{Change, Superseded, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Action, Alarm, Finding, Gate, Identity, Proposal, Verdict, WaveReport};
@@ -318,8 +318,8 @@ fn nothing_next(draft: &mut Draft<'_>, tier_index: usize, stale_pull: Option<&Pu
 fn beside_the_turn(draft: &mut Draft<'_>, tier_index: usize, version: Version, portion: Portion) {
     let desk = &draft.desk;
     let tier = &desk.policy.tiers[tier_index];
-    let early = matches!(portion.part.purpose, Purpose::Early).then_some(&*portion.members);
-    let findings = gate::before_opening(&Asked { early, ..Asked::of(desk, tier_index, &version) });
+    let asked = Asked::of(desk, tier_index, &version).of_part(&portion.part, &portion.members);
+    let findings = gate::before_opening(&asked);
     let urgent = hotfix::entry(desk, &version).is_some();
     let may = may_open(draft, tier, urgent, &findings);
     draft.ring(alarms(&draft.desk, &findings));

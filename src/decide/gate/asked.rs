@@ -2,7 +2,7 @@
 //! stands to it.
 
 use crate::desk::Desk;
-use crate::ledger::{Purpose, Wave};
+use crate::ledger::{Part, Purpose, Wave};
 use crate::model::Tier;
 use crate::plan::Identity;
 use crate::snapshot::Pull;
@@ -53,13 +53,13 @@ impl<'a> Asked<'a> {
         Self { desk, tier_index, tier: &desk.policy.tiers[tier_index], version, early: None }
     }
 
-    /// Of a wave: for `own`, its clusters, where they are ahead of the tier.
-    pub(crate) fn of_wave(desk: &'a Desk<'a>, tier_index: usize, wave: &'a Wave, own: &'a [ClusterName]) -> Self {
-        let early = match wave.part.purpose {
-            Purpose::Early => Some(own),
+    /// The same for clusters that move as such a part of a climb.
+    pub(crate) fn of_part(self, part: &Part, clusters: &'a [ClusterName]) -> Self {
+        let early = match part.purpose {
+            Purpose::Early => Some(clusters),
             Purpose::Promotion | Purpose::CatchUp | Purpose::RollBack { .. } => None,
         };
-        Self { early, ..Self::of(desk, tier_index, &wave.version) }
+        Self { early, ..self }
     }
 }
 

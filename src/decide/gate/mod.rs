@@ -119,7 +119,7 @@ pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
         return rollback::findings(open);
     }
     let own = wave.own();
-    let asked = &Asked::of_wave(desk, tier_index, wave, &own);
+    let asked = &Asked::of(desk, tier_index, &wave.version).of_part(&wave.part, &own);
     let mut findings = vec![ledger::finding(desk), release::finding(asked)];
     findings.extend(hotfix::findings(open));
     findings.extend(expiry::finding(open));

@@ -47,7 +47,7 @@ fn of_early(asked: &Asked<'_>, clusters: &[ClusterName]) -> Option<Finding> {
 /// Why an open wave may not wait for the tier below with its pull request open.
 pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
     let own = wave.own();
-    let asked = Asked::of_wave(desk, tier_index, wave, &own);
+    let asked = Asked::of(desk, tier_index, &wave.version).of_part(&wave.part, &own);
     let finding = match wave.part.purpose {
         // Who is ahead no more waits for the tier's turn, and does not keep it from others.
         Purpose::Early => finding(&asked),

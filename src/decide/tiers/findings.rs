@@ -115,7 +115,7 @@ fn passed_over(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
 /// A wave whose pull request the hub has not shown yet.
 pub(super) fn opening(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> WaveReport {
     let own = wave.own();
-    let asked = Asked::of_wave(desk, tier_index, wave, &own);
+    let asked = Asked::of(desk, tier_index, &wave.version).of_part(&wave.part, &own);
     let findings = match wave.rolls_back() {
         Some(_) => rollback::before_opening(&asked),
         None => gate::before_opening(&asked),
