@@ -265,9 +265,16 @@ fn between_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> (Vec<Noted>, Opt
     (noted, alarm)
 }
 
-/// Before a slice that was taken back comes again, what is to come of the one before it may be verified.
+/// While a slice that was taken back may come again, what has moved may fail as ever, and the slice before it may be
+/// verified.
 fn taken_back(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
-    let Some(earlier) = slice::before(desk, tier, wave) else { return Vec::new() };
+    let earlier = slice::before(desk, tier, wave).filter(|_| wave.may_come_again());
+    let Some(earlier) = earlier else { return Vec::new() };
+    // Whoever is on the way rings by itself, and nothing else is waited for.
+    let (noted, _) = between_slices(desk, tier, wave);
+    if !noted.is_empty() {
+        return noted;
+    }
     let (verified, why) = gate::verify::settled(desk, tier, &earlier);
     let failed = why.map(|why| regression::fail(tier, wave, why, desk.now));
     verified.into_iter().chain(failed.into_iter().flatten()).collect()

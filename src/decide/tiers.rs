@@ -173,7 +173,8 @@ fn finish(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
             return;
         }
         Some(obstacle) => room = Finding::wait(Gate::Release, obstacle.why),
-        None => {}
+        // Somebody was pinned, or went ahead, since its intent was written.
+        None => room = slice::apart(desk, &desk.policy.tiers[tier_index]).unwrap_or(room),
     }
     if room.verdict.lets_through() {
         // What was written would move who is gone or pinned now. One that was shown once is there, and the

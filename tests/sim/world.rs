@@ -279,6 +279,7 @@ impl World {
         let rings = |due: &Due| match due {
             Due::Rare(Later::Storm { .. }) => self.storm_ends.is_some(),
             Due::Rare(Later::Clear { allowed }) => *allowed,
+            Due::Follow { plugin, .. } => self.follows_from_nothing(plugin),
             _ => false,
         };
         self.queue.iter().find(|(_, due)| rings(due)).map(|((at, _), _)| *at)
@@ -345,6 +346,14 @@ impl World {
             let later = self.now + self.luck(&["follow", plugin.as_str(), &version.to_string()]).minutes(1, 90);
             self.schedule(later, Due::Follow { plugin: plugin.clone(), version });
         }
+    }
+
+    /// Whether the tier that follows a plugin's releases has nothing installed: no alarm of the bot waits for the push
+    /// that brings the first.
+    fn follows_from_nothing(&self, plugin: &PluginName) -> bool {
+        let policy = self.policy.plugins.iter().find(|known| known.name == *plugin);
+        let first = policy.and_then(|policy| policy.tiers.first()).filter(|tier| tier.follows);
+        first.is_some_and(|tier| self.base.get(&(plugin.clone(), tier.name.clone())).is_none_or(Vec::is_empty))
     }
 
     /// The first tier takes a release by itself, unless it has a newer one.

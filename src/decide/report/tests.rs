@@ -107,6 +107,7 @@ fn an_opening_that_was_cut_off_is_told_with_its_gates() {
         if early {
             let select = bronze(&mut world).select.clone();
             bronze(&mut world).early = vec![crate::model::Early { select, until: None }];
+            own_places(&mut world, &[("bronze-1", "1.0.0")]);
         }
         let wave = waves(&mut world).last_mut().unwrap();
         (wave.part.purpose, wave.pull) = (purpose, None);

@@ -31,6 +31,16 @@ fn a_shared_place_is_not_written_beside_a_pin() {
     assert!(is_said(&pinned(None)));
     assert_eq!(doings(&pinned(Some(noon()))), ["merge 1.1.0 on bronze"], "the pin has ended");
     assert!(!is_said(&pinned(Some(noon()))));
+    // Nor is an opening finished that was cut off before the pin.
+    let finished = |until| {
+        let mut world = pinned(until);
+        facts(&mut world).pulls = Read::Known(Vec::new());
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().pull = None;
+        doings(&world)
+    };
+    assert_eq!(finished(None), [""; 0]);
+    assert_eq!(finished(Some(noon())), ["open 1.1.0 on bronze"]);
     // A newer release does not move it either.
     let moved = |until| {
         let mut world = pinned(until);

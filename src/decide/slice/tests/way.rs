@@ -47,6 +47,25 @@ fn a_slice_that_was_overtaken_after_it_was_taken_back_does_not_go_on() {
     assert_eq!([next(false), next(true)], [Some(1), None]);
 }
 
+/// A cluster of the first slice fails after the second was taken back: the release fails there as it would between two
+/// slices, instead of waiting for good.
+#[test]
+fn what_has_moved_fails_though_the_next_slice_was_taken_back() {
+    let failed = |minutes: i64| {
+        let mut world = one_of_three();
+        remember(&mut world, Change::Converged(ago(20)));
+        let second = opened(&crate::plan(&world, noon())).expect("the second slice");
+        propose(&mut world, &second, 22, 18);
+        remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(17), why: crate::Reason::Conflict }));
+        facts(&mut world).pulls = Read::Known(Vec::new());
+        let ill = Reading { health: Health::Degraded, since: Some(ago(minutes)), ..healthy("1.1.0") };
+        facts(&mut world).readings.insert("bronze-1".into(), vec![ill]);
+        let entries = crate::plan(&world, noon()).entries;
+        entries.iter().any(|record| matches!(&record.entry, Entry::Wave { change: Change::Failed(_), .. }))
+    };
+    assert_eq!([failed(1), failed(16)], [false, true]);
+}
+
 /// A ledger that was lost once does not know any more that the tier below had finished what climbs here, and
 /// has seen a newer one finish there since: the half climb gives way, instead of waiting for good.
 #[test]
