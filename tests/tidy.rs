@@ -102,6 +102,11 @@ const RULES: &[Rule] = &[
         find: workflows,
     },
     Rule {
+        name: "what came of a wave is set by entries of the ledger alone",
+        why: "what is set beside them no other process reads, and a restart forgets it",
+        find: entries_alone,
+    },
+    Rule {
         name: "dependencies say why",
         why: "each one is code that we answer for; a line that cannot be justified goes",
         find: dependencies,
@@ -215,6 +220,10 @@ fn no_archive(files: &[File]) -> Problems {
 fn one_clock(files: &[File]) -> Problems {
     let clocks = ["Timestamp::now", "Zoned::now", "SystemTime::now", "Instant::now", "Utc::now", "Local::now"];
     found_in_product(files, &clocks, &["src/clock.rs", "src/demo/clock.rs"])
+}
+
+fn entries_alone(files: &[File]) -> Problems {
+    found_in_product(files, &[".rewrite()"], &[])
 }
 
 fn no_unwrap(files: &[File]) -> Problems {
@@ -395,6 +404,13 @@ mod the_rules_themselves {
         assert_eq!(found_by("dependencies say why", "Cargo.toml", "[dependencies]\ntokyo = \"1\"\n"), 1);
         let steps = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/run")).unwrap();
         assert!(steps.contains("cargo test --locked") && steps.contains("cargo deny --log-level error check"));
+    }
+
+    #[test]
+    fn what_is_set_beside_the_ledger_is_found() {
+        let rule = "what came of a wave is set by entries of the ledger alone";
+        let found = |path| found_by(rule, path, "*wave.rewrite().failed = None;\n");
+        assert_eq!((found("src/decide/a.rs"), found("src/decide/a/tests.rs")), (1, 0));
     }
 
     #[test]

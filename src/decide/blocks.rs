@@ -18,7 +18,7 @@ pub(crate) fn fresh(desk: &Desk<'_>) -> Vec<Entry> {
     for pull in pulls(desk) {
         let known = desk.page.labelled.iter().any(|known| known.pull == pull.number);
         let plugin = desk.plugin().clone();
-        match (&pull.labelled, known, release_of(desk, pull)) {
+        match (&pull.labelled, known, desk.release_of(pull).cloned()) {
             (Read::Known(true), false, Some(version)) => {
                 let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: desk.now };
                 entries.push(Entry::Labelled { plugin, labelled });
@@ -42,13 +42,6 @@ fn remembers(desk: &Desk<'_>, pull: &Pull, version: &Version) -> bool {
 
 fn pulls<'a>(desk: &Desk<'a>) -> impl Iterator<Item = &'a Pull> + use<'a> {
     desk.facts.and_then(|facts| facts.pulls.known()).into_iter().flatten()
-}
-
-/// The release of a pull request; where somebody pushed to its branch, the one that it had.
-fn release_of(desk: &Desk<'_>, pull: &Pull) -> Option<Version> {
-    let waves = desk.page.tiers.get(&pull.tier).into_iter().flatten().rev();
-    let mut had = waves.filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number));
-    pull.version.clone().or_else(|| had.next().map(|wave| wave.version.clone()))
 }
 
 /// Why a step to a version must not be taken on this tier.

@@ -143,6 +143,13 @@ impl<'a> Desk<'a> {
         self.pulls(tier)?.into_iter().rfind(|pull| pull.state == PullState::Open)
     }
 
+    /// The release of a pull request; where somebody pushed to its branch, the one that it had.
+    pub(crate) fn release_of<'b>(&'b self, pull: &'b Pull) -> Option<&'b Version> {
+        let waves = self.page.tiers.get(&pull.tier).into_iter().flatten().rev();
+        let mut had = waves.filter(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number));
+        pull.version.as_ref().or_else(|| had.next().map(|wave| &wave.version))
+    }
+
     /// What people said on a pull request of this plugin.
     pub(crate) fn commands(&self, pull: &Pull) -> &'a Commands<'a> {
         self.commands.on(&self.policy.name, pull)

@@ -115,7 +115,7 @@ pub(crate) fn one_stop(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timesta
     pressing(desk, tier, wave, since)?;
     let others = desk.page.tiers.get(&tier.name)?.iter().filter(|other| other.version != wave.version);
     let forced = |other: &Wave| {
-        let merging = other.merging.as_ref().filter(|merging| merging.forced.is_some() && other.landed.is_some())?;
+        let merging = other.merging.as_ref().filter(|merging| merging.forced.is_some() && other.landed().is_some())?;
         Some((merging.at, other.version.clone()))
     };
     let (at, version) = others.filter_map(forced).max()?;

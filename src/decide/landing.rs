@@ -28,7 +28,7 @@ pub(crate) fn arrivals(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
         let awaited = own_pull(wave, &pulls).is_some_and(|pull| proof::is_awaited(wave, pull));
         !awaited && slice::is_there(desk, tier, wave)
     };
-    let present = desk.page.present(&tier.name, |wave| wave.landed.is_none()).filter(arrived);
+    let present = desk.page.present(&tier.name, |wave| wave.landed().is_none()).filter(arrived);
     present.map(|wave| Noted::new(&wave.version, Change::Landed(landing(desk, tier, wave)))).collect()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn departures(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
         let begun = match wave.state() {
             State::Landed(_) | State::LandedAnyway(_) | State::Overtaken(_) => true,
             State::Open => wave.part.slice > 0,
-            State::Finished(_) => wave.landed.is_some() || wave.part.slice > 0,
+            State::Finished(_) => wave.landed().is_some() || wave.part.slice > 0,
             State::Closed(_) => wave.may_come_again(),
             State::Failed(_) => false,
         };

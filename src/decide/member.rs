@@ -29,7 +29,7 @@ pub(crate) use question::Question;
 
 impl Order {
     fn of(desk: &Desk<'_>, wave: &Wave) -> Self {
-        let since = wave.landed.as_ref().map_or(wave.begun, |landed| landed.at);
+        let since = wave.landed().map_or(wave.begun, |landed| landed.at);
         // What others put there before its source could be read had no digest then, and may have one by now.
         let digest = wave.digest.clone().or_else(|| source::pinned(desk, &wave.version));
         let (clusters, version) = (wave.members.clone(), wave.version.clone());
@@ -42,7 +42,7 @@ impl Order {
 pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment> {
     let slices = desk.page.landed_with(&tier.name, wave);
     let newest = slices.last().copied().unwrap_or(wave);
-    let clusters = match (&wave.landed, wave.part.slice) {
+    let clusters = match (wave.landed(), wave.part.slice) {
         (None, 0) => desk.still(tier, &wave.own()),
         (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
     };
@@ -51,7 +51,7 @@ pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment
         orders.push(Order::of(desk, newest));
     }
     let HealthRule { max_age, degraded_for, progress_deadline, .. } = tier.health;
-    let landed = newest.landed.as_ref().map(|landed| landed.at);
+    let landed = newest.landed().map(|landed| landed.at);
     let converged = newest.converged;
     let sliced = !newest.part.partition.is_empty();
     let question = Question { clusters, orders, sliced, landed, converged, max_age, degraded_for, progress_deadline };

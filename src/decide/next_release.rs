@@ -88,7 +88,7 @@ fn floor(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
 
 fn failed_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
     let waves = desk.page.tiers.get(&tier.name)?;
-    waves.iter().filter(|wave| wave.failed.is_some()).map(|wave| wave.version.clone()).max()
+    waves.iter().filter(|wave| wave.failed().is_some()).map(|wave| wave.version.clone()).max()
 }
 
 fn refused_here(desk: &Desk<'_>, tier: &Tier) -> Option<Version> {
@@ -112,7 +112,7 @@ fn target(desk: &Desk<'_>) -> Option<Version> {
     let first = desk.policy.tiers.first()?;
     let climbing = desk.page.climbing(&first.name).map(|wave| &wave.version);
     let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
-    let begun = waves.filter(|wave| wave.landed.is_some()).map(|wave| &wave.version).chain(climbing);
+    let begun = waves.filter(|wave| wave.landed().is_some()).map(|wave| &wave.version).chain(climbing);
     let mut begun: Vec<&Version> = begun.collect();
     begun.sort();
     let begun = begun.into_iter().rev().find(|version| stopped(desk, 0, version).is_none());

@@ -53,7 +53,7 @@ pub(crate) fn read(snapshot: &Snapshot, now: Timestamp) -> (Proofs, Vec<Record>)
     }
     for (plugin, page) in &snapshot.ledger.plugins {
         let Some(pulls) = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known()) else { continue };
-        let open = page.tiers.values().flatten().filter(|wave| wave.landed.is_none());
+        let open = page.tiers.values().flatten().filter(|wave| wave.landed().is_none());
         let asked = open.filter_map(|wave| Some((wave, asked_for(wave, pulls)?)));
         let skew = snapshot.hub.skew;
         let stops = |pull: &Pull| {

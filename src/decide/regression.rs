@@ -13,7 +13,7 @@ use crate::ledger::{Change, Failed, Soaked, State, Wave};
 use crate::member;
 use crate::model::{OnFailure, Tier};
 use crate::plan::Alarm;
-use crate::snapshot::Pull;
+use crate::snapshot::{Pull, PullState};
 use crate::soak;
 use crate::{Person, Reason, slice};
 
@@ -49,7 +49,7 @@ fn spent<'a>(desk: &'a Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<(&'a Person, &
     let older = waves.filter(|other| {
         other.version != wave.version && other.pull.as_ref().is_some_and(|shown| shown.number == pull.number)
     });
-    older.filter_map(|other| other.failed.as_ref()?.said()).collect()
+    older.filter_map(|other| other.failed()?.said()).collect()
 }
 
 /// The word for which a pull request of ours was taken back, as far as the hub still tells: it was there when
@@ -60,16 +60,16 @@ pub(crate) fn taken_back_for(desk: &Desk<'_>, wave: &Wave, pull: &Pull, closed: 
 }
 
 /// The wave that a word on a pull request is about, as long as it can still fail: what is said of one
-/// slice is said of the whole climb.
+/// slice is said of the whole climb. What a person merged fails, too, though its wave was over before that was seen.
 fn about<'a>(desk: &'a Desk<'_>, tier: &Tier, pull: &Pull) -> Option<&'a Wave> {
     let waves = desk.page.tiers.get(&tier.name)?;
     let wave = waves.iter().rev().find(|wave| {
         wave.pull.as_ref().is_some_and(|announced| announced.number == pull.number)
-            && (wave.landed.is_some() || !wave.is_over())
+            && (wave.landed().is_some() || !wave.is_over() || matches!(pull.state, PullState::Merged { .. }))
     })?;
     let newest = desk.page.wave(&tier.name, &wave.version)?;
     let same = newest == wave || (newest.rolls_back().is_none() && wave.rolls_back().is_none());
-    (same && newest.failed.is_none()).then_some(wave)
+    (same && newest.failed().is_none()).then_some(wave)
 }
 
 /// A wave has failed by the health of its members: for good, or until they are healthy where the file
@@ -78,7 +78,7 @@ pub(crate) fn fail(tier: &Tier, wave: &Wave, why: Reason, now: Timestamp) -> Vec
     let failed = Failed { at: now, why };
     match tier.on_failure {
         OnFailure::Hold | OnFailure::RollBack { .. } => alloc::vec![Noted::new(&wave.version, Change::Failed(failed))],
-        OnFailure::Stall if wave.stalled.is_some() => Vec::new(),
+        OnFailure::Stall if wave.stalled().is_some() => Vec::new(),
         OnFailure::Stall => {
             let soaked = Soaked { ailing: None, ..soak::reset(wave, now) };
             let changes = [Change::Stalled(failed), Change::Soaked(soaked)];
@@ -114,8 +114,9 @@ pub(crate) fn watched(desk: &Desk<'_>, tier: &Tier) -> (Vec<Noted>, Vec<Alarm>) 
 
 fn watch(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
     // What was let through before it converged is not late now.
-    let converged = wave.converged.or(wave.landed.as_ref().map(|landed| landed.at));
-    let wave = Wave { converged, ..wave.clone() };
+    let converged = wave.converged.or(wave.landed().map(|landed| landed.at));
+    let mut wave = wave.clone();
+    wave.converged = converged;
     let health = member::assess(desk, tier, &wave);
     let ailing = wave.soak.and_then(|soak| soak.ailing);
     // Signals that name no times are watched look after look; nothing else of the soak moves any more.
@@ -126,7 +127,8 @@ fn watch(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
     };
     let mut noted: Vec<Noted> =
         next.map(|next| Noted::progress(&wave.version, Change::Soaked(next))).into_iter().collect();
-    let watched = Wave { soak: next.or(wave.soak), ..wave };
+    let mut watched = wave;
+    watched.soak = next.or(watched.soak);
     if let Some(why) = health.failure(tier, &watched, desk.now) {
         noted.extend(fail(tier, &watched, Reason::HealthLost { why: Box::new(why) }, desk.now));
     }

@@ -132,7 +132,7 @@ pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Obstacle> {
 pub(crate) fn failed_on<'a>(desk: &'a Desk<'_>, version: &Version) -> Option<(&'a TierName, &'a Failed)> {
     desk.policy.tiers.iter().find_map(|tier| {
         let wave = desk.page.wave(&tier.name, version)?;
-        Some((&tier.name, wave.failed.as_ref().or(wave.stalled.as_ref())?))
+        Some((&tier.name, wave.failed().or(wave.stalled())?))
     })
 }
 
@@ -156,12 +156,13 @@ pub(crate) fn rejected(desk: &Desk<'_>, tier_index: usize, version: &Version) ->
 pub(crate) fn rejections(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     let mut rejections = Vec::new();
     for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
-        if let Some(no) = wave.rejected.as_ref().filter(|_| wave.rolls_back().is_none()) {
+        if let Some(no) = wave.rejected().filter(|_| wave.rolls_back().is_none()) {
             rejections.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
         }
     }
     for pull in desk.pulls(&tier.name).unwrap_or_default() {
-        if let (PullState::Closed { by, .. }, Some(version)) = (&pull.state, &pull.version)
+        if let PullState::Closed { by, .. } = &pull.state
+            && let Some(version) = desk.release_of(pull)
             && by.as_ref() != Some(&desk.snapshot.hub.bot)
             && !is_rollback(desk, &tier.name, pull.number)
         {

@@ -165,7 +165,7 @@ fn state(desk: &Desk<'_>, wave: &Wave, tier: &crate::Tier) -> WaveState {
         // It ends with the slices that have moved.
         State::Closed(Closed::Withdrawn(_)) if slice::ends_early(desk, tier, wave) => {
             let landed = desk.page.landed_with(&tier.name, wave).into_iter().next_back();
-            soaking(desk, wave, tier, landed.and_then(|slice| slice.landed.as_ref()).map_or(wave.begun, |it| it.at))
+            soaking(desk, wave, tier, landed.and_then(Wave::landed).map_or(wave.begun, |it| it.at))
         }
         State::Closed(Closed::Withdrawn(withdrawn)) => {
             WaveState::Withdrawn { at: withdrawn.at, why: withdrawn.why.clone() }

@@ -39,7 +39,7 @@ fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
         Base::Uniform(_) => true,
         // One place of several may be somebody's own doing; of slices it is what is to be expected, and so it is
         // where others joined, or a pin ended, with what ran before.
-        Base::Mixed { .. } => !whole || (wave.landed.is_some() && slice::holds(desk, tier, &moved, &wave.version)),
+        Base::Mixed { .. } => !whole || (wave.landed().is_some() && slice::holds(desk, tier, &moved, &wave.version)),
         Base::Unread(_) | Base::Empty => false,
     };
     let runs = !moved.is_empty() && desk.spread(&tier.name, &moved).highest.as_ref() == base.highest();
@@ -55,8 +55,8 @@ fn failed_with<'a>(desk: &'a Desk<'_>, tier: &Tier, version: &Version) -> Option
     }
     let wave = desk.page.wave(&tier.name, version)?;
     // What was taken back once, by us or by somebody, and runs again, a person has put there.
-    let taken_back = wave.failed.as_ref()?.is_reverted();
-    let landed = |known: &Wave| known.rolls_back() == Some(&wave.version) && known.landed.is_some();
+    let taken_back = wave.failed()?.is_reverted();
+    let landed = |known: &Wave| known.rolls_back() == Some(&wave.version) && known.landed().is_some();
     (!taken_back && !desk.page.tiers.get(&tier.name)?.iter().any(landed)).then_some(wave)
 }
 
@@ -95,10 +95,7 @@ fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacl
 /// A person said no to this very rollback.
 fn refused(desk: &Desk<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
     let waves = desk.page.tiers.get(&tier.name)?.iter().filter(|wave| wave.rolls_back() == Some(failed));
-    waves
-        .filter_map(|wave| wave.rejected.as_ref())
-        .next()
-        .map(|no| Reason::Rejected { by: no.by.clone(), pull: no.pull })
+    waves.filter_map(Wave::rejected).next().map(|no| Reason::Rejected { by: no.by.clone(), pull: no.pull })
 }
 
 /// The artefact has to be at the source still, with the digest that was pinned at first sight.
@@ -196,7 +193,7 @@ pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
 /// Whether the rollback may happen, with what it takes back and why.
 fn gate(desk: &Desk<'_>, tier_index: usize, failed: Option<&Wave>) -> Finding {
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
-    match (obstacle(desk, tier_index, failed), &failed.failed) {
+    match (obstacle(desk, tier_index, failed), failed.failed()) {
         // Whether it comes back to the source is no question of minutes.
         (Some(Obstacle { lasts, why }), _) => match lasts {
             Lasts::Unlisted => Finding::wait(Gate::Release, why),
@@ -229,7 +226,7 @@ pub(crate) fn held(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
 /// of one that came after it.
 pub(crate) fn explains(desk: &Desk<'_>, tier: &TierName, running: &Version, gone: &Version) -> bool {
     let takes_back = |wave: &Wave| wave.rolls_back().is_some_and(|failed| failed >= gone);
-    let landed = |wave: &&Wave| takes_back(wave) && wave.landed.is_some() && wave.merging.is_some();
+    let landed = |wave: &&Wave| takes_back(wave) && wave.landed().is_some() && wave.merging.is_some();
     desk.page.wave(tier, running).filter(landed).is_some()
 }
 

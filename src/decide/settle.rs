@@ -122,7 +122,7 @@ fn inherited<'a>(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pulls: &[&'a Pull]) 
     let number = older.pull.as_ref()?.number;
     // What has landed is nobody else's: a later slice gets a pull request of its own.
     let mut all = desk.page.tiers.get(&tier.name)?.iter();
-    if all.any(|other| other.landed.is_some() && other.pull.as_ref().is_some_and(|pull| pull.number == number)) {
+    if all.any(|other| other.landed().is_some() && other.pull.as_ref().is_some_and(|pull| pull.number == number)) {
         return None;
     }
     let by_us = |pull: &Pull| matches!(&pull.state, PullState::Closed { by, .. } if by.as_ref() == Some(&desk.snapshot.hub.bot));
@@ -149,7 +149,7 @@ fn leavers(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
     let base = desk.base(&tier.name);
     let running = base.highest();
     let counts = |wave: &Wave| {
-        let runs = wave.finished.is_some() && Some(&wave.version) == running;
+        let runs = wave.finished().is_some() && Some(&wave.version) == running;
         !wave.is_over() || runs || wave.may_come_again()
     };
     let left = |wave: &Wave| {
@@ -207,7 +207,7 @@ fn verdict(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
     }
     let healthy = health.all_healthy(&tier.health);
     let mut note = |change| noted.push(Noted::new(&wave.version, change));
-    if wave.stalled.is_some() && healthy {
+    if wave.stalled().is_some() && healthy {
         note(Change::Resumed(desk.now));
     }
     if healthy && wave.converged.is_none() {
@@ -246,14 +246,14 @@ fn between_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> (Vec<Noted>, Opt
     let resumed = || Noted::new(&wave.version, Change::Resumed(desk.now));
     if health.members.is_empty() {
         // Nobody is left who could be healthy again: this slice is the first one now.
-        return (wave.stalled.is_some().then(resumed).into_iter().collect(), None);
+        return (wave.stalled().is_some().then(resumed).into_iter().collect(), None);
     }
     // However long the pull request waits for a yes, those that have moved may fail meanwhile.
     let alarm = desk.soon();
     if let Some(why) = health.failure(tier, wave, desk.now) {
         return (regression::fail(tier, wave, why, desk.now), alarm);
     }
-    let resumes = wave.stalled.is_some() && health.all_healthy(&tier.health);
+    let resumes = wave.stalled().is_some() && health.all_healthy(&tier.health);
     let mut noted: Vec<Noted> = resumes.then(resumed).into_iter().collect();
     let before = wave.soak.and_then(|soaked| soaked.ailing);
     let ailing = health.degraded(&tier.health).then(|| before.unwrap_or(desk.now));

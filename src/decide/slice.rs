@@ -43,7 +43,7 @@ pub(crate) fn first(desk: &Desk<'_>, tier: &Tier) -> Portion {
 /// The portion after the newest slice of a climb: the next one of which some cluster is still there
 /// and does not hold the version. None when all have moved.
 pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Portion> {
-    let landed = usize::from(wave.landed.is_some());
+    let landed = usize::from(wave.landed().is_some());
     let begin = wave.part.slice as usize + landed;
     let slices = (begin..).zip(wave.later());
     slices.map(|(at, slice)| (at, desk.still(tier, &wave.staying(core::slice::from_ref(slice))))).find_map(
@@ -61,7 +61,9 @@ pub(crate) fn before(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Wave> 
     let moved = earlier.moved();
     let mut moved = Finder::new(&moved);
     let left = wave.left.iter().filter(|name| !moved.has(name)).cloned().collect();
-    Some(Wave { left, ..earlier.clone() })
+    let mut earlier = earlier.clone();
+    earlier.left = left;
+    Some(earlier)
 }
 
 /// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
@@ -95,7 +97,7 @@ pub(crate) fn catch_up(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, P
     if behind.is_empty() {
         return None;
     }
-    let climbed = waves.filter(|wave| wave.version == version && wave.landed.is_some()).map(Wave::clusters);
+    let climbed = waves.filter(|wave| wave.version == version && wave.landed().is_some()).map(Wave::clusters);
     let climbed: Vec<ClusterName> = climbed.flat_map(|clusters| clusters.to_vec()).collect();
     let (mut climbed, mut behind) = (Finder::new(&climbed), Finder::new(&behind));
     let late = |name: &&ClusterName| behind.has(name) && !climbed.has(name);
@@ -202,7 +204,7 @@ pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], vers
 /// slice that everybody has left it is those who moved before it that count.
 pub(crate) fn is_there(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
     let own = desk.still(tier, &wave.own());
-    let members = if own.is_empty() && wave.landed.is_some() { moved(desk, tier, wave) } else { own };
+    let members = if own.is_empty() && wave.landed().is_some() { moved(desk, tier, wave) } else { own };
     !members.is_empty() && holds(desk, tier, &members, &wave.version)
 }
 
@@ -237,7 +239,7 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
         places.into_iter().filter_map(|place| place.version.known().cloned()).collect()
     };
     // What the bot merged has not come to all clusters yet: who is still on the version before has taken nothing off.
-    let arrives = wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| landed.commit.is_some());
+    let arrives = wave.converged.is_none() && wave.landed().is_some_and(|landed| landed.commit.is_some());
     let own = if tier.follows && arrives { Vec::new() } else { versions(&moved) };
     let back = |version: &Version| *version < wave.version;
     if if wave.is_over() && !wave.may_come_again() {

@@ -48,7 +48,7 @@ pub(crate) fn advance(wave: &Wave, health: &Assessment, tier: &Tier, now: Timest
 
 /// The soak while somebody is degraded: nothing of it is left, and nobody has looked better since.
 pub(crate) fn reset(wave: &Wave, now: Timestamp) -> Soaked {
-    let landed = wave.landed.as_ref().map_or(wave.begun, |landed| landed.at);
+    let landed = wave.landed().map_or(wave.begun, |landed| landed.at);
     Soaked {
         healthy_for: SignedDuration::ZERO,
         until: wave.soak.map_or(landed, |before| before.until),
@@ -61,7 +61,7 @@ pub(crate) fn reset(wave: &Wave, now: Timestamp) -> Soaked {
 /// Until when a missing or slow signal may keep a landed wave (`soak.max`); none = for ever. Of whom somebody
 /// moved ahead of its slice nobody knows since when it was asked: then everybody is waited for.
 pub(crate) fn longest(wave: &Wave, tier: &Tier) -> Option<Timestamp> {
-    let landed = wave.landed.as_ref().filter(|_| wave.staying(wave.later()).is_empty())?;
+    let landed = wave.landed().filter(|_| wave.staying(wave.later()).is_empty())?;
     Some(landed.at + tier.soak.max?)
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn overdue(
     let since = match soaked {
         Some(soaked) => soaked.begun?,
         // Nobody was ever degraded; that nobody answers at all proves nothing.
-        None if health.healthy() > 0 => wave.landed.as_ref()?.at,
+        None if health.healthy() > 0 => wave.landed()?.at,
         None => return None,
     };
     let tier_index = desk.policy.tiers.iter().position(|other| other.name == tier.name)?;

@@ -29,7 +29,7 @@ pub(crate) fn moot(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
     let waves = desk.page.tiers.get(&desk.policy.tiers[tier_index].name).into_iter().flatten();
     waves
         .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
-        .any(|wave| wave.landed.is_some() || (wave.part.slice > 0 && wave.failed.is_some()))
+        .any(|wave| wave.landed().is_some() || (wave.part.slice > 0 && wave.failed().is_some()))
 }
 
 /// A pull request of ours that is open though its wave is over: the closing was cut off. One that
@@ -41,7 +41,7 @@ pub(crate) fn tidied_up(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> Opti
         // Somebody put the release on the base branch past its pull request.
         let past = || Reason::NothingNewer { version: Some(wave.version.clone()) };
         match wave.state() {
-            State::Failed(failed) if wave.landed.is_none() => {
+            State::Failed(failed) if wave.landed().is_none() => {
                 let (version, tier) = (wave.version.clone(), tier.name.clone());
                 Some(Reason::ReleaseHeld { version, tier, why: failed.why.clone().into() })
             }
@@ -51,8 +51,8 @@ pub(crate) fn tidied_up(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> Opti
             }
             State::Landed(_) => Some(past()),
             State::LandedAnyway(_) | State::Finished(_) | State::Failed(_) => {
-                let taken_back = wave.withdrawn.as_ref().map(|withdrawn| withdrawn.why.clone());
-                taken_back.or_else(|| wave.landed.as_ref().map(|_| past()))
+                let taken_back = wave.withdrawn().map(|withdrawn| withdrawn.why.clone());
+                taken_back.or_else(|| wave.landed().map(|_| past()))
             }
             State::Open | State::Closed(Closed::Rejected(_)) => None,
         }
@@ -66,7 +66,7 @@ pub(crate) fn is_condemned(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> b
     let waves = desk.page.tiers.get(&desk.policy.tiers[tier_index].name).into_iter().flatten();
     waves
         .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
-        .any(|wave| wave.withdrawn.is_some() || (wave.failed.is_some() && wave.landed.is_none()))
+        .any(|wave| wave.withdrawn().is_some() || (wave.failed().is_some() && wave.landed().is_none()))
 }
 
 /// Whether an open pull request whose wave is over takes the last place under the cap of open ones, while the next

@@ -303,7 +303,7 @@ pub(crate) fn sliced() -> Snapshot {
     let wave = page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap();
     wave.members = [ClusterName::from("bronze-2")].into_iter().collect();
     wave.part.partition = ["bronze-2", "bronze-1"].map(|name| [ClusterName::from(name)].into_iter().collect()).into();
-    wave.landed = Some(Landed { at: ago(30), commit: None, by: None });
+    *wave.rewrite().landed = Some(Landed { at: ago(30), commit: None, by: None });
     wave.converged = Some(ago(25));
     world
 }

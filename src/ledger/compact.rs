@@ -57,8 +57,8 @@ fn keep_last_of<T>(items: &mut Vec<T>, count: usize, is_over: impl Fn(&T) -> boo
 
 fn waves(waves: &mut Vec<Wave>) {
     let recent = waves.len().saturating_sub(WAVES);
-    let landed = waves.iter().rposition(|wave| wave.landed.is_some());
-    let finished = waves.iter().rposition(|wave| wave.finished.is_some());
+    let landed = waves.iter().rposition(|wave| wave.landed().is_some());
+    let finished = waves.iter().rposition(|wave| wave.finished().is_some());
     // An earlier slice is over when the climb is.
     let over = |here: usize| {
         waves[here].is_over()
@@ -69,7 +69,7 @@ fn waves(waves: &mut Vec<Wave>) {
     waves.retain(|wave| {
         let here = index;
         index += 1;
-        here >= recent || wave.rejected.is_some() || !over[here] || Some(here) == landed || Some(here) == finished
+        here >= recent || wave.rejected().is_some() || !over[here] || Some(here) == landed || Some(here) == finished
     });
     keep_last(waves, MAX_WAVES);
 }
@@ -115,14 +115,17 @@ mod tests {
             .map(|patch| {
                 let mut wave = Wave::begun(version(patch), decide::Clusters::default(), at(0));
                 match patch {
-                    3 => wave.rejected = Some(Rejected { at: at(1), by: None, pull: PullNumber(3) }),
+                    3 => *wave.rewrite().rejected = Some(Rejected { at: at(1), by: None, pull: PullNumber(3) }),
                     5 => {}
-                    7 | 8 => wave.finished = Some(at(2)),
+                    7 | 8 => *wave.rewrite().finished = Some(at(2)),
                     9 => {
-                        wave.landed = Some(Landed { at: at(1), commit: None, by: None });
-                        wave.superseded = Some(decide::ledger::Superseded { at: at(2), by: version(10) });
+                        *wave.rewrite().landed = Some(Landed { at: at(1), commit: None, by: None });
+                        *wave.rewrite().superseded = Some(decide::ledger::Superseded { at: at(2), by: version(10) });
                     }
-                    _ => wave.superseded = Some(decide::ledger::Superseded { at: at(2), by: version(patch + 1) }),
+                    _ => {
+                        *wave.rewrite().superseded =
+                            Some(decide::ledger::Superseded { at: at(2), by: version(patch + 1) })
+                    }
                 }
                 wave
             })

@@ -338,6 +338,6 @@ fn holds(ledger: &Ledger, entry: &Entry) -> bool {
     let Entry::Wave { plugin, tier, version, change: Change::Soaked(soaked) } = entry else { return true };
     let wave = ledger.plugins.get(plugin).and_then(|page| page.wave(tier, version));
     wave.is_some_and(|wave| {
-        !wave.is_over() && wave.landed.is_some() && wave.soak.is_none_or(|kept| kept.until < soaked.until)
+        !wave.is_over() && wave.landed().is_some() && wave.soak.is_none_or(|kept| kept.until < soaked.until)
     })
 }

@@ -404,7 +404,7 @@ fn a_full_ledger_comes_back_as_it_was() {
     full.pull = Some(Announced { number: PullNumber(7), at: at(2) });
     full.grace = Some(Grace { since: at(2), deadline: at(9), notices: vec![notice], giving: None });
     full.merging = Some(Merging { head: commit("1"), at: at(9), base: None, forced: Some(forced) });
-    full.landed = Some(Landed { at: at(10), commit: Some(commit("0e12")), by: Some("null".into()) });
+    *full.rewrite().landed = Some(Landed { at: at(10), commit: Some(commit("0e12")), by: Some("null".into()) });
     full.converged = Some(at(11));
     full.soak = Some(Soaked {
         healthy_for: SignedDuration::new(3723, 500_000_000),
@@ -413,11 +413,17 @@ fn a_full_ledger_comes_back_as_it_was() {
         ailing: None,
         begun: None,
     });
-    full.finished = Some(at(13));
-    full.rejected = Some(Rejected { at: at(14), by: Some("true".into()), pull: PullNumber(8) });
-    full.superseded = Some(Superseded { at: at(15), by: version("1.16.0") });
-    let waves: Vec<Wave> =
-        reasons.into_iter().map(|why| Wave { failed: Some(Failed { at: at(14), why }), ..full.clone() }).collect();
+    *full.rewrite().finished = Some(at(13));
+    *full.rewrite().rejected = Some(Rejected { at: at(14), by: Some("true".into()), pull: PullNumber(8) });
+    *full.rewrite().superseded = Some(Superseded { at: at(15), by: version("1.16.0") });
+    let waves: Vec<Wave> = reasons
+        .into_iter()
+        .map(|why| {
+            let mut wave = full.clone();
+            *wave.rewrite().failed = Some(Failed { at: at(14), why });
+            wave
+        })
+        .collect();
     let mut ledger = Ledger {
         outages: vec![Outage { from: at(1), to: at(2) }],
         rebuilds: vec![Rebuild { cited: commit("2"), by: "pat".into(), at: at(3), pull: PullNumber(9) }],

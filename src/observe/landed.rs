@@ -47,5 +47,5 @@ fn asked(context: &Context, plugin: &PluginName, pull: &Pull) -> Option<Asked> {
 fn open_wave<'a>(context: &'a Context, plugin: &PluginName, tier: &TierName, pull: &Pull) -> Option<&'a Wave> {
     let page = context.repo.ledger.as_ref().map(Branch::ledger)?.plugins.get(plugin)?;
     let asked = |wave: &&Wave| wave.merging.as_ref().is_some_and(|merging| merging.head == pull.head);
-    page.tiers.get(tier)?.iter().rev().filter(|wave| wave.landed.is_none()).find(asked)
+    page.tiers.get(tier)?.iter().rev().filter(|wave| wave.landed().is_none()).find(asked)
 }

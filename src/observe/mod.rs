@@ -316,7 +316,7 @@ async fn ask_sources(context: &mut Context, base: &Base, now: Timestamp) {
 fn under_way(ledger: Option<&Branch>, plugin: &PluginName) -> BTreeSet<Version> {
     let page = ledger.and_then(|branch| branch.ledger().plugins.get(plugin));
     let last = page.into_iter().flat_map(|page| page.tiers.values()).filter_map(|waves| waves.last());
-    let busy = last.filter(|wave| wave.finished.is_none() || wave.failed.is_some());
+    let busy = last.filter(|wave| wave.finished().is_none() || wave.failed().is_some());
     busy.flat_map(|wave| std::iter::once(wave.version.clone()).chain(wave.from.clone())).collect()
 }
 

@@ -46,12 +46,8 @@ fn workflows(page: &PluginLedger) -> BTreeMap<&str, Timestamp> {
     let mut found: BTreeMap<&str, Timestamp> = BTreeMap::new();
     for (tier, waves) in &page.tiers {
         for wave in waves.iter().filter(|wave| is_under_way(page, tier, wave)) {
-            let begun = page
-                .landed_with(tier, wave)
-                .into_iter()
-                .filter_map(|slice| slice.landed.as_ref())
-                .map(|at| at.at)
-                .min();
+            let begun =
+                page.landed_with(tier, wave).into_iter().filter_map(|slice| slice.landed()).map(|at| at.at).min();
             let Some(begun) = begun else { continue };
             for wait in wave.part.pauses.iter().flatten() {
                 if let Wait::Verify(verify) = wait {
@@ -67,7 +63,7 @@ fn workflows(page: &PluginLedger) -> BTreeMap<&str, Timestamp> {
 /// Whether more slices of its climb may come.
 fn is_under_way(page: &PluginLedger, tier: &decide::TierName, wave: &Wave) -> bool {
     let newest = page.wave(tier, &wave.version) == Some(wave);
-    let last = wave.part.slice as usize + 1 >= wave.part.slices() && wave.landed.is_some();
+    let last = wave.part.slice as usize + 1 >= wave.part.slices() && wave.landed().is_some();
     let goes_on = match wave.state() {
         // What the bot took back may come again.
         State::Open | State::Landed(_) | State::LandedAnyway(_) | State::Closed(Closed::Withdrawn(_)) => true,

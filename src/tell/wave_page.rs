@@ -268,17 +268,17 @@ fn happened(wave: &Wave) -> Vec<(Timestamp, String)> {
         }
         None => (merging.at, "the bot asked for the merge".to_string()),
     }));
-    moments.extend(wave.landed.as_ref().map(|landed| match &landed.by {
+    moments.extend(wave.landed().map(|landed| match &landed.by {
         Some(by) => (landed.at, format!("it landed on the base branch, merged by {by}")),
         None => (landed.at, "it landed on the base branch".to_string()),
     }));
     moments.extend(wave.converged.map(|at| (at, "every cluster was healthy on it".to_string())));
-    moments.extend(wave.finished.map(|at| (at, "it finished this tier".to_string())));
-    moments.extend(wave.failed.as_ref().map(|failed| (failed.at, format!("it failed: {}", failed.why))));
-    moments.extend(wave.rejected.as_ref().map(|rejected| match &rejected.by {
+    moments.extend(wave.finished().map(|at| (at, "it finished this tier".to_string())));
+    moments.extend(wave.failed().map(|failed| (failed.at, format!("it failed: {}", failed.why))));
+    moments.extend(wave.rejected().map(|rejected| match &rejected.by {
         Some(by) => (rejected.at, format!("{by} closed {}, which says no", rejected.pull)),
         None => (rejected.at, format!("{} was closed, which says no", rejected.pull)),
     }));
-    moments.extend(wave.superseded.as_ref().map(|newer| (newer.at, format!("{} took its place", newer.by))));
+    moments.extend(wave.superseded().map(|newer| (newer.at, format!("{} took its place", newer.by))));
     moments
 }

@@ -46,7 +46,7 @@ async fn a_tier_climbs_on_its_own_branch() {
     let landed = |stage: &Stage| {
         let page = stage.world.github().file(REPOSITORY, "coldframe-ledger", "plugins/cert-manager.yaml").unwrap()?;
         let page: PluginLedger = serde_yaml::from_str(&page).unwrap();
-        page.wave(&"bronze".into(), &"1.15.0".parse().unwrap())?.landed.clone()
+        page.wave(&"bronze".into(), &"1.15.0".parse().unwrap())?.landed().cloned()
     };
     let landed = stage.until("its landing is proved there", landed).await;
     assert!(landed.commit.is_some(), "{landed:?}");

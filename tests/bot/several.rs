@@ -105,7 +105,7 @@ fn is_over(stage: &Stage) -> bool {
         let page: PluginLedger = serde_yaml::from_str(&page).unwrap();
         let climbs = fleet::PLUGINS.iter().find(|known| known.name == *plugin).unwrap().climbs;
         let last = page.tiers.get(&"gold".into()).and_then(|waves| waves.last());
-        last.is_some_and(|wave| wave.version.as_str() == climbs && wave.finished.is_some())
+        last.is_some_and(|wave| wave.version.as_str() == climbs && wave.finished().is_some())
     })
 }
 

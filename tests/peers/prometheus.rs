@@ -77,7 +77,8 @@ async fn ask(host: &str, keys: &str) -> Reading {
     let version: decide::Version = "1.2.0".parse().unwrap();
     let landed = Some(Landed { at: ago(121), commit: None, by: None });
     let members = vec![whose.cluster.clone()].into();
-    let wave = Wave { landed, ..Wave::begun(version.clone(), members, ago(130)) };
+    let mut wave = Wave::begun(version.clone(), members, ago(130));
+    *wave.rewrite().landed = landed;
     let page = PluginLedger { tiers: [("gold".into(), vec![wave])].into(), ..PluginLedger::default() };
     let ledger = Ledger { plugins: [("loki".into(), page)].into(), ..Ledger::default() };
     let helm = Reading {

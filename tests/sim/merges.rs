@@ -216,8 +216,8 @@ fn forged(world: &World) -> Ledger {
         for (tier, waves) in &mut page.tiers {
             let spot = (plugin.clone(), tier.clone());
             let Some(wave) = waves.last_mut() else { continue };
-            wave.failed = None;
-            wave.finished = wave.landed.is_some().then_some(world.now);
+            *wave.rewrite().failed = None;
+            *wave.rewrite().finished = wave.landed().is_some().then_some(world.now);
             wave.grace.iter_mut().for_each(|grace| grace.deadline = Timestamp::UNIX_EPOCH);
             let foreign = world.open_pull(&spot).filter(|pull| !pull.ours);
             let head = |pull: &crate::pulls::PullRequest| Head {

@@ -198,7 +198,7 @@ fn apart(world: &mut Snapshot) {
 /// The same fleet with nothing to do: every release has finished every tier.
 fn at_rest(world: &mut Snapshot) {
     let pages = world.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut());
-    pages.flatten().for_each(|wave| wave.finished = Some(now() - SignedDuration::from_hours(1)));
+    pages.flatten().for_each(|wave| *wave.rewrite().finished = Some(now() - SignedDuration::from_hours(1)));
 }
 
 /// Resident memory of this process in bytes, where the system says so.

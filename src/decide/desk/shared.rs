@@ -128,7 +128,7 @@ impl Shared {
             .iter()
             .flat_map(|(plugin, page)| page.tiers.values().flatten().map(move |wave| (plugin, wave)))
             .filter_map(|(plugin, wave)| {
-                let landed = wave.landed.as_ref();
+                let landed = wave.landed();
                 let lately = |at: Timestamp| at + snapshot.hub.skew.abs() + CAP_SPAN > now;
                 landed.is_none_or(|landed| lately(landed.at)).then_some(())?;
                 let pulls = snapshot.plugins.get(plugin).and_then(|facts| facts.pulls.known());

@@ -78,7 +78,7 @@ fn what_has_expired_is_left_without_approval() {
             |w| {
                 expire(w, "<1.1", 1);
                 let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
-                page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+                *page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().rewrite().finished = None;
             },
             false,
         ),
@@ -176,8 +176,9 @@ fn one_stop_a_window() {
         let merging =
             Merging { head: "dd".into(), at: ago(120), base: None, forced: Some(evidence).filter(|_| by_force) };
         let landed = Landed { at: ago(120), commit: None, by: None };
-        let begun = Wave::begun(version("1.0.0"), vec!["bronze-1".into()].into(), ago(200));
-        let wave = Wave { merging: Some(merging), landed: Some(landed), finished: Some(ago(90)), ..begun };
+        let mut wave = Wave::begun(version("1.0.0"), vec!["bronze-1".into()].into(), ago(200));
+        wave.merging = Some(merging);
+        (*wave.rewrite().landed, *wave.rewrite().finished) = (Some(landed), Some(ago(90)));
         let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
         let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
         waves.retain(|wave| wave.version != version("1.0.0"));

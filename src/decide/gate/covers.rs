@@ -29,7 +29,7 @@ fn given(desk: &Desk<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
         there.version == wave.version && there.digest == wave.digest && there.part.purpose == Purpose::Promotion
     };
     let mut waves = desk.page.tiers.get(&other.name).into_iter().flatten();
-    let Some(last) = waves.rfind(same).filter(|there| there.landed.is_some()) else {
+    let Some(last) = waves.rfind(same).filter(|there| there.landed().is_some()) else {
         return Vec::new();
     };
     let mut slices = desk.page.landed_with(&other.name, last);

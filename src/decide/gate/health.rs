@@ -22,18 +22,18 @@ pub(crate) fn of_earlier_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Fi
     let tier = &*slice::as_begun(tier, wave);
     let health = member::assess(desk, tier, wave);
     // Of those before it nobody is left to wait for: it is the first one now.
-    let alone = health.members.is_empty() && wave.failed.is_none() && wave.stalled.is_none();
-    if alone && wave.landed.is_none() {
+    let alone = health.members.is_empty() && wave.failed().is_none() && wave.stalled().is_none();
+    if alone && wave.landed().is_none() {
         return Finding::pass(Gate::Health, Reason::AllHealthy { members: 0, tolerated: 0 });
     }
     state(wave, tier, &health)
 }
 
 fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
-    if let Some(failed) = &wave.failed {
+    if let Some(failed) = wave.failed() {
         return Finding::fail(Gate::Health, failed.why.clone());
     }
-    if let Some(stalled) = &wave.stalled {
+    if let Some(stalled) = wave.stalled() {
         return Finding::fail(Gate::Health, Reason::Stalled { why: stalled.why.clone().into() });
     }
     let members = u32::try_from(health.members.len()).unwrap_or(u32::MAX);
@@ -52,7 +52,7 @@ fn state(wave: &Wave, tier: &Tier, health: &Assessment) -> Finding {
 
 fn deadline(wave: &Wave, tier: &Tier, now: Timestamp) -> Finding {
     let rule = &tier.health;
-    if wave.landed.is_none() {
+    if wave.landed().is_none() {
         return Finding::wait(Gate::ProgressDeadline, Reason::NotLanded);
     }
     if !past_deadline(wave, rule, now) {
@@ -68,7 +68,7 @@ fn soak(wave: &Wave, tier: &Tier, health: &Assessment, now: Timestamp) -> Findin
         let because = Reason::SoakOverdue { after: through.after, members: through.members.clone() };
         return Finding::new(Gate::Soak, Verdict::Waived { since: through.at }, because);
     }
-    if wave.finished.is_some() || (of.is_zero() && health.all_healthy(&tier.health)) {
+    if wave.finished().is_some() || (of.is_zero() && health.all_healthy(&tier.health)) {
         let because = if of.is_zero() { Reason::SoakNotAsked } else { Reason::Soaked { of } };
         return Finding::pass(Gate::Soak, because);
     }

@@ -244,7 +244,7 @@ mod tests {
         let mut world = ready();
         // 1.1.0 failed while its pull request was open: the next release is written into that.
         let why = crate::Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
-        wave(&mut world).failed = Some(crate::ledger::Failed { at: ago(1), why });
+        *wave(&mut world).rewrite().failed = Some(crate::ledger::Failed { at: ago(1), why });
         crate::next_release::tests::finished_above(&mut world);
         for limit in [None, Some(1)] {
             world.policy.limits.open_pulls = limit;

@@ -93,7 +93,7 @@ mod tests {
             let page = world.ledger.plugins.get_mut(&"app".into());
             let wave = page.and_then(|page| page.tiers.get_mut(&"qa".into())).and_then(|waves| waves.last_mut());
             if let Some(wave) = wave {
-                wave.finished = None;
+                *wave.rewrite().finished = None;
             }
         };
         // Everybody who finished it has left; who came in their place still runs what came before.
@@ -140,7 +140,7 @@ mod tests {
             if follows {
                 world.policy.plugins[0].tiers[0].follows = true;
                 let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
-                page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+                *page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().rewrite().finished = None;
             }
             doings(&world)
         };
@@ -162,9 +162,9 @@ mod tests {
             facts(&mut world).base = Read::Known([place("qa", text), place("bronze", "1.0.0")].into());
             let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
             let wave = page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap();
-            wave.finished = None;
+            *wave.rewrite().finished = None;
             if text == "1.0.0" {
-                wave.landed = None;
+                *wave.rewrite().landed = None;
                 wave.pull = Some(crate::ledger::Announced { number: crate::PullNumber(6), at: ago(690) });
             }
             world
@@ -198,7 +198,7 @@ mod tests {
             let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
             let waves = page.tiers.get_mut(&"qa".into()).unwrap();
             let wave = waves.iter_mut().find(|wave| wave.version == version("1.1.0")).unwrap();
-            wave.finished = wave.finished.filter(|_| finished);
+            *wave.rewrite().finished = wave.finished().filter(|_| finished);
             world
         };
         assert_eq!(doings(&world(true)), ["merge 1.1.0 on bronze"]);

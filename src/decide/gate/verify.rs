@@ -45,7 +45,7 @@ pub(crate) fn passed(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32
 
 /// The dispatches for one step after a slice. They may be noted with a later one that was taken back.
 fn attempts<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Vec<&'a Verification> {
-    let Some(landed) = &wave.landed else { return Vec::new() };
+    let Some(landed) = wave.landed() else { return Vec::new() };
     let waves = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| other.climbs_with(wave));
     let all = waves.flat_map(|wave| &wave.verifications);
     all.filter(|one| (one.slice, one.step) == place && one.at >= landed.at).collect()

@@ -62,7 +62,7 @@ fn a_hotfix_passes_what_climbs() {
             |w| {
                 finished_above(w);
                 let page = w.ledger.plugins.get_mut(&"app".into()).unwrap();
-                page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+                *page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().rewrite().finished = None;
             },
             merge,
             merge,
@@ -99,7 +99,7 @@ fn came_before(world: &mut Snapshot, number: u64, grace: Option<Grace>) {
     let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
     let mut older = waves.last().unwrap().clone();
     older.version = version("1.0.5");
-    older.superseded = Some(crate::ledger::Superseded { at: ago(1), by: version("1.1.0") });
+    *older.rewrite().superseded = Some(crate::ledger::Superseded { at: ago(1), by: version("1.1.0") });
     older.grace = grace;
     older.pull = Some(crate::ledger::Announced { number: crate::PullNumber(number), at: ago(70) });
     waves.last_mut().unwrap().pull = None;

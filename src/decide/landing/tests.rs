@@ -1,7 +1,7 @@
 //! What somebody puts on the base branch, or takes off it, beside the bot.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
-use crate::ledger::{Merging, Part, Purpose};
+use crate::ledger::{Merging, Purpose};
 use crate::snapshot::{Read, Snapshot};
 use crate::testing::*;
 use crate::{Entry, WaveState};
@@ -82,13 +82,13 @@ fn our_own_way_back_is_nobodys_revert() {
         });
         let all = waves(&mut world);
         let newer = &mut all[1];
-        newer.landed = Some(Landed { at: ago(300), commit: None, by: None });
-        newer.finished = Some(ago(200));
+        *newer.rewrite().landed = Some(Landed { at: ago(300), commit: None, by: None });
+        *newer.rewrite().finished = Some(ago(200));
         let merging = merging.then(|| Merging { head: "back".into(), at: ago(6), base: None, forced: None });
-        let landed = Some(Landed { at: ago(5), commit: None, by: None });
-        let part = Part { purpose: Purpose::RollBack { of: version(of) }, ..Part::default() };
-        let begun = Wave::begun(version("1.0.0"), newer.members.clone(), ago(9));
-        all.push(Wave { landed, merging, part, ..begun });
+        let mut back = Wave::begun(version("1.0.0"), newer.members.clone(), ago(9));
+        (back.merging, back.part.purpose) = (merging, Purpose::RollBack { of: version(of) });
+        *back.rewrite().landed = Some(Landed { at: ago(5), commit: None, by: None });
+        all.push(back);
         notes(&world, noon()).iter().any(|(version, change)| version == "1.1.0" && matches!(change, Change::Failed(_)))
     };
     assert!(!fails("1.2.0", true));

@@ -24,7 +24,7 @@ pub use evidence::{ForceEvidence, Merging, Refusal, Refused, Said};
 pub use outcome::{Announced, Failed, Grace, Head, Landed, LetThrough, Rejected, Soaked, Superseded, Withdrawn};
 pub use part::{Part, Purpose, Verification, Verify, Wait};
 pub use state::{Closed, State};
-pub use wave::Wave;
+pub use wave::{Fields, Wave};
 
 /// The whole ledger of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -12,6 +12,10 @@ use super::{
 use crate::clusters::Finder;
 use crate::{ClusterName, Clusters, Digest, Version};
 
+mod fields;
+
+pub use fields::Fields;
+
 /// One release on one tier: the evidence from which its state is derived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,7 +60,7 @@ pub struct Wave {
     pub refused: Option<Refused>,
     /// Proof that the version is on the base branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub landed: Option<Landed>,
+    pub(super) landed: Option<Landed>,
     /// When all members were first healthy on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Timestamp>,
@@ -68,25 +72,25 @@ pub struct Wave {
     pub soak: Option<Soaked>,
     /// When it finished this tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finished: Option<Timestamp>,
+    pub(super) finished: Option<Timestamp>,
     /// What was not waited for, when it finished because the longest soak was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub let_through: Option<LetThrough>,
     /// Since when and why nothing new starts on the tier until all are healthy on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stalled: Option<Failed>,
+    pub(super) stalled: Option<Failed>,
     /// When and why it failed here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<Failed>,
+    pub(super) failed: Option<Failed>,
     /// Who said no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejected: Option<Rejected>,
+    pub(super) rejected: Option<Rejected>,
     /// Which newer release took its place before it landed or finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub superseded: Option<Superseded>,
+    pub(super) superseded: Option<Superseded>,
     /// Why the bot took its pull request back, when it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub withdrawn: Option<Withdrawn>,
+    pub(super) withdrawn: Option<Withdrawn>,
 }
 
 impl Wave {

@@ -24,7 +24,7 @@ pub(crate) struct Assessment {
 
 /// Whether a wave that never converged has run out of time.
 pub(crate) fn past_deadline(wave: &Wave, rule: &HealthRule, now: Timestamp) -> bool {
-    wave.converged.is_none() && wave.landed.as_ref().is_some_and(|landed| now >= landed.at + rule.progress_deadline)
+    wave.converged.is_none() && wave.landed().is_some_and(|landed| now >= landed.at + rule.progress_deadline)
 }
 
 /// Those whose slice has moved; all, where only others are left: who came ahead of its slice proves nothing of it.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
 use crate::Reason;
-use crate::ledger::{Change, Landed};
+use crate::ledger::{Change, Landed, Part};
 use crate::plan::Action;
 use crate::snapshot::{Pull, Read, Snapshot};
 use crate::testing::*;
@@ -45,7 +45,7 @@ pub(crate) fn finished_above(world: &mut Snapshot) {
 /// 1.1.0 was merged on qa by the bot and soaks there; nothing is on bronze.
 pub(crate) fn soaking(world: &mut Snapshot) {
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
-    page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+    *page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().rewrite().finished = None;
     page.tiers.get_mut(&"bronze".into()).unwrap().pop();
     facts(world).pulls = Read::Known(Vec::new());
     publish(world, &["1.0.0", "1.1.0", "1.2.0"]);
@@ -253,10 +253,11 @@ fn came(world: &mut Snapshot, waves: &[(&str, Purpose)]) {
     let bronze = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
     let begun = bronze.pop().unwrap();
     for (name, purpose) in waves {
-        let mut wave = Wave { members: [(*name).into()].into_iter().collect(), ..begun.clone() };
+        let mut wave = begun.clone();
+        wave.members = [(*name).into()].into_iter().collect();
         wave.part.purpose = purpose.clone();
-        wave.landed = Some(Landed { at: ago(30), commit: None, by: None });
-        wave.finished = Some(ago(20));
+        *wave.rewrite().landed = Some(Landed { at: ago(30), commit: None, by: None });
+        *wave.rewrite().finished = Some(ago(20));
         bronze.push(wave);
     }
 }
@@ -312,12 +313,13 @@ fn a_later_slice_stays_what_it_is() {
         let mut world = sliced();
         bronze(&mut world).merge = crate::model::MergeRule::all(crate::model::Merge::Approved);
         let bronze = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
-        let first = bronze.pop().unwrap();
-        let mut next =
-            Wave { members: first.part.partition[1].clone(), landed: None, converged: None, ..first.clone() };
-        next.part.slice = 1;
-        let whole = Wave { landed: None, converged: None, part: Default::default(), ..next.clone() };
-        bronze.extend(if slice { vec![Wave { pull: None, ..first }, next] } else { vec![whole] });
+        let mut first = bronze.pop().unwrap();
+        let mut next = first.clone();
+        (next.members, next.converged) = (first.part.partition[1].clone(), None);
+        *next.rewrite().landed = None;
+        first.pull = None;
+        next.part = if slice { Part { slice: 1, ..next.part } } else { Part::default() };
+        bronze.extend(slice.then_some(first).into_iter().chain([next]));
         let base: &[(&str, &str)] = if slice {
             &[("bronze-1", "1.0.0"), ("bronze-2", "1.1.0")]
         } else {

@@ -63,7 +63,7 @@ fn what_waits_for_longer_has_the_room_under_the_cap_first() {
         let (plugin, tier, version) = ("one".into(), "qa".into(), version("1.1.0"));
         world.ledger.apply(&Entry::Wave { plugin, tier, version, change: Change::Merging(merging) });
         let mut landed =
-            world.ledger.plugins[&"one".into()].tiers[&"qa".into()].last().unwrap().landed.clone().unwrap();
+            world.ledger.plugins[&"one".into()].tiers[&"qa".into()].last().unwrap().landed().cloned().unwrap();
         landed.at = ago(20);
         let (plugin, tier) = ("one".into(), "qa".into());
         let version = crate::testing::version("1.1.0");

@@ -199,6 +199,25 @@ fn a_person_who_may_fails_a_release_after_the_fact() {
     assert_eq!(entries(&world), [], "it is remembered once");
 }
 
+/// A person merged it while the ledger was lost, and the only cluster of it had left before that was seen.
+#[test]
+fn what_was_merged_unseen_fails_by_the_word() {
+    let fails = |merged: bool| {
+        let mut world = ready();
+        says(&mut world, 5, Read::Known(true));
+        let state = match merged {
+            true => PullState::Merged { at: ago(20), by: "olga".into(), commit: "bb".into() },
+            false => PullState::Closed { at: ago(20), by: Some(BOT.into()) },
+        };
+        edit(&mut world, |pull| pull.state = state);
+        let why = Reason::NobodyMoves { tier: "bronze".into() };
+        remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(10), why }));
+        let entries = crate::plan(&world, noon()).entries;
+        entries.iter().any(|record| matches!(&record.entry, crate::Entry::Wave { change: Change::Failed(_), .. }))
+    };
+    assert_eq!([fails(true), fails(false)], [true, false]);
+}
+
 #[test]
 fn an_open_pull_request_is_closed_by_the_word() {
     let mut world = ready();
@@ -236,7 +255,7 @@ fn a_word_that_the_ledger_has_forgotten_is_read_at_the_hub() {
 /// Whose word it is about: a wave of this pull request that can still fail.
 #[test]
 fn a_word_is_about_the_wave_of_its_own_pull_request() {
-    use crate::ledger::{Announced, Head, Landed, Part, Purpose};
+    use crate::ledger::{Announced, Head, Landed, Purpose};
     // 1.0.0 came with #5, and came back with #8 after 1.1.0 had failed.
     let failed = |said_on: u64, clocks: i64, said: i64| {
         let mut world = landed(vec![healthy("1.1.0")]);
@@ -248,14 +267,12 @@ fn a_word_is_about_the_wave_of_its_own_pull_request() {
         let waves = page.tiers.get_mut(&"bronze".into()).unwrap();
         let announced = |number| Some(Announced { number: PullNumber(number), at: ago(900) });
         waves[0].pull = announced(5);
-        let begun = Wave::begun(version("1.0.0"), waves[0].members.clone(), ago(7));
-        waves.push(Wave {
-            pull: announced(8),
-            heads: vec![Head { commit: "88".into(), at: ago(7), repeats: false }],
-            part: Part { purpose: Purpose::RollBack { of: version("1.1.0") }, ..Part::default() },
-            landed: Some(Landed { at: ago(6), commit: None, by: None }),
-            ..begun
-        });
+        let mut back = Wave::begun(version("1.0.0"), waves[0].members.clone(), ago(7));
+        back.pull = announced(8);
+        back.heads = vec![Head { commit: "88".into(), at: ago(7), repeats: false }];
+        back.part.purpose = Purpose::RollBack { of: version("1.1.0") };
+        *back.rewrite().landed = Some(Landed { at: ago(6), commit: None, by: None });
+        waves.push(back);
         let what = CommandKind::Fail { why: "customers cannot log in".into() };
         let at = ago(7) - SignedDuration::from_secs(said);
         let commands = vec![Command { by: "noor".into(), at, what, allowed: Read::Known(true) }];
@@ -329,8 +346,10 @@ fn a_word_that_failed_the_release_before_fails_no_other() {
     let why = Reason::FailedBy { by: "noor".into(), why: "customers cannot log in".into() };
     let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
     let this = waves.last().unwrap().clone();
-    let before = Wave::begun(version("1.0.5"), this.members.clone(), ago(40));
-    waves.insert(waves.len() - 1, Wave { pull: this.pull, failed: Some(Failed { at: ago(19), why }), ..before });
+    let mut before = Wave::begun(version("1.0.5"), this.members.clone(), ago(40));
+    before.pull = this.pull;
+    *before.rewrite().failed = Some(Failed { at: ago(19), why });
+    waves.insert(waves.len() - 1, before);
     assert!(!closes(&world));
     edit(&mut world, |pull| pull.commands.push(Command { at: ago(1), ..pull.commands[0].clone() }));
     assert!(closes(&world), "said once more, it is said of this one");

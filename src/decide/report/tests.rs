@@ -145,7 +145,7 @@ fn what_runs_is_not_told_as_refused() {
         world.policy.plugins[0].constraint = "<1.1".parse().ok();
         let wave = waves(&mut world).last_mut().unwrap();
         wave.members = ["bronze-0".into()].into_iter().collect();
-        wave.withdrawn = Some(Withdrawn { at: ago(5), why: Reason::NotLanded });
+        *wave.rewrite().withdrawn = Some(Withdrawn { at: ago(5), why: Reason::NotLanded });
         gates(&bronzes(&world)).contains(&Gate::Release)
     };
     assert_eq!((told("1.0.0"), told("1.1.0")), (true, false));
@@ -159,7 +159,7 @@ fn what_keeps_the_next_release_is_told_beside_what_was_taken_back() {
     facts(&mut world).pulls = Read::Known(Vec::new());
     facts(&mut world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
     world.policy.plugins[0].constraint = ">=1.2 || <1.1".parse().ok();
-    waves(&mut world).last_mut().unwrap().withdrawn = Some(Withdrawn { at: ago(5), why: Reason::NotLanded });
+    *waves(&mut world).last_mut().unwrap().rewrite().withdrawn = Some(Withdrawn { at: ago(5), why: Reason::NotLanded });
     let label = Labelled { tier: "qa".into(), version: version("1.2.0"), pull: PullNumber(3), at: ago(5) };
     world.ledger.plugins.get_mut(&"app".into()).unwrap().labelled.push(label);
     let report = bronzes(&world);

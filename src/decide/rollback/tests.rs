@@ -294,12 +294,14 @@ fn checks_are_for_what_is_new() {
 #[test]
 fn what_a_person_brings_back_stays() {
     let mut world = failing();
-    last(&mut world).failed = Some(Failed { at: ago(60), why: Reason::Reverted { version: version("1.1.0") } });
+    *last(&mut world).rewrite().failed =
+        Some(Failed { at: ago(60), why: Reason::Reverted { version: version("1.1.0") } });
     assert_eq!(opens(&world), None, "somebody had taken it off the base branch");
     let mut world = failing();
     let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
-    let landed = waves.last().unwrap().landed.clone();
-    let mut back = Wave { landed, ..Wave::begun(version("1.0.0"), Vec::new().into(), ago(50)) };
+    let landed = waves.last().unwrap().landed().cloned();
+    let mut back = Wave::begun(version("1.0.0"), Vec::new().into(), ago(50));
+    *back.rewrite().landed = landed;
     back.part.purpose = Purpose::RollBack { of: version("1.1.0") };
     waves.insert(0, back);
     assert_eq!(opens(&world), None, "we had taken it back");
@@ -360,7 +362,10 @@ fn once_landed_it_converges_the_failed_release_stays_held_and_a_newer_one_comes(
     assert_eq!(report.version, Some(version("1.0.0")));
     assert!(matches!(report.state, WaveState::Soaking { .. }), "{:?}", report.state);
     let failed = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().expect("1.1.0");
-    assert!(matches!(failed.failed.expect("failed").why, Reason::MembersFailed { .. }), "its own reason, not a revert");
+    assert!(
+        matches!(failed.failed().expect("failed").why, Reason::MembersFailed { .. }),
+        "its own reason, not a revert"
+    );
     newer_finished_below(&mut world);
     facts(&mut world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
     let finished = Change::Finished(noon());
@@ -415,8 +420,8 @@ fn a_stalled_tier_waits_until_all_are_healthy_and_then_soaks_anew() {
         apply(&mut world, at);
     }
     let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().expect("1.1.0");
-    assert!(wave.finished.is_some_and(|at| at >= later + SignedDuration::from_mins(60)), "{wave:?}");
-    assert!(wave.stalled.is_none() && wave.failed.is_none());
+    assert!(wave.finished().is_some_and(|at| at >= later + SignedDuration::from_mins(60)), "{wave:?}");
+    assert!(wave.stalled().is_none() && wave.failed().is_none());
     // A person's word is a verdict though, whatever the clusters say.
     let mut world = failing();
     bronze(&mut world).on_failure = OnFailure::Hold;

@@ -28,7 +28,7 @@ pub(super) fn between(desk: &Desk<'_>, tier_index: usize, wave: &Wave, beside: V
     }
     findings.extend(beside);
     let mut alarms = Vec::new();
-    if let Some(landed) = wave.landed.as_ref().filter(|_| wave.converged.is_none()) {
+    if let Some(landed) = wave.landed().filter(|_| wave.converged.is_none()) {
         let members = Vec::new();
         let deadline = tier.health.progress_deadline;
         alarms.extend(desk.alarm(landed.at + deadline, Reason::PastProgressDeadline { deadline, members }));
@@ -56,7 +56,7 @@ pub(super) fn idle(desk: &Desk<'_>, tier_index: usize) -> Told {
     let refused = desk
         .page
         .last(&tier.name)
-        .filter(|wave| wave.landed.is_none() && running.as_ref().is_none_or(|running| wave.version > *running));
+        .filter(|wave| wave.landed().is_none() && running.as_ref().is_none_or(|running| wave.version > *running));
     let own = running.as_ref().and_then(|running| desk.page.wave(&tier.name, running));
     match (refused, own) {
         (Some(wave), _) => {
@@ -76,7 +76,7 @@ pub(super) fn idle(desk: &Desk<'_>, tier_index: usize) -> Told {
         (None, Some(wave)) => {
             let health = member::assess(desk, tier, wave);
             let mut findings = health::findings(wave, tier, &health, desk.now);
-            if wave.failed.is_none() {
+            if wave.failed().is_none() {
                 // What was let through stays said.
                 findings.retain(|finding| matches!(finding.verdict, Verdict::Waived { .. }));
                 findings.extend(elsewhere(desk, tier, &wave.version));

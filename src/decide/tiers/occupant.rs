@@ -31,7 +31,7 @@ pub(super) fn occupancy(desk: &Desk<'_>, tier_index: usize) -> Occupancy {
     if let Some(wave) = desk.page.climbing(&tier.name) {
         return Occupancy::Open(wave.clone());
     }
-    let stays = |wave: &Wave| wave.stalled.is_some() || !overtaking::passes(desk, tier_index, wave);
+    let stays = |wave: &Wave| wave.stalled().is_some() || !overtaking::passes(desk, tier_index, wave);
     occupant(desk, tier_index).filter(stays).map_or(Occupancy::Free, Occupancy::Landed)
 }
 
@@ -41,13 +41,16 @@ pub(super) fn occupancy(desk: &Desk<'_>, tier_index: usize) -> Occupancy {
 fn occupant(desk: &Desk<'_>, tier_index: usize) -> Option<Wave> {
     let tier = &desk.policy.tiers[tier_index];
     // What failed elsewhere after it came here is watched, and a newer release may take its place.
-    let kept =
-        |wave: &Wave| wave.stalled.is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none());
+    let kept = |wave: &Wave| {
+        wave.stalled().is_some() || (wave.head().is_some() && release::held(desk, &wave.version).is_none())
+    };
     // Clusters ahead of the tier keep nobody from its turn.
-    let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled.is_some();
+    let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled().is_some();
     let holds = |wave: &Wave| matches!(wave.state(), State::Landed(_)) && kept(wave) && turn(wave);
     let goes_on = |wave: &Wave| {
-        wave.stalled.is_some() || slice::following(desk, tier, wave).is_none() || !cannot_go_on(desk, tier_index, wave)
+        wave.stalled().is_some()
+            || slice::following(desk, tier, wave).is_none()
+            || !cannot_go_on(desk, tier_index, wave)
     };
     let landed = desk.page.present(&tier.name, holds).next_back().filter(|wave| slice::is_there(desk, tier, wave));
     landed.cloned().or_else(|| taken_back(desk, tier)).filter(|wave| goes_on(wave))
@@ -63,7 +66,7 @@ pub(super) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
     }
     let stopped = release::stopped(desk, tier_index, &wave.version).filter(Obstacle::is_final);
     // A slice waits for the healing of those before it, where the file says `stall`.
-    let stalls = wave.stalled.is_some() && wave.failed.is_none();
+    let stalls = wave.stalled().is_some() && wave.failed().is_none();
     if let Some(obstacle) = stopped.filter(|obstacle| !(stalls && obstacle.lasts == Lasts::Failed)) {
         return Some(obstacle.why);
     }

@@ -116,7 +116,7 @@ fn f13_a_tier_with_clusters_is_not_passed() {
         let mut world = ready();
         world.policy.plugins[0].tiers[0].empty = Empty::Pass;
         let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
-        page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().finished = None;
+        *page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().rewrite().finished = None;
         if let Read::Known(known) = &mut world.clusters {
             known.retain(|cluster| clusters || cluster.name.as_str() != "qa-1");
         }
@@ -142,6 +142,19 @@ fn a_no_on_the_tier_itself_is_one_though_the_ledger_has_lost_it() {
         assert!(!doings.contains(&"merge 1.1.0 on bronze".to_string()), "{tier}: {doings:?}, not {no}");
     }
     assert_eq!(closed_on("gold"), ["merge 1.1.0 on bronze"]);
+}
+
+/// Somebody pushed to its branch, it was taken back meanwhile, and then a person closed it.
+#[test]
+fn a_no_to_what_somebody_pushed_to_is_one() {
+    let opens = |by: &str| {
+        let mut world = ready();
+        let state = PullState::Closed { at: ago(1), by: Some(by.into()) };
+        edit(&mut world, |pull| (pull.state, pull.version, pull.head) = (state, None, "eeeeeeeeee".into()));
+        remember(&mut world, Change::Withdrawn(crate::ledger::Withdrawn { at: ago(10), why: Reason::Follows }));
+        doings(&world)
+    };
+    assert_eq!((opens(BOT), opens("noor")), (vec!["open 1.1.0 on bronze".to_string()], vec![]));
 }
 
 /// A newer release has finished the tier below, and people were asked about this one.

@@ -86,7 +86,7 @@ pub(crate) fn landing<'a>(
     // Who was moved ahead of its slice is in no wave of it; then the newest one counts, as for the planner.
     let mut newest = None;
     for wave in page?.tiers.get(&whose.tier)?.iter().rev() {
-        let Some(landed) = &wave.landed else { continue };
+        let Some(landed) = wave.landed() else { continue };
         let own = wave.members.contains(&whose.cluster);
         if runs.proves(&wave.version) {
             let found = (&wave.version, landed.at);
@@ -161,7 +161,9 @@ mod tests {
         let wave = |(version, members, landed): &(&str, &[&str], Option<i64>)| {
             let members: Vec<decide::ClusterName> = members.iter().map(|name| (*name).into()).collect();
             let landed = landed.map(|minutes| Landed { at: at(minutes), commit: None, by: None });
-            Wave { landed, ..Wave::begun(version.parse().unwrap(), members.into(), at(-900)) }
+            let mut wave = Wave::begun(version.parse().unwrap(), members.into(), at(-900));
+            *wave.rewrite().landed = landed;
+            wave
         };
         let waves = waves.iter().map(wave).collect();
         PluginLedger { tiers: [("gold".into(), waves)].into(), ..PluginLedger::default() }

@@ -59,7 +59,9 @@ fn ledger() -> Ledger {
     let wave = |version: Version, members: &[&str], minutes| {
         let members: Vec<decide::ClusterName> = members.iter().map(|name| (*name).into()).collect();
         let landed = Some(Landed { at: ago(minutes), commit: None, by: None });
-        Wave { landed, ..Wave::begun(version, members.into(), ago(minutes)) }
+        let mut wave = Wave::begun(version, members.into(), ago(minutes));
+        *wave.rewrite().landed = landed;
+        wave
     };
     let waves = vec![wave(version("1.1.0"), &["eu-1", "eu-2", "eu-3"], 10_000), wave(version("1.2.0"), &["eu-1"], 60)];
     let page = PluginLedger { tiers: [("gold".into(), waves)].into(), ..PluginLedger::default() };

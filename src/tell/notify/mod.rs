@@ -206,7 +206,7 @@ fn of_wave(was: Option<&Wave>, wave: &Wave, (plugin, tier): (&PluginName, &TierN
         );
         add(Event::Notice, notice.at, text);
     }
-    if let Some(landed) = wave.landed.as_ref().filter(|_| was.is_none_or(|was| was.landed.is_none())) {
+    if let Some(landed) = wave.landed().filter(|_| was.is_none_or(|was| was.landed().is_none())) {
         if wave.merging.as_ref().is_some_and(|merging| merging.forced.is_some()) {
             add(Event::Forced, landed.at, "was merged without the missing approvals".to_string());
         }
@@ -214,14 +214,14 @@ fn of_wave(was: Option<&Wave>, wave: &Wave, (plugin, tier): (&PluginName, &TierN
             add(Event::RolledBack, landed.at, format!("is back: {of} failed there"));
         }
     }
-    if let Some(failed) = wave.failed.as_ref().filter(|_| was.is_none_or(|was| was.failed.is_none())) {
+    if let Some(failed) = wave.failed().filter(|_| was.is_none_or(|was| was.failed().is_none())) {
         add(Event::Failed, failed.at, format!("has failed: {}", failed.why));
     }
-    if let Some(stalled) = wave.stalled.as_ref().filter(|_| was.is_none_or(|was| was.stalled.is_none())) {
+    if let Some(stalled) = wave.stalled().filter(|_| was.is_none_or(|was| was.stalled().is_none())) {
         add(Event::Failed, stalled.at, format!("stalls, and nothing new starts there: {}", stalled.why));
     }
     // What nobody brought was there before anybody looked.
-    let new = wave.finished.filter(|_| climbs(wave) && was.is_none_or(|was| was.finished.is_none()));
+    let new = wave.finished().filter(|_| climbs(wave) && was.is_none_or(|was| was.finished().is_none()));
     if let Some(at) = new {
         add(Event::Finished, at, "has finished".to_string());
     }

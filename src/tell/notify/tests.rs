@@ -46,7 +46,7 @@ fn one(event: Event, text: &str) -> Vec<(Event, String)> {
 }
 
 fn landed(wave: &mut Wave) {
-    wave.landed = Some(Landed { at: fixture::now(), commit: None, by: None });
+    *wave.rewrite().landed = Some(Landed { at: fixture::now(), commit: None, by: None });
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn each_event_is_told_when_the_ledger_first_says_it() {
     assert_eq!(told(None, &open), [], "that it is open says the hub");
     let done = wave(|wave| {
         landed(wave);
-        wave.finished = Some(fixture::now());
+        *wave.rewrite().finished = Some(fixture::now());
     });
     assert_eq!(told(Some(&open), &done), one(Event::Finished, "app 1.1.0 on qa has finished"));
     let soaks = wave(|wave| {
@@ -64,10 +64,10 @@ fn each_event_is_told_when_the_ledger_first_says_it() {
     });
     assert_eq!(told(Some(&open), &soaks), one(Event::Upcoming, "app 1.1.0 on gold comes next: it soaks on qa"));
     let why = || Reason::FailedBy { by: "kim".into(), why: "no login".to_string() };
-    let failed = wave(|wave| wave.failed = Some(Failed { at: fixture::now(), why: why() }));
+    let failed = wave(|wave| *wave.rewrite().failed = Some(Failed { at: fixture::now(), why: why() }));
     let text = "app 1.1.0 on qa has failed: kim says that it failed: no login";
     assert_eq!(told(Some(&soaks), &failed), one(Event::Failed, text));
-    let stalled = wave(|wave| wave.stalled = Some(Failed { at: fixture::now(), why: why() }));
+    let stalled = wave(|wave| *wave.rewrite().stalled = Some(Failed { at: fixture::now(), why: why() }));
     let text = "app 1.1.0 on qa stalls, and nothing new starts there: kim says that it failed: no login";
     assert_eq!(told(Some(&open), &stalled), one(Event::Failed, text));
     let back = wave(|wave| {
@@ -113,7 +113,7 @@ fn what_nobody_brought_and_a_slice_that_is_not_the_last_are_no_news() {
     let found = wave(|wave| {
         done(wave);
         wave.heads.clear();
-        wave.finished = Some(fixture::now());
+        *wave.rewrite().finished = Some(fixture::now());
     });
     assert_eq!(told(None, &found), []);
     let slice = |slice: u32| {

@@ -44,7 +44,7 @@ impl Watch {
             for (tier, waves) in &page.tiers {
                 let Some(wave) = waves.last() else { continue };
                 let spot = (plugin.clone(), tier.clone());
-                if let Some(no) = &wave.rejected {
+                if let Some(no) = wave.rejected() {
                     let pull = world.pulls.iter().find(|pull| pull.number == no.pull.0 && pull.spot == spot);
                     let said = |pull: &crate::pulls::PullRequest| {
                         pull.closed.as_ref().is_some_and(|closed| closed.merged.is_none())
@@ -57,7 +57,7 @@ impl Watch {
                     }
                 }
                 let apart = matches!(wave.part.purpose, Purpose::RollBack { .. } | Purpose::Early);
-                if wave.finished.is_some() && !apart && !kept.met.contains_key(&(spot, plain(&wave.version))) {
+                if wave.finished().is_some() && !apart && !kept.met.contains_key(&(spot, plain(&wave.version))) {
                     untrue.push(format!("S1 {plugin} {} counts as finished on {tier} without its soak", wave.version));
                 }
             }

@@ -49,7 +49,7 @@ impl Watch {
                 for wave in waves.iter().rev().take(2) {
                     let Some(pull) = &wave.pull else { continue };
                     let spot = (plugin.clone(), tier.clone());
-                    if wave.superseded.is_some() || wave.withdrawn.is_some() {
+                    if wave.superseded().is_some() || wave.withdrawn().is_some() {
                         self.gave_way(&spot, &wave.version.to_string(), pull.number.0, wave.begun);
                         continue;
                     }

@@ -186,7 +186,7 @@ impl Watch {
         // A merge of which nothing came counts as taken off again.
         let waves = shown.ledger.plugins.get(&spot.0).and_then(|page| page.tiers.get(&spot.1));
         let failed = kept.failed.keys().any(|(there, _)| there == spot)
-            || waves.into_iter().flatten().any(|wave| wave.failed.is_some());
+            || waves.into_iter().flatten().any(|wave| wave.failed().is_some());
         let accepted = world.accepted(&spot.0);
         let between = accepted.into_iter().filter(|known| *known > running && known < version);
         let skipped = between.filter(clean).min();

@@ -124,7 +124,7 @@ impl Watch {
         // it and said that it had not.
         let waves = shown.ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
         let by_hand = waves.filter(|wave| {
-            let landed = wave.landed.as_ref().filter(|_| wave.merging.is_some());
+            let landed = wave.landed().filter(|_| wave.merging.is_some());
             let lately = |at| world.now < at + hour + keys::slack(world);
             let known = |at| self.changed.iter().any(|merge| merge.at == at);
             landed.is_some_and(|landed| {
@@ -169,7 +169,7 @@ impl Watch {
         let given_up = waves
             .into_iter()
             .flatten()
-            .any(|wave| wave.superseded.is_some() && wave.heads.iter().any(|known| known.commit.as_str() == head));
+            .any(|wave| wave.superseded().is_some() && wave.heads.iter().any(|known| known.commit.as_str() == head));
         trial.comes_after(world, (kept, shown), (&spot, &version), given_up);
         if given_up && goes_first(world, shown, &spot) {
             trial.broken.push("a plugin before it has a pull request open".to_string());
@@ -264,7 +264,7 @@ impl Watch {
         });
         let given_up = given_up
             || wave.is_some_and(|wave| {
-                let ends = wave.superseded.as_ref().zip(wave.landed.as_ref());
+                let ends = wave.superseded().zip(wave.landed());
                 ends.is_some_and(|(superseded, landed)| by_hand || superseded.at <= landed.at)
             });
         if by_bot && !doubted && good && !refused && !given_up && !kept.met.contains_key(&key) {

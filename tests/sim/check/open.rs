@@ -142,7 +142,7 @@ impl Watch {
         let page = shown.ledger.plugins.get(&spot.0).and_then(|page| page.tiers.get(&spot.1));
         let mut waves = page.into_iter().flatten();
         let last = waves.rfind(|wave| plain(&wave.version) == key.1);
-        let taken_back = last.is_some_and(|wave| wave.withdrawn.is_some());
+        let taken_back = last.is_some_and(|wave| wave.withdrawn().is_some());
         let mut anew: Vec<ClusterName> = selected_now.iter().filter(of_slice).cloned().collect();
         anew.sort();
         let begins_anew = (world.losses > 0 || taken_back) && proposed == anew;
@@ -232,13 +232,15 @@ fn cut_off(world: &World, shown: &Snapshot, proposal: &Proposal) -> bool {
     let page = shown.ledger.plugins.get(&proposal.plugin);
     let mut waves = page.and_then(|page| page.tiers.get(&proposal.tier)).into_iter().flatten();
     let Some(wave) = waves.rfind(|wave| plain(&wave.version) == plain(&proposal.to)) else { return false };
-    let ended =
-        wave.landed.is_some() || wave.superseded.is_some() || wave.withdrawn.is_some() || wave.rejected.is_some();
+    let ended = wave.landed().is_some()
+        || wave.superseded().is_some()
+        || wave.withdrawn().is_some()
+        || wave.rejected().is_some();
     let begun = !wave.heads.is_empty() && wave.pull.is_none() && wave.part.slice == proposal.part.slice;
     let present = soak::present(world, shown, &(proposal.plugin.clone(), proposal.tier.clone()));
     let mut here: Vec<_> = wave.members.iter().filter(|name| present.contains(name)).cloned().collect();
     let mut proposed = proposal.members.clone();
     here.sort();
     proposed.sort();
-    begun && !ended && wave.failed.is_none() && here == proposed
+    begun && !ended && wave.failed().is_none() && here == proposed
 }

@@ -163,7 +163,9 @@ fn missing_is_closed(snapshot: &Snapshot, now: Timestamp) -> Plan {
             let Read::Known(pulls) = &mut facts.pulls else { continue };
             let Some(page) = snapshot.ledger.plugins.get(plugin) else { continue };
             for (tier, waves) in &page.tiers {
-                let Some(wave) = waves.last().filter(|wave| wave.landed.is_none() && !wave.is_over()) else { continue };
+                let Some(wave) = waves.last().filter(|wave| wave.landed().is_none() && !wave.is_over()) else {
+                    continue;
+                };
                 let (Some(known), Some(head)) = (&wave.pull, wave.head()) else { continue };
                 if !pulls.iter().any(|pull| pull.number == known.number) {
                     pulls.push(closed(known.number, tier.clone(), wave, head.commit.clone(), now));
@@ -209,7 +211,7 @@ fn closed_is_reopened(snapshot: &Snapshot, now: Timestamp) -> Plan {
             }
         }
         for waves in snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut()) {
-            let closed = |wave: &Wave| wave.rejected.is_some();
+            let closed = |wave: &Wave| wave.rejected().is_some();
             waves.retain(|wave| !closed(wave));
         }
     })
@@ -222,7 +224,7 @@ fn two_pull_requests(snapshot: &Snapshot, now: Timestamp) -> Plan {
             facts.pulls = Read::Known(Vec::new());
         }
         let waves = snapshot.ledger.plugins.values_mut().flat_map(|page| page.tiers.values_mut());
-        waves.for_each(|waves| waves.retain(|wave| wave.landed.is_some()));
+        waves.for_each(|waves| waves.retain(|wave| wave.landed().is_some()));
     })
 }
 
@@ -307,8 +309,8 @@ fn members_recomputed(snapshot: &Snapshot, now: Timestamp) -> Plan {
 /// On the base branch is as good as finished.
 fn newest_not_newest_finished(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
-        for wave in waves(snapshot).filter(|wave| wave.landed.is_some() && !wave.is_over()) {
-            wave.finished = Some(now);
+        for wave in waves(snapshot).filter(|wave| wave.landed().is_some() && !wave.is_over()) {
+            *wave.rewrite().finished = Some(now);
         }
     })
 }
@@ -316,8 +318,8 @@ fn newest_not_newest_finished(snapshot: &Snapshot, now: Timestamp) -> Plan {
 /// A failed release may go on elsewhere once it looks well.
 fn failures_forgotten(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
-        for wave in waves(snapshot).filter(|wave| wave.failed.is_some() && wave.landed.is_some()) {
-            (wave.failed, wave.finished) = (None, Some(now));
+        for wave in waves(snapshot).filter(|wave| wave.failed().is_some() && wave.landed().is_some()) {
+            (*wave.rewrite().failed, *wave.rewrite().finished) = (None, Some(now));
         }
     })
 }

@@ -80,7 +80,7 @@ fn one_refusal_stops_all(snapshot: &Snapshot, now: Timestamp) -> Plan {
 fn refused_counts_as_changed(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         let mut heads = Vec::new();
-        for wave in waves(snapshot).filter(|wave| wave.landed.is_none()) {
+        for wave in waves(snapshot).filter(|wave| wave.landed().is_none()) {
             let (refused, merging) = (wave.refused.as_mut(), wave.merging.as_mut());
             if let (Some(refused), Some(merging)) = (refused, merging) {
                 merging.at = merging.at.max(refused.at + SignedDuration::from_secs(1));

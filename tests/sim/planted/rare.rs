@@ -45,8 +45,8 @@ fn early_before_the_first_tier(snapshot: &Snapshot, now: Timestamp) -> Plan {
             }
             let waves = snapshot.ledger.plugins.get_mut(&plugin.name);
             let waves = waves.and_then(|page| page.tiers.get_mut(&plugin.tiers[0].name)).into_iter().flatten();
-            for wave in waves.filter(|wave| wave.failed.is_none() && wave.landed.is_some()) {
-                wave.finished = wave.finished.or(Some(now));
+            for wave in waves.filter(|wave| wave.failed().is_none() && wave.landed().is_some()) {
+                *wave.rewrite().finished = wave.finished().or(Some(now));
             }
         }
     })
@@ -102,7 +102,7 @@ fn occupied_is_free(snapshot: &Snapshot, now: Timestamp) -> Plan {
         for plugin in &snapshot.policy.plugins {
             let pages = snapshot.ledger.plugins.get_mut(&plugin.name);
             for wave in pages.into_iter().flat_map(|page| page.tiers.values_mut()).flatten() {
-                if wave.landed.is_some() {
+                if wave.landed().is_some() {
                     wave.heads.clear(); // as if somebody else had put it there
                 }
             }

@@ -128,7 +128,7 @@ fn a_merge_that_a_lost_ledger_forgot_counts_by_who_did_it() {
         let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
         let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
         wave.merging = None;
-        wave.landed = Some(Landed { at: ago(minutes), commit: None, by: by.map(Into::into) });
+        *wave.rewrite().landed = Some(Landed { at: ago(minutes), commit: None, by: by.map(Into::into) });
         Shared::count(&world, noon()).changed_lately()
     };
     assert_eq!([counts(Some(BOT), 59), counts(Some("coldframe-force[bot]"), 59)], [1, 1]);

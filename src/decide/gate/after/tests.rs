@@ -92,7 +92,7 @@ fn a_wave_opens_after_those_of_others() {
             "the other is on the base branch and soaks",
             |w| {
                 nothing_new(w);
-                wave(w).finished = None;
+                *wave(w).rewrite().finished = None;
             },
             &[],
             first,
@@ -102,7 +102,7 @@ fn a_wave_opens_after_those_of_others() {
             |w| {
                 nothing_new(w);
                 let wave = wave(w);
-                (wave.landed, wave.finished) = (None, None);
+                (*wave.rewrite().landed, *wave.rewrite().finished) = (None, None);
                 crds(w).base = Read::Known([place("qa", "1.0.0")].into());
             },
             &["crds"],
@@ -112,7 +112,7 @@ fn a_wave_opens_after_those_of_others() {
             "the other failed and still runs",
             |w| {
                 nothing_new(w);
-                wave(w).failed = Some(Failed { at: ago(5), why: Reason::NotLanded });
+                *wave(w).rewrite().failed = Some(Failed { at: ago(5), why: Reason::NotLanded });
             },
             &[],
             first,
@@ -207,7 +207,7 @@ fn a_wave_opens_after_those_of_others() {
             "it goes after two, and nobody knows what the first of them runs",
             |w| {
                 nothing_new(w);
-                wave(w).finished = None;
+                *wave(w).rewrite().finished = None;
                 w.policy.plugins[0].after.insert(0, After { plugin: "dns".into(), version: None });
             },
             &[],
@@ -217,7 +217,7 @@ fn a_wave_opens_after_those_of_others() {
             "it goes after two, and nobody knows what the last of them runs",
             |w| {
                 nothing_new(w);
-                wave(w).finished = None;
+                *wave(w).rewrite().finished = None;
                 w.policy.plugins[0].after.push(After { plugin: "dns".into(), version: None });
             },
             &[],
@@ -366,7 +366,7 @@ fn a_wave_that_somebody_else_put_there_keeps_nobody() {
     let mut world = two();
     nothing_new(&mut world);
     let wave = wave(&mut world);
-    wave.finished = None;
+    *wave.rewrite().finished = None;
     wave.heads.clear();
     assert_eq!(opened(&world), ["app"]);
     world.ledger.apply(&crate::Entry::Wave {

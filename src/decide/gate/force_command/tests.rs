@@ -112,8 +112,10 @@ fn everything_else_that_force_needs_is_needed() {
         }),
         ("people were told less than `announce` ago", |w| bronze(w).announce = SignedDuration::from_mins(31)),
         ("a manual tier", |w| bronze(w).merge = MergeRule::all(Merge::Manual)),
-        ("the tier below has not finished it", |w| below(w).finished = None),
-        ("the tier below found it wanting", |w| below(w).failed = Some(Failed { at: ago(1), why: Reason::NotLanded })),
+        ("the tier below has not finished it", |w| *below(w).rewrite().finished = None),
+        ("the tier below found it wanting", |w| {
+            *below(w).rewrite().failed = Some(Failed { at: ago(1), why: Reason::NotLanded })
+        }),
         ("the cap of clusters", |w| {
             w.policy.limits.clusters_per_hour = Some(1);
             let landed = Landed { at: ago(5), commit: None, by: None };
@@ -193,7 +195,7 @@ fn a09_a_moved_pull_request_voids_what_was_said() {
         let waves = page.tiers.get_mut(&"bronze".into()).expect("bronze");
         let mut older = waves.last().expect("a wave").clone();
         older.version = version("1.0.5");
-        older.superseded = Some(crate::ledger::Superseded { at: ago(8), by: version("1.1.0") });
+        *older.rewrite().superseded = Some(crate::ledger::Superseded { at: ago(8), by: version("1.1.0") });
         older.pull = Some(Announced { number: crate::PullNumber(7), at: ago(30) });
         waves.insert(1, older);
         wave(&mut world).shown =

@@ -145,12 +145,12 @@ fn f39_f45_each_condition_of_force_is_needed() {
             }
         }),
         ("a freeze", freeze_all),
-        ("the tier below has not finished it", |w| below(w).finished = None),
+        ("the tier below has not finished it", |w| *below(w).rewrite().finished = None),
         ("the tier below found it wanting afterwards", |w| {
-            below(w).failed = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
+            *below(w).rewrite().failed = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
         }),
         ("the tier below stalls on it", |w| {
-            below(w).stalled = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
+            *below(w).rewrite().stalled = Some(crate::ledger::Failed { at: ago(1), why: Reason::NotLanded })
         }),
         ("somebody whose rights are not known objects", |w| {
             edit(w, |pull| {
@@ -350,7 +350,7 @@ fn a_clock_is_carried_by_the_move_and_not_over_a_time_without_force() {
         let mut older = waves.last().expect("a wave").clone();
         older.version = version("1.0.5");
         older.grace = Some(Grace { since: ago(70), deadline: ago(5), notices: Vec::new(), giving: None });
-        older.superseded = Some(crate::ledger::Superseded { at: ago(20), by: version("1.1.0") });
+        *older.rewrite().superseded = Some(crate::ledger::Superseded { at: ago(20), by: version("1.1.0") });
         if !known {
             waves.last_mut().expect("a wave").pull = None;
         }

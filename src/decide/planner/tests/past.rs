@@ -13,11 +13,12 @@ fn after(many: usize) -> Snapshot {
     let past: Vec<String> = (0..many).map(|number| format!("0.{}.{}", number / 100, number % 100)).collect();
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
     for waves in page.tiers.values_mut() {
-        let done = |text: &String| Wave {
-            version: version(text),
-            landed: Some(Landed { at: ago(90_000), commit: None, by: None }),
-            finished: Some(ago(80_000)),
-            ..waves[0].clone()
+        let done = |text: &String| {
+            let mut wave = waves[0].clone();
+            wave.version = version(text);
+            *wave.rewrite().landed = Some(Landed { at: ago(90_000), commit: None, by: None });
+            *wave.rewrite().finished = Some(ago(80_000));
+            wave
         };
         let done: Vec<Wave> = past.iter().map(done).collect();
         waves.splice(0..0, done);

@@ -68,7 +68,7 @@ fn what_came_before_the_failed_release_went_with_it() {
         back.merging = back.merging.take().filter(|_| by_the_bot);
         apply(&mut world, noon());
         let page = &world.ledger.plugins[&"app".into()];
-        page.wave(&"bronze".into(), &version("1.0.5")).cloned().unwrap().failed.map(|failed| failed.why)
+        page.wave(&"bronze".into(), &version("1.0.5")).cloned().unwrap().failed().map(|failed| failed.why.clone())
     };
     assert_eq!(failed(true), None);
     assert_eq!(failed(false), Some(Reason::Reverted { version: version("1.0.5") }), "a person did it");
@@ -82,7 +82,7 @@ fn a_merge_of_old_explains_no_revert() {
     begin(&mut world, "1.0.0", Change::Merging(Merging { head: "cc".into(), at: ago(901), base: None, forced: None }));
     apply(&mut world, noon());
     let reverted = Reason::Reverted { version: version("1.1.0") };
-    assert_eq!(last(&mut world).failed.clone().map(|failed| failed.why), Some(reverted));
+    assert_eq!(last(&mut world).failed().map(|failed| failed.why.clone()), Some(reverted));
 }
 
 /// `/coldframe fail` on the rollback's pull request is said of the rollback; on the one that brought the same
@@ -102,7 +102,7 @@ fn a_word_on_its_pull_request_is_about_it() {
         pulls.iter_mut().find(|pull| pull.number == PullNumber(number)).unwrap().commands.push(command);
         apply(&mut world, noon());
         let page = &world.ledger.plugins[&"app".into()];
-        page.wave(&"bronze".into(), &version("1.0.0")).cloned().unwrap().failed.map(|failed| failed.why.to_string())
+        page.wave(&"bronze".into(), &version("1.0.0")).cloned().unwrap().failed().map(|failed| failed.why.to_string())
     };
     assert_eq!(failed(8).as_deref(), Some("noor says that it failed: it is slow"));
     assert_eq!(failed(2), None);
@@ -120,5 +120,5 @@ fn an_older_rollback_explains_no_later_revert() {
     world.ledger.apply(&Entry::Wave { plugin, tier, version: version("1.2.0"), change: found });
     apply(&mut world, noon());
     let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.2.0")).cloned().expect("1.2.0");
-    assert_eq!(wave.failed.expect("failed").why, Reason::Reverted { version: version("1.2.0") });
+    assert_eq!(wave.failed().expect("failed").why, Reason::Reverted { version: version("1.2.0") });
 }

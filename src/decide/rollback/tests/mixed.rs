@@ -61,7 +61,7 @@ fn it_goes_on_as_long_as_it_has_something_to_take_back() {
 fn it_does_not_come_where_nobody_is_left_to_take_back() {
     let verdict = || Some(Failed { at: ago(10), why: Reason::NotLanded });
     let mut world = failing();
-    last(&mut world).failed = verdict();
+    *last(&mut world).rewrite().failed = verdict();
     assert!(super::opens(&world).is_some());
     last(&mut world).members = ["bronze-0".into()].into_iter().collect();
     assert_eq!(super::opens(&world), None, "others came to the place that they share");
@@ -69,7 +69,7 @@ fn it_does_not_come_where_nobody_is_left_to_take_back() {
         let mut world = failing();
         let members: crate::Clusters = moved.iter().map(|name| (*name).into()).collect();
         let wave = last(&mut world);
-        (wave.failed, wave.members) = (verdict(), members.clone());
+        (*wave.rewrite().failed, wave.members) = (verdict(), members.clone());
         wave.part.partition = if slices { vec![members, ["bronze-8".into()].into_iter().collect()] } else { vec![] };
         holds(&mut world, all);
         super::opens(&world).map(|proposal| proposal.members.len())
@@ -88,9 +88,9 @@ fn it_comes_for_the_slices_that_had_moved_though_the_tier_is_one_now() {
     bronze(&mut world).on_failure = OnFailure::RollBack { merge: Merge::Approved };
     let wave = last(&mut world);
     let (partition, slice) = (wave.part.partition.clone(), 1);
-    let mut second = Wave { from: wave.from.clone(), ..Wave::begun(version("1.1.0"), partition[1].clone(), ago(20)) };
-    second.part = Part { partition, slice, ..Part::default() };
-    second.failed = Some(Failed { at: ago(10), why: Reason::NotLanded });
+    let mut second = Wave::begun(version("1.1.0"), partition[1].clone(), ago(20));
+    (second.from, second.part) = (wave.from.clone(), Part { partition, slice, ..Part::default() });
+    *second.rewrite().failed = Some(Failed { at: ago(10), why: Reason::NotLanded });
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
     page.tiers.get_mut(&"bronze".into()).unwrap().push(second);
     assert_eq!(super::opens(&world).map(|proposal| proposal.members), Some(vec!["bronze-2".into()]));

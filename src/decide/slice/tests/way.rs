@@ -39,8 +39,8 @@ fn a_slice_that_was_overtaken_after_it_was_taken_back_does_not_go_on() {
         propose(&mut world, &second, 22, 15);
         let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
         let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
-        wave.withdrawn = Some(crate::ledger::Withdrawn { at: ago(10), why: crate::Reason::Conflict });
-        wave.superseded = overtaken.then(|| crate::ledger::Superseded { at: ago(9), by: version("1.2.0") });
+        *wave.rewrite().withdrawn = Some(crate::ledger::Withdrawn { at: ago(10), why: crate::Reason::Conflict });
+        *wave.rewrite().superseded = overtaken.then(|| crate::ledger::Superseded { at: ago(9), by: version("1.2.0") });
         facts(&mut world).pulls = Read::Known(Vec::new());
         opened(&crate::plan(&world, noon())).map(|proposal| proposal.part.slice)
     };
