@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clusters::Finder;
-use crate::desk::{Base, Desk, Draft, Noted};
+use crate::desk::{Base, Desk, Draft, Noted, follow};
 use crate::ledger::{Announced, Change, Closed, Entry, Grace, Rejected, Seen, Soaked, State, Wave, Withdrawn};
 use crate::model::Tier;
 use crate::plan::Alarm;
@@ -176,6 +176,7 @@ fn verdicts(draft: &mut Draft<'_>, tier: &Tier) {
             State::Landed(_) | State::LandedAnyway(_) if slice::is_there(desk, tier, &wave) => {
                 verdict(desk, tier, &wave)
             }
+            State::Landed(_) | State::LandedAnyway(_) if tier.follows => silence(desk, tier, &wave),
             State::Open if wave.part.slice > 0 => {
                 let (noted, alarm) = between_slices(desk, tier, &wave);
                 draft.ring(alarm);
@@ -235,6 +236,18 @@ fn verdict(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
         note(Change::Finished(desk.now));
     }
     noted
+}
+
+/// Where a tier that follows has a cluster that does not say what it runs, nothing is judged, and the soak stands still
+/// as for anybody who is not known.
+fn silence(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
+    let members = slice::moved(desk, tier, wave);
+    if follow::running(desk, desk.plugin(), &members).is_ok() {
+        return Vec::new();
+    }
+    let soaked = soak::advance(wave, &member::assess(desk, tier, wave), tier, desk.now);
+    let moved = soaked.filter(|_| soaked != wave.soak);
+    moved.map(|soaked| Noted::progress(&wave.version, Change::Soaked(soaked))).into_iter().collect()
 }
 
 /// A cluster that fails while the pull request of a later slice is open fails the release all the

@@ -10,7 +10,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 2_300),
     ("clock", 50),
     ("command", 200),
-    ("decide", 10_450),
+    ("decide", 10_550),
     ("demo", 12_600),
     ("edit", 3_300),
     ("git", 1_800),

@@ -149,6 +149,28 @@ mod tests {
         assert_eq!((fails(None), fails(Some(Change::Converged(ago(1))))), (false, true));
     }
 
+    /// Its only cluster says nothing for a while: that time is no soak, whatever its times prove afterwards.
+    #[test]
+    fn the_soak_stands_still_while_a_cluster_says_nothing() {
+        let paused = |readings: Vec<Reading>| {
+            let mut world = follows();
+            let landed = crate::ledger::Landed { at: ago(40), commit: None, by: None };
+            on_qa(&mut world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
+            let (healthy_for, until) = (jiff::SignedDuration::from_mins(5), ago(20));
+            let soaked =
+                crate::ledger::Soaked { healthy_for, until, paused: false, ailing: None, begun: Some(ago(25)) };
+            on_qa(&mut world, "1.2.0", Change::Soaked(soaked));
+            qa(&mut world, readings);
+            crate::plan(&world, noon()).entries.into_iter().find_map(|record| match record.entry {
+                crate::Entry::Wave { change: Change::Soaked(soaked), .. } => Some((soaked.paused, soaked.healthy_for)),
+                _ => None,
+            })
+        };
+        let minutes = |minutes| jiff::SignedDuration::from_mins(minutes);
+        assert_eq!(paused(Vec::new()), Some((true, minutes(5))));
+        assert_eq!(paused(vec![Reading { since: Some(ago(30)), ..healthy("1.2.0") }]), Some((false, minutes(25))));
+    }
+
     /// Controllers add metadata of their own; what is promoted is spelled as its release is.
     #[test]
     fn it_is_spelled_as_its_release() {
