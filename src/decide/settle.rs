@@ -245,7 +245,9 @@ fn silence(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
     if follow::running(desk, desk.plugin(), &members).is_ok() {
         return Vec::new();
     }
-    let soaked = soak::advance(wave, &member::assess(desk, tier, wave), tier, desk.now);
+    let degraded = member::assess(desk, tier, wave).degraded(&tier.health);
+    let still = |before| Soaked { paused: true, ..before };
+    let soaked = if degraded { Some(soak::reset(wave, desk.now)) } else { wave.soak.map(still) };
     let moved = soaked.filter(|_| soaked != wave.soak);
     moved.map(|soaked| Noted::progress(&wave.version, Change::Soaked(soaked))).into_iter().collect()
 }

@@ -31,6 +31,7 @@ impl World {
         crate::people::give_up_the_lost(self, true);
         if self.scenario.mode == Mode::Answered {
             crate::people::settle_open_business(self);
+            self.let_the_last_stay();
         }
         match self.scenario.storm {
             true => self.begin_storm(),
@@ -46,6 +47,15 @@ impl World {
         let all = self.releases[&plugin.name].keys().filter(taken);
         let newest = all.max().cloned().unwrap_or(Version::new(1, 0, 0));
         Version::new(newest.major, newest.minor, newest.patch + patches)
+    }
+
+    /// Whoever wrote that a version is to be left takes that back where the last release is one of those.
+    fn let_the_last_stay(&mut self) {
+        for at in 0..self.policy.plugins.len() {
+            let last = self.newer(&self.policy.plugins[at], 1);
+            self.policy.plugins[at].expires.retain(|expiry| !inside(&expiry.versions, &last));
+        }
+        self.policy_commit += 1;
     }
 
     /// A last good release of every plugin.
