@@ -42,6 +42,23 @@ pub(crate) fn finished_above(world: &mut Snapshot) {
     facts(world).base = Read::Known([place("qa", "1.2.0"), place("bronze", "1.0.0")].into());
 }
 
+/// What clusters ahead of their tier have finished, or those that got back what ran before, has not finished the tier.
+#[test]
+fn who_is_ahead_or_goes_back_finishes_no_tier() {
+    let goes_on = |purpose: Purpose| {
+        let mut world = ready();
+        finished_above(&mut world);
+        facts(&mut world).pulls = Read::Known(Vec::new());
+        let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+        page.tiers.get_mut(&"qa".into()).unwrap().last_mut().unwrap().part.purpose = purpose;
+        doings(&world).contains(&"open 1.2.0 on bronze".to_string())
+    };
+    let of = version("1.3.0");
+    let all = [Purpose::Promotion, Purpose::CatchUp, Purpose::Early, Purpose::RollBack { of }];
+    assert_eq!(all.map(goes_on), [true, true, false, false]);
+}
+
 /// 1.1.0 was merged on qa by the bot and soaks there; nothing is on bronze.
 pub(crate) fn soaking(world: &mut Snapshot) {
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();

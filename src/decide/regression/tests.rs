@@ -351,6 +351,11 @@ fn a_word_that_failed_the_release_before_fails_no_other() {
     *before.rewrite().failed = Some(Failed { at: ago(19), why });
     waves.insert(waves.len() - 1, before);
     assert!(!closes(&world));
+    let mut elsewhere = world.clone();
+    let page = elsewhere.ledger.plugins.get_mut(&"app".into()).unwrap();
+    let before = page.tiers.get_mut(&"bronze".into()).unwrap().iter_mut().find(|wave| wave.version == version("1.0.5"));
+    before.unwrap().pull.as_mut().unwrap().number = PullNumber(5);
+    assert!(closes(&elsewhere), "what was said on another pull request was not said here");
     edit(&mut world, |pull| pull.commands.push(Command { at: ago(1), ..pull.commands[0].clone() }));
     assert!(closes(&world), "said once more, it is said of this one");
 }
