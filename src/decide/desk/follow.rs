@@ -152,8 +152,9 @@ mod tests {
     /// Its only cluster says nothing for a while: that time is no soak, whatever its times prove afterwards.
     #[test]
     fn the_soak_stands_still_while_a_cluster_says_nothing() {
-        let paused = |readings: Vec<Reading>| {
+        let paused = |follows_still: bool, readings: Vec<Reading>| {
             let mut world = follows();
+            world.policy.plugins[0].tiers[0].follows = follows_still;
             let landed = crate::ledger::Landed { at: ago(40), commit: None, by: None };
             on_qa(&mut world, "1.2.0", Change::Found { members: vec!["qa-1".into()], digest: None, landed });
             let (healthy_for, until) = (jiff::SignedDuration::from_mins(5), ago(20));
@@ -167,8 +168,12 @@ mod tests {
             })
         };
         let minutes = |minutes| jiff::SignedDuration::from_mins(minutes);
-        assert_eq!(paused(Vec::new()), Some((true, minutes(5))));
-        assert_eq!(paused(vec![Reading { since: Some(ago(30)), ..healthy("1.2.0") }]), Some((false, minutes(25))));
+        assert_eq!(paused(true, Vec::new()), Some((true, minutes(5))));
+        assert_eq!(paused(false, Vec::new()), None, "what the base branch does not hold is not judged");
+        assert_eq!(
+            paused(true, vec![Reading { since: Some(ago(30)), ..healthy("1.2.0") }]),
+            Some((false, minutes(25)))
+        );
     }
 
     /// Controllers add metadata of their own; what is promoted is spelled as its release is.
