@@ -249,7 +249,7 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, and a head that had been written anew held room under the cap.
-    const BROKEN_WITHIN: [(u64, u64); 76] = [
+    const BROKEN_WITHIN: [(u64, u64); 78] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -326,6 +326,8 @@ mod tests {
         (157_009_424, 8),
         (158_001_399, 8),
         (158_002_962, 8),
+        (160_026_938, 8),
+        (160_029_391, 8),
     ];
 
     #[test]

@@ -1,6 +1,6 @@
 //! What people are told about tiers and climbs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
-use crate::ledger::{Labelled, Purpose, Wave, Withdrawn};
+use crate::ledger::{ForceEvidence, Labelled, Merging, Purpose, Wave, Withdrawn};
 use crate::next_release::tests::{doings, finished_above};
 use crate::plan::{Action, Climb, Finding, Plan, Verdict, WaveReport, WaveState};
 use crate::snapshot::{Health, Read, Reading, Snapshot};
@@ -177,4 +177,58 @@ fn what_landed_past_its_pull_request_is_closed() {
     remember(&mut world, crate::ledger::Change::Landed(crate::ledger::Landed { at: ago(30), commit: None, by: None }));
     remember(&mut world, crate::ledger::Change::Finished(ago(5)));
     assert_eq!(doings(&world), ["close bronze: nothing newer than 1.1.0 is ready for this tier"]);
+}
+
+/// What the ledger knows of a wave is told, whatever the base branch holds by now.
+#[test]
+fn a_wave_is_told_by_what_the_ledger_has_of_it() {
+    let mut world = landed(vec![healthy("1.1.0")]);
+    let forced = ForceEvidence {
+        deadline: Some(ago(31)),
+        said: None,
+        notices: Vec::new(),
+        held: Vec::new(),
+        waived: "nobody approved".into(),
+        policy: "cccccccccc".into(),
+    };
+    let wave = waves(&mut world).last_mut().unwrap();
+    (wave.from, wave.digest) = (Some(version("0.9.0")), Some("sha256:99".into()));
+    wave.part.purpose = Purpose::RollBack { of: version("1.2.0") };
+    wave.merging = Some(Merging { head: "aaaaaaaaaa".into(), at: ago(30), base: None, forced: Some(forced.clone()) });
+    let report = bronzes(&world);
+    assert_eq!((report.from, report.digest), (Some(version("0.9.0")), Some("sha256:99".into())));
+    assert_eq!((report.rollback_of, report.forced), (Some(version("1.2.0")), Some(forced)));
+    assert_eq!(report.pull, Some(PullNumber(7)));
+}
+
+/// The ledger learns the number of a pull request one look after it was opened.
+#[test]
+fn a_pull_request_is_told_before_the_ledger_has_its_number() {
+    let mut world = ready();
+    waves(&mut world).last_mut().unwrap().pull = None;
+    assert_eq!(bronzes(&world).pull, Some(PullNumber(7)));
+}
+
+#[test]
+fn a_release_that_waits_is_told_with_its_digest() {
+    let mut world = ready();
+    finished_above(&mut world);
+    facts(&mut world).pulls = Read::Known(Vec::new());
+    let report = bronzes(&world);
+    assert_eq!((report.version, report.digest), (Some(version("1.2.0")), Some(digest("1.2.0"))));
+}
+
+/// A slice is told with its own clusters and what they run, not with those of the whole tier.
+#[test]
+fn a_slice_is_told_with_its_own_clusters() {
+    let mut world = sliced();
+    join(&mut world, "bronze-3", vec![healthy("0.9.0")]);
+    own_places(&mut world, &[("bronze-1", "1.0.0"), ("bronze-2", "1.1.0"), ("bronze-3", "0.9.0")]);
+    let wave = waves(&mut world).last_mut().unwrap();
+    wave.members = ["bronze-2".into()].into_iter().collect();
+    wave.part.partition = ["bronze-2", "bronze-1", "bronze-3"].map(|name| [name.into()].into_iter().collect()).into();
+    let report = bronzes(&world);
+    assert_eq!((report.part.slice, report.from), (1, Some(version("1.0.0"))));
+    let members: Vec<String> = report.members.iter().map(|member| member.cluster.to_string()).collect();
+    assert_eq!(members, ["bronze-1"]);
 }

@@ -121,15 +121,14 @@ impl Watch {
         // Who is to move counts, also where somebody has put the version already: nobody notes that.
         let lately = self.changed.iter().filter(|merge| world.now < merge.at + hour).map(|merge| merge.members);
         // What the bot had asked for counts, though a person has merged it or written it by hand, or the hub has merged
-        // it and said that it had not.
+        // it and said that it had not; so does what the hub merged in its name unasked.
         let waves = shown.ledger.plugins.values().flat_map(|page| page.tiers.values()).flatten();
         let by_hand = waves.filter(|wave| {
-            let landed = wave.landed().filter(|_| wave.merging.is_some());
             let lately = |at| world.now < at + hour + keys::slack(world);
             let known = |at| self.changed.iter().any(|merge| merge.at == at);
-            landed.is_some_and(|landed| {
+            wave.landed().is_some_and(|landed| {
                 let by_bot = landed.by.as_ref().is_some_and(|by| by.as_str() == BOT);
-                lately(landed.at) && !(by_bot && known(landed.at))
+                (by_bot || wave.merging.is_some()) && lately(landed.at) && !(by_bot && known(landed.at))
             })
         });
         let mut taken = lately.sum::<usize>() + by_hand.map(|wave| wave.members.len()).sum::<usize>();

@@ -72,7 +72,8 @@ pub struct Watch {
 /// What the bot may rest on, as long as its ledger holds it: kept with every push, and gone with it.
 #[derive(Clone, Default)]
 pub struct Kept {
-    soaks: BTreeMap<(Spot, Version), soak::Clock>,
+    /// By what our clock shows, which it does not know to be wrong, and with what is wrong of it set right.
+    soaks: BTreeMap<(Spot, Version), [soak::Clock; 2]>,
     /// Releases that met the soak of a tier.
     met: BTreeMap<(Spot, Version), Timestamp>,
     /// Members as they were when the wave began.

@@ -222,30 +222,29 @@ fn soaks(world: &World, kept: &mut Kept, key: &(Spot, Version), look: &Look, now
     }
     let tolerated = look.unknown.min(rule.max_unknown) + (look.members - look.healthy).min(rule.max_failures);
     let together = look.healthy > 0 && look.healthy + tolerated >= look.members;
-    let present = kept.soaks.get(key).cloned().map(|clock| clock.set(world.off()));
-    let next = match (present, together, look.oldest) {
-        (None, true, Some(oldest)) => {
-            Clock { total: SignedDuration::ZERO, until: oldest, paused: false, off: world.off() }
+    let begun = |oldest| Clock { total: SignedDuration::ZERO, until: oldest, paused: false, off: world.off() };
+    let [shown, set] = match (kept.soaks.get(key).cloned(), together, look.oldest) {
+        (None, true, Some(oldest)) => [begun(oldest), begun(oldest)],
+        (Some([shown, set]), true, Some(oldest)) => {
+            let moved = |clock: Clock| clock.moved(look, oldest, rule.max_age);
+            let (unset, set) = (moved(set.clone()), moved(set.set(world.off())));
+            let set = if unset.total > set.total { Clock { off: set.off, ..unset } } else { set };
+            [moved(shown), set]
         }
-        // The bot does not know that its clock was set back, and may count the seconds that it shows.
-        (Some(clock), true, Some(oldest)) => {
-            let unset = kept.soaks[key].clone().moved(look, oldest, rule.max_age);
-            let set = clock.moved(look, oldest, rule.max_age);
-            if unset.total > set.total { Clock { off: set.off, ..unset } } else { set }
+        (Some([shown, set]), _, _) => {
+            let total = |clock: &Clock| if look.ill > rule.max_failures { SignedDuration::ZERO } else { clock.total };
+            let stands = |clock: Clock| Clock { total: total(&clock), paused: true, ..clock };
+            [stands(shown), stands(set.set(world.off()))]
         }
-        (Some(clock), _, _) if look.ill > rule.max_failures => {
-            Clock { total: SignedDuration::ZERO, paused: true, ..clock }
-        }
-        (Some(clock), _, _) => Clock { paused: true, ..clock },
         (None, _, _) => return,
     };
     let hotfixes = crate::words::hotfixes(world, &spot.0, version);
     let soaks = hotfixes.iter().filter_map(|hotfix| hotfix.soak);
     let asked = soaks.chain([tier.soak.min]).min().unwrap_or(tier.soak.min);
-    if together && next.total >= asked {
+    if together && shown.total.max(set.total) >= asked {
         kept.met.entry(key.clone()).or_insert(now);
     }
-    kept.soaks.insert(key.clone(), next);
+    kept.soaks.insert(key.clone(), [shown, set]);
 }
 
 impl Clock {
