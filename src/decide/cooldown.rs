@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use crate::desk::Desk;
+use crate::model::Tier;
 use crate::next_release::{candidate, newer};
 use crate::plan::Alarm;
 use crate::release::stopped;
@@ -15,7 +16,7 @@ use crate::{Reason, Version, hotfix};
 /// cooldown has passed since the first of them was seen. So nobody waits longer than once the
 /// cooldown, however many follow. A hotfix does not wait, nor does a release that has begun before.
 pub(crate) fn cooling(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Timestamp> {
-    let first = desk.policy.tiers.first().filter(|_| tier_index == 0 && !desk.policy.cooldown.is_zero())?;
+    let first = first_tier(desk, tier_index)?;
     let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
     let begun = waves.map(|wave| &wave.version).chain(desk.base(&first.name).highest()).max().cloned();
     if hotfix::entry(desk, version).is_some() || begun.as_ref().is_some_and(|begun| version <= begun) {
@@ -31,10 +32,14 @@ pub(crate) fn cooling(desk: &Desk<'_>, tier_index: usize, version: &Version) -> 
 
 /// Rings when a release has cooled down that may move the pull request of this tier.
 pub(crate) fn alarm(desk: &Desk<'_>, tier_index: usize) -> Option<Alarm> {
-    let cooldown = desk.policy.cooldown;
-    let newest = if tier_index == 0 && !cooldown.is_zero() { candidate(desk, tier_index) } else { None };
-    let until = newest.and_then(|version| cooling(desk, tier_index, &version))?;
-    desk.alarm(until, Reason::Cooling { cooldown })
+    first_tier(desk, tier_index)?;
+    let until = cooling(desk, tier_index, &candidate(desk, tier_index)?)?;
+    desk.alarm(until, Reason::Cooling { cooldown: desk.policy.cooldown })
+}
+
+/// The first tier, where it is this one and releases cool down there.
+fn first_tier<'d>(desk: &'d Desk<'_>, tier_index: usize) -> Option<&'d Tier> {
+    desk.policy.tiers.first().filter(|_| tier_index == 0 && !desk.policy.cooldown.is_zero())
 }
 
 #[cfg(test)]

@@ -317,6 +317,17 @@ mod tests {
         }
     }
 
+    /// The hub shows the same of it at every look.
+    #[test]
+    fn what_stopped_everything_is_no_news_though_it_is_still_to_be_seen() {
+        let mut world = asked(wrong(), Some(1));
+        crate::plan(&world, noon()).entries.iter().for_each(|record| world.ledger.apply(&record.entry));
+        assert!(world.ledger.stop().is_some() && !stops(&world), "it is known");
+        let rebuild = Rebuild { cited: pull().head, by: "noor".into(), at: noon(), pull: PullNumber(7) };
+        world.ledger.apply(&Entry::Rebuilt(rebuild));
+        assert!(world.ledger.stop().is_none() && !stops(&world), "a person has cleared it");
+    }
+
     /// A person has cleared the third false yes, the bot asks once more, and the hub lies once more.
     #[test]
     fn f30_what_was_cleared_and_goes_wrong_once_more_stops_everything_again() {
@@ -335,7 +346,7 @@ mod tests {
             crate::plan(world, now).entries.iter().for_each(|record| world.ledger.apply(&record.entry));
             world.ledger.stop().is_some()
         };
-        (0..3).for_each(|_| remember(&mut world, lie(ago(6))));
+        [ago(6), ago(3), noon()].into_iter().for_each(|at| remember(&mut world, lie(at)));
         assert!(look(&mut world, noon()));
         edit(&mut world, |pull| pull.commands = vec![word(minute(1))]);
         assert!(!look(&mut world, minute(2)));
@@ -358,13 +369,17 @@ mod tests {
 
     #[test]
     fn what_is_not_proved_has_not_landed() {
-        let lands = |landing| {
-            let mut world = asked(landing, Some(1));
+        let lands = |landing, minutes, head: &str| {
+            let mut world = asked(landing, minutes);
+            edit(&mut world, |pull| pull.head = head.into());
             facts(&mut world).base = landed(vec![]).plugins[&"app".into()].base.clone();
             let entries = crate::plan(&world, noon()).entries;
             entries.iter().any(|record| matches!(&record.entry, Entry::Wave { change: Change::Landed(_), .. }))
         };
-        assert!(lands(Read::Known(Landing::Proven { commit: "dd".into() })));
-        assert!(!lands(Read::Unread("503".into())));
+        let (asked, unread) = (pull().head, || Read::Unread("503".into()));
+        assert!(lands(Read::Known(Landing::Proven { commit: "dd".into() }), Some(1), asked.as_str()));
+        assert!(!lands(unread(), Some(1), asked.as_str()));
+        assert!(lands(unread(), None, asked.as_str()), "somebody put it there beside its open pull request");
+        assert!(lands(unread(), Some(1), "eeeeeeeeee"), "somebody merged what the bot did not ask for");
     }
 }

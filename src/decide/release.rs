@@ -215,7 +215,8 @@ fn is_rollback(desk: &Desk<'_>, tier: &TierName, number: PullNumber) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
-    use crate::model::{Early, Pin};
+    use crate::model::{Early, Empty, Pin};
+    use crate::next_release::tests::{doings, publish};
     use crate::selector::Selector;
     use crate::snapshot::{Cluster, Place, Snapshot};
     use crate::testing::*;
@@ -243,7 +244,7 @@ mod tests {
         let bronze = ("bronze".into(), vec![held("bronze-1", "1.0.0"), held("bronze-2", "0.9.0")]);
         facts(&mut world).base = Read::Known([place("qa", "1.1.0"), bronze].into());
         change(&mut world, acme);
-        crate::next_release::tests::doings(&world)
+        doings(&world)
     }
 
     #[test]
@@ -258,6 +259,27 @@ mod tests {
         assert!(ahead[0].starts_with(back), "ahead: {ahead:?}");
         let of_the_turn = apart(|_, _| {});
         assert!(!of_the_turn.iter().any(|doing| doing.starts_with(back)), "its turn, too: {of_the_turn:?}");
+    }
+
+    /// Qa has no cluster. What it would not take does not pass it either.
+    #[test]
+    fn a_tier_without_clusters_is_passed_by_what_its_constraint_allows() {
+        let opens = |constraint: &str| {
+            let mut world = ready();
+            let qa = &mut world.policy.plugins[0].tiers[0];
+            (qa.empty, qa.constraint) = (Empty::Pass, constraint.parse().ok());
+            if let Read::Known(clusters) = &mut world.clusters {
+                clusters.retain(|cluster| cluster.name.as_str() != "qa-1");
+            }
+            let page = world.ledger.plugins.get_mut(&"app".into()).expect("app");
+            page.tiers.get_mut(&"bronze".into()).expect("bronze").pop();
+            page.tiers.remove(&"qa".into());
+            facts(&mut world).pulls = Read::Known(Vec::new());
+            facts(&mut world).base = Read::Known([place("bronze", "1.0.0")].into());
+            publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
+            doings(&world)
+        };
+        assert_eq!([opens("~1.1"), opens("~1")], [["open 1.1.0 on bronze"], ["open 1.2.0 on bronze"]]);
     }
 
     /// The oldest and the newest have the content of 1.1.0; this is what one between them has.

@@ -198,6 +198,16 @@ mod tests {
         assert_eq!(does(Change::Withdrawn(Withdrawn { at: ago(5), why })), [closes, "open 1.1.0 on bronze"]);
     }
 
+    /// Somebody put it on the base branch past its pull request, and there it failed.
+    #[test]
+    fn what_landed_past_its_pull_request_does_not_need_it_any_more() {
+        let mut world = landed(vec![healthy("1.1.0")]);
+        edit(&mut world, |pull| pull.state = PullState::Open);
+        let why = Reason::FailedBy { by: "maria".into(), why: "it breaks billing".into() };
+        remember(&mut world, Change::Failed(crate::ledger::Failed { at: ago(5), why }));
+        assert_eq!(doings(&world), ["close bronze: nothing newer than 1.1.0 is ready for this tier"]);
+    }
+
     /// Somebody let the pull request go to another branch, or the file names another one by now.
     #[test]
     fn what_goes_elsewhere_is_turned_back() {

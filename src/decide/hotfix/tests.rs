@@ -231,6 +231,20 @@ fn a_command_makes_one() {
     assert_eq!(doings(&known), moved, "the hub confirms it");
 }
 
+/// The comments stay, and are read at every look.
+#[test]
+fn a_word_is_written_once() {
+    let mut world = ready();
+    (0..2).for_each(|_| say(&mut world, "1.1.0", true, Read::Known(true)));
+    let written = |world: &Snapshot| {
+        let entries = crate::plan(world, noon()).entries;
+        entries.iter().filter(|record| matches!(record.entry, Entry::Hotfix { .. })).count()
+    };
+    assert_eq!(written(&world), 1, "noor said it twice within a second");
+    remember_all(&mut world);
+    assert_eq!(written(&world), 0, "the ledger knows it");
+}
+
 /// Each version that noor names on the pull request of 1.1.0, and what is said there.
 #[test]
 fn what_changes_nothing_is_said() {

@@ -70,6 +70,25 @@ fn f26_what_was_merged_and_is_gone_has_failed() {
     assert!(!fails(0, everybody_left), "of whom nothing can be seen there");
     let unread: fn(&mut Snapshot) = |w| facts(w).base = Read::Unread("503".into());
     assert!(!fails(0, unread));
+    let nowhere: fn(&mut Snapshot) = |w| facts(w).base = Read::Known([place("qa", "1.1.0")].into());
+    assert!(!fails(0, nowhere), "the tier has no place by which that could be seen");
+    let vacant: fn(&mut Snapshot) = |w| {
+        let Read::Known(base) = &mut facts(w).base else { unreachable!() };
+        let place = &mut base.get_mut(&"bronze".into()).unwrap()[0];
+        (place.version, place.vacant) = (Read::Unread("nothing is installed".into()), true);
+    };
+    assert!(fails(0, vacant), "it was the first one there, and its place is empty again");
+}
+
+/// A ledger to which anybody may write says that it finished, and not that it ever landed.
+#[test]
+fn what_never_landed_was_not_taken_off() {
+    let fails = |world: &Snapshot| notes(world, noon()).iter().any(|(_, change)| matches!(change, Change::Failed(_)));
+    let mut world = ready();
+    remember(&mut world, Change::Finished(ago(60)));
+    assert!(!fails(&world));
+    remember(&mut world, Change::Landed(Landed { at: ago(90), commit: None, by: None }));
+    assert!(fails(&world), "it was there, and 1.0.0 is again");
 }
 
 /// 1.1.0 had finished; then 1.2.0 came, failed and was taken back past it to 1.0.0.

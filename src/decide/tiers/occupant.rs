@@ -120,8 +120,8 @@ fn passed_below(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Versi
         Purpose::Early | Purpose::RollBack { .. } => return None,
     }
     let below = (0..tier_index).rev().find(|below| !desk.is_passed(&desk.policy.tiers[*below]))?;
-    let newest = release::finished(desk, below, |version| *version > wave.version).into_iter().max()?;
-    (!release::has_finished(desk, below, &wave.version)).then_some(newest)
+    let since = release::finished(desk, below, |version| *version >= wave.version);
+    if since.contains(&wave.version) { None } else { since.into_iter().max() }
 }
 
 /// The newest version on a wave's clusters, when it is newer than the wave's own.

@@ -181,6 +181,26 @@ fn what_is_reported_of_an_open_wave() {
     assert!(bronze.blocker().is_none(), "{:?}", bronze.blocker());
 }
 
+/// The checks of 1.1.0 turned red, and it was taken back: it is also the newest that the tier passes over.
+#[test]
+fn what_was_taken_back_is_told_of_once() {
+    let mut world = ready();
+    world.policy.plugins[0].checks = vec!["e2e".to_string()];
+    let (name, state) = ("e2e".to_string(), crate::snapshot::CheckState::Failure);
+    let checks = Read::Known(vec![crate::snapshot::RequiredCheck { name, state }]);
+    facts(&mut world).releases =
+        Read::Known(vec![release("1.0.0"), crate::snapshot::Release { checks, ..release("1.1.0") }]);
+    assert_eq!(doings(&world), ["close bronze: checks failed on the commit that released 1.1.0: e2e"]);
+    for record in crate::plan(&world, noon()).entries {
+        world.ledger.apply(&record.entry);
+    }
+    edit(&mut world, |pull| pull.state = PullState::Closed { at: noon(), by: Some(BOT.into()) });
+    let plan = crate::plan(&world, noon());
+    let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").unwrap();
+    let red = bronze.findings.iter().filter(|finding| finding.gate == Gate::Release);
+    assert_eq!(red.count(), 1, "{:?}", bronze.findings);
+}
+
 /// What has landed rings when its time to become healthy is over.
 #[test]
 fn a_landed_wave_rings_at_its_deadline() {
