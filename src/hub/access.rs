@@ -294,7 +294,7 @@ impl Minting {
         let token: Token = answer.json(&call)?;
         // `expires_at` is the hub's time. A tenth of its life, at most five minutes, is kept back.
         let by_our_clock = token.expires_at.duration_since(now);
-        let by_theirs = by_our_clock - self.signed.line().skew.get();
+        let by_theirs = by_our_clock + self.signed.line().skew.get();
         // A wild `Date` on the way must not make every call mint.
         let life = if by_theirs.is_positive() { by_theirs } else { by_our_clock };
         let kept = (life / 10).clamp(SignedDuration::ZERO, SignedDuration::from_mins(5));

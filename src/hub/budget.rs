@@ -89,7 +89,7 @@ impl Budget {
         }
     }
 
-    /// Refuses what can wait while no more than the reserve is left. `skew` is the hub's clock minus ours.
+    /// Refuses what can wait while no more than the reserve is left. `skew` is how far our clock is ahead of the hub's.
     pub(crate) fn spare(
         &self,
         what: &str,
@@ -98,7 +98,7 @@ impl Budget {
         skew: SignedDuration,
     ) -> Result<(), HubError> {
         let Some(left) = self.left(counter) else { return Ok(()) };
-        let until = left.resets.saturating_sub(skew).unwrap_or(left.resets);
+        let until = left.resets.saturating_add(skew).unwrap_or(left.resets);
         if left.remaining > left.limit / RESERVE || now >= until {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Budget {
         if !limited && !spent {
             return None;
         }
-        let by_reset = resets.map(|resets| resets.duration_since(now) - answer.skew + SignedDuration::from_secs(1));
+        let by_reset = resets.map(|resets| resets.duration_since(now) + answer.skew + SignedDuration::from_secs(1));
         let wait = match after {
             Some(after) => SignedDuration::from_secs(after),
             None if spent => by_reset.unwrap_or(NAMELESS),
@@ -189,16 +189,16 @@ pub(crate) struct Seen<'a> {
     pub(crate) words: &'a str,
     /// GraphQL answers 200 when its limit is reached.
     pub(crate) graphql_limited: bool,
-    /// The hub's clock minus ours.
+    /// How far our clock is ahead of the hub's.
     pub(crate) skew: SignedDuration,
 }
 
-/// How far the hub's clock is from ours, from the `Date` of its answers.
+/// How far our clock is ahead of the hub's, by the `Date` of its answers.
 #[derive(Debug, Default)]
 pub(crate) struct Skew(AtomicI64);
 
 impl Skew {
-    /// The hub's clock minus ours. Zero until something was measured.
+    /// How far ours is ahead; negative where it is behind, zero until something was measured.
     pub(crate) fn get(&self) -> SignedDuration {
         SignedDuration::from_millis(self.0.load(Ordering::Relaxed))
     }
@@ -214,7 +214,7 @@ impl Skew {
         let parsed = date.and_then(|date| jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
         let Some(date) = parsed else { return };
         // `Date` has whole seconds, cut off: the middle of that second stands for it.
-        let middle = date.duration_since(sent) + SignedDuration::from_millis(500) - took / 2;
+        let middle = sent.duration_since(date) + took / 2 - SignedDuration::from_millis(500);
         let skew = i64::try_from(middle.as_millis()).unwrap_or(i64::MAX);
         // Half a second is below what that resolution can tell.
         self.0.store(if skew.abs() <= 600 { 0 } else { skew }, Ordering::Relaxed);
@@ -323,7 +323,7 @@ mod tests {
             words: "",
             graphql_limited: true,
             // The hub is forty seconds ahead: its reset comes forty seconds sooner by our clock.
-            skew: SignedDuration::from_secs(40),
+            skew: SignedDuration::from_secs(-40),
         };
         assert_eq!(budget.note(Counter::GraphQl, &seen, at(0)).unwrap().0, at(61));
         assert!(budget.admit("x", Counter::Rest, at(0)).is_ok());
@@ -335,8 +335,8 @@ mod tests {
         // 1800000000 is 2027-01-15 08:00:00 UTC.
         let cases = [
             ("Fri, 15 Jan 2027 08:00:00 GMT", 0, 0, 0),
-            ("Fri, 15 Jan 2027 08:01:00 GMT", 0, 0, 60),
-            ("Fri, 15 Jan 2027 07:59:00 GMT", 0, 0, -60),
+            ("Fri, 15 Jan 2027 08:01:00 GMT", 0, 0, -60),
+            ("Fri, 15 Jan 2027 07:59:00 GMT", 0, 0, 60),
             ("Fri, 15 Jan 2027 08:01:00 GMT", 0, 20, 0),
             ("nonsense", 0, 0, 0),
         ];

@@ -279,7 +279,7 @@ impl RepoHub {
         self.inner.main.token().await
     }
 
-    /// The hub's clock minus ours, by the `Date` of its last answer; zero before the first.
+    /// How far our clock is ahead of the hub's, by the `Date` of its last answer; zero before the first.
     pub fn skew(&self) -> SignedDuration {
         self.inner.main.line().skew.get()
     }

@@ -28,3 +28,21 @@ async fn a_command_freezes_everything_until_another_lifts_it() {
     github.comment(REPOSITORY, other.number, OWNER, "/coldframe unfreeze").unwrap();
     stage.until("it merges when the freeze is lifted", merged).await;
 }
+
+/// What people say is dated by the hub's clock, of which ours may be ahead: an hour of theirs is not over before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_freeze_lasts_by_the_clock_of_the_hub() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.shift_clock(jiff::SignedDuration::from_mins(-40));
+    let _bot = stage.serve_with_token();
+    let open = |stage: &Stage| stage.pull("cert-manager", "bronze").filter(is_open);
+    let pull = stage.until("bronze opens", open).await;
+    github.comment(REPOSITORY, pull.number, OWNER, "/coldframe freeze everything for 1h the audit").unwrap();
+    let said =
+        |stage: &Stage| open(stage).filter(|pull| pull.body.contains("frozen by maria with a command: the audit"));
+    stage.until("the pull request says so", said).await;
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    let merged = |stage: &Stage| stage.pull("cert-manager", "bronze").filter(is_merged);
+    stage.never(8, "merged in a freeze", |stage| merged(stage).is_some()).await;
+}

@@ -1,6 +1,6 @@
 //! What people are told about tiers and climbs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
-use crate::ledger::{ForceEvidence, Labelled, Merging, Purpose, Wave, Withdrawn};
+use crate::ledger::{Entry, ForceEvidence, Labelled, Merging, Purpose, Seen, Wave, Withdrawn};
 use crate::next_release::tests::{doings, finished_above};
 use crate::plan::{Action, Climb, Finding, Plan, Verdict, WaveReport, WaveState};
 use crate::snapshot::{Health, Read, Reading, Snapshot};
@@ -214,6 +214,10 @@ fn a_release_that_waits_is_told_with_its_digest() {
     let mut world = ready();
     finished_above(&mut world);
     facts(&mut world).pulls = Read::Known(Vec::new());
+    let seen = Seen { version: version("1.2.0"), digest: Some(digest("1.2.0")), first_seen: ago(20) };
+    world.ledger.apply(&Entry::Seen { plugin: "app".into(), seen });
+    waves(&mut world).pop();
+    freeze_all(&mut world);
     let report = bronzes(&world);
     assert_eq!((report.version, report.digest), (Some(version("1.2.0")), Some(digest("1.2.0"))));
 }

@@ -147,6 +147,11 @@ impl GitHub {
         state::lock(&self.inner.world)
     }
 
+    /// Moves its clock by so much, forwards or backwards; the bot's stays as it is.
+    pub fn shift_clock(&self, by: jiff::SignedDuration) {
+        self.world().clock.shift(by);
+    }
+
     /// Changes what goes wrong on purpose.
     pub fn faults(&self, change: impl FnOnce(&mut Faults)) {
         change(&mut self.world().faults);
