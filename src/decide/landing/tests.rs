@@ -70,6 +70,14 @@ fn f26_what_was_merged_and_is_gone_has_failed() {
     assert!(!fails(0, everybody_left), "of whom nothing can be seen there");
     let unread: fn(&mut Snapshot) = |w| facts(w).base = Read::Unread("503".into());
     assert!(!fails(0, unread));
+    let without_a_place: fn(&mut Snapshot) = |w| facts(w).base = Read::Known([place("qa", "1.1.0")].into());
+    assert!(!fails(0, without_a_place), "of what has no place nobody knows what it holds");
+    let vacant: fn(&mut Snapshot) = |w| {
+        let (bronze, mut places) = place("bronze", "1.0.0");
+        (places[0].version, places[0].vacant) = (Read::Unread("not installed yet".into()), true);
+        facts(w).base = Read::Known([place("qa", "1.1.0"), (bronze, places)].into());
+    };
+    assert!(fails(0, vacant), "nothing is installed there any more");
 }
 
 /// 1.1.0 had finished; then 1.2.0 came, failed and was taken back past it to 1.0.0.

@@ -111,6 +111,11 @@ fn nobody_merges_past_the_one_that_was_brought_up_to_date() {
     let green: fn(&mut Snapshot) = |world| green_checks(world, "two");
     assert_eq!(with(green), ["merge two"], "the next one at the next look");
     assert_eq!(with(|world| make_hotfix(world, "one")), ["merge one"]);
+    let urgent: fn(&mut Snapshot) = |world| {
+        green_checks(world, "two");
+        make_hotfix(world, "two");
+    };
+    assert_eq!(with(urgent), ["merge two"], "past a hotfix neither");
     let waits: fn(&mut Snapshot) = |world| pull_of(world, "two").draft = true;
     assert_eq!(with(waits), ["merge one"], "it waits for people");
     let free: fn(&mut Snapshot) = |world| {
@@ -121,9 +126,9 @@ fn nobody_merges_past_the_one_that_was_brought_up_to_date() {
     // A head that was written for the first time was not brought up; others were not asked to wait.
     assert_eq!(with(|world| wave_of(world, "two").heads[1].repeats = false), ["merge one"]);
     // For an hour and no longer, however often it is brought up.
-    assert_eq!(with(|world| wave_of(world, "two").heads[1].at = ago(61)), ["merge one"]);
+    assert_eq!(with(|world| wave_of(world, "two").heads[1].at = ago(60)), ["merge one"]);
     let again: fn(&mut Snapshot) = |world| {
-        wave_of(world, "two").heads[1].at = ago(61);
+        wave_of(world, "two").heads[1].at = ago(60);
         bring_up(world, "two", 1);
     };
     assert_eq!(with(again), ["merge one"]);
@@ -156,4 +161,12 @@ fn whom_the_others_let_pass_is_said() {
     assert_eq!(blocker.because.to_string(), "#2 was brought up to date and merges first");
     assert_eq!(blocker.verdict, crate::Verdict::Wait { until: Some(ago(5) + MACHINES) });
     assert_eq!(blocker.because.unblock().unwrap(), "#2, by merging; the others go on after an hour");
+    // It stands in the place of what was said of the head, and nothing else is left out.
+    let gates = |plan: &crate::Plan| {
+        let one = plan.waves.iter().find(|wave| wave.plugin.as_str() == "one" && wave.tier.as_str() == "bronze");
+        one.unwrap().findings.iter().map(|finding| finding.gate).collect::<Vec<_>>()
+    };
+    green_checks(&mut world, "two");
+    pull_of(&mut world, "two").strict = false;
+    assert_eq!(gates(&plan), gates(&crate::plan(&world, noon())), "as of one that merges");
 }
