@@ -24,27 +24,32 @@ pub fn plan(snapshot: &Snapshot, now: Timestamp) -> Plan {
     entries.extend(freezes.entries);
     entries.extend(stopped);
     let anew = || Shared { freezes: freezes.all.clone(), proofs: proofs.clone(), ..Shared::count(snapshot, now) };
-    let (decided, shared) = pass(&common, anew());
+    let (mut decided, mut shared) = pass(&common, anew());
     // Whose turn it is under what all share is known when all of them were decided.
     let (overtaken, jumped) = (shared.was_overtaken(), shared.jumped_the_line());
-    let (next, in_vain) = (shared.passed_over(), shared.comes_up_in_vain());
-    // Who merges first, only when it is known who has room under the cap: else the one would wait for the other.
-    let past = shared.merged_past().filter(|_| !overtaken);
-    if !(overtaken || jumped || in_vain || next.is_some() || past.is_some()) {
-        return whole(entries, decided);
-    }
-    let due = if overtaken { shared.ready } else { Vec::new() };
-    let kept = if jumped { shared.line } else { Vec::new() };
+    let due = if overtaken { shared.ready.clone() } else { Vec::new() };
+    let kept = if jumped { shared.line.clone() } else { Vec::new() };
     let once_more = |past: Option<Fresh>| {
         let anew = anew();
-        let (first, bringing) = (anew.first.clone().or(past), anew.bringing || in_vain);
-        Shared { due: due.clone(), kept: kept.clone(), next, first, bringing, ..anew }
+        let first = anew.first.clone().or(past);
+        Shared { due: due.clone(), kept: kept.clone(), first, ..anew }
     };
-    let (decided, shared) = pass(&common, once_more(past));
-    match shared.merged_past().filter(|_| overtaken) {
-        Some(past) => whole(entries, pass(&common, once_more(Some(past))).0),
-        None => whole(entries, decided),
+    // Who merges first, only when it is known who has room under the cap: else the one would wait for the other.
+    let mut past = shared.merged_past().filter(|_| !overtaken);
+    if overtaken || jumped || past.is_some() {
+        (decided, shared) = pass(&common, once_more(past.clone()));
+        if let Some(first) = shared.merged_past().filter(|_| overtaken) {
+            (decided, shared) = pass(&common, once_more(Some(first.clone())));
+            past = Some(first);
+        }
     }
+    // Who comes up to date, only when it is known what merges.
+    let (next, in_vain) = (shared.passed_over(), shared.comes_up_in_vain());
+    if next.is_some() || in_vain {
+        let anew = once_more(past);
+        decided = pass(&common, Shared { next, bringing: anew.bringing || in_vain, ..anew }).0;
+    }
+    whole(entries, decided)
 }
 
 /// Decides each plugin once, those before which others wait for first; what was decided stands in the order of the file.

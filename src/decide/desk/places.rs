@@ -279,6 +279,8 @@ mod tests {
         let desk = Desk::new(&common, 0, shared);
         let spread = desk.spread(&"bronze".into(), &["bronze-1".into(), "bronze-2".into()]);
         assert_eq!((spread.places, spread.read, spread.is(&version("1.0.0"))), (2, 1, false));
+        let unread = Base::Unread("clusters/bronze-2/app.yaml: no YAML".into());
+        assert_eq!(desk.base(&"bronze".into()), unread, "it is not one on which nothing is installed");
     }
 
     /// Of a tier of which all are ahead nobody takes the turn, whatever all of them run.

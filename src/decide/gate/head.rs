@@ -229,6 +229,22 @@ mod tests {
         }
     }
 
+    /// The bot writes it anew then; a time that has come is none to look forward to.
+    #[test]
+    fn until_when_a_refused_head_waits_is_said_as_long_as_it_does() {
+        let verdict = |times: i64, seconds: i64, kind: Refusal| {
+            let mut world = ready();
+            let at = noon() - jiff::SignedDuration::from_secs(seconds);
+            for _ in 0..times {
+                remember(&mut world, Change::Refused { head: pull().head, at, why: "405".into(), kind });
+            }
+            says(&world, Gate::Head).verdict
+        };
+        let later = |seconds: i64| Verdict::Wait { until: Some(noon() + jiff::SignedDuration::from_secs(seconds)) };
+        assert_eq!(verdict(1, 4, Refusal::No), later(6));
+        assert_eq!([39, 40, 41].map(|seconds| verdict(2, seconds, Refusal::Flawed)), [later(1), WAIT, WAIT]);
+    }
+
     /// A ready pull request that is behind is brought up to date and not merged; one at a time, as long as the one before
     /// it waits for machines alone.
     #[test]
@@ -258,7 +274,7 @@ mod tests {
         assert!(doings(&world).is_empty(), "the other one is on its way");
         let page = world.ledger.plugins.get_mut(&"other".into()).unwrap();
         let wave = page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap();
-        wave.heads.last_mut().unwrap().at = ago(61);
+        wave.heads.last_mut().unwrap().at = ago(60);
         assert_eq!(doings(&world), ["move bronze to 1.1.0"], "for an hour and no longer");
     }
 
@@ -281,6 +297,13 @@ mod tests {
         let mut open = brought(true);
         open.ledger_state = LedgerState::Intact { guarded: LedgerGuard::Open("no key".into()) };
         assert!(!merges(&open));
+        // A newer release does not move what was approved before it was brought up to date.
+        let moved = |repeats: bool| {
+            let mut world = brought(repeats);
+            crate::next_release::tests::finished_above(&mut world);
+            doings(&world)
+        };
+        assert_eq!([moved(true), moved(false)], [["merge 1.1.0 on bronze"], ["move bronze to 1.2.0"]]);
     }
 
     /// The hub's words and the bot's own are not taken for each other.

@@ -150,6 +150,22 @@ mod tests {
         assert_eq!(world(Some(1), "1.0.0", false), ["close bronze: 1.1.0 has not finished qa"]);
         assert_eq!(world(Some(1), "1.0.0", true), [""; 0], "nothing is opened on qa");
         assert_eq!(world(Some(1), "1.1.0", false), ["merge 1.1.0 on bronze"], "qa runs it");
+        // The last place goes to another plugin's qa, which had none before.
+        let mut two = ready();
+        let mut page = two.ledger.plugins[&crate::PluginName::from("app")].clone();
+        page.tiers.values_mut().for_each(|waves| waves.truncate(1));
+        let mut theirs = facts(&mut two).clone();
+        theirs.pulls = Read::Known(alloc::vec![]);
+        theirs.base = Read::Known([place("qa", "1.0.0"), place("bronze", "1.0.0")].into());
+        let dns = crate::PluginPolicy { name: "dns".into(), ..two.policy.plugins[0].clone() };
+        two.policy.plugins.insert(0, dns);
+        two.plugins.insert("dns".into(), theirs);
+        two.ledger.plugins.insert("dns".into(), page);
+        let Read::Known(clusters) = &mut two.clusters else { unreachable!() };
+        clusters[0].name = "qa-2".into();
+        held(&mut two, "1.0.0");
+        two.policy.limits.open_pulls = Some(2);
+        assert_eq!(doings(&two), ["open 1.1.0 on qa", "close bronze: 1.1.0 has not finished qa"]);
     }
 
     /// qa runs the release already or is about to get it, and has not finished it: bronze waits with its pull request open.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
 use super::*;
 use crate::ledger::{Failed, Head, Landed, Superseded};
+use crate::plan::Urgency;
 use crate::snapshot::{Cluster, Health, Read, Reading, Snapshot};
 use crate::testing::*;
 use crate::{PullNumber, Sha};
@@ -182,6 +183,20 @@ fn only_what_is_there_is_judged() {
     let Read::Known(base) = &mut facts(&mut world).base else { unreachable!() };
     base.get_mut(&"bronze".into()).unwrap()[0].version = Read::Unread("503".into());
     assert!(!converges(&world), "nobody knows what the base branch holds");
+}
+
+/// A decision rests on a transition; what a soak has counted may be counted once more.
+#[test]
+fn only_the_movement_of_a_soak_may_reach_the_branch_later() {
+    let world = landed(vec![healthy("1.1.0")]);
+    let entries = crate::plan(&world, noon()).entries.into_iter();
+    let urgencies = entries.filter_map(|record| match record.entry {
+        Entry::Wave { change: Change::Converged(_), .. } => Some(("converged", record.urgency)),
+        Entry::Wave { change: Change::Soaked(_), .. } => Some(("soaked", record.urgency)),
+        _ => None,
+    });
+    let expected = [("converged", Urgency::Transition), ("soaked", Urgency::Progress)];
+    assert_eq!(urgencies.collect::<Vec<_>>(), expected);
 }
 
 /// A shelved climb of another release has nobody left to lose.

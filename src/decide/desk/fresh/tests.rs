@@ -111,6 +111,11 @@ fn nobody_merges_past_the_one_that_was_brought_up_to_date() {
     let green: fn(&mut Snapshot) = |world| green_checks(world, "two");
     assert_eq!(with(green), ["merge two"], "the next one at the next look");
     assert_eq!(with(|world| make_hotfix(world, "one")), ["merge one"]);
+    let urgent: fn(&mut Snapshot) = |world| {
+        green_checks(world, "two");
+        make_hotfix(world, "two");
+    };
+    assert_eq!(with(urgent), ["merge two"], "past a hotfix neither");
     let waits: fn(&mut Snapshot) = |world| pull_of(world, "two").draft = true;
     assert_eq!(with(waits), ["merge one"], "it waits for people");
     let free: fn(&mut Snapshot) = |world| {
@@ -121,9 +126,9 @@ fn nobody_merges_past_the_one_that_was_brought_up_to_date() {
     // A head that was written for the first time was not brought up; others were not asked to wait.
     assert_eq!(with(|world| wave_of(world, "two").heads[1].repeats = false), ["merge one"]);
     // For an hour and no longer, however often it is brought up.
-    assert_eq!(with(|world| wave_of(world, "two").heads[1].at = ago(61)), ["merge one"]);
+    assert_eq!(with(|world| wave_of(world, "two").heads[1].at = ago(60)), ["merge one"]);
     let again: fn(&mut Snapshot) = |world| {
-        wave_of(world, "two").heads[1].at = ago(61);
+        wave_of(world, "two").heads[1].at = ago(60);
         bring_up(world, "two", 1);
     };
     assert_eq!(with(again), ["merge one"]);
@@ -156,4 +161,41 @@ fn whom_the_others_let_pass_is_said() {
     assert_eq!(blocker.because.to_string(), "#2 was brought up to date and merges first");
     assert_eq!(blocker.verdict, crate::Verdict::Wait { until: Some(ago(5) + MACHINES) });
     assert_eq!(blocker.because.unblock().unwrap(), "#2, by merging; the others go on after an hour");
+    // It stands in the place of what was said of the head, and nothing else is left out.
+    let gates = |plan: &crate::Plan| {
+        let one = plan.waves.iter().find(|wave| wave.plugin.as_str() == "one" && wave.tier.as_str() == "bronze");
+        one.unwrap().findings.iter().map(|finding| finding.gate).collect::<Vec<_>>()
+    };
+    green_checks(&mut world, "two");
+    pull_of(&mut world, "two").strict = false;
+    assert_eq!(gates(&plan), gates(&crate::plan(&world, noon())), "as of one that merges");
+}
+
+/// Who merges is known only when all were asked, and then who comes up.
+#[test]
+fn nobody_comes_up_before_it_is_known_what_merges() {
+    let behind = |opened: &[(&str, i64)], names: &[&str]| {
+        let mut world = world(opened);
+        names.iter().for_each(|name| pull_of(&mut world, name).behind = Read::Known(true));
+        world
+    };
+    let mut past = behind(&[("up", 10), ("behind", 12), ("fresh", 20)], &["behind"]);
+    bring_up(&mut past, "fresh", 5);
+    green_checks(&mut past, "fresh");
+    assert_eq!(done(&past), ["merge fresh"]);
+    // Four clusters at once for the one that was opened first.
+    let mut capped = behind(&[("young", 5), ("two", 10), ("three", 20), ("old", 30)], &["two", "three"]);
+    let Read::Known(clusters) = &mut capped.clusters else { unreachable!() };
+    for name in ["bronze-2", "bronze-3", "bronze-4"] {
+        clusters.push(crate::snapshot::Cluster { name: name.into(), ..clusters[1].clone() });
+    }
+    wave_of(&mut capped, "old").members = clusters[1..].iter().map(|cluster| cluster.name.clone()).collect();
+    capped.policy.limits.clusters_per_hour = Some(4);
+    assert_eq!(done(&capped), ["merge old"]);
+    // One cluster was changed lately: nobody merges before there is room for it.
+    let landed = crate::ledger::Landed { at: ago(20), commit: None, by: Some(BOT.into()) };
+    let change = crate::ledger::Change::Found { members: vec!["qa-9".into()], digest: None, landed };
+    let (plugin, tier) = ("dns".into(), "qa".into());
+    capped.ledger.apply(&crate::Entry::Wave { plugin, tier, version: version("3.0.0"), change });
+    assert_eq!(done(&capped), ["bring up three"]);
 }

@@ -310,6 +310,33 @@ fn what_waits_for_another_one_gives_it_the_last_place() {
     assert_eq!(done(Some(1), ">=1.0"), ["merge app"], "it waits for nobody");
 }
 
+/// crds has nothing new and needs no place: that another plugin waits for one on the same tier changes nothing.
+#[test]
+fn what_waits_for_one_that_needs_no_place_stays_open() {
+    let mut world = ready();
+    let policy = world.policy.plugins[0].clone();
+    let mut page = world.ledger.plugins[&PluginName::from("app")].clone();
+    page.tiers.get_mut(&"bronze".into()).unwrap().pop();
+    let facts = PluginFacts { pulls: Read::Known(Vec::new()), ..world.plugins[&"app".into()].clone() };
+    for name in ["crds", "dns"] {
+        world.policy.plugins.push(PluginPolicy { name: name.into(), ..policy.clone() });
+        world.plugins.insert(name.into(), facts.clone());
+        world.ledger.plugins.insert(name.into(), page.clone());
+    }
+    crds(&mut world).releases = Read::Known(vec![release("1.0.0")]);
+    let before = ["crds", "dns"].map(|name| After { plugin: name.into(), version: None });
+    world.policy.plugins[0].after = before.into();
+    asks(&mut world, ">=1.1");
+    world.policy.limits.open_pulls = Some(1);
+    let plan = crate::plan(&world, noon());
+    assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+    let blocker = |name: &str| {
+        let mut waves = plan.waves.iter().filter(|wave| wave.tier.as_str() == "bronze");
+        waves.find(|wave| wave.plugin.as_str() == name).unwrap().blocker().unwrap().gate
+    };
+    assert_eq!([blocker("app"), blocker("dns")], [Gate::After, Gate::Limits]);
+}
+
 /// Once open, it merges although the other has begun since, unless what it needs is gone.
 #[test]
 fn what_is_open_needs_what_it_asked_for() {

@@ -204,6 +204,23 @@ fn gives(world: &Snapshot, at: Timestamp) -> Option<Vec<String>> {
     })
 }
 
+/// The period is for approvals that are missing: once they are there, it keeps nothing and nobody is told.
+#[test]
+fn what_is_approved_merges_though_its_grace_period_runs() {
+    let mut world = unapproved();
+    graced(&mut world, 55);
+    assert_eq!(says(&world, Gate::Grace).because, Reason::GraceRunning { deadline: ago(-5) });
+    edit(&mut world, |pull| {
+        pull.reviews = vec![approval("maria")];
+        pull.review_decision = crate::snapshot::ReviewDecision::Approved;
+    });
+    let plan = crate::plan(&world, noon());
+    assert!(merges(&plan), "{:?}", plan.actions);
+    assert_eq!((gives(&world, noon()), forced(&world).is_some()), (None, false));
+    let bronze = plan.waves.iter().find(|wave| wave.tier.as_str() == "bronze").expect("a report");
+    assert!(bronze.findings.iter().all(|finding| finding.gate != Gate::Grace), "{:?}", bronze.findings);
+}
+
 /// The hub tells nobody else: a notice names the owners, and where they cannot be read there is none yet.
 #[test]
 fn a_notice_is_for_those_who_may_approve() {
