@@ -33,11 +33,11 @@ async fn a_command_freezes_everything_until_another_lifts_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_freeze_lasts_by_the_clock_of_the_hub() {
     let stage = Stage::set().await;
-    let github = stage.world.github();
-    github.shift_clock(jiff::SignedDuration::from_mins(-40));
-    let _bot = stage.serve_with_token();
+    let _bot = stage.serve();
     let open = |stage: &Stage| stage.pull("cert-manager", "bronze").filter(is_open);
     let pull = stage.until("bronze opens", open).await;
+    let github = stage.world.github();
+    github.shift_clock(jiff::SignedDuration::from_mins(-40));
     github.comment(REPOSITORY, pull.number, OWNER, "/coldframe freeze everything for 1h the audit").unwrap();
     let said =
         |stage: &Stage| open(stage).filter(|pull| pull.body.contains("frozen by maria with a command: the audit"));
