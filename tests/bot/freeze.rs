@@ -31,7 +31,7 @@ async fn a_command_freezes_everything_until_another_lifts_it() {
 
 /// What people say is dated by the hub's clock, of which ours may be ahead: an hour of theirs is not over before.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_freeze_lasts_by_the_clock_of_the_hub() {
+async fn f36_a_freeze_lasts_by_the_clock_of_the_hub() {
     let stage = Stage::set().await;
     let _bot = stage.serve();
     let open = |stage: &Stage| stage.pull("cert-manager", "bronze").filter(is_open);
