@@ -196,7 +196,8 @@ impl Wave {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::ledger::Entry;
+    use crate::PullNumber;
+    use crate::ledger::{Entry, Rebuild};
     use crate::testing::{ago, version};
     use alloc::vec;
 
@@ -226,6 +227,28 @@ mod tests {
         };
         assert_eq!(waves("here"), [true], "the same climb");
         assert_eq!(waves("new"), [true, false], "one that nobody of the first is in");
+    }
+
+    /// It stands once for each time that it goes wrong, however often that is seen or read.
+    #[test]
+    fn a_stop_is_kept_once_until_it_was_cleared_and_goes_wrong_once_more() {
+        let mut ledger = Ledger::default();
+        let mut stops = |entry: &Entry| {
+            ledger.apply(entry);
+            ledger.stops.len()
+        };
+        let stop = |minutes| {
+            Entry::Stopped(Stop {
+                pull: PullNumber(7),
+                head: "aa".into(),
+                at: ago(minutes),
+                why: "".into(),
+                cleared: None,
+            })
+        };
+        assert_eq!((stops(&stop(30)), stops(&stop(20))), (1, 1));
+        let rebuild = Rebuild { cited: "aa".into(), by: "olga".into(), at: ago(10), pull: PullNumber(7) };
+        assert_eq!((stops(&Entry::Rebuilt(rebuild)), stops(&stop(30)), stops(&stop(5))), (1, 1, 2));
     }
 
     /// What is found where it stands already begins nothing; nor does what nobody runs.

@@ -246,3 +246,49 @@ fn who_is_late_is_said_to_be_late() {
         "bronze-1 is progressing past the progress deadline; 1 failed, 0 tolerated"
     );
 }
+
+/// Those whose slice it was have left: whoever came ahead of it answers for the release, alone.
+#[test]
+fn where_only_those_ahead_of_their_slice_are_left_they_count() {
+    let healthy_with = |clusters: &[&str], health: Health| {
+        let mut readings = Readings::default();
+        for name in clusters {
+            readings.insert((*name).into(), vec![Reading { health, ..healthy("1.1.0") }]);
+        }
+        let names = |names: &[&str]| names.iter().map(|name| ClusterName::from(*name)).collect::<Clusters>();
+        let order = Order { clusters: names(&["bronze-1"]), version: version("1.1.0"), digest: None, since: ago(30) };
+        let question = Question {
+            clusters: names(clusters),
+            orders: vec![order],
+            sliced: true,
+            landed: Some(ago(30)),
+            converged: Some(ago(20)),
+            max_age: minutes(10),
+            degraded_for: minutes(5),
+            progress_deadline: minutes(60),
+        };
+        question.answer(&readings, noon())
+    };
+    let rule = HealthRule { max_failures: 1, ..tier("bronze").health };
+    assert!(healthy_with(&["bronze-2"], Health::Healthy).all_healthy(&rule));
+    let failure = |clusters: &[&str]| {
+        let wave = Wave::begun(version("1.1.0"), [].into_iter().collect(), ago(60));
+        let tier = Tier { health: rule, ..tier("bronze") };
+        healthy_with(clusters, Health::Failed).failure(&tier, &wave, noon())
+    };
+    assert!(failure(&["bronze-2"]).is_some(), "nobody is left to be healthy");
+    assert!(failure(&[]).is_none(), "where nobody is, nobody has failed");
+}
+
+/// Two may fail; of the two that there are one has failed, and one has been degraded for long.
+#[test]
+fn nobody_is_left_to_be_healthy_where_some_failed_and_the_others_ail() {
+    let mut world = landed(vec![reading(|reading| reading.health = Health::Failed)]);
+    let degraded = Reading { health: Health::Degraded, since: None, ..healthy("1.1.0") };
+    join(&mut world, "bronze-2", vec![degraded]);
+    bronze(&mut world).health.max_failures = 2;
+    let zero = SignedDuration::ZERO;
+    let soaked = Soaked { healthy_for: zero, until: ago(7), paused: true, ailing: Some(ago(6)), begun: None };
+    remember(&mut world, Change::Soaked(soaked));
+    assert!(matches!(state(&world), WaveState::Failed { .. }), "{:?}", state(&world));
+}

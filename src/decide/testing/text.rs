@@ -3,7 +3,7 @@
 extern crate std;
 
 use crate::model::{Each, Empty, Next};
-use crate::snapshot::{Read, Snapshot};
+use crate::snapshot::{Landing, Pull, Read, Snapshot, UnmetRule};
 use crate::testing::*;
 use crate::{Readings, plan};
 use jiff::SignedDuration;
@@ -54,4 +54,19 @@ fn what_is_as_usual_is_left_out() {
     written.as_object_mut().unwrap().remove("lookAgain");
     let read: Snapshot = serde_json::from_value(written).unwrap();
     assert_eq!(read.look_again, SignedDuration::from_secs(30));
+}
+
+/// What nobody asked for, and what is not there.
+#[test]
+fn what_a_pull_request_lacks_is_left_out() {
+    let said = |pull: &Pull| {
+        let text = serde_json::to_value(pull).unwrap();
+        assert_eq!(serde_json::from_value::<Pull>(text.clone()).unwrap(), *pull);
+        ["unmet", "landing"].map(|key| text.get(key).is_some())
+    };
+    let unasked = Pull { landing: Read::Unread("nobody asked".into()), ..pull() };
+    assert_eq!(said(&unasked), [false, false]);
+    let unmet = UnmetRule { rule: "required_signatures".into(), why: "a commit is not signed".into() };
+    let landing = Read::Known(Landing::Absent);
+    assert_eq!(said(&Pull { unmet: Read::Known(alloc::vec![unmet]), landing, ..pull() }), [true, true]);
 }

@@ -3,6 +3,7 @@
 use alloc::vec;
 
 use super::*;
+use crate::ledger::Refused;
 use crate::testing::{ago, version};
 
 #[test]
@@ -75,4 +76,16 @@ fn slices_of_one_climb_have_version_purpose_and_partition_in_common() {
     assert!(!first.climbs_with(&other("1.1.0", part(1, Purpose::CatchUp))));
     assert!(!first.climbs_with(&other("1.1.0", Part { partition: Vec::new(), ..part(1, Purpose::Promotion) })));
     assert!(!fresh().climbs_with(&fresh()), "what is not cut into slices is alone");
+}
+
+#[test]
+fn how_often_the_hub_lied_is_written_where_it_did() {
+    let written = |false_yes| {
+        let (head, why) = ("aa".into(), "405".into());
+        let refused = Refused { head, at: ago(5), why, times: 1, anew: false, again: false, unsure: false, false_yes };
+        let text = serde_json::to_value(&refused).unwrap();
+        assert_eq!(serde_json::from_value::<Refused>(text.clone()).unwrap(), refused);
+        text.get("false_yes").is_some()
+    };
+    assert_eq!((written(0), written(2)), (false, true));
 }
