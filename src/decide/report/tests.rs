@@ -236,3 +236,18 @@ fn a_slice_is_told_with_its_own_clusters() {
     let members: Vec<String> = report.members.iter().map(|member| member.cluster.to_string()).collect();
     assert_eq!(members, ["bronze-1"]);
 }
+
+/// The tier has finished it; bronze-2 came afterwards.
+#[test]
+fn a_late_cluster_is_told_alone() {
+    let mut world = landed(vec![healthy("1.1.0")]);
+    join(&mut world, "bronze-2", vec![healthy("1.0.0")]);
+    own_places(&mut world, &[("bronze-1", "1.1.0"), ("bronze-2", "1.0.0")]);
+    waves(&mut world).last_mut().unwrap().members = ["bronze-1".into()].into_iter().collect();
+    remember(&mut world, crate::ledger::Change::Finished(ago(5)));
+    freeze_all(&mut world);
+    let report = bronzes(&world);
+    assert_eq!((report.part.purpose, report.state), (Purpose::CatchUp, WaveState::Waiting));
+    let members: Vec<String> = report.members.iter().map(|member| member.cluster.to_string()).collect();
+    assert_eq!(members, ["bronze-2"]);
+}
