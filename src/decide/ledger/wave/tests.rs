@@ -1,4 +1,5 @@
 //! What a wave says of itself.
+#![allow(clippy::unwrap_used)]
 
 use alloc::vec;
 
