@@ -1,5 +1,5 @@
-//! Commands that people write as comments: `/coldframe hold <why>`. Whether somebody may give one is
-//! read by `pulls`; what it does is decided in `decide`.
+//! Commands that people write in comments and reviews: `/coldframe hold <why>`, and what they ask there: `/coldframe
+//! help`. Whether somebody may give a command is read by `pulls`; what it does is decided in `decide`.
 
 use decide::model::Hotfix;
 use decide::snapshot::{CommandKind, FreezeScope};
@@ -39,18 +39,67 @@ pub fn parse(comment: &str) -> Option<CommandKind> {
     }
 }
 
-/// How each command is written.
-const USAGES: [(&str, &str); 9] = [
-    ("hold", "hold <why>"),
-    ("resume", "resume"),
-    ("fail", "fail <why>"),
-    ("freeze", "freeze everything|tier|plugin [for 2d] <why>"),
-    ("unfreeze", "unfreeze"),
-    ("force", "force <why>"),
-    ("hotfix", "hotfix <version> [soak 30m] [through windows] <why>"),
-    ("acknowledge", "acknowledge <version>"),
-    ("rebuild", "rebuild <commit>"),
+/// How a command is written, for those who ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// The word after `/coldframe`.
+    pub verb: &'static str,
+    /// All that follows `/coldframe`.
+    pub written: &'static str,
+    /// What it does, in a few words.
+    pub does: &'static str,
+}
+
+/// Every command.
+pub const USAGES: [Usage; 9] = [
+    usage("hold", "hold <why>", "stops this pull request until `resume`"),
+    usage("resume", "resume", "ends the hold, or a pause of the rollout"),
+    usage("fail", "fail <why>", "this release has failed on this tier"),
+    usage("freeze", "freeze everything|tier|plugin [for 2d] <why>", "stops all merges there"),
+    usage("unfreeze", "unfreeze", "lifts such freezes"),
+    usage("force", "force <why>", "merges without the missing approvals"),
+    usage("hotfix", "hotfix <version> [soak 30m] [through windows] <why>", "lets this release pass a climbing one"),
+    usage("acknowledge", "acknowledge <version>", "the notes of a breaking release were read"),
+    usage("rebuild", "rebuild <commit>", "clears a stop of the whole repository"),
 ];
+
+const fn usage(verb: &'static str, written: &'static str, does: &'static str) -> Usage {
+    Usage { verb, written, does }
+}
+
+/// What somebody asks who commands nothing. It takes no right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Which commands there are.
+    Help,
+    /// What this pull request waits for.
+    Status,
+}
+
+/// The words for questions.
+const QUESTIONS: [(&str, Question); 2] = [("help", Question::Help), ("status", Question::Status)];
+
+/// The question in a comment, written as a command is. What follows the word does not matter.
+pub fn question(comment: &str) -> Option<Question> {
+    let rest = comment.lines().next()?.strip_prefix("/coldframe")?;
+    let asked = rest.starts_with(char::is_whitespace).then(|| rest.split_whitespace().next())??;
+    QUESTIONS.iter().find(|(word, _)| *word == asked).map(|(_, question)| *question)
+}
+
+/// The word of a command.
+pub fn verb(command: &CommandKind) -> &'static str {
+    match command {
+        CommandKind::Hold { .. } => "hold",
+        CommandKind::Resume => "resume",
+        CommandKind::Fail { .. } => "fail",
+        CommandKind::Freeze { .. } => "freeze",
+        CommandKind::Unfreeze => "unfreeze",
+        CommandKind::Force { .. } => "force",
+        CommandKind::Hotfix(_) => "hotfix",
+        CommandKind::Acknowledge { .. } => "acknowledge",
+        CommandKind::Rebuild { .. } => "rebuild",
+    }
+}
 
 /// Why a comment that begins as a command is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,14 +123,15 @@ pub enum Mistake {
 /// What is wrong with a comment whose first line begins as a command and is none.
 pub fn mistake(comment: &str) -> Option<Mistake> {
     let rest = comment.lines().next()?.strip_prefix("/coldframe")?;
-    if parse(comment).is_some() || !rest.chars().next().is_none_or(char::is_whitespace) {
+    if parse(comment).is_some() || question(comment).is_some() || !rest.chars().next().is_none_or(char::is_whitespace) {
         return None;
     }
     let verb = rest.split_whitespace().next().unwrap_or_default();
-    if let Some((verb, usage)) = USAGES.iter().find(|(known, _)| *known == verb) {
-        return Some(Mistake::Incomplete { verb, usage });
+    if let Some(usage) = USAGES.iter().find(|usage| usage.verb == verb) {
+        return Some(Mistake::Incomplete { verb: usage.verb, usage: usage.written });
     }
-    let meant = nearest(verb, USAGES.map(|(known, _)| known));
+    let known = USAGES.iter().map(|usage| usage.verb).chain(QUESTIONS.map(|(word, _)| word));
+    let meant = nearest(verb, known);
     Some(Mistake::Unknown { verb: verb.chars().take(LONGEST_VERB).collect(), meant })
 }
 
@@ -151,6 +201,12 @@ pub fn right(command: &CommandKind, people: &People) -> Right {
         CommandKind::Acknowledge { .. } => people.acknowledge,
         CommandKind::Rebuild { .. } => people.rebuild,
     }
+}
+
+/// The same for those who ask which there are, in the order of [`USAGES`].
+pub fn rights(people: &People) -> [Right; USAGES.len()] {
+    let People { hold, fail, freeze, force, hotfix, acknowledge, rebuild, .. } = *people;
+    [hold, hold, fail, freeze, freeze, force, hotfix, acknowledge, rebuild]
 }
 
 /// Whether it stops something as long as nobody knows whether its author may give it, or takes such a stop back.
@@ -279,10 +335,35 @@ mod tests {
         ] {
             assert_eq!(mistake(comment), expected, "{comment:?}");
         }
-        let known: Vec<&str> = USAGES.iter().map(|(verb, _)| *verb).collect();
-        for verb in known {
+        for verb in USAGES.map(|usage| usage.verb) {
             let mistake = mistake(&format!("/coldframe {verb}"));
             assert!(!matches!(mistake, Some(Mistake::Unknown { .. })), "{mistake:?}");
+        }
+    }
+
+    #[test]
+    fn who_asks_is_told_of_every_command_with_its_right() {
+        let asks = [
+            ("/coldframe help", Some(Question::Help)),
+            ("/coldframe status please", Some(Question::Status)),
+            ("/coldframe  help\nthanks", Some(Question::Help)),
+            ("/coldframehelp", None),
+            ("/coldframe", None),
+            ("please /coldframe help", None),
+        ];
+        for (comment, expected) in asks {
+            assert_eq!(question(comment), expected, "{comment:?}");
+            assert!(expected.is_none() || (parse(comment).is_none() && mistake(comment).is_none()), "{comment:?}");
+        }
+        assert!(matches!(mistake("/coldframe hepl"), Some(Mistake::Unknown { meant: Some("help"), .. })));
+        let people = People { fail: Right::Admin, freeze: Right::CodeOwners, ..People::default() };
+        let examples = ["hold", "resume", "fail", "freeze tier", "unfreeze", "force it", "hotfix 1.2.3 it"];
+        let examples = examples.into_iter().chain(["acknowledge 1.2.3", "rebuild 0123abc"]);
+        for ((example, usage), expected) in examples.zip(USAGES).zip(rights(&people)) {
+            let command = parse(&format!("/coldframe {example}"));
+            let told = command.map(|command| (verb(&command), right(&command, &people)));
+            assert_eq!(told, Some((usage.verb, expected)), "{example}");
+            assert!(usage.written.starts_with(usage.verb), "{}", usage.written);
         }
     }
 

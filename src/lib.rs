@@ -19,6 +19,7 @@ pub mod init;
 pub mod ledger;
 pub mod metrics;
 pub mod observe;
+pub mod onboard;
 pub mod process;
 pub mod proxies;
 pub mod rehearse;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, anyhow};
 use decide::Person;
+use jiff::Timestamp;
 
 use crate::git::{Access, Author, GitError, Store};
 use crate::hub::{RepoHub, Repository};
@@ -81,6 +82,14 @@ impl Repo {
         let (branch, result) = done?;
         self.ledger = Some(branch);
         Ok(result?)
+    }
+
+    /// Writes the progress that waits in memory, before the process ends.
+    ///
+    /// # Errors
+    /// Where the push did not work.
+    pub async fn flush(&mut self, now: Timestamp) -> anyhow::Result<()> {
+        self.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await.map(drop)
     }
 
     async fn access(&self) -> anyhow::Result<Access> {

@@ -6,7 +6,7 @@ use decide::ledger::Outage;
 use crate::act::Line;
 use crate::act::{self, Receipt};
 use crate::clock;
-use crate::observe::{self, Seen};
+use crate::observe::{self, NoPolicy, Seen};
 
 /// What one tick saw, decided and did.
 pub struct Ticked {
@@ -26,7 +26,9 @@ pub async fn look(line: &mut Line) -> anyhow::Result<(Seen, Plan)> {
     let seen = match observe::observe(&mut line.context).await {
         Ok(seen) => seen,
         Err(error) => {
-            line.memory.silent.get_or_insert(begun);
+            if !error.is::<NoPolicy>() {
+                line.memory.silent.get_or_insert(begun);
+            }
             return Err(error);
         }
     };

@@ -8,6 +8,8 @@ mod attacks;
 mod budgets;
 #[path = "tidy/circles.rs"]
 mod circles;
+#[path = "tidy/promises.rs"]
+mod promises;
 #[path = "tidy/rooms.rs"]
 mod rooms;
 #[path = "tidy/source.rs"]
@@ -110,6 +112,11 @@ const RULES: &[Rule] = &[
         name: "dependencies say why",
         why: "each one is code that we answer for; a line that cannot be justified goes",
         find: dependencies,
+    },
+    Rule {
+        name: "a page names tests that there are",
+        why: "whoever reads a promise wants to see what holds it",
+        find: promises::are_proved,
     },
     Rule {
         name: "every member of an open set has its page",

@@ -6,6 +6,7 @@ use decide::ledger::Outage;
 use decide::{PullNumber, Sha};
 use jiff::Timestamp;
 
+use crate::hub::WordId;
 use crate::observe::Context;
 
 /// One repository's line.
@@ -27,8 +28,10 @@ pub struct Memory {
     pub changes: super::changes::Told,
     /// How far people were told.
     pub told: Option<super::notify::Told>,
-    /// Comments that were reacted to.
-    pub answered: BTreeSet<u64>,
+    /// What was said last of a repository without a policy.
+    pub offered: Option<String>,
+    /// Comments that were reacted to, and reviews that were answered.
+    pub answered: BTreeSet<WordId>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.
     pub opened: BTreeMap<String, Opened>,
 }

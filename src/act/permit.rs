@@ -205,8 +205,12 @@ fn is_same(then: &HubPull, now: &HubPull, has_say: impl Fn(&Person) -> bool) -> 
 /// may object, and command nothing.
 fn with_words_of(mut pull: HubPull, has_say: impl Fn(&Person) -> bool) -> HubPull {
     if let Read::Known(reviews) = &mut pull.reviews {
-        let has_say = |author: &Author| !author.human || has_say(&author.login);
-        reviews.retain(|review| objects(review.verdict) && review.by.as_ref().is_none_or(has_say));
+        let objector = |author: &Author| !author.human || has_say(&author.login);
+        let person = |author: &Author| author.human && has_say(&author.login);
+        reviews.retain(|review| {
+            let commands = command::parse(&review.body).is_some() && review.by.as_ref().is_some_and(person);
+            commands || (objects(review.verdict) && review.by.as_ref().is_none_or(objector))
+        });
     }
     if let Read::Known(comments) = &mut pull.comments {
         let has_say = |author: &Author| author.human && has_say(&author.login);

@@ -20,8 +20,7 @@ pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) 
         if let Err(error) = one(line, seen, plan, wave, page).await {
             tracing::warn!(repository = %line.context.repo.full_name(), pull = %page.number, error = %format!("{error:#}"), "text not put there");
         }
-        let zone = seen.links().zone(&wave.plugin, &wave.tier);
-        if let Err(error) = answers::answer(line, seen, page, &zone, now).await {
+        if let Err(error) = answers::answer(line, seen, wave, page, now).await {
             tracing::warn!(repository = %line.context.repo.full_name(), pull = %page.number, error = %format!("{error:#}"), "commands not answered");
         }
     }

@@ -60,7 +60,7 @@ pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
         Ok(if outcome.held() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     };
     let ended = tokio::select! {
-        served = server.run(std::future::pending()) => served.map(|()| ExitCode::FAILURE),
+        served = server.run(std::future::pending) => served.map(|()| ExitCode::FAILURE),
         told = story => told,
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::SUCCESS),
     };

@@ -31,7 +31,7 @@ async fn command(command: Command) -> anyhow::Result<ExitCode> {
             let senders = arguments.wake.senders()?;
             let (listen, dashboard) = (arguments.listen, arguments.dashboard);
             let server = Server::bind(arguments.settings, listen, dashboard, &arguments.webhook_secret).await?;
-            server.rung_by(senders).run(stopped()).await?;
+            server.rung_by(senders).run(stopped).await?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Once(settings) => run::once(&settings).await,

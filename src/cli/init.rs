@@ -8,11 +8,10 @@ use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Init as Arguments;
-use crate::init::{Proposal, Proposed, propose};
-use crate::policy::{self, Mode, Setting, SourceFile};
+use crate::init::{INVENTORY, POLICY, Proposal, Proposed, propose};
 
 /// Where the policy file, the inventory and the workflow go.
-const FILES: [&str; 3] = ["coldframe.yaml", "clusters.yaml", ".github/workflows/promote.yml"];
+const FILES: [&str; 3] = [POLICY, INVENTORY, ".github/workflows/promote.yml"];
 /// The workflow, the same as README's.
 const WORKFLOW: &str = include_str!("../init/workflow.yml");
 /// What makes its secrets nobody else's.
@@ -29,10 +28,10 @@ pub fn init(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut err = anstream::stderr();
     write!(err, "{}", told(&proposal))?;
     if proposal.plugins.is_empty() {
-        writeln!(err, "{}", nothing(&proposal))?;
+        writeln!(err, "{}", proposal.nothing())?;
         return Ok(ExitCode::FAILURE);
     }
-    sound(&proposal)?;
+    proposal.read()?;
     let workflow = arguments.workflow.then(|| WORKFLOW.to_string());
     let [policy, inventory, promote] = FILES;
     let files =
@@ -70,18 +69,6 @@ fn new(file: &Path, text: &str) -> anyhow::Result<()> {
     Ok(file_.write_all(text.as_bytes())?)
 }
 
-/// What is proposed reads without an error, or it is not proposed.
-fn sound(proposal: &Proposal) -> anyhow::Result<()> {
-    let files = [SourceFile { path: FILES[0].to_string(), text: proposal.policy.clone() }];
-    let setting = Setting { limits: policy::OperatorLimits::default(), mode: Mode::default() };
-    match policy::load_in(&files, &setting) {
-        Ok(_) => Ok(()),
-        Err(problems) => {
-            bail!("the proposal itself is wrong, please report it:\n{}", policy::render(&problems, &files))
-        }
-    }
-}
-
 /// A counter that moves in a terminal; elsewhere a line now and then.
 fn counter() -> impl Fn(usize) {
     let bar = std::io::stderr().is_terminal().then(|| {
@@ -103,17 +90,6 @@ fn counter() -> impl Fn(usize) {
     }
 }
 
-/// Why nothing is proposed.
-fn nothing(proposal: &Proposal) -> &'static str {
-    match (proposal.notes.is_empty(), proposal.left_out.is_empty()) {
-        (false, _) => "Nothing is proposed.",
-        (true, false) => "Nothing is proposed: what stands in the way of each is above.",
-        (true, true) => {
-            "No file here says where a chart's version stands; docs/edit.md lists the layouts that are known."
-        }
-    }
-}
-
 /// The plugins found, as a table for people.
 fn told(proposal: &Proposal) -> String {
     let tiers = if proposal.tiers.is_empty() { "one tier".to_string() } else { proposal.tiers.join(" → ") };
@@ -121,16 +97,7 @@ fn told(proposal: &Proposal) -> String {
     for Proposed { name, places } in &proposal.plugins {
         out.push_str(&format!("{name}\n"));
         for place in places {
-            let versions: Vec<String> = place
-                .versions
-                .iter()
-                .map(|(tier, all)| {
-                    let shown = if all.len() > 3 { format!("{} versions", all.len()) } else { all.join(", ") };
-                    if tier.is_empty() { shown } else { format!("{tier} {shown}") }
-                })
-                .collect();
-            let count = if place.count == 1 { String::new() } else { format!(" ×{}", place.count) };
-            out.push_str(&format!("  {}{count}  {}  {}\n", place.file, place.kind, versions.join(" · ")));
+            out.push_str(&format!("  {}  {}  {}\n", place.file, place.kinds(), place.shown()));
         }
     }
     if !proposal.left_out.is_empty() {

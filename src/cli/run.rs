@@ -60,7 +60,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
         }
     }
     let now = clock::now();
-    line.context.repo.with_ledger(move |branch, store, access| branch.flush(store, access, now)).await?;
+    line.context.repo.flush(now).await?;
     let Some(Ticked { seen, plan, untold, .. }) = last else { return Ok(ExitCode::SUCCESS) };
     let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
     let token = line.context.repo.hub.is_workflow_token().then(|| workflow::TOKEN.to_string());

@@ -11,6 +11,7 @@ use anyhow::{Context, anyhow, bail};
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::run::{hub, reach};
@@ -20,7 +21,7 @@ use crate::act::Line;
 use crate::act::Receipt;
 use crate::hub::{Hub, Repository};
 use crate::observe::watch::Watches;
-use crate::observe::{self, Reach};
+use crate::observe::{self, NoPolicy, Reach};
 use crate::policy::{Mode, Setting};
 use crate::repo::Repo;
 use crate::secret::Secret;
@@ -28,12 +29,16 @@ use crate::wake::pages::{self, Pages};
 use crate::wake::port::{self, Bounds};
 use crate::wake::senders::Senders;
 use crate::wake::{Bell, Rung, routes};
-use crate::{clock, process, tick};
+use crate::{clock, onboard, process, tick};
 
 /// Passes in a row that each did something, at most; then the others get their turn.
 const MOST_IN_A_ROW: u32 = 20;
 /// First and longest wait after a pass that failed.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(120));
+
+/// How long the passes that are under way may take to end once the process is asked to stop. Kubernetes kills it after
+/// thirty seconds.
+const LAST: Duration = Duration::from_secs(20);
 
 /// How long a ring waits for the others of its flock.
 const FLOCK: Duration = Duration::from_millis(200);
@@ -99,13 +104,16 @@ impl Server {
         Ok(self.dashboard.local_addr()?)
     }
 
-    /// Runs until `stop` is done.
+    /// Runs until `stop` is done. Then the passes that are under way come to their end, and what waits to be written is
+    /// written; `stop`, done once more, ends that, too.
     ///
     /// # Errors
     /// Where a setting is wrong.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    pub async fn run(self, stop: impl AsyncFn()) -> anyhow::Result<()> {
         let (address, dashboard) = (self.address()?, self.dashboard()?);
-        let shop = Arc::new(Shop::open(self.settings)?);
+        let (ending, ended) = watch::channel(false);
+        let shop = Arc::new(Shop::open(self.settings, ended)?);
+        let mut kept = std::pin::pin!(keep_list(Arc::clone(&shop)));
         let routes = routes::router(shop.bell.clone(), &self.secrets, &self.senders, shop.pages.metrics());
         let pages = pages::router(
             shop.pages.clone(),
@@ -117,8 +125,18 @@ impl Server {
         tokio::select! {
             never = port::serve(self.port, routes, outside) => match never {},
             never = port::serve(self.dashboard, pages, inside) => match never {},
-            kept = keep_list(Arc::clone(&shop)) => kept,
-            () = stop => Ok(()),
+            kept = &mut kept => return kept,
+            () = stop() => {}
+        }
+        tracing::info!("stopping: what is under way comes to its end");
+        ending.send_replace(true);
+        tokio::select! {
+            kept = &mut kept => kept,
+            () = tokio::time::sleep(LAST) => {
+                tracing::warn!("stopped in the middle of a pass; the next start looks at everything anew");
+                Ok(())
+            }
+            () = stop() => Ok(()),
         }
     }
 }
@@ -132,16 +150,28 @@ struct Shop {
     wanted: Wanted,
     bell: Bell,
     pages: Pages,
+    /// Whether the process is asked to stop.
+    ended: watch::Receiver<bool>,
 }
 
 impl Shop {
-    fn open(settings: Settings) -> anyhow::Result<Self> {
+    fn open(settings: Settings, ended: watch::Receiver<bool>) -> anyhow::Result<Self> {
         let hub = Arc::new(hub(&settings)?);
         let wanted = settings.wanted()?;
         let reach = reach(&settings, Mode::Serve, wanted.is_one())?;
         let setting = Arc::new(settings.setting(Mode::Serve)?);
         let pages = Pages::new(hub.metrics());
-        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), pages })
+        Ok(Self { hub, reach, settings, setting, wanted, bell: Bell::default(), pages, ended })
+    }
+
+    fn is_ending(&self) -> bool {
+        *self.ended.borrow()
+    }
+
+    /// Done when the process is asked to stop.
+    async fn ending(&self) {
+        // Whoever could ask is gone only where the process is.
+        drop(self.ended.clone().wait_for(|ended| *ended).await);
     }
 
     async fn open_line(&self, repository: &Repository) -> anyhow::Result<Line> {
@@ -195,7 +225,13 @@ async fn keep_list(shop: Arc<Shop>) -> anyhow::Result<()> {
             wait.min(shop.settings.sweep)
         };
         while loops.try_join_next().is_some() {}
-        shop.bell.wait_for_list(Some(later(wait))).await;
+        tokio::select! {
+            _ = shop.bell.wait_for_list(Some(later(wait))) => {}
+            () = shop.ending() => {
+                while loops.join_next().await.is_some() {}
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -231,10 +267,24 @@ async fn keep(shop: Arc<Shop>, mut repository: Repository) {
                 later(wait)
             }
         };
-        if shop.bell.wait(repository.id, Some(until)).await == Rung::Bell {
+        let rung = tokio::select! {
+            biased;
+            () = shop.ending() => return put_down(line).await,
+            rung = shop.bell.wait(repository.id, Some(until)) => rung,
+        };
+        if rung == Rung::Bell {
             // Deliveries come in flocks; one look serves them all.
             tokio::time::sleep(FLOCK).await;
         }
+    }
+}
+
+/// Writes what waits to be written of one repository.
+async fn put_down(line: Option<Line>) {
+    let Some(mut line) = line else { return };
+    if let Err(error) = line.context.repo.flush(clock::now()).await {
+        let repository = line.context.repo.full_name();
+        tracing::warn!(%repository, error = %format!("{error:#}"), "the latest progress is not in the ledger");
     }
 }
 
@@ -299,6 +349,10 @@ async fn pass(
     for _ in 0..MOST_IN_A_ROW {
         let begun = clock::now();
         let ticked = tick::tick(line).await;
+        if shop.settings.onboarding && ticked.as_ref().is_err_and(|error| error.is::<NoPolicy>()) {
+            onboard::offer(line, clock::now()).await?;
+            return Ok(None);
+        }
         shop.pages.ticked(&repository.full_name(), begun, &ticked);
         let ticked = ticked?;
         *retry = RETRY.0;
@@ -311,7 +365,7 @@ async fn pass(
         if let Some(why) = &ticked.untold {
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
-        if !ticked.receipts.iter().any(Receipt::changed) {
+        if shop.is_ending() || !ticked.receipts.iter().any(Receipt::changed) {
             return Ok(ticked.plan.alarm.map(|alarm| alarm.at).into_iter().chain(line.context.next_ask()).min());
         }
     }

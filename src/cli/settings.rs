@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use clap::Args;
+use clap::{ArgAction, Args};
 
 use super::tenants::Wanted;
 use crate::hub::Credentials;
@@ -75,6 +75,9 @@ pub struct Settings {
     /// How soon to look again while something is on its way
     #[arg(long, env = "COLDFRAME_POLL", value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub poll: Duration,
+    /// Whether `serve` proposes a policy, by one pull request, to a repository that has none: what `init` finds there
+    #[arg(long, env = "COLDFRAME_ONBOARDING", value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub onboarding: bool,
     /// Time between two writes to the hub; GitHub asks for a second
     #[arg(long, env = "COLDFRAME_WRITE_PACE", value_name = "DURATION", default_value = "1s", value_parser = duration)]
     pub write_pace: Duration,

@@ -18,6 +18,7 @@ mod setup;
 mod store;
 #[cfg(test)]
 pub mod testing;
+mod texts;
 mod transport;
 mod tree;
 mod write;

@@ -13,7 +13,7 @@ use super::store::{Store, oid};
 /// The largest file that `read` gives out.
 pub(super) const MAX_FILE: usize = 1 << 20;
 const MAX_LISTED: usize = 20_000;
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 pub(super) const MAX_CHANGED: usize = 10_000;
 
 /// What a path of a tree is.
@@ -71,10 +71,15 @@ impl Store {
         self.blob(id, path, limit).map(Some)
     }
 
+    /// How many bytes an object has.
+    pub(super) fn size(&self, id: Oid) -> Result<u64, GitError> {
+        self.odb(|odb| odb.read_header(id)).map(|(size, _)| size as u64)
+    }
+
     /// The bytes of an object that is a file at `path`.
     pub(super) fn blob(&self, id: Oid, path: &str, limit: usize) -> Result<Vec<u8>, GitError> {
-        let (size, _) = self.odb(|odb| odb.read_header(id))?;
-        if size > limit {
+        let size = self.size(id)?;
+        if size > limit as u64 {
             return Err(GitError::malformed(path, format!("it has {size} bytes; {limit} are the most that is read")));
         }
         let blob = self.repo.find_blob(id).map_err(broken)?;

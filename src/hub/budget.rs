@@ -1,7 +1,7 @@
 //! What the hub lets one identity ask for: its rate limits, the pace of writes, and its clock.
 //! Nothing here waits for a limit to end; calls are refused until then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -50,6 +50,10 @@ const NAMELESS: SignedDuration = SignedDuration::from_mins(1);
 const AT_ONCE: usize = 8;
 /// The part of an hour's budget that what can wait leaves alone: one in so many.
 const RESERVE: u64 = 4;
+/// So many new things (pull requests, comments, checks) GitHub lets one identity make within an hour, about (GitHub's
+/// documentation, "Rate limits for the REST API", content creation). A minute's eighty are kept by the pace of writes.
+const MOST_MADE: usize = 500;
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 /// The limits of one identity: an installation, an App itself, a token. What one of them uses up, or waits for,
 /// is nothing to the others.
@@ -65,6 +69,8 @@ pub(crate) struct Budget {
 struct State {
     closed: BTreeMap<Counter, (Timestamp, String)>,
     left: BTreeMap<Counter, Allowance>,
+    /// When something new was made within the hour.
+    made: VecDeque<Timestamp>,
 }
 
 impl Default for Budget {
@@ -103,6 +109,22 @@ impl Budget {
             return Ok(());
         }
         let why = "what is left of the hour's budget is kept for merges and what they rest on".to_owned();
+        Err(HubError::Limited { what: what.to_owned(), until, why })
+    }
+
+    /// Counts a call that makes something new, or refuses it where the hour has had its share; what can wait leaves a
+    /// quarter of that to others.
+    pub(crate) fn make(&self, what: &str, can_wait: bool, now: Timestamp) -> Result<(), HubError> {
+        let most = if can_wait { MOST_MADE - MOST_MADE / RESERVE as usize } else { MOST_MADE };
+        let mut state = self.state();
+        // Whatever a clock that was set back calls the future was made before.
+        state.made.retain(|at| now.duration_since(*at) < HOUR && *at <= now);
+        let Some(full_since) = state.made.len().checked_sub(most).and_then(|over| state.made.get(over)) else {
+            state.made.push_back(now);
+            return Ok(());
+        };
+        let until = full_since.saturating_add(HOUR).unwrap_or(now);
+        let why = format!("{most} things were made within an hour, and GitHub asks for no more");
         Err(HubError::Limited { what: what.to_owned(), until, why })
     }
 
@@ -223,11 +245,34 @@ impl Skew {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    #[test]
+    fn f37_no_more_is_made_in_an_hour_than_the_hub_lets_through() {
+        let budget = Budget::default();
+        let make = |can_wait, second| {
+            let Err(error) = budget.make("POST /pulls", can_wait, at(second)) else { return Ok(()) };
+            let HubError::Limited { until, .. } = error else { panic!("{error}") };
+            Err(until)
+        };
+        for second in 0..375 {
+            assert_eq!(make(true, second), Ok(()), "{second}");
+        }
+        assert_eq!(make(true, 400), Err(at(3_600)), "the rest of the hour is for what cannot wait");
+        for second in 375..500 {
+            assert_eq!(make(false, second), Ok(()), "{second}");
+        }
+        assert_eq!(make(false, 500), Err(at(3_600)));
+        assert_eq!(make(true, 500), Err(at(3_600 + 125)), "until a quarter is free again");
+        assert_eq!(make(false, 3_600), Ok(()));
+        assert_eq!(make(false, 3_600), Err(at(3_601)));
+        // A clock that is set back keeps nobody waiting.
+        assert_eq!(make(false, -10), Ok(()));
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {

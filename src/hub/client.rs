@@ -76,6 +76,9 @@ impl Client {
         if self.leisurely {
             self.budget.spare(call.what(), call.counter(), (self.line.clock)(), self.line.skew.get())?;
         }
+        if call.makes() {
+            self.budget.make(call.what(), self.leisurely, (self.line.clock)())?;
+        }
         let minting = match &self.key {
             Key::Fixed { crab, .. } => return self.line.exchange(crab, &self.budget, call).await?.success(call),
             Key::Minted(minting) => minting,

@@ -64,6 +64,16 @@ impl RepoHub {
         Ok(())
     }
 
+    /// Deletes a comment of ours.
+    ///
+    /// # Errors
+    /// Refused, or unknown whether it happened.
+    pub async fn delete_comment(&self, id: u64) -> Result<(), HubError> {
+        let path = self.path(&format!("/issues/comments/{id}"));
+        self.main().write(Method::DELETE, &path, None).await?;
+        Ok(())
+    }
+
     /// The comments on it that we wrote or that changed since then: the second look before one is written.
     ///
     /// # Errors

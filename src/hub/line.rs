@@ -154,6 +154,11 @@ impl Call {
         Self { method, path, body, api: Api::Rest, accept: None, writes, what, good_until: None }
     }
 
+    /// Whether it makes something new there.
+    pub(crate) fn makes(&self) -> bool {
+        self.writes && self.method == Method::POST
+    }
+
     pub(crate) fn what(&self) -> &str {
         &self.what
     }

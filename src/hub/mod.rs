@@ -26,6 +26,7 @@ mod rules;
 pub mod statements;
 mod talk;
 mod wire;
+mod word;
 mod workflows;
 mod write;
 
@@ -49,6 +50,7 @@ pub use people::Role;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;
 pub use rules::BranchRules;
+pub use word::{Word, WordId};
 pub use workflows::Inputs;
 pub use write::Opened;
 

@@ -23,6 +23,8 @@ pub struct HubPull {
     pub draft: bool,
     /// Whether the hub can merge it.
     pub mergeable: Mergeable,
+    /// Who has switched on that the hub merges it by itself as soon as branch rules allow it.
+    pub auto_merge: Option<Person>,
     /// Nothing but that its head does not contain the base branch stands against it, says the hub.
     pub behind: bool,
     /// The hub's own word on reviews.
@@ -96,6 +98,8 @@ pub struct Author {
 /// One review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubReview {
+    /// Its number.
+    pub id: u64,
     /// Who; none for a deleted account.
     pub by: Option<Author>,
     /// What they said; what we do not know is a mere comment.
@@ -104,6 +108,12 @@ pub struct HubReview {
     pub at: Timestamp,
     /// The commit that the hub attributes it to, when it does.
     pub commit: Option<Sha>,
+    /// When its text was last edited, be it before it was submitted.
+    pub edited_at: Option<Timestamp>,
+    /// By whom; none where it was not edited, or the hub does not say.
+    pub editor: Option<Author>,
+    /// Its text.
+    pub body: String,
 }
 
 /// One comment.
@@ -204,6 +214,7 @@ pub(crate) mod tests {
             state: HubState::Open,
             draft: false,
             mergeable: Mergeable::Yes,
+            auto_merge: None,
             behind: false,
             review_decision: ReviewDecision::Required,
             author: Some(Author { login: Person::from("coldframe[bot]"), human: false }),

@@ -93,6 +93,7 @@ pub(super) struct WirePull {
     closed_at: Option<Timestamp>,
     merged_at: Option<Timestamp>,
     merged_by: Option<WireActor>,
+    auto_merge_request: Option<WireAutoMerge>,
     merge_commit: Option<WireOid>,
     author: Option<WireActor>,
     is_cross_repository: bool,
@@ -126,6 +127,18 @@ impl WireActor {
 #[derive(Deserialize)]
 pub(super) struct WireOid {
     pub(super) oid: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireAutoMerge {
+    enabled_by: Option<WireActor>,
+}
+
+impl WireAutoMerge {
+    fn by(self) -> Person {
+        self.enabled_by.map_or_else(|| Person::from("somebody"), |actor| actor.read().login)
+    }
 }
 
 #[derive(Deserialize)]
@@ -216,6 +229,7 @@ impl WirePull {
         let older_comments = self.comments.as_ref().and_then(WireConnection::previous);
         let older_reviews = self.reviews.as_ref().and_then(WireConnection::previous);
         Ok(HubPull {
+            auto_merge: self.auto_merge_request.map(WireAutoMerge::by),
             number: PullNumber(self.number),
             title: self.title,
             body: self.body,

@@ -19,8 +19,13 @@ const MOST_PAGES: usize = 10;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WireReview {
+    database_id: Option<u64>,
     state: String,
     submitted_at: Option<Timestamp>,
+    last_edited_at: Option<Timestamp>,
+    editor: Option<WireActor>,
+    #[serde(default)]
+    body: String,
     author: Option<WireActor>,
     commit: Option<WireOid>,
 }
@@ -129,7 +134,17 @@ pub(super) fn reviews(list: Option<WireConnection<WireReview>>, fault: Option<St
             _ => ReviewVerdict::Commented,
         };
         let commit = review.commit.map(|commit| Sha::new(commit.oid));
-        Some(HubReview { by: review.author.map(WireActor::read), verdict, at, commit })
+        Some(HubReview {
+            // What has no number cannot be answered; it counts all the same.
+            id: review.database_id.unwrap_or_default(),
+            by: review.author.map(WireActor::read),
+            verdict,
+            at,
+            commit,
+            edited_at: review.last_edited_at,
+            editor: review.editor.map(WireActor::read),
+            body: review.body,
+        })
     };
     let mut reviews: Vec<HubReview> = known.into_iter().filter_map(read).collect();
     reviews.sort_by_key(|review| review.at);

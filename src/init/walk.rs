@@ -32,10 +32,10 @@ fn below(folder: &Path, prefix: &str, take: &mut dyn FnMut(&str, &str)) -> std::
     for entry in entries {
         let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
         let path = format!("{prefix}{name}");
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if kind.is_dir() && is_wanted(&name, None) {
             // A folder that may not be read holds nothing that a bot could write.
             let _ = below(&entry.path(), &format!("{path}/"), take);
-        } else if kind.is_file() && may_hold(&name, entry.metadata().map_or(u64::MAX, |about| about.len())) {
+        } else if kind.is_file() && is_wanted(&name, Some(entry.metadata().map_or(u64::MAX, |about| about.len()))) {
             let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
             take(&path, &text);
         }
@@ -43,11 +43,13 @@ fn below(folder: &Path, prefix: &str, take: &mut dyn FnMut(&str, &str)) -> std::
     Ok(())
 }
 
-fn may_hold(name: &str, bytes: u64) -> bool {
-    match name.rsplit_once('.') {
-        Some((_, "yaml" | "yml" | "json" | "tf" | "tfvars")) => bytes <= MAX_BYTES as u64,
-        None => bytes <= MAX_PLAIN,
-        Some(_) => false,
+/// Whether a folder, which has no size, may hold anything, or a file of so many bytes a version, by its name.
+pub fn is_wanted(name: &str, bytes: Option<u64>) -> bool {
+    match (bytes, name.rsplit_once('.')) {
+        (None, _) => !SKIPPED.contains(&name),
+        (Some(bytes), Some((_, "yaml" | "yml" | "json" | "tf" | "tfvars"))) => bytes <= MAX_BYTES as u64,
+        (Some(bytes), None) => bytes <= MAX_PLAIN,
+        (Some(_), Some(_)) => false,
     }
 }
 

@@ -26,6 +26,11 @@ const POLICY_FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
 /// Further files, which hold plugins only.
 pub const POLICY_FOLDER: &str = "coldframe.d";
 
+/// There is no policy file, and there was none since this process began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {} or {} on the default branch", POLICY_FILES[0], POLICY_FILES[1])]
+pub struct NoPolicy;
+
 /// The base branches, each at one commit.
 pub struct Base {
     /// The commit of the default branch.
@@ -169,7 +174,8 @@ fn load(context: &mut Context, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Lo
         return Ok((Arc::clone(loaded), None));
     }
     let error = match files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() {
-        0 => format!("there is no {} on the default branch", POLICY_FILES.join(" or ")),
+        0 if context.memory.policy.is_none() => bail!(NoPolicy),
+        0 => NoPolicy.to_string(),
         1 => match policy::load_in(&files, &context.setting) {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);

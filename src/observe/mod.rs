@@ -42,6 +42,7 @@ use jiff::{SignedDuration, Timestamp};
 
 pub use self::again::again;
 use self::base::Base;
+pub use self::base::NoPolicy;
 use self::context::SourceMemory;
 pub use self::context::{Context, Reach};
 pub use self::spots::{Spot, at as spots_at};
@@ -228,7 +229,9 @@ impl Seen {
     /// The body of a wave's pull request, with what its commit changes where that is more than anybody reads.
     pub fn body(&self, plan: &Plan, wave: &WaveReport, changes: Option<&str>) -> Result<String, tell::TellError> {
         let notes = self.steps(wave);
-        tell::body(&tell::PullFacts::of(plan, wave, &self.links(), &notes).changing(changes))
+        let by_itself = wave.pull.and_then(|number| self.pull(number)).and_then(|page| page.auto_merge.as_ref());
+        let (links, facts) = (self.links(), tell::PullFacts::of);
+        tell::body(&facts(plan, wave, &links, &notes).changing(changes).merging_by_itself(by_itself))
     }
 
     /// What the chart's author says of each release between what runs and what is proposed, newest

@@ -16,7 +16,7 @@ use super::hub_cache::{HubCache, Matter};
 use super::owners::Owners;
 use crate::command;
 use crate::hub::demands::{Demand, MergeCandidate};
-use crate::hub::{Author, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role};
+use crate::hub::{Author, BranchRules, CHECK, HubComment, HubPull, HubState, RepoHub, RequiredContext, Role, Word};
 use crate::policy::wiring::{People, Right};
 use crate::tell;
 
@@ -203,24 +203,23 @@ async fn may_write(person: &Person, said: Timestamp, around: &Around<'_>, hub_ca
     }
 }
 
-/// Commands in comments, and what of the comments could not be read.
+/// Commands in comments and reviews, and what of the comments could not be read.
 async fn commands(
     page: &HubPull,
     paths: &Paths,
     around: &Around<'_>,
     hub_cache: &mut HubCache,
 ) -> (Vec<Command>, Option<String>) {
-    let comments = match &page.comments {
-        Read::Known(comments) => comments,
-        Read::Unread(why) => return (Vec::new(), Some(format!("its comments could not be read: {why}"))),
-    };
+    if let Read::Unread(why) = &page.comments {
+        return (Vec::new(), Some(format!("its comments could not be read: {why}")));
+    }
     let mut commands = Vec::new();
-    for Said { by, at, what, put_in_mouth } in newest(comments) {
+    for Said { by, at, what, put_in_mouth } in newest(page.words()) {
         let files = if command::is_for_every_tier(&what) { &paths.all } else { &paths.own };
         let mut command = Command { by: by.clone(), at, what, allowed: Read::Known(false) };
         command.allowed = allowed(&command, files, around, hub_cache).await;
         if put_in_mouth && command.allowed == Read::Known(true) && is_verdict(&command.what) {
-            command.allowed = Read::Unread(format!("somebody else edited the comment of {by}"));
+            command.allowed = Read::Unread(format!("somebody else edited what {by} wrote"));
         }
         commands.push(command);
     }
@@ -233,7 +232,7 @@ fn is_verdict(what: &CommandKind) -> bool {
     matches!(what, CommandKind::Fail { .. })
 }
 
-/// A command in a comment.
+/// A command in a comment or in the text of a review.
 struct Said<'a> {
     by: &'a Person,
     at: Timestamp,
@@ -242,20 +241,19 @@ struct Said<'a> {
     put_in_mouth: bool,
 }
 
-/// The commands in comments, as they were given: of each person the newest ones of each kind. However much somebody
-/// says, it costs a bounded amount of work, and takes no word of anybody else's.
-fn newest(comments: &[HubComment]) -> Vec<Said<'_>> {
+/// The commands among what was said, as they were given: of each person the newest ones of each kind. However much
+/// somebody says, it costs a bounded amount of work, and takes no word of anybody else's.
+fn newest(words: Vec<Word<'_>>) -> Vec<Said<'_>> {
     let mut commands: Vec<Said<'_>> = Vec::new();
-    for comment in comments.iter().rev() {
-        // Apps give no commands. A comment that was edited may still stop, but lets nothing through.
-        let Some(by) = comment.by.as_ref().filter(|by| by.human) else { continue };
-        let edited = comment.edited_at.is_some();
-        let said = command::parse(&comment.body).filter(|what| !edited || command::stops(what));
+    for word in words.into_iter().rev() {
+        // Apps give no commands. What was edited may still stop, but lets nothing through.
+        let Some(by) = word.by.filter(|by| by.human) else { continue };
+        let said = command::parse(word.body).filter(|what| !word.edited || command::stops(what));
         let Some(what) = said else { continue };
         let is_of = |one: &&Said<'_>| *one.by == by.login && discriminant(&one.what) == discriminant(&what);
         if commands.iter().filter(is_of).count() < NEWEST {
-            let put_in_mouth = edited && comment.editor.as_ref().is_none_or(|editor| editor.login != by.login);
-            commands.push(Said { by: &by.login, at: comment.at, what, put_in_mouth });
+            let put_in_mouth = word.edited && word.editor.is_none_or(|editor| editor.login != by.login);
+            commands.push(Said { by: &by.login, at: word.at, what, put_in_mouth });
         }
     }
     commands.reverse();

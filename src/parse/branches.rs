@@ -7,3 +7,5 @@ pub const PREFIX: &str = "coldframe/";
 pub const LEDGER: &str = "coldframe-ledger";
 /// The branch that remembers how far people were told.
 pub const NOTIFIED: &str = "coldframe-notified";
+/// The branch of the pull request that proposes a policy to a repository without one.
+pub const ONBOARDING: &str = "coldframe-onboarding";

@@ -247,7 +247,9 @@ fn branch(text: &str) -> Result<String, Refusal> {
     if let Some(name) = text.strip_prefix("refs/heads/") {
         return Err(refusal("is a reference").help(format!("write the branch alone: `{name}`")));
     }
-    if [branches::LEDGER, branches::NOTIFIED].contains(&text) || text.starts_with(branches::PREFIX) {
+    if [branches::LEDGER, branches::NOTIFIED, branches::ONBOARDING].contains(&text)
+        || text.starts_with(branches::PREFIX)
+    {
         return Err(refusal("is a branch of the bot's own").help("name a branch that clusters read"));
     }
     let good = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);

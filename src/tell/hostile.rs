@@ -14,7 +14,6 @@ use decide::{Plan, Reason};
 use proptest::prelude::*;
 
 use super::*;
-use crate::command::Mistake;
 use crate::git::{Changes, Hunk};
 
 /// What people have really tried, and what the pieces of it make together.
@@ -150,8 +149,6 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     let changed = changes(&fixture::changes_that_say(text)).unwrap();
     let many = wave(text);
     let many = PullFacts::of(&view.plan, &many, &view.links, &notes).changing(Some(&changed));
-    let mistaken = NotCounted::Mistaken(Mistake::Unknown { verb: text.to_string(), meant: None });
-    let answer = Answer { comment: 1, by: text.into(), at: fixture::now(), why: mistaken };
     let mut noticed = wave(text);
     noticed.findings.retain(|finding| finding.gate == Gate::Approvals);
     vec![
@@ -162,7 +159,8 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
         ("check of many files", check(&wave(text), &view.links, Some(&changed)).unwrap().summary),
         ("held check", check(&failed(text), &view.links, None).unwrap().summary),
         ("summary", step_summary(&view, fixture::now()).unwrap()),
-        ("answers", answers(&[answer], &jiff::tz::TimeZone::UTC).unwrap()),
+        ("answers", answers::tests::that_says(text, &wave(text))),
+        ("onboarding", onboarding::tests::that_says(text)),
         ("notice", notice(&noticed, &view.links, (soon, fixture::now()), &[text.to_string()]).unwrap()),
     ]
 }
@@ -229,7 +227,7 @@ fn html_is_ours(html: &str, found: &mut Vec<String>) {
         let mark = line.strip_prefix("<!-- coldframe:notice ").or(line.strip_prefix("<!-- coldframe:answers "));
         let mark = mark.and_then(|rest| rest.strip_suffix(" -->"));
         inside.is_some_and(|inside| !inside.contains(['<', '@', '#']))
-            || mark.is_some_and(|mark| mark.bytes().all(|b| b.is_ascii_digit() || b == b' '))
+            || mark.is_some_and(|mark| mark.bytes().all(|b| b.is_ascii_digit() || matches!(b, b' ' | b'r')))
             || line == "</details>"
     };
     found.extend(html.lines().filter(|line| !line.is_empty() && !ours(line)).map(|line| format!("html {line}")));

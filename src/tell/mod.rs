@@ -13,6 +13,7 @@ pub mod explain;
 pub mod inert;
 pub mod notice;
 pub mod notify;
+pub mod onboarding;
 pub mod page;
 pub mod places;
 pub mod reading;
@@ -31,7 +32,7 @@ mod golden;
 #[cfg(test)]
 mod hostile;
 
-pub use answers::{Answer, NotCounted, answered, answers};
+pub use answers::{Answer, Asked, NotCounted, Says, answered, answers};
 pub use board::board;
 pub use changes::{MANY, changes, changes_command};
 pub use check::{CheckText, Conclusion, StatusText, check, status};
@@ -39,6 +40,7 @@ pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
 pub use notice::{notice, read_notice};
+pub use onboarding::{Found, Onboarding, onboarding};
 pub use page::{PullFacts, ReleaseNote, body, title};
 pub use places::{PlaceRow, clusters, places};
 pub use reading::{Judged, Lacking, Wanted, reading, reading_json};

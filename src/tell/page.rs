@@ -7,7 +7,7 @@ mod grace;
 mod notes;
 
 use decide::plan::{Climb, Finding, Gate, Verdict, WaveReport, WaveState};
-use decide::{Plan, Reason, TierName, Version};
+use decide::{Person, Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
@@ -37,6 +37,8 @@ pub struct PullFacts<'a> {
     pub links: &'a Links,
     /// Release notes of the steps between, newest first.
     pub notes: &'a [ReleaseNote],
+    /// Who has switched on that the hub merges it by itself.
+    pub auto_merge: Option<&'a Person>,
     /// What its commit changes, told by [`changes`](super::changes()), where that is more than anybody reads.
     pub changes: Option<&'a str>,
 }
@@ -48,13 +50,19 @@ impl<'a> PullFacts<'a> {
             .climbs
             .iter()
             .find(|climb| climb.plugin == wave.plugin && Some(&climb.version) == wave.version.as_ref());
-        Self { wave, climb, overtaking: overtaking(plan, wave), links, notes, changes: None }
+        Self { wave, climb, overtaking: overtaking(plan, wave), links, notes, auto_merge: None, changes: None }
     }
 
     /// The same with what its commit changes.
     #[must_use]
     pub fn changing(self, changes: Option<&'a str>) -> Self {
         Self { changes, ..self }
+    }
+
+    /// The same with who has switched on that the hub merges it by itself.
+    #[must_use]
+    pub fn merging_by_itself(self, auto_merge: Option<&'a Person>) -> Self {
+        Self { auto_merge, ..self }
     }
 }
 
@@ -200,7 +208,7 @@ impl Page {
             pinned: wave.pinned.iter().take(NAMES).map(|pin| pinned(pin, &zone)).collect(),
             status: status(wave, waits.is_empty()),
             waits,
-            marks: marks(wave),
+            marks: auto_merge(facts).into_iter().chain(marks(wave)).collect(),
             rollback: rollback(wave),
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
@@ -324,6 +332,15 @@ fn rollback(wave: &WaveReport) -> Option<Rollback> {
 /// passes over a newer one.
 fn about_itself(wave: &WaveReport, why: &Reason) -> bool {
     matches!(why, Reason::ReleaseHeld { version, .. } if wave.version.as_ref() == Some(version))
+}
+
+/// That a person has taken the merge out of the bot's hands.
+fn auto_merge(facts: &PullFacts<'_>) -> Option<String> {
+    let by = facts.auto_merge.filter(|_| words::before_landing(&facts.wave.state))?;
+    Some(format!(
+        "{by} has switched auto-merge on: GitHub merges this as soon as the branch rules allow it, whatever it waits \
+         for here"
+    ))
 }
 
 /// What was let through without its proof or through closed windows, and that a release which has landed

@@ -241,3 +241,27 @@ fn announced(sentence: &str) -> Timestamp {
     let local = pattern.unwrap_or_else(|| panic!("no time in {sentence:?}"));
     local.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp()
 }
+
+/// What a soak has come to waits in memory for a quarter of an hour: whoever stops the bot in between loses none of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_to_be_written_is_written_when_it_stops() {
+    let stage = Stage::set().await;
+    stage.edit_policy("soak: 1s", "soak: 1h");
+    let bot = stage.serve();
+    let page = |stage: &Stage| stage.world.github().file(REPOSITORY, BRANCH, "plugins/cert-manager.yaml").unwrap();
+    let soaks = |stage: &Stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.body.contains("soak") && is_merged(pull));
+    stage.until("it soaks", soaks).await;
+    let mut pages = VecDeque::from([page(&stage)]);
+    let quiet = |stage: &Stage| {
+        pages.push_back(page(stage));
+        // A hundred and fifty looks of a tenth of a second.
+        (pages.len() > 150).then(|| pages.pop_front())?;
+        pages.iter().all(|one| *one == pages[0]).then(|| pages[0].clone())?
+    };
+    let before = stage.until("nothing is written for a while", quiet).await;
+    let ended = bot.stop();
+    assert!(ended.success(), "{ended}");
+    let after = page(&stage).unwrap();
+    assert_ne!(before, after, "what it knew of the soak is lost\n{}", stage.whole_log());
+    assert_eq!(before.lines().count(), after.lines().count(), "{after}");
+}

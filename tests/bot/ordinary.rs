@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use demo::github::{Method, Protection, Rule};
+use demo::github::{Method, Protection, PullStanding, Role, Rule};
 
 use crate::shed::{HOST, PASSWORD, Tunnel, locked_registry, login};
 use crate::support::{REPOSITORY, Stage, is_approved, is_merged, is_open};
@@ -143,4 +143,26 @@ async fn a_repository_of_rebase_merges_is_merged_to() {
     }
     let log = stage.world.github().log(REPOSITORY, "main").unwrap();
     assert!(log.iter().all(|commit| commit.parents.len() < 2), "a merge commit: {log:?}");
+}
+
+/// A person who switches auto-merge on takes the merge out of the bot's hands: its page says so, and what GitHub merges
+/// counts as that person's merge.
+#[tokio::test(flavor = "multi_thread")]
+async fn auto_merge_by_a_person_is_said_and_respected() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "maria", Role::Write).unwrap();
+    stage.give("bronze", "windows: {zone: UTC, open: [{cron: 0 0 29 2 *, for: 1m}]}");
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    github.enable_auto_merge(REPOSITORY, pull.number, "maria").unwrap();
+    let says = |words: &'static str| {
+        move |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(words))
+    };
+    let said = stage.until("its page says so", says("has switched auto-merge on")).await;
+    assert!(is_open(&said) && said.body.contains("maria"), "{}", said.body);
+    github.approve(REPOSITORY, pull.number, "maria").unwrap();
+    let merged = stage.until("the hub merges it", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+    assert!(matches!(&merged.standing, PullStanding::Merged { by, .. } if by == "maria"), "{:?}", merged.standing);
+    stage.until("the climb goes on from there", |stage| stage.pull(PLUGIN, "silver").filter(is_open)).await;
 }

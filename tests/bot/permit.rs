@@ -111,6 +111,11 @@ async fn f36_a_hold_and_an_objection_while_the_permit_is_made_are_heard() {
     .await;
     is_heard(|stage| {
         let number = stage.pull(PLUGIN, "bronze").unwrap().number;
+        stage.world.github().review(REPOSITORY, number, WRITER, "/coldframe hold wait").unwrap();
+    })
+    .await;
+    is_heard(|stage| {
+        let number = stage.pull(PLUGIN, "bronze").unwrap().number;
         stage.world.github().request_changes(REPOSITORY, number, WRITER, "Not now").unwrap();
     })
     .await;

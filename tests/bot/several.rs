@@ -81,7 +81,7 @@ fn approve(stage: &Stage) {
 }
 
 /// The sandbox with two plugins on three tiers: as much as shows every kind of step.
-async fn small() -> Stage {
+pub async fn small() -> Stage {
     let stage = Stage::set().await;
     let github = stage.world.github();
     let mut text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
@@ -98,7 +98,7 @@ async fn small() -> Stage {
 }
 
 /// Both releases have finished the last tier.
-fn is_over(stage: &Stage) -> bool {
+pub fn is_over(stage: &Stage) -> bool {
     PLUGINS.iter().all(|plugin| {
         let page = stage.world.github().file(REPOSITORY, "coldframe-ledger", &format!("plugins/{plugin}.yaml"));
         let Some(page) = page.unwrap() else { return false };

@@ -1,7 +1,7 @@
 //! Starts worlds and bots, and waits for what should come.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use demo::github::{PullStanding, PullView, Role};
@@ -215,6 +215,12 @@ impl Bot {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status().unwrap();
         assert!(sent.success());
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub fn stop(mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.0.wait().unwrap()
     }
 }
 

@@ -113,6 +113,34 @@ async fn a_command_is_answered_once() {
     assert_eq!(answers(&stage).as_deref(), Some(answer.as_str()));
 }
 
+/// Who asks gets the commands with their rights, and how it stands; once, however often the bot starts anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn questions_are_answered_in_the_same_comment() {
+    let stage = Stage::set().await;
+    stage.edit_policy("plugins:", "people: {fail: admin}\nplugins:");
+    let github = stage.world.github();
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let say = |who: &str, text: &str| github.comment(REPOSITORY, pull.number, who, text).unwrap();
+    let contains = |words: &'static str| move |stage: &Stage| answers(stage).filter(|answer| answer.contains(words));
+    say(OWNER, "/coldframe help");
+    let answer = stage.until("the commands", contains("| write | what it does | who may |")).await;
+    for words in ["`/coldframe hold <why>`", "`/coldframe fail <why>` | this release has failed", "an administrator of"]
+    {
+        assert!(answer.contains(words), "{words}: {answer}");
+    }
+    assert!(!answer.contains("did not count") && !answer.contains("How it stands"), "{answer}");
+    say(OWNER, "/coldframe status please");
+    let answer = stage.until("how it stands", contains("How it stands on")).await;
+    assert!(answer.contains("approval") && answer.contains("Who can unblock"), "{answer}");
+    let yes = |stage: &Stage| (reactions(stage, OWNER) == [["+1"], ["+1"]]).then_some(());
+    stage.until("both are marked", yes).await;
+    drop(bot);
+    std::fs::remove_dir_all(stage.data()).unwrap();
+    let _bot = stage.serve();
+    stage.never(6, "it wrote again", |stage| answers(stage).as_deref() != Some(answer.as_str())).await;
+}
+
 /// Whoever comes back to what was merged reads how it is there, not what it waited for before.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_check_of_what_is_merged_is_followed_until_it_has_finished() {

@@ -200,6 +200,7 @@ async fn pulls(town: &mut Town, head: &str) {
     let review = town.does("bob", "POST", "~/pulls/1/reviews", review).await["id"].clone();
     town.does("alice", "POST", "~/pulls/1/reviews", json!({"event": "APPROVE"})).await;
     town.reads("bot", &format!("~/pulls/1/reviews/{review}")).await;
+    town.does("bob", "PUT", &format!("~/pulls/1/reviews/{review}"), json!({"body": "no, not yet"})).await;
     let dismissed = json!({"message": "it is right", "event": "DISMISS"});
     town.does("carol", "PUT", &format!("~/pulls/1/reviews/{review}/dismissals"), dismissed).await;
     for path in

@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::demands::MergeRequest;
 use super::state::{Access, Actor, ReviewState, Role, World};
+use super::webhooks;
 
 /// What a person can do to a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,40 @@ impl World {
             Act::Merge => {
                 let wanted = MergeRequest { actor: &actor, method: "merge", sha: None, title: None, message: None };
                 self.merge(id, number, &wanted).map(drop)
+            }
+        }
+    }
+}
+
+impl World {
+    /// Switches auto-merge on.
+    pub fn enable_auto_merge(&mut self, id: u64, number: u64, login: &str) -> Result<(), Answer> {
+        let now = self.now();
+        let pull = self.repo_mut(id)?.pulls.get_mut(&number).ok_or_else(Answer::not_found)?;
+        (pull.auto_merge, pull.updated_at) = (Some((now, login.to_owned())), now);
+        self.note(id, format!("switched auto-merge on for #{number} by {login}"));
+        webhooks::pull_request(self, id, number, "auto_merge_enabled", login);
+        Ok(())
+    }
+
+    /// Merges whatever has auto-merge switched on and meets its branch rules now.
+    pub fn merge_by_themselves(&mut self) {
+        let ready = |world: &mut Self, id, number| {
+            world.standing(id, number).is_ok_and(|standing| matches!(standing.state, "CLEAN" | "UNSTABLE"))
+        };
+        let waiting: Vec<(u64, u64, String)> = self
+            .repositories
+            .iter()
+            .flat_map(|(id, repo)| repo.pulls.values().map(move |pull| (*id, pull)))
+            .filter(|(_, pull)| pull.is_open())
+            .filter_map(|(id, pull)| Some((id, pull.number, pull.auto_merge.as_ref()?.1.clone())))
+            .collect();
+        for (id, number, login) in waiting {
+            if ready(self, id, number) {
+                let actor = Actor::User(login);
+                let wanted = MergeRequest { actor: &actor, method: "merge", sha: None, title: None, message: None };
+                // Who may not merge any more merges nothing.
+                drop(self.merge(id, number, &wanted));
             }
         }
     }

@@ -14,7 +14,20 @@ impl GitHub {
     fn act(&self, repository: &str, number: u64, login: &str, act: Act) -> anyhow::Result<()> {
         let mut world = self.world();
         let id = world.named(repository)?;
-        world.act(id, number, login, act).map_err(plainly)
+        world.act(id, number, login, act).map_err(plainly)?;
+        world.merge_by_themselves();
+        Ok(())
+    }
+
+    /// Switches auto-merge on: it is merged in this person's name as soon as branch rules allow it. Where they do
+    /// already, there is nothing to switch on.
+    pub fn enable_auto_merge(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.need(&Actor::User(login.to_owned()), id, "contents", Access::Write, Role::Write).map_err(plainly)?;
+        let standing = world.standing(id, number).map_err(plainly)?;
+        anyhow::ensure!(standing.state != "CLEAN", "Pull request is in clean status");
+        world.enable_auto_merge(id, number, login).map_err(plainly)
     }
 
     /// Approves a pull request at its present head.
@@ -25,6 +38,30 @@ impl GitHub {
     /// Requests changes.
     pub fn request_changes(&self, repository: &str, number: u64, login: &str, text: &str) -> anyhow::Result<()> {
         self.act(repository, number, login, Act::RequestChanges(text.to_owned()))
+    }
+
+    /// Reviews a pull request with words alone.
+    pub fn review(&self, repository: &str, number: u64, login: &str, text: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.submit_review(id, number, login, ReviewState::Commented, text, None).map(drop).map_err(plainly)
+    }
+
+    /// Approves it with words.
+    pub fn approve_saying(&self, repository: &str, number: u64, login: &str, text: &str) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Approve(text.to_owned()))
+    }
+
+    /// Edits the newest review of a person, one's own or with write anybody's.
+    pub fn edit_review(&self, repository: &str, number: u64, of: &str, login: &str, text: &str) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        let pull = world.pull_of(id, number).map_err(plainly)?;
+        let found = pull.reviews.iter().rfind(|review| review.author == of).map(|review| review.id);
+        let review = found.with_context(|| format!("{of} has not reviewed #{number}"))?;
+        let may = world.may_edit_review(id, number, review, login).map_err(plainly)?;
+        anyhow::ensure!(may, "{login} may not edit this review");
+        world.edit_review(id, number, review, login, text).map_err(plainly)
     }
 
     /// Takes back all reviews of a person, as an administrator can.

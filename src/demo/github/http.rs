@@ -84,6 +84,9 @@ fn api(world: &mut World, incoming: &Incoming) -> Response<HttpBody> {
             (answer, key)
         }
     };
+    if incoming.method != Method::GET && !is_graphql {
+        world.merge_by_themselves();
+    }
     finish(world, incoming, answer, &key, is_graphql)
 }
 

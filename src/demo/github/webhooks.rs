@@ -170,7 +170,7 @@ pub fn pull_request(world: &mut World, id: u64, number: u64, action: &str, login
     emit(world, id, "pull_request", login, payload);
 }
 
-/// `pull_request_review` with an action: submitted or dismissed.
+/// `pull_request_review` with an action: submitted, edited or dismissed.
 pub fn review(world: &mut World, id: u64, number: u64, review: u64, action: &str, login: &str) {
     let Some(repo) = world.repositories.get(&id) else { return };
     let Some(pull) = repo.pulls.get(&number) else { return };

@@ -14,7 +14,10 @@ fn comment(id: u64, by: Option<(&str, bool)>, body: &str) -> HubComment {
 }
 
 fn said(comments: &[HubComment]) -> Vec<(String, CommandKind)> {
-    newest(comments).into_iter().map(|one| (one.by.as_str().to_owned(), one.what)).collect()
+    newest(comments.iter().map(HubComment::word).collect())
+        .into_iter()
+        .map(|one| (one.by.as_str().to_owned(), one.what))
+        .collect()
 }
 
 #[test]

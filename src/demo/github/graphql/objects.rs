@@ -10,7 +10,7 @@ use crate::github::budget::budget;
 use crate::github::git;
 use crate::github::rest::render;
 use crate::github::signature::login_of;
-use crate::github::state::{Access, Actor, Kind, Role, World, stamp};
+use crate::github::state::{Access, Actor, Comment, Kind, Role, World, stamp};
 
 /// An account as GraphQL shows it. An App's own login has no `[bot]` here, as at the hub.
 pub fn actor(world: &World, login: &str) -> Resolved {
@@ -372,4 +372,20 @@ fn described(name: &str) -> Resolved {
     });
     let kind = if SCHEMA.is_abstract(name) { "INTERFACE" } else { "OBJECT" };
     ready("__Type", [("name", name.into()), ("kind", kind.into()), ("fields", Resolved::List(list.collect()))])
+}
+
+/// Reactions of one kind; there is a group of each kind, be it empty.
+pub fn reactions(comment: &Comment, (content, name): (&str, &str), me: &str) -> Resolved {
+    let of_kind: Vec<_> = comment.reactions.iter().filter(|one| one.content == content).collect();
+    let count = |kind| ready(kind, [("totalCount", of_kind.len().into())]);
+    ready(
+        "ReactionGroup",
+        [
+            ("content", name.into()),
+            ("createdAt", of_kind.first().map(|one| stamp(one.at)).into()),
+            ("users", count("ReactingUserConnection")),
+            ("reactors", count("ReactorConnection")),
+            ("viewerHasReacted", of_kind.iter().any(|one| one.by == me).into()),
+        ],
+    )
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::exec::Executor;
-use super::objects::{actor, organization};
+use super::objects::{actor, organization, reactions};
 use super::query::{Arguments, Fault};
 use super::repository::label;
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
@@ -136,6 +136,10 @@ impl Executor<'_> {
             "projectCards" => connection("ProjectCardConnection", arguments, Vec::new())?,
             "projectItems" => connection("ProjectV2ItemConnection", arguments, Vec::new())?,
             "closingIssuesReferences" => connection("IssueConnection", arguments, Vec::new())?,
+            "autoMergeRequest" => pull.auto_merge.as_ref().map_or_else(null, |(at, login)| {
+                let by = ("enabledBy", actor(world, login));
+                ready("AutoMergeRequest", [by, ("enabledAt", stamp(*at).into()), ("mergeMethod", "MERGE".into())])
+            }),
             "timelineItems" => self.timeline(id, number, arguments)?,
             "reactionGroups" => Resolved::List(Vec::new()),
             "viewerDidAuthor" => (me == pull.author).into(),
@@ -310,22 +314,6 @@ fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Res
     )
 }
 
-/// Reactions of one kind; there is a group of each kind, be it empty.
-fn reactions(comment: &Comment, (content, name): (&str, &str), me: &str) -> Resolved {
-    let of_kind: Vec<_> = comment.reactions.iter().filter(|one| one.content == content).collect();
-    let count = |kind| ready(kind, [("totalCount", of_kind.len().into())]);
-    ready(
-        "ReactionGroup",
-        [
-            ("content", name.into()),
-            ("createdAt", of_kind.first().map(|one| stamp(one.at)).into()),
-            ("users", count("ReactingUserConnection")),
-            ("reactors", count("ReactorConnection")),
-            ("viewerHasReacted", of_kind.iter().any(|one| one.by == me).into()),
-        ],
-    )
-}
-
 fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &str) -> Resolved {
     let page = format!("{}/pull/{}#review-{}", render::page_url(world, repo), pull.number, review.id);
     // A commit that the hub has thrown away is none any more.
@@ -353,9 +341,11 @@ fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &s
             ("commit", reviewed),
             ("createdAt", stamp(review.at).into()),
             ("submittedAt", stamp(review.at).into()),
-            ("updatedAt", stamp(review.at).into()),
+            ("editor", review.edited.as_ref().map_or_else(null, |(_, login)| actor(world, login))),
+            ("updatedAt", stamp(review.edited.as_ref().map_or(review.at, |(at, _)| *at)).into()),
             ("publishedAt", stamp(review.at).into()),
-            ("includesCreatedEdit", false.into()),
+            ("lastEditedAt", review.edited.as_ref().map(|(at, _)| stamp(*at)).into()),
+            ("includesCreatedEdit", review.edited.is_some().into()),
             ("isMinimized", false.into()),
             ("url", page.into()),
             ("viewerDidAuthor", (me == review.author).into()),

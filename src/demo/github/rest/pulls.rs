@@ -140,6 +140,7 @@ impl World {
             updated_at: now,
             closed: None,
             merged: None,
+            auto_merge: None,
             labels: Default::default(),
             requested: Default::default(),
             reviews: Vec::new(),

@@ -183,7 +183,9 @@ pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
     });
     let more = json!({
         "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)), "merge_commit_sha": commit,
-        "assignee": null, "assignees": [], "milestone": null, "auto_merge": null, "draft": pull.draft,
+        "assignee": null, "assignees": [], "milestone": null, "auto_merge": pull.auto_merge.as_ref().map(|(_, login)| {
+            json!({"enabled_by": user(world, login), "merge_method": "merge", "commit_title": null, "commit_message": null})
+        }), "draft": pull.draft,
         "requested_reviewers": pull.requested.iter().map(|login| user(world, login)).collect::<Vec<_>>(),
         "requested_teams": [],
         "labels": pull.labels.iter().map(|name| label(world, repository, name)).collect::<Vec<_>>(),

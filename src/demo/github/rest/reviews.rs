@@ -14,6 +14,7 @@ pub fn routes() -> Vec<Route> {
         (Method::GET, "/repos/{owner}/{repo}/pulls/{number}/reviews", list),
         (Method::POST, "/repos/{owner}/{repo}/pulls/{number}/reviews", submit),
         (Method::GET, "/repos/{owner}/{repo}/pulls/{number}/reviews/{review}", get),
+        (Method::PUT, "/repos/{owner}/{repo}/pulls/{number}/reviews/{review}", update),
         (Method::PUT, "/repos/{owner}/{repo}/pulls/{number}/reviews/{review}/dismissals", dismiss),
     ]
 }
@@ -89,7 +90,15 @@ impl World {
         let commit = commit.unwrap_or(&pull.head_sha).to_owned();
         let (review, at) = (self.id(), self.now());
         let pull = self.repo_mut(id)?.pulls.get_mut(&number).ok_or_else(Answer::not_found)?;
-        pull.reviews.push(Review { id: review, author: login.to_owned(), state, body: body.to_owned(), commit, at });
+        pull.reviews.push(Review {
+            id: review,
+            author: login.to_owned(),
+            state,
+            body: body.to_owned(),
+            commit,
+            at,
+            edited: None,
+        });
         pull.requested.remove(login);
         pull.updated_at = at;
         let word = match state {
@@ -101,6 +110,24 @@ impl World {
         self.note(id, format!("{word} #{number} by {login}"));
         webhooks::review(self, id, number, review, "submitted", login);
         Ok(review)
+    }
+
+    /// Whether somebody may change the words of a review: their own, with write anybody's.
+    pub fn may_edit_review(&self, id: u64, number: u64, review: u64, login: &str) -> Result<bool, Answer> {
+        let (repo, pull) = (self.repo(id)?, self.pull_of(id, number)?);
+        let found = pull.reviews.iter().find(|one| one.id == review).ok_or_else(Answer::not_found)?;
+        Ok(found.author == login || self.role(repo, login) >= Role::Write)
+    }
+
+    /// Changes the words of a review; whose it was, it stays.
+    pub fn edit_review(&mut self, id: u64, number: u64, review: u64, login: &str, body: &str) -> Result<(), Answer> {
+        let now = self.now();
+        let pull = self.repo_mut(id)?.pulls.get_mut(&number).ok_or_else(Answer::not_found)?;
+        let found = pull.reviews.iter_mut().find(|one| one.id == review).ok_or_else(Answer::not_found)?;
+        (found.body, found.edited) = (body.to_owned(), Some((now, login.to_owned())));
+        self.note(id, format!("edited a review of #{number} by {login}"));
+        webhooks::review(self, id, number, review, "edited", login);
+        Ok(())
     }
 
     /// Takes a review back.
@@ -123,5 +150,18 @@ fn dismiss(world: &mut World, call: &Call<'_>) -> Outcome {
     required(call, "PullRequestReview", "message")?;
     let login = world.login(call.actor());
     world.dismiss(id, number, review, &login)?;
+    show(world, id, number, review)
+}
+
+/// People change the words of their own reviews, those with write of all.
+fn update(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "pull_requests", Access::Write, Role::Read)?;
+    let (number, review) = (call.number("number")?, call.number("review")?);
+    let body = required(call, "PullRequestReview", "body")?.to_owned();
+    let login = world.login(call.actor());
+    if !world.may_edit_review(id, number, review, &login)? {
+        return Err(Answer::error(403, "Must have admin rights to Repository."));
+    }
+    world.edit_review(id, number, review, &login, &body)?;
     show(world, id, number, review)
 }

@@ -35,6 +35,8 @@ pub struct Pull {
     pub closed: Option<(Timestamp, String)>,
     /// How it was merged.
     pub merged: Option<Merged>,
+    /// Who has switched auto-merge on, and when.
+    pub auto_merge: Option<(Timestamp, String)>,
     /// Names of labels.
     pub labels: BTreeSet<String>,
     /// Logins asked to review.
@@ -116,6 +118,8 @@ pub struct Review {
     pub commit: String,
     /// When.
     pub at: Timestamp,
+    /// When its words were changed last, and by whom.
+    pub edited: Option<(Timestamp, String)>,
 }
 
 /// What a review says.

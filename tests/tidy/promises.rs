@@ -1,0 +1,45 @@
+//! Tests that pages name: each is there, so that no page promises what nobody proves.
+
+use super::source::File;
+
+/// Links of pages to tests that are not there.
+pub fn are_proved(files: &[File]) -> Vec<String> {
+    let mut problems = Vec::new();
+    for page in files.iter().filter(|file| file.within("docs/") && file.path.ends_with(".md")) {
+        for (number, line) in page.text.lines().enumerate() {
+            for (test, path) in links(line) {
+                let there = files.iter().filter(|file| file.path == path);
+                if !there.flat_map(File::code).any(|(_, code)| code.contains(&format!("fn {test}("))) {
+                    problems.push(format!("{}:{} no test `{test}` in {path}", page.path, number + 1));
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// The name and the file of each ``[`test`](../file.rs)``.
+fn links(line: &str) -> Vec<(&str, &str)> {
+    let link = |rest: &'_ str| -> Option<(usize, usize)> {
+        let name = rest.find("`](../")?;
+        Some((name, rest.find(')')?))
+    };
+    let mut found = Vec::new();
+    for rest in line.split("[`").skip(1) {
+        if let Some((name, end)) = link(rest)
+            && let Some(path) = rest.get(name + "`](../".len()..end).filter(|path| path.ends_with(".rs"))
+        {
+            found.push((&rest[..name], path));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_test_that_is_not_there_is_found() {
+    let page = |test: &str| File::new("docs/x.md".into(), format!("| [`{test}`](../tests/a.rs)<br>[`b`](c.md) |\n"));
+    let tests = || File::new("tests/a.rs".into(), "#[test]\nfn it_holds() {}\n// fn it_does_not() {}\n".into());
+    assert!(are_proved(&[page("it_holds"), tests()]).is_empty());
+    assert_eq!(are_proved(&[page("it_does_not"), tests()]).len(), 1);
+    assert_eq!(are_proved(&[page("it_holds")]).len(), 1);
+}
