@@ -27,6 +27,8 @@ pub struct Memory {
     pub changes: super::changes::Told,
     /// How far people were told.
     pub told: Option<super::notify::Told>,
+    /// What was said of pull requests of others.
+    pub others: super::other_pulls::Told,
     /// Comments that were reacted to.
     pub answered: BTreeSet<u64>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.

@@ -28,6 +28,7 @@ mod notify;
 mod ordinary;
 mod owners;
 mod permit;
+mod policy;
 mod port;
 mod proxy;
 mod rules;
