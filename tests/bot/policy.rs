@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use demo::github::{CheckView, PullView, Rule};
 use demo::story::fleet::manifest_path;
 
-use crate::support::{REPOSITORY, Stage, is_merged, is_open};
+use crate::support::{REPOSITORY, ROBOT, Stage, is_merged, is_open};
 
 const PLUGIN: &str = "cert-manager";
 const POLICY: &str = "coldframe.yaml";
@@ -201,4 +201,24 @@ async fn a43_a_head_of_the_bot_gets_no_green_check_by_a_pull_request_of_a_person
     for number in [ours.number, same, over] {
         assert!(github.merge_as(REPOSITORY, number, "maria").is_err(), "#{number} was merged past the gates");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plain_token_says_it_once_and_in_one_line() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    // They bind the ledger's branch to the App.
+    github.clear_rulesets(REPOSITORY).unwrap();
+    let _bot = stage.serve_with_token();
+    bronze(&stage).await;
+    let typo = policy(&stage).replacen("    soak: 2s\n", "    soka: 2s\n", 1);
+    let number = propose(&stage, "typo", POLICY, &typo);
+    let head = github.pull(REPOSITORY, number).unwrap().head_sha;
+    let event = format!("status coldframe is failure at {} by {ROBOT}", &head[..7]);
+    let said = |stage: &Stage| {
+        let events = stage.world.github().events(REPOSITORY).unwrap();
+        events.iter().filter(|one| **one == event).count()
+    };
+    stage.until("the status is there", |stage| (said(stage) > 0).then_some(())).await;
+    stage.never(5, "it was said again", |stage| said(stage) > 1).await;
 }
