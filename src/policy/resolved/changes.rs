@@ -222,7 +222,7 @@ plugins:
         let freeze = "freeze: [{why: audit}]\ntiers:";
         for (edits, expected) in [
             (vec![], vec![]),
-            (vec![("soak: 2d", "soak: 1d # sooner")], vec!["gold: soak 2d → 1d"]),
+            (vec![("soak: 2d", "soak: 1d")], vec!["gold: soak 2d → 1d"]),
             (vec![("soak: 2d", "soak: 2d, force: {after: 30d, notice: [3d]}")], {
                 vec!["gold: force.after none → 30d", "gold: force.notice none → [3d]"]
             }),
