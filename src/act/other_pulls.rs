@@ -86,10 +86,11 @@ async fn one(
             };
         let (moved, required) = match &proposal.read {
             Ok(_) => by_hand(line, (seen, matters), &touched, now).await,
-            Err(_) => (Read::Known(Vec::new()), false),
+            Err(_) => (Read::Known(Vec::new()), Read::Known(false)),
         };
         let Read::Known(moved) = moved else { return Ok(()) };
-        let (text, remarks) = of_policy(line, seen, &proposal, (&moved, required), before, now)?;
+        let held = required != Read::Known(false);
+        let (text, remarks) = of_policy(line, seen, &proposal, (&moved, held), before, now)?;
         return put(line, pull, text, remarks).await;
     }
     nothing_proposed(line, (seen, matters), &touched, now).await
@@ -115,38 +116,39 @@ async fn nothing_proposed(
         return Ok(());
     }
     let (moved, required) = by_hand(line, seen, touched, now).await;
-    match moved {
-        Read::Known(moved) if required && moved.is_empty() => put(line, pull, nothing, remarks).await,
-        Read::Known(moved) if required => put(line, pull, policy_check::by_hand(&moved)?, remarks).await,
-        Read::Known(_) => Ok(()),
-        Read::Unread(why) => {
+    match (moved, required) {
+        (Read::Known(moved), Read::Known(true)) if moved.is_empty() => put(line, pull, nothing, remarks).await,
+        (Read::Known(moved), Read::Known(true)) => put(line, pull, policy_check::by_hand(&moved)?, remarks).await,
+        (Read::Known(_) | Read::Unread(_), Read::Known(false)) => Ok(()),
+        (Read::Unread(why), Read::Known(true)) | (Read::Known(_) | Read::Unread(_), Read::Unread(why)) => {
             unread(line, pull, &why);
             Ok(())
         }
     }
 }
 
-/// The versions that a head changes by hand, and whether the rules of a branch that it goes to want our check. Where
-/// they do not, nobody looks for versions.
+/// The versions that a head changes by hand, and whether the rules of a branch that it goes to want our check. Only where
+/// they certainly do not, nobody looks for versions.
 async fn by_hand(
     line: &mut Line,
-    seen: (&Seen, &Matters<'_>),
+    (seen, matters): (&Seen, &Matters<'_>),
     touched: &[(&OtherPull, Vec<ChangedFile>)],
     now: Timestamp,
-) -> (Read<Vec<MovedVersion>>, bool) {
-    let mut all = Vec::new();
-    let mut required = false;
+) -> (Read<Vec<MovedVersion>>, Read<bool>) {
+    let mut required = Read::Known(false);
     for (pull, _) in touched {
         match is_required(line, &pull.base, now).await {
-            Read::Known(wanted) => required |= wanted,
-            Read::Unread(why) => return (Read::Unread(why), false),
+            Read::Known(false) => {}
+            wanted @ (Read::Known(true) | Read::Unread(_)) => required = wanted,
         }
     }
-    if required {
+    let mut all = Vec::new();
+    if required != Read::Known(false) {
         for (pull, files) in touched {
-            match others::moved(&mut line.memory.others.known, &line.context, seen, (pull, files), now).await {
+            let known = &mut line.memory.others.known;
+            match others::moved(known, &line.context, (seen, matters), (pull, files), now).await {
                 Read::Known(moved) => all.extend(moved),
-                Read::Unread(why) => return (Read::Unread(why), true),
+                Read::Unread(why) => return (Read::Unread(why), required),
             }
         }
     }

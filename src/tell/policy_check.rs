@@ -72,9 +72,9 @@ struct Page {
     notes: Vec<String>,
 }
 
-const FOLLOWS: &str = "From the facts as they are now, compared with the policy on the default branch.";
-const MOVED: &str = "Coldframe brings these versions tier by tier, so that this check does not let a change of them by \
-                     hand through. Where only the base branch has moved on, bring the pull request up to date.";
+const FOLLOWS: &str = "With the facts as they are now, compared with the policy on the default branch:";
+const MOVED: &str = "Coldframe promotes these versions tier by tier, so this check does not let through what changes \
+                     them by hand. Where only the base branch has moved on, bring the pull request up to date.";
 
 /// The check on a pull request that touches nothing of ours.
 ///
@@ -132,7 +132,7 @@ pub fn sound(facts: &Sound<'_>) -> Result<CheckText, TellError> {
     let mut notes = facts.unknown.to_vec();
     notes.extend(facts.warnings.iter().map(|warning| format!("Worth a look: {warning}")));
     if facts.follows.is_some_and(|found| found.sentences.is_empty()) {
-        notes.insert(0, "By the facts as they are now, nothing would be done otherwise at once.".to_string());
+        notes.insert(0, "With the facts as they are now, nothing would be done differently at once.".to_string());
     }
     let held = facts.required && !facts.moved.is_empty();
     let conclusion = if held { Conclusion::ActionRequired } else { Conclusion::Success };
@@ -241,7 +241,7 @@ mod tests {
         let long = sound(&Sound { changes: &many, follows: Some(&Consequences::default()), ..facts }).unwrap();
         assert_eq!(long.title, "gold: 0 2d → 1d, and 79 more differences");
         assert!(long.summary.contains("- and 30 more\n"), "{}", long.summary);
-        assert!(long.summary.contains("nothing would be done otherwise at once"), "{}", long.summary);
+        assert!(long.summary.contains("nothing would be done differently at once"), "{}", long.summary);
     }
 
     #[test]

@@ -124,7 +124,7 @@ async fn clusters(
             }));
         }
         Inventory::Listed(_) => {
-            return Ok(Ok(Read::Unread("their new list is not asked before this is merged".into())));
+            return Ok(Ok(Read::Unread("the new list of clusters is not asked for before this is merged".into())));
         }
     };
     let text = match texts.get(&path) {
