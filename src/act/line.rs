@@ -30,6 +30,8 @@ pub struct Memory {
     pub told: Option<super::notify::Told>,
     /// What was said last of a repository without a policy.
     pub offered: Option<String>,
+    /// What was said of pull requests of others.
+    pub others: super::other_pulls::Told,
     /// Comments that were reacted to, and reviews that were answered.
     pub answered: BTreeSet<WordId>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.

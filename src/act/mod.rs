@@ -10,6 +10,7 @@ pub mod line;
 mod merge;
 mod notice;
 pub mod notify;
+mod other_pulls;
 mod permit;
 mod promote;
 mod proof;
@@ -39,6 +40,7 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
     }
     // Before anything is merged: branch rules may require our own check.
     publish::publish(line, seen, plan, now).await;
+    other_pulls::publish(line, seen, now).await;
     for action in &plan.actions {
         let receipt = one(line, seen, plan, action, now).await?;
         tracing::info!(repository = %line.context.repo.full_name(), %receipt, "acted");

@@ -145,7 +145,7 @@ fn objects(verdict: ReviewVerdict) -> bool {
 /// Whether our pull requests are as they were seen: nobody who may has said a word since.
 async fn others_are_still(line: &Line, seen: &Seen) -> anyhow::Result<Result<(), String>> {
     let branches = seen.all_bases().into_keys().map(ToString::to_string).collect();
-    let page = observe::page(&line.context, &branches).await?;
+    let page = observe::page(&line.context, &branches).await?.ours;
     let pairs = page.iter().filter_map(|now| Some((seen.pull(now.number)?, now)));
     let strangers = strangers(line, pairs.flat_map(|(then, now)| who_spoke(then, now)).collect()).await;
     let is_still = |then, now| is_same(then, now, |person| !strangers.contains(person));

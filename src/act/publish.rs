@@ -62,7 +62,8 @@ async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &Hub
     };
     // A plain token writes a status, which has room for one line only.
     let title = if line.context.repo.hub.is_plain_token() { tell::status(wave).description } else { text.title };
-    let draft = CheckDraft { head: page.head.clone(), conclusion, title, summary: text.summary, details: None };
+    let (head, summary) = (page.head.clone(), text.summary);
+    let draft = CheckDraft { head, conclusion, title, summary, details: None, annotations: Vec::new() };
     let ours = page.checks.known().into_iter().flatten().find(|check| line.context.repo.hub.wrote(check));
     let same = ours.is_some_and(|check| match &check.mark {
         Some(mark) => *mark == draft.mark(),

@@ -15,6 +15,9 @@ const DESCRIPTION: usize = 140;
 /// The hub's bound on texts of check runs, in bytes, with room for the mark of the cut.
 const SUMMARY: usize = 65_000;
 
+/// The hub takes so many annotations with one request.
+const ANNOTATIONS: usize = 50;
+
 /// How our check stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckConclusion {
@@ -24,6 +27,17 @@ pub enum CheckConclusion {
     Success,
     /// The bot never will.
     Failure,
+}
+
+/// What our check says of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckAnnotation {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
 }
 
 /// Our check on one commit, as it shall be.
@@ -39,6 +53,8 @@ pub struct CheckDraft {
     pub summary: String,
     /// Where "Details" leads.
     pub details: Option<String>,
+    /// What is wrong at which line; the first fifty are told.
+    pub annotations: Vec<CheckAnnotation>,
 }
 
 impl CheckDraft {
@@ -46,7 +62,10 @@ impl CheckDraft {
     /// shows it again: when the two agree nothing has to be written.
     pub fn mark(&self) -> String {
         let parts = (self.head.as_str(), conclusion(self.conclusion), &self.title, &self.summary, &self.details);
-        let text = format!("{parts:?}");
+        let mut text = format!("{parts:?}");
+        if !self.annotations.is_empty() {
+            text.push_str(&format!("{:?}", self.annotations));
+        }
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
         digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -80,7 +99,8 @@ fn cut(text: &str, most: usize) -> String {
 
 impl RepoHub {
     /// Writes our check: a check run, made new or in place of `existing`; with a plain token,
-    /// which cannot, a commit status. The number of the run.
+    /// which cannot, a commit status. The number of the run. The hub adds annotations to those that `existing`
+    /// has, so that one with other annotations has to be made new.
     ///
     /// # Errors
     /// Refused, or unknown whether it happened.
@@ -97,6 +117,9 @@ impl RepoHub {
             "external_id": check.mark(),
             "output": { "title": check.title, "summary": cut(&check.summary, SUMMARY) },
         });
+        if !check.annotations.is_empty() {
+            sent["output"]["annotations"] = check.annotations.iter().take(ANNOTATIONS).map(annotation).collect();
+        }
         if let Some(details) = &check.details {
             sent["details_url"] = Value::from(details.as_str());
         }
@@ -110,6 +133,13 @@ impl RepoHub {
         let run: Identified = self.main().write_for(method, &path, sent).await?;
         Ok(Some(run.id))
     }
+}
+
+fn annotation(one: &CheckAnnotation) -> Value {
+    let line = one.line.max(1);
+    json!({
+        "path": one.path, "start_line": line, "end_line": line, "annotation_level": "failure", "message": one.message,
+    })
 }
 
 fn status(check: &CheckDraft) -> Value {
@@ -132,7 +162,8 @@ mod tests {
     fn draft(title: &str) -> CheckDraft {
         let (summary, details) = ("| gate |".to_owned(), None);
         let conclusion = CheckConclusion::ActionRequired;
-        CheckDraft { head: Sha::from("abc"), conclusion, title: title.to_owned(), summary, details }
+        let annotations = Vec::new();
+        CheckDraft { head: Sha::from("abc"), conclusion, title: title.to_owned(), summary, details, annotations }
     }
 
     #[test]
@@ -153,7 +184,12 @@ mod tests {
         assert_eq!(mark, draft("a").mark());
         assert_eq!(mark.len(), 32);
         let other = CheckDraft { conclusion: CheckConclusion::Success, ..draft("a") };
-        for changed in [draft("b"), other, CheckDraft { head: Sha::from("abd"), ..draft("a") }] {
+        let said = |line| {
+            let annotations = vec![CheckAnnotation { path: "a".to_owned(), line, message: "no".to_owned() }];
+            CheckDraft { annotations, ..draft("a") }
+        };
+        assert_ne!(said(1).mark(), said(2).mark());
+        for changed in [draft("b"), other, said(1), CheckDraft { head: Sha::from("abd"), ..draft("a") }] {
             assert_ne!(mark, changed.mark());
         }
     }

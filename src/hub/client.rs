@@ -132,13 +132,23 @@ impl Client {
 
     /// Every entry of a list: an array, or an object that holds it under `key`.
     pub(crate) async fn pages<T: DeserializeOwned>(&self, path: &str, key: Option<&str>) -> Result<Vec<T>, HubError> {
+        self.pages_within(path, key, MOST_PAGES).await
+    }
+
+    /// The same of a list that may have so many pages at most.
+    pub(crate) async fn pages_within<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        key: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<T>, HubError> {
         let mut entries = Vec::new();
         let mut seen = BTreeSet::new();
         let mut next = Some(path.to_owned());
         while let Some(path) = next {
             let call = Call::get(path.as_str());
-            if seen.len() >= MOST_PAGES || !seen.insert(path) {
-                let why = format!("the list does not end within {MOST_PAGES} pages");
+            if seen.len() >= most || !seen.insert(path) {
+                let why = format!("the list does not end within {most} pages");
                 return Err(HubError::TooMuch { what: call.what().to_owned(), why });
             }
             let answer = self.send(&call).await?;

@@ -11,6 +11,7 @@ use url::form_urlencoded;
 
 use super::client::Client;
 use super::graphql::{Envelope, Fault};
+use super::other_pulls::{OtherPull, PullPage, kept};
 use super::pull_wire::{WireConnection, WirePull};
 use super::{HubError, HubPull, RepoHub};
 use crate::branches;
@@ -67,10 +68,11 @@ impl RepoHub {
     /// The pull requests against `base` whose branch begins with `coldframe/`: every open one and
     /// those among the last fifty that were closed (fewer when the hub cannot answer so much at
     /// once), by number. Whose they are, see [`HubPull::is_by`]. One that is missing here is not proven to be closed.
+    /// Beside them what is kept of the other open ones.
     ///
     /// # Errors
     /// The page was not read, or lacks more than the parts that a [`HubPull`] can lack.
-    pub async fn pulls(&self, base: &str) -> Result<Vec<HubPull>, HubError> {
+    pub async fn pulls(&self, base: &str) -> Result<PullPage, HubError> {
         let mut size = PAGE;
         loop {
             match self.pulls_by(base, size).await {
@@ -81,12 +83,12 @@ impl RepoHub {
         }
     }
 
-    async fn pulls_by(&self, base: &str, size: u64) -> Result<Vec<HubPull>, HubError> {
+    async fn pulls_by(&self, base: &str, size: u64) -> Result<PullPage, HubError> {
         let what = "GraphQL Pulls";
         let repository = self.repository();
         let mut variables =
             json!({ "owner": repository.owner, "name": repository.name, "base": base, "open": size, "closed": size });
-        let mut found = BTreeMap::new();
+        let (mut found, mut others) = (BTreeMap::new(), Vec::new());
         let mut operation = "Pulls";
         for _ in 0..MOST_PAGES {
             let envelope = self.main().query(DOCUMENT, operation, variables.clone()).await?;
@@ -100,16 +102,25 @@ impl RepoHub {
                 let Some(list) = list else { continue };
                 for (index, pull) in list.entries(what)?.into_iter().enumerate() {
                     let faults = faults_of(what, &faults, &["repository", part, "nodes"], index)?;
-                    if pull.is_on(base) && pull.branch().starts_with(branches::PREFIX) {
+                    if !pull.is_on(base) {
+                        continue;
+                    }
+                    if pull.branch().starts_with(branches::PREFIX) {
                         let pull = self.with_older(pull.read(what, &faults)?).await;
                         found.insert(pull.number, pull);
+                    } else if part == "open"
+                        && let Ok(pull) = pull.read(what, &faults)
+                    {
+                        others.push(OtherPull::of(pull, self));
                     }
                 }
             }
             if let Some(stray) = faults.iter().find(|fault| !is_within_a_pull(fault)) {
                 return Err(partial(what, std::slice::from_ref(stray)));
             }
-            let Some(after) = next else { return Ok(found.into_values().collect()) };
+            let Some(after) = next else {
+                return Ok(PullPage { ours: found.into_values().collect(), others: kept(others) });
+            };
             operation = "MorePulls";
             variables = json!({ "owner": repository.owner, "name": repository.name, "base": base, "open": size, "after": after });
         }

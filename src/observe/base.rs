@@ -22,7 +22,7 @@ use crate::policy::wiring::Inventory;
 use crate::policy::{self, Loaded, SourceFile};
 
 /// The two places where the policy file may be; both at once is an error.
-const POLICY_FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
+pub(super) const POLICY_FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
 /// Further files, which hold plugins only.
 pub const POLICY_FOLDER: &str = "coldframe.d";
 
@@ -153,7 +153,7 @@ pub async fn read(context: &mut Context) -> anyhow::Result<Base> {
 }
 
 /// Every policy file at a commit.
-fn policy_files(store: &Store, commit: &Sha) -> Result<Vec<SourceFile>, GitError> {
+pub(super) fn policy_files(store: &Store, commit: &Sha) -> Result<Vec<SourceFile>, GitError> {
     let mut paths: Vec<String> = POLICY_FILES.iter().map(ToString::to_string).collect();
     paths.extend(store.list(commit, POLICY_FOLDER)?.into_iter().filter(|path| path.ends_with(".yaml")));
     let mut files = Vec::new();

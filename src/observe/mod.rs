@@ -17,6 +17,7 @@ mod landed;
 pub mod lock;
 pub mod needed;
 pub mod net;
+pub mod others;
 mod owners;
 mod place_owner;
 mod place_version;
@@ -47,7 +48,7 @@ use self::context::SourceMemory;
 pub use self::context::{Context, Reach};
 pub use self::spots::{Spot, at as spots_at};
 use self::whose::Whose;
-use crate::hub::HubPull;
+use crate::hub::{HubPull, OtherPull, PullPage};
 use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
 use crate::policy::Loaded;
@@ -61,6 +62,8 @@ pub struct Seen {
     bases: BTreeMap<TierName, (String, Sha)>,
     /// The hub's page, ours only, by number.
     pub pulls: Vec<HubPull>,
+    /// The open pull requests of others.
+    pub others: Vec<OtherPull>,
     /// Notes and digests of releases.
     pub notes: releases::Notes,
     /// The repository's page at the hub.
@@ -82,14 +85,14 @@ pub struct Seen {
 pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let now = clock::now();
     let bot = context.repo.hub.bot().clone();
-    let (page, ledger_state, base) = loop {
+    let (page, others, ledger_state, base) = loop {
         let branches = base::branches(context);
-        let page = page(context, &branches).await?;
+        let PullPage { ours: page, others } = page(context, &branches).await?;
         let ledger_state = believed::ledger_state(context, &page).await;
         let base = base::read(context).await?;
         // Only the policy file says which branches there are.
         if base::branches(context).is_subset(&branches) {
-            break (page, ledger_state, base);
+            break (page, others, ledger_state, base);
         }
     };
     ask_sources(context, &base, now).await;
@@ -146,15 +149,17 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     };
     let (web, clusters) = (context.repo.hub.web_url(), std::sync::Arc::new(clusters));
     let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, context.dashboard.clone());
-    Ok(Seen { snapshot, bases, pulls: page, notes, web, dashboard, spots, lines, loaded, clusters })
+    Ok(Seen { snapshot, bases, pulls: page, others, notes, web, dashboard, spots, lines, loaded, clusters })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
-/// somebody let them go meanwhile.
-pub async fn page(context: &Context, branches: &BTreeSet<String>) -> anyhow::Result<Vec<HubPull>> {
-    let mut page = Vec::new();
+/// somebody let them go meanwhile. Beside them the open ones of others.
+pub async fn page(context: &Context, branches: &BTreeSet<String>) -> anyhow::Result<PullPage> {
+    let PullPage { ours: mut page, mut others } = PullPage::default();
     for branch in branches {
-        page.extend(context.repo.hub.pulls(branch).await?);
+        let of_branch = context.repo.hub.pulls(branch).await?;
+        page.extend(of_branch.ours);
+        others.extend(of_branch.others);
     }
     for number in awaited(context) {
         if page.iter().any(|pull| pull.number == number) {
@@ -167,7 +172,7 @@ pub async fn page(context: &Context, branches: &BTreeSet<String>) -> anyhow::Res
     }
     page.retain(|pull| pull.is_by(context.repo.hub.bot()));
     page.sort_by_key(|pull| pull.number);
-    Ok(page)
+    Ok(PullPage { ours: page, others })
 }
 
 /// The pull requests of waves that climb, and those whose label blocks a release.

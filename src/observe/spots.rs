@@ -98,7 +98,12 @@ struct Reader<'a> {
     loaded: &'a Loaded,
     /// By branch and file: a file is read once, however many spots it has.
     texts: BTreeMap<(&'a str, String), Text>,
+    /// Only these files are read; none = all of them.
+    only: Option<&'a Files>,
 }
+
+/// Files of one branch as somebody else has them, or why there is nothing to read.
+pub(super) type Files = BTreeMap<String, Result<String, String>>;
 
 /// Every spot of every plugin on every tier.
 pub(super) fn read(
@@ -107,17 +112,23 @@ pub(super) fn read(
     loaded: &Loaded,
     clusters: &[ListedCluster],
 ) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
-    let mut reader = Reader { store, branches, loaded, texts: BTreeMap::new() };
-    let names = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
-    let mut spots = BTreeMap::new();
-    for plugin in &loaded.policy.plugins {
-        let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
-        let fleet = Fleet { clusters, names: &names, tiers: &plugin.tiers };
-        for tier in &plugin.tiers {
-            spots.insert((plugin.name.clone(), tier.name.clone()), reader.of_tier(plugin, wiring, tier, fleet)?);
-        }
-    }
+    let mut reader = Reader { store, branches, loaded, texts: BTreeMap::new(), only: None };
+    let mut spots = reader.of_all(clusters)?;
     place_version::each_place_is_of_one(&mut spots, |tier| branch_of(loaded, tier, branches.default));
+    Ok(spots)
+}
+
+/// The spots in these files of one of the branches, as they would be with these texts.
+pub(super) fn with(
+    store: &Store,
+    branches: Branches<'_>,
+    loaded: &Loaded,
+    clusters: &[ListedCluster],
+    (branch, files): (&str, &Files),
+) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
+    let texts = files.iter().map(|(file, text)| ((branch, file.clone()), Arc::new(text.clone()))).collect();
+    let mut spots = Reader { store, branches, loaded, texts, only: Some(files) }.of_all(clusters)?;
+    spots.retain(|(_, tier), _| branch_of(loaded, tier, branches.default) == branch);
     Ok(spots)
 }
 
@@ -142,12 +153,25 @@ pub fn at(
     let default = branch_of(loaded, tier, "the default branch");
     let lines = [(default.to_string(), line)].into();
     let branches = Branches { lines: &lines, default, called: DEFAULT };
-    let mut reader = Reader { store, branches, loaded, texts: BTreeMap::new() };
+    let mut reader = Reader { store, branches, loaded, texts: BTreeMap::new(), only: None };
     let names = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
     reader.of_tier(policy, wiring, of_tier, Fleet { clusters, names: &names, tiers: &policy.tiers })
 }
 
 impl<'a> Reader<'a> {
+    fn of_all(&mut self, clusters: &[ListedCluster]) -> Result<BTreeMap<(PluginName, TierName), Vec<Spot>>, GitError> {
+        let names = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+        let (loaded, mut spots) = (self.loaded, BTreeMap::new());
+        for plugin in &loaded.policy.plugins {
+            let Some(wiring) = loaded.wiring.plugins.get(&plugin.name) else { continue };
+            let fleet = Fleet { clusters, names: &names, tiers: &plugin.tiers };
+            for tier in &plugin.tiers {
+                spots.insert((plugin.name.clone(), tier.name.clone()), self.of_tier(plugin, wiring, tier, fleet)?);
+            }
+        }
+        Ok(spots)
+    }
+
     fn of_tier(
         &mut self,
         plugin: &PluginPolicy,
@@ -163,7 +187,8 @@ impl<'a> Reader<'a> {
         for write in &wiring.write {
             for cluster in of(write, &members) {
                 let file = match write.file_of(&tier.name, cluster) {
-                    Ok(file) => file,
+                    Ok(file) if self.only.is_none_or(|only| only.contains_key(&file)) => file,
+                    Ok(_) => continue,
                     Err(why) => {
                         all.push(Spot::new(write, write.file.clone(), cluster.cloned(), PlaceVersion::unread(why)));
                         continue;

@@ -24,6 +24,7 @@ pub use alone::signal_settings;
 pub use check::{check, check_in, check_resolved, good};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
 pub use preset::render;
+pub use resolved::{Change, changes};
 pub use schema::schema;
 pub use stands::{Part, about};
 

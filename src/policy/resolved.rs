@@ -1,6 +1,7 @@
 //! `coldframe check --resolved`: the policy as one file without presets, with every default written out.
 //! Reading it again gives the same policy. What the keys mean is decided in `resolve`.
 
+mod changes;
 mod plugin;
 
 use decide::Tier;
@@ -19,8 +20,14 @@ use super::file::{OverrideFile, TierFile};
 use super::wiring::{Inventory, Notify, People};
 use parse::read::Shape;
 
+pub use changes::{Change, changes};
+
 /// The whole policy as one file.
 pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
+    Ok(spaced(&serde_yaml::to_string(&file_of(loaded))?))
+}
+
+fn file_of(loaded: &Loaded) -> Mapping {
     let mut file = Mapping::new();
     put(&mut file, "version", 1);
     put(&mut file, "clusters", clusters(&loaded.wiring.inventory));
@@ -41,7 +48,7 @@ pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
             Some(plugin::plugin_of(plugin, loaded.wiring.plugins.get(&plugin.name)?, &loaded.ladder))
         });
     put(&mut file, "plugins", Value::Sequence(plugins.collect()));
-    Ok(spaced(&serde_yaml::to_string(&file)?))
+    file
 }
 
 fn clusters(inventory: &Inventory) -> Value {

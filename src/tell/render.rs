@@ -23,7 +23,7 @@ pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; 
 const PAGE_CAP: usize = 16 * 1024 * 1024;
 
 /// The Markdown templates.
-const MARKDOWN: [(&str, &str); 7] = [
+const MARKDOWN: [(&str, &str); 8] = [
     ("pull", include_str!("../../templates/pull.md.hbs")),
     ("changes", include_str!("../../templates/changes.md.hbs")),
     ("check", include_str!("../../templates/check.md.hbs")),
@@ -31,6 +31,7 @@ const MARKDOWN: [(&str, &str); 7] = [
     ("onboarding", include_str!("../../templates/onboarding.md.hbs")),
     ("notice", include_str!("../../templates/notice.md.hbs")),
     ("summary", include_str!("../../templates/summary.md.hbs")),
+    ("policy", include_str!("../../templates/policy.md.hbs")),
 ];
 
 /// The HTML templates.

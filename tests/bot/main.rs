@@ -30,6 +30,7 @@ mod onboarding;
 mod ordinary;
 mod owners;
 mod permit;
+mod policy;
 mod port;
 mod proxy;
 mod rules;

@@ -155,6 +155,11 @@ async fn checks(town: &mut Town, head: &str) {
     let done = json!({"conclusion": "success", "details_url": "https://coldframe.example/1"});
     town.reads("bot", &format!("~/check-runs/{run}")).await;
     town.does("bot", "PATCH", &format!("~/check-runs/{run}"), done).await;
+    let at = json!({"path": "coldframe.yaml", "start_line": 3, "end_line": 3, "annotation_level": "failure",
+                    "message": "unknown key"});
+    let told = json!({"output": {"title": "1 problem", "summary": "in the policy", "annotations": [at]}});
+    town.does("bot", "PATCH", &format!("~/check-runs/{run}"), told).await;
+    assert_ne!(town.reads("bot", &format!("~/check-runs/{run}/annotations")).await, json!([]));
     let status = json!({"state": "success", "context": "ci", "description": "green"});
     town.does("bob", "POST", &format!("~/statuses/{head}"), status).await;
     for list in ["check-runs", "status", "statuses"] {

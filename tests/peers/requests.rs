@@ -52,7 +52,7 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 11] = [
+const OF_AN_APP: [&str; 13] = [
     "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
@@ -63,6 +63,8 @@ const OF_AN_APP: [&str; 11] = [
     "POST /repos/acme/fleet/issues/N/comments",
     "POST /repos/acme/fleet/check-runs",
     "PATCH /repos/acme/fleet/check-runs/N",
+    "GET /repos/acme/fleet/pulls/N/files",
+    "GET /repos/acme/fleet/git/blobs/N",
     "DELETE /repos/acme/fleet/git/refs/heads/coldframe/cert-manager/qa",
 ];
 
@@ -76,6 +78,11 @@ async fn what_an_app_sends_is_what_github_takes() {
     command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_DASHBOARD", &given.dashboard);
     command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
     let log = std::fs::File::create(stage.folder.path().join("bot.log")).unwrap();
+    // Somebody proposes a policy with a mistake.
+    let github = stage.world.github();
+    let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap().replacen("soak:", "soka:", 1);
+    github.push_file(REPOSITORY, "typo", "vera", "coldframe.yaml", &text, "A typo").unwrap();
+    github.open_pull(REPOSITORY, "vera", "typo", "main", "A typo", "").unwrap();
     let bot = Running(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
     let all = stage.until("each kind of request", |_| {
         let left = missing(&record.lock().unwrap(), &OF_AN_APP);

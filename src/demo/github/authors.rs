@@ -58,6 +58,7 @@ impl GitHub {
             external_id: None,
             started_at: Some(now),
             completed_at: conclusion.map(|_| now),
+            annotations: Vec::new(),
         };
         let action = if conclusion.is_some() { "completed" } else { "created" };
         super::rest::settle(&mut world, id, check, action).map_err(plainly)

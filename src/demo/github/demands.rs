@@ -2,7 +2,7 @@
 
 use super::rules::{bypasses, covers};
 use super::standing::{CheckState, all_checks};
-use super::state::{Actor, Pull, Repository, Rule, World};
+use super::state::{Actor, CheckRun, Pull, Repository, Rule, World};
 
 /// What the hub says of a conversation that goes on.
 pub const CONVERSATION: &str = "A conversation must be resolved before this pull request can be merged.";
@@ -35,8 +35,17 @@ fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_
         Rule::Creation | Rule::Deletion | Rule::NonFastForward | Rule::Stale => None,
         Rule::Update => Some("Cannot update this protected ref.".to_owned()),
         Rule::Conversations => pull.conversations.contains(&false).then(|| CONVERSATION.to_owned()),
-        Rule::Checks { name, strict, .. } => {
-            let green = all_checks(repo, &pull.head_sha).get(*name) == Some(&CheckState::Green);
+        Rule::Checks { name, app, strict } => {
+            let green = match app {
+                None => all_checks(repo, &pull.head_sha).get(*name) == Some(&CheckState::Green),
+                // Of the App that the rule names, and of nobody else.
+                Some(app) => {
+                    let theirs =
+                        |run: &&CheckRun| run.head_sha == pull.head_sha && run.name == *name && run.app == *app;
+                    let newest = repo.checks.values().rfind(theirs).and_then(|run| run.conclusion.as_deref());
+                    matches!(newest, Some("success" | "neutral" | "skipped"))
+                }
+            };
             let behind = *strict && !repo.git.is_ancestor(base, &pull.head_sha);
             match (green, behind) {
                 (false, _) => Some(format!("Required status check \"{name}\" is expected.")),

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::GitHub;
 use super::git::Commit;
 use super::setup::plainly;
-use super::state::{Delivered, Pull, Repository, ReviewState, Told, World};
+use super::state::{Annotation, Delivered, Pull, Repository, ReviewState, Told, World};
 
 /// A pull request as a test wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +126,8 @@ pub struct CheckView {
     pub title: Option<String>,
     /// Markdown.
     pub summary: Option<String>,
+    /// What it says of lines.
+    pub annotations: Vec<Annotation>,
 }
 
 fn view(world: &mut World, id: u64, number: u64) -> anyhow::Result<PullView> {
@@ -193,6 +195,7 @@ fn checks(world: &World, repo: &Repository, pull: &Pull) -> Vec<CheckView> {
             conclusion: check.conclusion.clone(),
             title: check.title.clone(),
             summary: check.summary.clone(),
+            annotations: check.annotations.clone(),
         })
         .collect()
 }

@@ -10,6 +10,7 @@ mod budget;
 mod by_hand;
 mod demands;
 mod faults;
+mod forks;
 mod git;
 mod git_http;
 mod graphql;
@@ -45,7 +46,7 @@ pub use self::git::Commit;
 pub use self::look::{CheckView, CommentView, PullStanding, PullView, ReviewView};
 pub use self::runs::RunView;
 pub use self::setup::AppSettings;
-pub use self::state::{Access, Delivered, Method, Protection, Role, Rule, Told};
+pub use self::state::{Access, Annotation, Delivered, Method, Protection, Role, Rule, Told};
 use crate::clock::Clock;
 
 /// How to start one.

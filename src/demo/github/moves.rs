@@ -58,12 +58,12 @@ impl World {
             Some(sha) => self.note(id, format!("pushed {branch} at {} by {login}", &sha[..7])),
         }
         let pulls = &self.repo(id)?.pulls;
-        let open = |pull: &&Pull| pull.is_open() && (pull.head == branch || pull.base == branch);
+        let open = |pull: &&Pull| pull.is_open() && (pull.is_of(branch) || pull.base == branch);
         let touched: Vec<Pull> = pulls.values().filter(open).cloned().collect();
         for pull in touched {
             match new {
-                Some(new) if pull.head == branch => self.head_moved(id, &pull, new, forced, &login)?,
-                None if pull.head == branch => {
+                Some(new) if pull.is_of(branch) => self.head_moved(id, &pull, new, forced, &login)?,
+                None if pull.is_of(branch) => {
                     self.turn(id, pull.number, Turned::HeadDeleted, &login, None)?;
                     self.close(id, pull.number, &login)?;
                 }
@@ -197,7 +197,8 @@ impl World {
             return cannot("state cannot be changed. The pull request is merged.".to_owned());
         }
         let repo = self.repo(id)?;
-        match repo.head(&pull.head) {
+        let tip = if pull.fork.is_some() { Some(pull.head_sha.as_str()) } else { repo.head(&pull.head) };
+        match tip {
             None => return cannot(format!("state cannot be changed. The {} branch has been deleted.", pull.head)),
             Some(sha) if sha != pull.head_sha && !repo.git.is_ancestor(&pull.head_sha, sha) => {
                 let why = "was force-pushed or recreated.";
@@ -205,10 +206,10 @@ impl World {
             }
             Some(_) => {}
         }
-        if let Some(other) = repo.open_for(&pull.head, &pull.base) {
+        if let Some(other) = repo.open_for(&pull.head, &pull.base).filter(|_| pull.fork.is_none()) {
             return cannot(format!("state cannot be changed. There is already an open pull request (#{other})."));
         }
-        let head = repo.head(&pull.head).unwrap_or(&pull.head_sha).to_owned();
+        let head = tip.unwrap_or(&pull.head_sha).to_owned();
         if let Some(pull) = self.repo_mut(id)?.pulls.get_mut(&number) {
             pull.closed = None;
             pull.head_sha = head;
@@ -239,8 +240,9 @@ impl World {
     /// Deletes the head branch of a pull request.
     pub fn delete_head(&mut self, id: u64, number: u64, actor: &Actor) -> Result<(), Answer> {
         let repo = self.repo(id)?;
-        let branch = repo.pulls.get(&number).map(|pull| pull.head.clone()).ok_or_else(Answer::not_found)?;
-        if let Some(sha) = repo.head(&branch) {
+        let pull = repo.pulls.get(&number).ok_or_else(Answer::not_found)?;
+        let branch = pull.head.clone();
+        if let Some(sha) = repo.head(&branch).filter(|_| pull.fork.is_none()) {
             repo.git.update_ref(&format!("refs/heads/{branch}"), ZERO, sha)?;
         }
         self.sync(id, actor)
@@ -265,6 +267,6 @@ impl super::state::Repository {
     /// The open pull request for a head and a base: there is at most one.
     pub fn open_for(&self, head: &str, base: &str) -> Option<u64> {
         let mut open = self.pulls.values().filter(|pull| pull.is_open());
-        open.find(|pull| pull.head == head && pull.base == base).map(|pull| pull.number)
+        open.find(|pull| pull.is_of(head) && pull.base == base).map(|pull| pull.number)
     }
 }

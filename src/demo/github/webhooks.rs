@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::auth::hex;
-use super::rest::render;
+use super::rest::{render, render_checks};
 use super::signature::login_of;
 use super::state::{Delivered, Delivery, Shared, World, lock};
 
@@ -198,7 +198,7 @@ pub fn comment(world: &mut World, id: u64, comment: u64, action: &str, login: &s
 pub fn check_run(world: &mut World, id: u64, check: u64, action: &str, login: &str) {
     let Some(repo) = world.repositories.get(&id) else { return };
     let Some(found) = repo.checks.get(&check) else { return };
-    let payload = json!({"action": action, "check_run": render::check(world, repo, found)});
+    let payload = json!({"action": action, "check_run": render_checks::check(world, repo, found)});
     emit(world, id, "check_run", login, payload);
 }
 
@@ -206,7 +206,7 @@ pub fn check_run(world: &mut World, id: u64, check: u64, action: &str, login: &s
 pub fn status(world: &mut World, id: u64, status: u64, login: &str) {
     let Some(repo) = world.repositories.get(&id) else { return };
     let Some(found) = repo.statuses.iter().find(|one| one.id == status) else { return };
-    let mut payload = render::status(world, repo, found);
+    let mut payload = render_checks::status(world, repo, found);
     payload["sha"] = found.sha.clone().into();
     payload["name"] = repo.full_name().into();
     payload["branches"] = json!([]);

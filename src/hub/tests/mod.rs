@@ -7,6 +7,7 @@ mod access;
 mod activity;
 mod calls;
 mod commits;
+mod others;
 mod reads;
 mod rules;
 mod statements;

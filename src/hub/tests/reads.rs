@@ -51,7 +51,9 @@ async fn one_query_reads_everything() {
     let stranger = with(&[("/number", json!(6)), ("/headRefName", json!("feature/x"))]);
     let data = page(&[fixture(), stranger], &[closed, merged]);
     let server = Server::start(graphql(move |_| json!({ "data": data }))).await;
-    let pulls = server.open().await.pulls("main").await.unwrap();
+    let page = server.open().await.pulls("main").await.unwrap();
+    let pulls = page.ours;
+    assert_eq!(page.others.iter().map(|pull| (pull.number.0, pull.claims)).collect::<Vec<_>>(), [(6, true)]);
     assert_eq!(server.count(GRAPHQL), 1);
     let asked = server.seen().into_iter().find(|seen| seen.call() == GRAPHQL).unwrap().body;
     assert_eq!(
@@ -108,7 +110,7 @@ async fn open_ones_come_page_by_page() {
         json!({ "data": data })
     }))
     .await;
-    let pulls = server.open().await.pulls("main").await.unwrap();
+    let pulls = server.open().await.pulls("main").await.unwrap().ours;
     assert_eq!(pulls.iter().map(|pull| pull.number.0).collect::<Vec<_>>(), [7, 9]);
 }
 
@@ -138,7 +140,7 @@ async fn a_partial_answer_is_unread_in_that_part_and_an_error_where_everything_r
         let server = Server::start(graphql(move |_| answer.clone())).await;
         match (server.open().await.pulls("main").await, readable) {
             (Ok(pulls), Some(readable)) => {
-                let pull = &pulls[0];
+                let pull = &pulls.ours[0];
                 let found =
                     [pull.reviews.known().is_some(), pull.comments.known().is_some(), pull.checks.known().is_some()];
                 assert_eq!(found, readable, "{path}");
@@ -170,7 +172,7 @@ async fn a40_older_talk_is_read_page_by_page_up_to_a_bound() {
             json!({ "data": page(&[with(&[("/comments", talk)])], &[]) })
         }))
         .await;
-        let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+        let pull = server.open().await.pulls("main").await.unwrap().ours.remove(0);
         assert_eq!(pull.older_comments.as_deref(), left, "{pages} pages");
         let ids: Vec<u64> = pull.comments.known().unwrap().iter().map(|comment| comment.id).collect();
         assert!(ids.is_sorted() && ids.last() == Some(&1_000), "{ids:?}");
@@ -179,7 +181,7 @@ async fn a40_older_talk_is_read_page_by_page_up_to_a_bound() {
     let talk = json!({ "hasPreviousPage": true });
     let data = page(&[with(&[("/reviews/pageInfo", talk)])], &[]);
     let server = Server::start(graphql(move |_| json!({ "data": data }))).await;
-    let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+    let pull = server.open().await.pulls("main").await.unwrap().ours.remove(0);
     assert_eq!(pull.older_reviews.as_deref(), Some(""));
 }
 
@@ -195,14 +197,14 @@ async fn what_is_missing_without_an_error_is_not_empty() {
     for (pointer, value, readable) in cases {
         let data = page(&[with(&[(pointer, value)])], &[]);
         let server = Server::start(graphql(move |_| json!({ "data": data }))).await;
-        let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+        let pull = server.open().await.pulls("main").await.unwrap().ours.remove(0);
         let found = [pull.reviews.known().is_some(), pull.comments.known().is_some(), pull.checks.known().is_some()];
         assert_eq!(found, readable, "{pointer}");
     }
     // No rollup and no error: nobody has said anything yet.
     let data = page(&[with(&[("/commits/nodes/0/commit/statusCheckRollup", Value::Null)])], &[]);
     let server = Server::start(graphql(move |_| json!({ "data": data }))).await;
-    let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+    let pull = server.open().await.pulls("main").await.unwrap().ours.remove(0);
     assert_eq!(pull.checks, Read::Known(Vec::new()));
 }
 
@@ -210,7 +212,7 @@ async fn what_is_missing_without_an_error_is_not_empty() {
 async fn a_head_that_moved_meanwhile_is_unread() {
     let data = page(&[with(&[("/headRefOid", json!("4444444"))])], &[]);
     let server = Server::start(graphql(move |_| json!({ "data": data }))).await;
-    let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+    let pull = server.open().await.pulls("main").await.unwrap().ours.remove(0);
     assert_eq!(pull.head, Sha::from("4444444"));
     assert!(pull.message.known().is_none() && pull.checks.known().is_none());
 }
@@ -245,7 +247,7 @@ async fn holes_words_and_limits() {
     // Words of enums that we do not know are never a yes.
     let strange = with(&[("/mergeable", json!("MAYBE")), ("/reviewDecision", json!("BLESSED"))]);
     let server = Server::start(graphql(move |_| json!({ "data": page(std::slice::from_ref(&strange), &[]) }))).await;
-    let pull = server.open().await.pulls("main").await.unwrap().remove(0);
+    let pull = server.open().await.pulls("main").await.unwrap().ours.remove(0);
     assert_eq!((pull.mergeable, pull.review_decision), (Mergeable::Unknown, ReviewDecision::Required));
 }
 
@@ -261,7 +263,7 @@ async fn a_page_too_big_for_the_hub_is_asked_for_in_halves() {
         Some(reply(200, &json!({ "data": page(&[fixture()], &[]) })))
     })
     .await;
-    assert_eq!(server.open().await.pulls("main").await.unwrap().len(), 1);
+    assert_eq!(server.open().await.pulls("main").await.unwrap().ours.len(), 1);
     assert_eq!(server.count(GRAPHQL), 3);
     let server = Server::start(|seen| (seen.call() == GRAPHQL).then(|| reply(502, &json!({})))).await;
     assert!(matches!(server.open().await.pulls("main").await, Err(HubError::Failed { status: 502, .. })));

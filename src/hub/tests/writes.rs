@@ -177,6 +177,7 @@ fn draft() -> CheckDraft {
         title: "Waiting: 2 of 9 gates".to_owned(),
         summary: "x".repeat(70_000),
         details: None,
+        annotations: Vec::new(),
     }
 }
 

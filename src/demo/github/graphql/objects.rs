@@ -201,7 +201,7 @@ impl Executor<'_> {
             })),
             "associatedPullRequests" => {
                 let short = short.to_owned();
-                self.pulls(id, arguments, |pull| pull.head == short)
+                self.pulls(id, arguments, |pull| pull.is_of(&short))
             }
             _ => Ok(null()),
         }

@@ -81,8 +81,9 @@ impl Executor<'_> {
             "author" => actor(world, &pull.author),
             "mergedBy" => pull.merged.as_ref().map_or_else(null, |merged| actor(world, &merged.by)),
             "mergeCommit" => pull.merged.as_ref().map_or_else(null, |merged| commit(&merged.sha)),
-            "headRef" => branch(&pull.head),
+            "headRef" if pull.fork.is_none() => branch(&pull.head),
             "baseRef" => branch(&pull.base),
+            "headRepository" | "headRepositoryOwner" if pull.fork.is_some() => null(), // none of this world
             "headRepository" | "baseRepository" | "repository" => Resolved::Object(Object::Repository(id)),
             "headRepositoryOwner" => organization(world, &repo.owner),
             "statusCheckRollup" => return self.commit(id, &pull.head_sha.clone(), name, arguments),
@@ -273,8 +274,8 @@ fn texts(world: &World, repo: &Repository, pull: &Pull, name: &str) -> Option<Re
         "checksUrl" => format!("{page}/checks").into(),
         "resourcePath" => format!("/{}/pull/{}", repo.full_name(), pull.number).into(),
         "totalCommentsCount" => repo.comments.values().filter(|comment| comment.number == pull.number).count().into(),
+        "isCrossRepository" => pull.fork.is_some().into(),
         "locked"
-        | "isCrossRepository"
         | "maintainerCanModify"
         | "isInMergeQueue"
         | "isMergeQueueEnabled"

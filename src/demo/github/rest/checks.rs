@@ -5,13 +5,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::call::{Call, Route, create, required};
-use super::render;
+use super::{render, render_checks};
 use crate::github::answer::{Answer, Outcome};
-use crate::github::state::{Access, Actor, CheckRun, Role, Status, World};
+use crate::github::state::{Access, Actor, Annotation, CheckRun, Role, Status, World};
 use crate::github::webhooks;
 
 /// GitHub's cap on summary and text of an output, in characters.
 const LIMIT: usize = 65_535;
+/// Annotations that one request may bring; each request adds to those before.
+const ANNOTATIONS: usize = 50;
 /// What a completed check may conclude.
 const CONCLUSIONS: [&str; 7] =
     ["action_required", "cancelled", "failure", "neutral", "success", "skipped", "timed_out"];
@@ -21,6 +23,7 @@ pub fn routes() -> Vec<Route> {
         (Method::POST, "/repos/{owner}/{repo}/check-runs", write),
         (Method::GET, "/repos/{owner}/{repo}/check-runs/{check}", get),
         (Method::PATCH, "/repos/{owner}/{repo}/check-runs/{check}", update),
+        (Method::GET, "/repos/{owner}/{repo}/check-runs/{check}/annotations", annotations),
         (Method::GET, "/repos/{owner}/{repo}/commits/{ref}/check-runs", list),
         (Method::GET, "/repos/{owner}/{repo}/commits/{ref}/status", combined),
         (Method::GET, "/repos/{owner}/{repo}/commits/{ref}/statuses", statuses),
@@ -82,10 +85,36 @@ fn fill(check: &mut CheckRun, body: &Value, now: Timestamp) -> Result<(), Answer
             return Err(Answer::invalid("CheckRun", &message));
         }
     }
+    check.annotations.extend(annotated(output)?);
     check.title = Some(title);
     check.summary = Some(summary);
     check.text = part("text");
     Ok(())
+}
+
+/// The annotations of an output.
+fn annotated(output: &Value) -> Result<Vec<Annotation>, Answer> {
+    let list = output.get("annotations").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if list.len() > ANNOTATIONS {
+        let message =
+            format!("Invalid request.\n\nNo more than {ANNOTATIONS} items are allowed; {} were supplied.", list.len());
+        return Err(Answer::error(422, &message));
+    }
+    let one = |given: &Value| {
+        let text = |key: &str| given.get(key).and_then(Value::as_str).map(str::to_owned);
+        let line = |key: &str| given.get(key).and_then(Value::as_u64);
+        let level = text("annotation_level").filter(|word| matches!(word.as_str(), "notice" | "warning" | "failure"));
+        Some(Annotation {
+            path: text("path")?,
+            start_line: line("start_line")?,
+            end_line: line("end_line")?,
+            level: level?,
+            message: text("message")?,
+            title: text("title"),
+        })
+    };
+    let all: Option<Vec<Annotation>> = list.iter().map(one).collect();
+    all.ok_or_else(|| Answer::error(422, "Invalid request.\n\nAn annotation lacks a part, or has a wrong one."))
 }
 
 fn write(world: &mut World, call: &Call<'_>) -> Outcome {
@@ -112,6 +141,7 @@ fn write(world: &mut World, call: &Call<'_>) -> Outcome {
             external_id: None,
             started_at: Some(now),
             completed_at: None,
+            annotations: Vec::new(),
         };
         fill(&mut check, &call.request.body, now)?;
         settle(world, id, check, "created")?;
@@ -134,12 +164,20 @@ pub fn settle(world: &mut World, id: u64, check: CheckRun, action: &str) -> Resu
 fn show(world: &World, id: u64, check: u64) -> Outcome {
     let repo = world.repo(id)?;
     let found = repo.checks.get(&check).ok_or_else(Answer::not_found)?;
-    Ok(Answer::ok(render::check(world, repo, found)))
+    Ok(Answer::ok(render_checks::check(world, repo, found)))
 }
 
 fn get(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = call.repository(world, "checks", Access::Read, Role::Read)?;
     show(world, id, call.number("check")?)
+}
+
+fn annotations(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "checks", Access::Read, Role::Read)?;
+    let (repo, key) = (world.repo(id)?, call.number("check")?);
+    let check = repo.checks.get(&key).ok_or_else(Answer::not_found)?;
+    let items = check.annotations.iter().map(|one| render_checks::annotation(world, repo, check, one)).collect();
+    Ok(Answer::page(call.request, &world.api(), items))
 }
 
 fn update(world: &mut World, call: &Call<'_>) -> Outcome {
@@ -180,7 +218,7 @@ fn list(world: &mut World, call: &Call<'_>) -> Outcome {
         let mut seen = std::collections::BTreeSet::new();
         found.retain(|check| seen.insert((check.name.clone(), check.app)));
     }
-    let items = found.into_iter().map(|check| render::check(world, repo, check)).collect();
+    let items = found.into_iter().map(|check| render_checks::check(world, repo, check)).collect();
     Ok(Answer::page_under(call.request, &world.api(), Some("check_runs"), items))
 }
 
@@ -206,7 +244,7 @@ fn combined(world: &mut World, call: &Call<'_>) -> Outcome {
     };
     let repo = world.repo(id)?;
     let api = render::repository_url(world, repo);
-    let mut items: Vec<Value> = found.iter().map(|status| render::status(world, repo, status)).collect();
+    let mut items: Vec<Value> = found.iter().map(|status| render_checks::status(world, repo, status)).collect();
     // Here, other than in the list, GitHub does not say by whom.
     for item in items.iter_mut().filter_map(Value::as_object_mut) {
         item.remove("creator");
@@ -222,7 +260,8 @@ fn statuses(world: &mut World, call: &Call<'_>) -> Outcome {
     let id = call.repository(world, "statuses", Access::Read, Role::Read)?;
     let sha = commit(world, call, id)?;
     let repo = world.repo(id)?;
-    let items = of_commit(world, id, &sha)?.into_iter().map(|status| render::status(world, repo, status)).collect();
+    let items =
+        of_commit(world, id, &sha)?.into_iter().map(|status| render_checks::status(world, repo, status)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
 }
 
@@ -259,6 +298,6 @@ fn set_status(world: &mut World, call: &Call<'_>) -> Outcome {
         webhooks::status(world, id, status, &login);
         let repo = world.repo(id)?;
         let found = repo.statuses.last().ok_or_else(Answer::not_found)?;
-        Ok(Answer::created(render::status(world, repo, found)))
+        Ok(Answer::created(render_checks::status(world, repo, found)))
     })
 }

@@ -20,6 +20,7 @@ mod rules;
 mod workflows;
 
 pub mod render;
+pub mod render_checks;
 pub mod render_git;
 
 pub use checks::settle;

@@ -58,7 +58,7 @@ fn list(world: &mut World, call: &Call<'_>) -> Outcome {
             _ => true,
         })
         // As at the hub: a head without an owner is no filter that finds something, but none at all.
-        .filter(|pull| head.is_none_or(|(owner, name)| owner.eq_ignore_ascii_case(&repo.owner) && pull.head == name))
+        .filter(|pull| head.is_none_or(|(owner, name)| owner.eq_ignore_ascii_case(&repo.owner) && pull.is_of(name)))
         .filter(|pull| wanted("base").is_none_or(|base| pull.base == base))
         .filter(|pull| world.listed(pull))
         .collect();
@@ -107,7 +107,7 @@ impl World {
         let (owner, branch) = head.split_once(':').unwrap_or((repo.owner.as_str(), head));
         let invalid = |field: &str| Answer::invalid_field("PullRequest", field, "invalid");
         if !owner.eq_ignore_ascii_case(&repo.owner) {
-            return Err(invalid("head")); // this world has no forks
+            return Err(invalid("head")); // from forks they are opened by hand
         }
         let head_sha = repo.head(branch).ok_or_else(|| invalid("head"))?.to_owned();
         let base_sha = repo.head(base).ok_or_else(|| invalid("base"))?.to_owned();
@@ -132,6 +132,7 @@ impl World {
             body: body.to_owned(),
             author: login.to_owned(),
             head: branch.clone(),
+            fork: None,
             head_sha,
             base: base.to_owned(),
             base_sha,
@@ -249,7 +250,7 @@ fn retarget(world: &mut World, id: u64, number: u64, base: &str, login: &str) ->
     }
     let invalid = || Answer::invalid_field("PullRequest", "base", "invalid");
     let sha = repo.head(base).filter(|_| pull.is_open()).ok_or_else(invalid)?.to_owned();
-    if repo.open_for(&pull.head, base).is_some() {
+    if pull.fork.is_none() && repo.open_for(&pull.head, base).is_some() {
         return Err(Answer::invalid("PullRequest", "A pull request already exists for these branches."));
     }
     if let Some(pull) = world.repo_mut(id)?.pulls.get_mut(&number) {

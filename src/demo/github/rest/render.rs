@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::github::state::{
-    App, CheckRun, Comment, EVENTS, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState,
-    Status, World, stamp,
+    App, Comment, EVENTS, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, World, stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -158,11 +157,15 @@ pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
     let api = repository_url(world, repository);
     let (one, issue) = (format!("{api}/pulls/{}", pull.number), format!("{api}/issues/{}", pull.number));
     let page = format!("{}/pull/{}", page_url(world, repository), pull.number);
-    let side = |name: &str, sha: &str| {
+    let side = |owner: &str, repo: Value, name: &str, sha: &str| {
         json!({
-            "label": format!("{}:{name}", repository.owner), "ref": name, "sha": sha,
-            "user": user(world, &repository.owner), "repo": self::repository(world, repository),
+            "label": format!("{owner}:{name}"), "ref": name, "sha": sha, "user": user(world, owner), "repo": repo,
         })
+    };
+    let here = || self::repository(world, repository);
+    let head = match pull.fork.as_deref().and_then(|fork| fork.split_once('/')) {
+        Some((owner, name)) => side(owner, fork(world, here(), owner, name), &pull.head, &pull.head_sha),
+        None => side(&repository.owner, here(), &pull.head, &pull.head_sha),
     };
     let commit = match &pull.merged {
         Some(merged) => Some(merged.sha.clone()),
@@ -189,7 +192,7 @@ pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
         "requested_reviewers": pull.requested.iter().map(|login| user(world, login)).collect::<Vec<_>>(),
         "requested_teams": [],
         "labels": pull.labels.iter().map(|name| label(world, repository, name)).collect::<Vec<_>>(),
-        "head": side(&pull.head, &pull.head_sha), "base": side(&pull.base, &pull.base_sha),
+        "head": head, "base": side(&repository.owner, here(), &pull.base, &pull.base_sha),
         "_links": {
             "self": link(&one), "html": link(&page), "issue": link(&issue),
             "comments": link(&format!("{issue}/comments")), "review_comments": link(&format!("{one}/comments")),
@@ -200,6 +203,13 @@ pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
     });
     extend(&mut value, more);
     value
+}
+
+/// The fork of a repository, which is none of this world's.
+fn fork(world: &World, mut of: Value, owner: &str, name: &str) -> Value {
+    let own = json!({"full_name": format!("{owner}/{name}"), "name": name, "owner": user(world, owner), "fork": true});
+    extend(&mut of, own);
+    of
 }
 
 /// Before a merge `merge_commit_sha` names a test merge, not the commit that will be: a trap of the
@@ -341,47 +351,5 @@ pub fn installation(world: &World, app: &App, here: &Installation) -> Value {
         "target_type": target, "permissions": permissions, "events": EVENTS,
         "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
         "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": here.suspended_at.map(|_| user(world, &here.account)), "suspended_at": here.suspended_at.map(stamp),
-    })
-}
-
-/// A check run.
-pub fn check(world: &World, repository: &Repository, check: &CheckRun) -> Value {
-    let api = repository_url(world, repository);
-    let page = format!("{}/runs/{}", page_url(world, repository), check.id);
-    let pulls = repository.pulls.values().filter(|pull| pull.is_open() && pull.head_sha == check.head_sha);
-    let pulls: Vec<Value> = pulls
-        .map(|pull| {
-            let repo = json!({"id": repository.id, "url": api, "name": repository.name});
-            json!({
-                "id": pull.id, "number": pull.number, "url": format!("{api}/pulls/{}", pull.number),
-                "head": {"ref": pull.head, "sha": pull.head_sha, "repo": repo},
-                "base": {"ref": pull.base, "sha": pull.base_sha, "repo": repo},
-            })
-        })
-        .collect();
-    json!({
-        "id": check.id, "node_id": format!("CR_{}", check.id), "name": check.name, "head_sha": check.head_sha,
-        "external_id": check.external_id.clone().unwrap_or_default(),
-        "url": format!("{api}/check-runs/{}", check.id), "html_url": page,
-        "details_url": check.details_url.clone().unwrap_or(page), "status": check.status,
-        "conclusion": check.conclusion, "started_at": check.started_at.map(stamp),
-        "completed_at": check.completed_at.map(stamp), "check_suite": {"id": check.app},
-        "output": {
-            "title": check.title, "summary": check.summary, "text": check.text, "annotations_count": 0,
-            "annotations_url": format!("{api}/check-runs/{}/annotations", check.id),
-        },
-        "app": world.apps.get(&check.app).map(|one| app(world, one)), "pull_requests": pulls,
-    })
-}
-
-/// A commit status.
-pub fn status(world: &World, repository: &Repository, status: &Status) -> Value {
-    let creator = user(world, &status.creator);
-    json!({
-        "url": format!("{}/statuses/{}", repository_url(world, repository), status.sha),
-        "avatar_url": creator["avatar_url"], "id": status.id, "node_id": format!("SC_{}", status.id),
-        "state": status.state, "description": status.description, "target_url": status.target_url,
-        "context": status.context, "created_at": stamp(status.created_at), "updated_at": stamp(status.created_at),
-        "creator": creator,
     })
 }

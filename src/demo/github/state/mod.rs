@@ -21,8 +21,8 @@ use crate::clock::Clock;
 pub use outbox::{Delivered, Delivery, Told};
 pub use people::{Access, Account, Actor, App, EVENTS, Hook, Installation, Kind, Role, Token};
 pub use pull::{
-    CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review, ReviewState, Status,
-    Turn, Turned,
+    Annotation, CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review,
+    ReviewState, Status, Turn, Turned,
 };
 pub use repository::{Activity, Compared, Method, Protection, Repository, Rule, Ruleset};
 pub use workflow::WorkflowRun;

@@ -17,8 +17,10 @@ pub struct Pull {
     pub body: String,
     /// Login of who opened it.
     pub author: String,
-    /// Head branch, of the same repository.
+    /// Head branch.
     pub head: String,
+    /// The fork that the head branch is in, `owner/name`; none = this repository.
+    pub fork: Option<String>,
     /// Head commit; stays when the branch is deleted.
     pub head_sha: String,
     /// Base branch.
@@ -55,6 +57,11 @@ impl Pull {
     /// Neither closed nor merged.
     pub fn is_open(&self) -> bool {
         self.closed.is_none()
+    }
+
+    /// Whether this branch of this repository is its head.
+    pub fn is_of(&self, branch: &str) -> bool {
+        self.fork.is_none() && self.head == branch
     }
 }
 
@@ -222,6 +229,25 @@ pub struct CheckRun {
     pub started_at: Option<Timestamp>,
     /// When it was completed.
     pub completed_at: Option<Timestamp>,
+    /// What it says of lines, in the order in which it was said.
+    pub annotations: Vec<Annotation>,
+}
+
+/// What a check run says of lines of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// The file.
+    pub path: String,
+    /// Its first line.
+    pub start_line: u64,
+    /// Its last line.
+    pub end_line: u64,
+    /// `notice`, `warning` or `failure`.
+    pub level: String,
+    /// What is said.
+    pub message: String,
+    /// Its headline.
+    pub title: Option<String>,
 }
 
 /// A deployment of a commit to an environment.

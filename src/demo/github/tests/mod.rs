@@ -3,6 +3,7 @@
 
 mod apps;
 mod faults;
+mod forks;
 mod git;
 mod graphql;
 mod hooks;
