@@ -130,11 +130,20 @@ async fn what_is_brought_up_to_date_says_before_that_it_loses_its_approvals() {
         .await;
 }
 
-/// A repository that allows rebase merges only.
+/// A repository that allows rebase merges only, and one that squashes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_of_rebase_merges_is_merged_to() {
+    merged_by(Method::Rebase).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_squashes_is_merged_to() {
+    merged_by(Method::Squash).await;
+}
+
+async fn merged_by(method: Method) {
     let stage = Stage::set().await;
-    stage.world.github().set_merge_methods(REPOSITORY, &[Method::Rebase]).unwrap();
+    stage.world.github().set_merge_methods(REPOSITORY, &[method]).unwrap();
     let _bot = stage.serve();
     for tier in ["bronze", "silver"] {
         let pull = stage.until("it opens", |stage| stage.pull(PLUGIN, tier).filter(is_open)).await;
