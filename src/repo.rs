@@ -12,6 +12,7 @@ use crate::git::{Access, Author, GitError, Store};
 use crate::hub::{RepoHub, Repository};
 use crate::ledger::{Branch, LedgerError};
 use crate::seal::Seal;
+use crate::secret::Secret;
 
 /// One repository.
 pub struct Repo {
@@ -55,8 +56,18 @@ impl Repo {
     ) -> anyhow::Result<T> {
         let access = self.access().await?;
         let store = Arc::clone(&self.store);
+        let token = access.token.clone();
         let work = move || work(&store.lock().unwrap_or_else(PoisonError::into_inner), &access);
-        Ok(tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("git work was cut off: {error}"))??)
+        let done = tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("git work was cut off: {error}"))?;
+        self.heed(done.as_ref().err(), token).await;
+        Ok(done?)
+    }
+
+    /// A token that was refused is not used again.
+    async fn heed(&self, error: Option<&GitError>, token: Option<Secret>) {
+        if let (Some(GitError::Denied { .. }), Some(token)) = (error, token) {
+            self.hub.forget_git_token(&token).await;
+        }
     }
 
     /// Runs work on the ledger branch on a thread that may block. The ledger is read first when it
@@ -67,7 +78,7 @@ impl Repo {
     ) -> anyhow::Result<T> {
         let access = self.access().await?;
         let (store, author, seal) = (Arc::clone(&self.store), self.author(), self.seal.clone());
-        let branch = self.ledger.take();
+        let (branch, token) = (self.ledger.take(), access.token.clone());
         let work = move || -> Result<(Branch, Result<T, LedgerError>), LedgerError> {
             let store = store.lock().unwrap_or_else(PoisonError::into_inner);
             let mut branch = match branch {
@@ -79,6 +90,11 @@ impl Repo {
         };
         let done =
             tokio::task::spawn_blocking(work).await.map_err(|error| anyhow!("ledger work was cut off: {error}"))?;
+        let error = match &done {
+            Err(error) | Ok((_, Err(error))) => Some(error),
+            Ok((_, Ok(_))) => None,
+        };
+        self.heed(error.and_then(LedgerError::of_git), token).await;
         let (branch, result) = done?;
         self.ledger = Some(branch);
         Ok(result?)

@@ -70,6 +70,14 @@ impl Client {
         }
     }
 
+    /// Drops a token that git did not accept: where the App was taken off and installed again, a new one is good.
+    pub(crate) async fn forget(&self, refused: &Secret) {
+        match &self.key {
+            Key::Fixed { .. } => {}
+            Key::Minted(minting) => minting.forget(refused).await,
+        }
+    }
+
     /// Sends a call. A token that the hub does not accept any more is replaced once: a 401 comes
     /// before anything is done.
     pub(crate) async fn send(&self, call: &Call) -> Result<Answer, HubError> {

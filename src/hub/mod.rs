@@ -283,6 +283,11 @@ impl RepoHub {
         self.inner.main.token().await
     }
 
+    /// Drops the token that git did not accept, so that the next one is minted anew.
+    pub async fn forget_git_token(&self, refused: &Secret) {
+        self.inner.main.forget(refused).await;
+    }
+
     /// How far our clock is ahead of the hub's, by the `Date` of its last answer; zero before the first.
     pub fn skew(&self) -> SignedDuration {
         self.inner.main.line().skew.get()

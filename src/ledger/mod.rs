@@ -66,6 +66,13 @@ pub enum LedgerError {
     },
 }
 
+impl LedgerError {
+    /// What git said, where it is git that did not work.
+    pub fn of_git(&self) -> Option<&GitError> {
+        if let Self::Git(error) = self { Some(error) } else { None }
+    }
+}
+
 /// The ledger as a commit of the branch has it.
 ///
 /// # Errors

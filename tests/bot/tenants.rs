@@ -350,3 +350,18 @@ async fn f43_an_archived_repository_rests_and_another_default_branch_has_the_pol
         |stage: &Stage| stage.pulls().into_iter().any(|pull| pull.title.contains("4.99.0") && pull.base == "main");
     stage.never(8, "the policy of the old branch counted", opened).await;
 }
+
+/// Where the App is taken off a repository, nothing goes on there; installed again, it goes on where it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn f43_an_app_that_is_taken_off_rests_until_it_is_installed_again() {
+    let stage = Stage::set().await;
+    let (github, app) = (stage.world.github(), stage.world.settings().app_id);
+    let _bot = stage.serve();
+    let bronze = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    github.uninstall_app(app, REPOSITORY).unwrap();
+    github.approve(REPOSITORY, bronze.number, OWNER).unwrap();
+    let merged = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(is_merged);
+    stage.never(6, "it was merged where the App is not installed", |stage| merged(stage).is_some()).await;
+    github.install_app(app, REPOSITORY).unwrap();
+    stage.until("it goes on", merged).await;
+}
