@@ -184,6 +184,15 @@ impl Stage {
         }
     }
 
+    /// The one comment in which the bot answers on the pull request of a plugin on a tier.
+    pub fn answers(&self, plugin: &str, tier: &str) -> Option<String> {
+        let comments = self.pull(plugin, tier)?.comments;
+        let mut ours = comments.into_iter().filter(|comment| comment.author == BOT).map(|comment| comment.body);
+        let answer = ours.next();
+        assert!(ours.next().is_none(), "it answers in one comment");
+        answer
+    }
+
     /// Watches for some time that something stays away.
     pub async fn never(&self, seconds: u64, what: &str, mut look: impl FnMut(&Self) -> bool) {
         let begun = Instant::now();

@@ -3,7 +3,7 @@
 
 use demo::github::Role;
 
-use crate::support::{BOT, REPOSITORY, Stage, is_merged, is_open};
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
 const PLUGIN: &str = "cert-manager";
 
@@ -37,15 +37,6 @@ async fn a08_an_edited_fail_stops_and_is_a_verdict_by_its_authors_own_hand_alone
     assert!(!merged(&stage));
 }
 
-/// Our one comment on the pull request of bronze.
-fn answer(stage: &Stage) -> Option<String> {
-    let comments = stage.pull(PLUGIN, "bronze")?.comments;
-    let mut ours = comments.into_iter().filter(|comment| comment.author == BOT).map(|comment| comment.body);
-    let first = ours.next();
-    assert!(ours.next().is_none(), "it answers in one comment");
-    first
-}
-
 /// Who approves and says hold in the same breath, holds. The words of a review are answered like any, by a sentence where
 /// nobody can react; an edited one may stop and lets nothing through.
 #[tokio::test(flavor = "multi_thread")]
@@ -60,7 +51,8 @@ async fn what_is_commanded_in_a_review_counts() {
         move |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(words))
     };
     stage.until("its page says who holds it", says("until the audit is over")).await;
-    let answered = |words: &'static str| move |stage: &Stage| answer(stage).filter(|text| text.contains(words));
+    let answered =
+        |words: &'static str| move |stage: &Stage| stage.answers(PLUGIN, "bronze").filter(|text| text.contains(words));
     stage.until("the answer says that it counts", answered("`/coldframe hold`")).await;
     github.review(REPOSITORY, pull.number, "visitor", "/coldframe resume").unwrap();
     stage.until("a stranger's does not", answered("`visitor`")).await;
@@ -70,11 +62,11 @@ async fn what_is_commanded_in_a_review_counts() {
     let merged = |stage: &Stage| stage.pull(PLUGIN, "bronze").is_some_and(|pull| is_merged(&pull));
     stage.never(4, "it was merged over a hold", merged).await;
     // What was answered is not answered again by one that remembers nothing.
-    let text = answer(&stage);
+    let text = stage.answers(PLUGIN, "bronze");
     drop(bot);
     std::fs::remove_dir_all(stage.data()).unwrap();
     let _bot = stage.serve();
-    stage.never(5, "it wrote again", |stage| answer(stage) != text).await;
+    stage.never(5, "it wrote again", |stage| stage.answers(PLUGIN, "bronze") != text).await;
     github.review(REPOSITORY, pull.number, "maria", "/coldframe resume").unwrap();
     stage.until("it is merged", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
