@@ -219,6 +219,13 @@ async fn pulls(town: &mut Town, head: &str) {
     town.does("bot", "PATCH", "~/pulls/2", json!({"state": "closed"})).await;
     town.reads("bot", "~/pulls?state=all").await;
     town.does("bot", "DELETE", &comment, Value::Null).await;
+    let issue =
+        town.does("bot", "POST", "~/issues", json!({"title": "News", "body": "- [ ] look"})).await["number"].clone();
+    let issue = format!("~/issues/{issue}");
+    town.does("alice", "PATCH", &issue, json!({"body": "- [x] look"})).await;
+    town.does("bot", "PATCH", &issue, json!({"state": "closed"})).await;
+    town.reads("bot", &issue).await;
+    town.reads("bot", "~/issues?state=all&creator=coldframe%5Bbot%5D").await;
 }
 
 /// Refusals have shapes, too.

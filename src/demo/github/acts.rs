@@ -33,6 +33,42 @@ pub enum Act {
     DeleteBranch,
 }
 
+/// What a person can do to an issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IssueAct {
+    /// Tick the box at this place, from zero.
+    Tick(usize),
+    /// Close it.
+    Close,
+    /// Open it again.
+    Reopen,
+}
+
+impl World {
+    /// Does what a person wants to an issue: only its author and who may write can edit it.
+    pub fn act_on_issue(&mut self, id: u64, number: u64, login: &str, act: &IssueAct) -> Result<(), Answer> {
+        let repo = self.repo(id)?;
+        let issue = repo.issues.get(&number).ok_or_else(Answer::not_found)?;
+        if issue.author != login && self.role(repo, login) < Role::Write {
+            return Err(Answer::error(403, "Must have admin rights to Repository."));
+        }
+        match act {
+            IssueAct::Tick(place) => {
+                let body = ticked(&issue.body, *place).ok_or_else(Answer::not_found)?;
+                self.edit_issue(id, number, login, &body)
+            }
+            IssueAct::Close => self.close_issue(id, number, login, true),
+            IssueAct::Reopen => self.close_issue(id, number, login, false),
+        }
+    }
+}
+
+/// The text with one of its boxes ticked.
+fn ticked(body: &str, place: usize) -> Option<String> {
+    let (at, _) = body.match_indices("- [").filter(|(at, _)| body.as_bytes().get(*at + 4) == Some(&b']')).nth(place)?;
+    Some(format!("{}- [x]{}", &body[..at], &body[at + 5..]))
+}
+
 impl World {
     /// Does what a person wants, if they may.
     pub fn act(&mut self, id: u64, number: u64, login: &str, act: Act) -> Result<(), Answer> {

@@ -4,7 +4,7 @@
 use anyhow::Context as _;
 
 use super::GitHub;
-use super::acts::Act;
+use super::acts::{Act, IssueAct};
 use super::git::{Signature, ZERO};
 use super::setup::plainly;
 use super::state::{Access, Actor, ReviewState, Role};
@@ -222,6 +222,20 @@ impl GitHub {
         world.sync(id, &actor).map_err(plainly)?;
         webhooks::release(&mut world, id, tag, login);
         Ok(())
+    }
+
+    /// Opens an issue.
+    pub fn open_issue(&self, repository: &str, login: &str, title: &str, body: &str) -> anyhow::Result<u64> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.open_issue(id, login, title, body).map_err(plainly)
+    }
+
+    /// Ticks a box of an issue, closes it or opens it again.
+    pub fn act_on_issue(&self, repository: &str, number: u64, login: &str, act: &IssueAct) -> anyhow::Result<()> {
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        world.act_on_issue(id, number, login, act).map_err(plainly)
     }
 
     /// Moves a branch to any commit, or deletes it (none), past all rules: what an administrator does

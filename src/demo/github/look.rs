@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::GitHub;
 use super::git::Commit;
 use super::setup::plainly;
-use super::state::{Annotation, Delivered, Pull, Repository, ReviewState, Told, World};
+use super::state::{Annotation, Delivered, Issue, Pull, Repository, ReviewState, Told, World};
 
 /// A pull request as a test wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,6 +219,13 @@ impl GitHub {
         let mut world = self.world();
         let id = world.named(repository)?;
         view(&mut world, id, number)
+    }
+
+    /// All issues of a repository that are no pull requests, oldest first.
+    pub fn issues(&self, repository: &str) -> anyhow::Result<Vec<Issue>> {
+        let world = self.world();
+        let repo = world.repo(world.named(repository)?).map_err(plainly)?;
+        Ok(repo.issues.values().cloned().collect())
     }
 
     /// All comments of a repository, oldest first.

@@ -14,6 +14,12 @@ pub fn escape(text: &str) -> String {
 
 /// Markdown as HTML that can do nothing.
 pub fn html(text: &str) -> String {
+    with_boxes(text, false)
+}
+
+/// The same, whose boxes are buttons called `tick` with their place where they can be ticked.
+pub fn with_boxes(text: &str, tickable: bool) -> String {
+    let mut place = 0_usize..;
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut open: Vec<&'static str> = Vec::new();
     let mut events = Vec::new();
@@ -29,6 +35,16 @@ pub fn html(text: &str) -> String {
             // Nothing is loaded from elsewhere: an image is shown as its words.
             Event::Start(Tag::Image { .. }) => events.push(Event::Text(CowStr::Borrowed("[image: "))),
             Event::End(TagEnd::Image) => events.push(Event::Text(CowStr::Borrowed("]"))),
+            Event::TaskListMarker(false) if tickable => {
+                let place = place.next().unwrap_or_default();
+                let button =
+                    format!("<button class=\"box\" name=\"tick\" value=\"{place}\" title=\"Tick\">☐</button> ");
+                events.push(Event::Html(button.into()));
+            }
+            Event::TaskListMarker(true) if tickable => {
+                place.next();
+                events.push(Event::Html("☑ ".into()));
+            }
             Event::Start(_)
             | Event::End(_)
             | Event::Text(_)

@@ -40,13 +40,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use anyhow::Context as _;
 
-pub use self::acts::Act;
+pub use self::acts::{Act, IssueAct};
 pub use self::faults::{CreateFault, Faults, MergeFault, Webhooks};
 pub use self::git::Commit;
 pub use self::look::{CheckView, CommentView, PullStanding, PullView, ReviewView};
 pub use self::runs::RunView;
 pub use self::setup::AppSettings;
-pub use self::state::{Access, Annotation, Delivered, Method, Protection, Role, Rule, Told};
+pub use self::state::{Access, Annotation, Delivered, Issue, Method, Protection, Role, Rule, Told};
 use crate::clock::Clock;
 
 /// How to start one.

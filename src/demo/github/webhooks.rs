@@ -194,6 +194,17 @@ pub fn comment(world: &mut World, id: u64, comment: u64, action: &str, login: &s
     emit(world, id, "issue_comment", login, payload);
 }
 
+/// `issues` with an action: opened, edited, closed or reopened.
+pub fn issue(world: &mut World, id: u64, number: u64, action: &str, login: &str) {
+    let Some(repo) = world.repositories.get(&id) else { return };
+    let Some(found) = repo.issues.get(&number) else { return };
+    let mut payload = json!({"action": action, "issue": render::plain_issue(world, repo, found)});
+    if action == "edited" {
+        payload["changes"] = json!({"body": {"from": ""}});
+    }
+    emit(world, id, "issues", login, payload);
+}
+
 /// `check_run` with an action: created or completed.
 pub fn check_run(world: &mut World, id: u64, check: u64, action: &str, login: &str) {
     let Some(repo) = world.repositories.get(&id) else { return };

@@ -1,6 +1,6 @@
 //! Looks at the hub and the clusters and makes one scene of it. Nothing here acts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use serde_yaml::Value;
@@ -53,8 +53,10 @@ impl Stage {
         } else {
             let open = self.pulls.values().filter(|pull| pull.is_open()).map(|pull| pull.number);
             let newest = self.pulls.keys().last().copied().unwrap_or_default();
-            // Numbers have no gaps; what is not there yet is an error.
-            let new = (newest + 1..).map_while(|number| github.pull(repository, number).ok());
+            // Numbers have no gaps but for issues; what is not there yet is an error.
+            let issues: BTreeSet<u64> = github.issues(repository)?.into_iter().map(|issue| issue.number).collect();
+            let numbers = (newest + 1..).filter(|number| !issues.contains(number));
+            let new = numbers.map_while(|number| github.pull(repository, number).ok());
             open.map(|number| github.pull(repository, number)).chain(new.map(Ok)).collect::<anyhow::Result<_>>()?
         };
         for view in views {

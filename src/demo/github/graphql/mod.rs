@@ -2,6 +2,7 @@
 
 mod checks;
 mod exec;
+mod issues;
 mod objects;
 mod pulls;
 mod query;

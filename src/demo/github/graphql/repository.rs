@@ -15,6 +15,8 @@ impl Executor<'_> {
     pub fn repository(&mut self, id: u64, name: &str, arguments: &Arguments) -> Result<Resolved, Fault> {
         match name {
             "pullRequests" => return self.pulls(id, arguments, |_| true),
+            "issues" => return self.issues(id, arguments),
+            "issue" => return self.issue(id, arguments),
             "pullRequest" | "issueOrPullRequest" => return self.pull_request(id, arguments),
             "branchProtectionRules" => {
                 let rules = self.protection_rules(id)?;

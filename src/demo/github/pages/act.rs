@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode};
 
 use super::{COOKIE, Page, Visit, pull, show, visible, words};
-use crate::github::acts::Act;
+use crate::github::acts::{Act, IssueAct};
 use crate::github::answer::Answer;
 use crate::github::incoming::{Incoming, plain};
 use crate::github::state::World;
@@ -31,8 +31,31 @@ pub fn post(world: &mut World, visit: &Visit<'_>) -> Response<Body> {
                 Err(page) => show(world, visit, page),
             }
         }
+        [owner, name, "issues", number, "act"] => {
+            let done = visible(world, visit, owner, name)
+                .and_then(|id| Ok((id, number.parse().map_err(|_| Page::not_found())?)))
+                .and_then(|(id, number)| of_issue(world, visit, (id, number), field("act"), field("tick")));
+            match done {
+                Ok(()) => to(&format!("/{owner}/{name}/issues/{number}")),
+                Err(page) => show(world, visit, page),
+            }
+        }
         _ => show(world, visit, Page::not_found()),
     }
+}
+
+/// Ticks a box of an issue by its place, or closes the issue or opens it again.
+fn of_issue(world: &mut World, visit: &Visit<'_>, at: (u64, u64), act: &str, tick: &str) -> Result<(), Page> {
+    let Some(who) = visit.who.clone() else {
+        return Err(Answer::error(401, "Choose who you are first.").into());
+    };
+    let act = match (act, tick.parse()) {
+        ("close", _) => IssueAct::Close,
+        ("reopen", _) => IssueAct::Reopen,
+        (_, Ok(place)) => IssueAct::Tick(place),
+        _ => return Err(Answer::error(400, "There is no such button.").into()),
+    };
+    Ok(world.act_on_issue(at.0, at.1, &who, &act)?)
 }
 
 /// Whether a form comes from a page of this very server. What is no browser sends neither header; it

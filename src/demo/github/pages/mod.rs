@@ -1,6 +1,7 @@
 //! Plain pages: repositories, commits, pull requests, and a person's buttons as forms. No script.
 
 mod act;
+mod issue;
 mod pull;
 mod repository;
 
@@ -20,7 +21,7 @@ use super::state::{Account, Actor, Kind, Repository, Role, World};
 const COOKIE: &str = "sandbox_who";
 
 /// Every template by name.
-const TEMPLATES: [(&str, &str); 11] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("layout", include_str!("layout.hbs")),
     ("index", include_str!("index.hbs")),
     ("repository", include_str!("repository.hbs")),
@@ -32,6 +33,8 @@ const TEMPLATES: [(&str, &str); 11] = [
     ("pulls", include_str!("pulls.hbs")),
     ("pull", include_str!("pull.hbs")),
     ("run", include_str!("run.hbs")),
+    ("issues", include_str!("issues.hbs")),
+    ("issue", include_str!("issue.hbs")),
 ];
 
 static REGISTRY: LazyLock<Result<Handlebars<'static>, String>> = LazyLock::new(|| {
@@ -146,6 +149,8 @@ fn route(world: &mut World, visit: &Visit<'_>) -> Result<Page, Page> {
         ["commit", sha] => repository::commit(world, id, sha),
         ["branches"] => repository::branches(world, id),
         ["runs", run] => repository::run(world, id, run),
+        ["issues"] => issue::list(world, id),
+        ["issues", number] => issue::show(world, id, number.parse().map_err(|_| Page::not_found())?, visit),
         ["pulls"] => pull::list(world, id, visit),
         ["pull", number] | ["pull", number, "files" | "checks" | "commits"] => {
             let number = number.parse().map_err(|_| Page::not_found())?;

@@ -13,7 +13,6 @@ const LIMIT: usize = 65_536;
 
 pub fn routes() -> Vec<Route> {
     vec![
-        (Method::GET, "/repos/{owner}/{repo}/issues/{number}", get_issue),
         (Method::GET, "/repos/{owner}/{repo}/issues/{number}/comments", list),
         (Method::POST, "/repos/{owner}/{repo}/issues/{number}/comments", write),
         (Method::GET, "/repos/{owner}/{repo}/issues/comments/{comment}", get),
@@ -26,12 +25,6 @@ pub fn routes() -> Vec<Route> {
 pub fn place(world: &World, call: &Call<'_>, access: Access) -> Result<u64, Answer> {
     call.repository(world, "issues", access, Role::Read)
         .or_else(|_| call.repository(world, "pull_requests", access, Role::Read))
-}
-
-fn get_issue(world: &mut World, call: &Call<'_>) -> Outcome {
-    let id = place(world, call, Access::Read)?;
-    let pull = world.pull_of(id, call.number("number")?)?;
-    Ok(Answer::ok(render::issue(world, world.repo(id)?, pull)))
 }
 
 fn list(world: &mut World, call: &Call<'_>) -> Outcome {

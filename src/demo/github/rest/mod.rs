@@ -8,6 +8,7 @@ mod checks;
 mod comments;
 mod contents;
 pub mod deployments;
+mod issues;
 mod merge;
 mod objects;
 mod people;
@@ -44,6 +45,7 @@ pub fn routes() -> Vec<Route> {
         merge::routes(),
         reviews::routes(),
         comments::routes(),
+        issues::routes(),
         reactions::routes(),
         checks::routes(),
         deployments::routes(),

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::github::state::{
-    App, Comment, EVENTS, Installation, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, World, stamp,
+    App, Comment, EVENTS, Installation, Issue, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, World,
+    stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -262,6 +263,24 @@ pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
             "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"),
             "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)),
         },
+    })
+}
+
+/// An issue that is no pull request.
+pub fn plain_issue(world: &World, repo: &Repository, issue: &Issue) -> Value {
+    let api = format!("{}/issues/{}", repository_url(world, repo), issue.number);
+    json!({
+        "id": issue.id, "node_id": format!("I_{}", issue.id), "url": api,
+        "html_url": format!("{}/issues/{}", page_url(world, repo), issue.number), "number": issue.number,
+        "repository_url": repository_url(world, repo), "labels_url": format!("{api}/labels{{/name}}"),
+        "comments_url": format!("{api}/comments"), "events_url": format!("{api}/events"),
+        "state": if issue.closed.is_none() { "open" } else { "closed" },
+        "state_reason": issue.closed.as_ref().map(|_| "completed"), "title": issue.title, "body": issue.body,
+        "user": user(world, &issue.author), "locked": false, "active_lock_reason": null, "labels": [],
+        "assignee": null, "assignees": [], "milestone": null, "comments": 0,
+        "created_at": stamp(issue.created_at), "updated_at": stamp(issue.updated_at),
+        "closed_at": issue.closed.as_ref().map(|(at, _)| stamp(*at)),
+        "author_association": association(world, repo, &issue.author),
     })
 }
 

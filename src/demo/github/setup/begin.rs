@@ -61,6 +61,7 @@ impl World {
             rulesets: Vec::new(),
             last_number: 0,
             pulls: BTreeMap::new(),
+            issues: BTreeMap::new(),
             comments: BTreeMap::new(),
             checks: BTreeMap::new(),
             statuses: Vec::new(),

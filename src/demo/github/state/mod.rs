@@ -1,6 +1,7 @@
 //! What this world remembers beside its git objects: people, Apps, repositories, pull requests.
 //! Types and look-ups only; what may happen to them is in the modules beside.
 
+mod issue;
 mod outbox;
 mod people;
 mod pull;
@@ -18,6 +19,7 @@ use super::answer::Answer;
 use super::faults::Faults;
 use crate::clock::Clock;
 
+pub use issue::Issue;
 pub use outbox::{Delivered, Delivery, Told};
 pub use people::{Access, Account, Actor, App, EVENTS, Hook, Installation, Kind, Role, Token};
 pub use pull::{

@@ -95,11 +95,12 @@ pub struct Hook {
 }
 
 /// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 9] = [
+pub const EVENTS: [&str; 10] = [
     "check_run",
     "deployment_status",
     "installation",
     "issue_comment",
+    "issues",
     "pull_request",
     "pull_request_review",
     "push",

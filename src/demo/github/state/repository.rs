@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::issue::Issue;
 use super::people::Role;
 use super::pull::{CheckRun, Comment, Deployment, Pull, Status};
 use super::workflow::WorkflowRun;
@@ -43,10 +44,12 @@ pub struct Repository {
     pub protections: BTreeMap<String, Protection>,
     /// Rulesets.
     pub rulesets: Vec<Ruleset>,
-    /// The last number given to a pull request.
+    /// The last number given to an issue or a pull request.
     pub last_number: u64,
     /// Pull requests by number.
     pub pulls: BTreeMap<u64, Pull>,
+    /// Issues that are no pull requests, by number.
+    pub issues: BTreeMap<u64, Issue>,
     /// Comments on pull requests, by id.
     pub comments: BTreeMap<u64, Comment>,
     /// Check runs, by id.
