@@ -41,9 +41,11 @@ pub(crate) struct SaidSo {
     why: String,
 }
 
-/// A line per tier.
+/// A line per tier. What has finished a tier says nothing of those above, whose own pull requests do: it would be
+/// rewritten for as long as the climb lasts.
 pub(crate) fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
-    let rows = climb.tiers.iter().enumerate().map(|(index, at)| {
+    let told = if goes_on(facts, climb) { own(facts, climb) + 1 } else { climb.tiers.len() };
+    let rows = climb.tiers.iter().take(told).enumerate().map(|(index, at)| {
         let here = at.tier == facts.wave.tier;
         let zone = facts.links.zone(&climb.plugin, &at.tier);
         let look = if here { words::wave(facts.wave) } else { words::state(&at.state) };
@@ -64,6 +66,16 @@ pub(crate) fn steps(facts: &PullFacts<'_>, climb: &Climb) -> Vec<Step> {
         }
     });
     rows.take(60).collect()
+}
+
+/// Whether the release has finished this tier, and there are tiers above.
+pub(crate) fn goes_on(facts: &PullFacts<'_>, climb: &Climb) -> bool {
+    matches!(facts.wave.state, WaveState::Finished { .. }) && own(facts, climb) + 1 < climb.tiers.len()
+}
+
+/// The place of its tier in the climb.
+fn own(facts: &PullFacts<'_>, climb: &Climb) -> usize {
+    climb.tiers.iter().position(|at| at.tier == facts.wave.tier).unwrap_or(climb.tiers.len())
 }
 
 /// Where the release stands on a tier. `below` are the tiers under it; `here` is the word for the

@@ -11,7 +11,7 @@ use decide::{Person, Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::climb::{Forced, Step, above, forced, steps};
+use super::climb::{Forced, Step, above, forced, goes_on, steps};
 use super::{Links, TellError, inert, render, words};
 use grace::{Grace, grace};
 pub use notes::ReleaseNote;
@@ -134,6 +134,7 @@ struct Page {
     rollback: Option<Rollback>,
     grace: Option<Grace>,
     climb: Vec<Step>,
+    goes_on: bool,
     step: String,
     breaking: Option<String>,
     digest: Option<String>,
@@ -212,6 +213,7 @@ impl Page {
             rollback: rollback(wave),
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
+            goes_on: climb.is_some_and(|climb| goes_on(facts, climb)),
             step: wave.version.as_ref().map_or("", |to| words::step(wave.from.as_ref(), to)).to_string(),
             breaking: wave
                 .findings
