@@ -42,9 +42,11 @@ pub async fn look(line: &mut Line) -> anyhow::Result<(Seen, Plan)> {
 
 /// One tick: looks, decides, tells, acts.
 pub async fn tick(line: &mut Line) -> anyhow::Result<Ticked> {
+    act::dashboard::hear(line, clock::now()).await;
     let (seen, mut plan) = look(line).await?;
     plan.entries.extend(act::outages(&mut line.memory.outages));
     let receipts = act::carry_out(line, &seen, &plan, clock::now()).await?;
+    act::dashboard::publish(line, &seen, &plan, clock::now()).await;
     let untold = act::notify::notify(line, &seen, &plan, clock::now()).await.err();
     Ok(Ticked { seen, plan, receipts, untold: untold.map(|error| format!("{error:#}")) })
 }

@@ -26,6 +26,8 @@ pub struct Memory {
     pub outages: Vec<Outage>,
     /// What the commits of open pull requests change, for people.
     pub changes: super::changes::Told,
+    /// The dashboard issue.
+    pub dashboard: super::dashboard::Dashboard,
     /// How far people were told.
     pub told: Option<super::notify::Told>,
     /// What was said last of a repository without a policy.

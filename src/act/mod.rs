@@ -3,6 +3,7 @@
 
 mod answers;
 mod changes;
+pub mod dashboard;
 mod edited;
 mod install;
 mod intent;

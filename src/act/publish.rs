@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::answers;
 use super::changes::{self, Whose};
 use crate::act::line::Line;
-use crate::hub::{CheckConclusion, CheckDraft, HubPull, HubState};
+use crate::hub::{CheckConclusion, CheckDraft, HubPull, HubState, same_text};
 use crate::observe::Seen;
 use crate::tell;
 
@@ -41,17 +41,11 @@ async fn one(line: &mut Line, seen: &Seen, plan: &Plan, wave: &WaveReport, page:
 
 async fn text(line: &Line, page: &HubPull, title: &str, body: &str) -> anyhow::Result<()> {
     let new_title = (page.title != title).then_some(title);
-    let new_body = (!same(&page.body, body)).then_some(body);
+    let new_body = (!same_text(&page.body, body)).then_some(body);
     if new_title.is_some() || new_body.is_some() {
         line.context.repo.hub.leisurely().edit_pull(page.number, new_title, new_body).await?;
     }
     Ok(())
-}
-
-/// Hubs store texts with line ends of their own.
-fn same(there: &str, ours: &str) -> bool {
-    let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_string();
-    lines(there) == lines(ours)
 }
 
 async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {

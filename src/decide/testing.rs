@@ -93,6 +93,7 @@ pub(crate) fn pull() -> Pull {
         landing: Read::Known(Landing::Proven { commit: "dd".into() }),
         notices: Vec::new(),
         labelled: Read::Known(false),
+        rebase: false,
     }
 }
 

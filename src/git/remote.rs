@@ -124,6 +124,14 @@ impl Store {
         self.fetch_id(access, commit, None)
     }
 
+    /// The same with so much of its history, itself counted.
+    ///
+    /// # Errors
+    /// As `fetch_commit`.
+    pub fn fetch_last(&self, access: &Access, commit: &Sha, depth: u32) -> Result<bool, GitError> {
+        self.fetch_id(access, commit, Some(i32::try_from(depth.max(1)).unwrap_or(i32::MAX)))
+    }
+
     fn fetch_id(&self, access: &Access, commit: &Sha, depth: Option<i32>) -> Result<bool, GitError> {
         let id = oid(commit)?;
         if has_commit(self, id) {

@@ -48,6 +48,7 @@ pub(crate) const ORDINARY: &[Permission] = &[
     ("deployments", "read"),
     ("members", "read"),
     ("actions", "write"),
+    ("issues", "write"),
 ];
 /// What the bypassing identity needs: it merges, nothing else.
 pub(crate) const BYPASS: &[Permission] = &[("metadata", "read"), ("contents", "write"), ("pull_requests", "write")];

@@ -29,6 +29,12 @@ impl Opened {
     }
 }
 
+/// Whether the hub has our text: it stores line ends of its own.
+pub fn same_text(there: &str, ours: &str) -> bool {
+    let lines = |text: &str| text.replace("\r\n", "\n").trim_end().to_string();
+    lines(there) == lines(ours)
+}
+
 #[derive(Deserialize)]
 struct Numbered {
     number: u64,

@@ -15,6 +15,7 @@ use crate::inventory;
 use crate::inventory::ListedCluster;
 use crate::observe::answers::Versions;
 use crate::observe::context::Context;
+use crate::observe::last_policy;
 use crate::observe::owners::OwnersFile;
 use crate::observe::spots::{self, Spot};
 use crate::observe::whose::Whose;
@@ -108,7 +109,7 @@ pub async fn read(context: &mut Context) -> anyhow::Result<Base> {
         })
         .await?
         .with_context(|| format!("the default branch `{}` does not exist", context.repo.repository.default_branch))?;
-    let (loaded, problem) = load(context, files)?;
+    let (loaded, problem) = load(context, files, &commit).await?;
     let (wanted, at, default) = (Arc::clone(&loaded), commit.clone(), context.repo.repository.default_branch.clone());
     let named = branches(context);
     let listed = match &loaded.wiring.inventory {
@@ -165,12 +166,17 @@ pub(super) fn policy_files(store: &Store, commit: &Sha) -> Result<Vec<SourceFile
     Ok(files)
 }
 
-/// Parses the policy unless it is the one that was parsed before. One with errors leaves the last
-/// good one in force for reading, and says so.
-fn load(context: &mut Context, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Loaded>, Option<String>)> {
+/// Parses the policy unless it is the one that was parsed before. One with errors leaves the last good one in force for
+/// reading, and says so; a process that has seen no good one looks for it in the history of the branch.
+async fn load(
+    context: &mut Context,
+    files: Vec<SourceFile>,
+    commit: &Sha,
+) -> anyhow::Result<(Arc<Loaded>, Option<String>)> {
     if let Some((known, loaded)) = &context.memory.policy
         && *known == files
     {
+        context.memory.broken = None;
         return Ok((Arc::clone(loaded), None));
     }
     let error = match files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() {
@@ -180,15 +186,28 @@ fn load(context: &mut Context, files: Vec<SourceFile>) -> anyhow::Result<(Arc<Lo
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
                 context.memory.policy = Some((files, Arc::clone(&loaded)));
+                context.memory.broken = None;
                 return Ok((loaded, None));
             }
             Err(problems) => policy::render(&problems, &files),
         },
         _ => format!("there are both {}; keep one", POLICY_FILES.join(" and ")),
     };
+    if context.memory.policy.is_none() {
+        let (setting, newest) = (Arc::clone(&context.setting), commit.clone());
+        let before = context.repo.git(move |store, access| last_policy::find(store, access, &setting, &newest)).await?;
+        context.memory.policy = before.map(|(files, loaded)| (files, Arc::new(loaded)));
+    }
     match &context.memory.policy {
-        Some((_, last)) => Ok((Arc::clone(last), Some(error))),
-        None => bail!("{error}"),
+        Some((_, last)) => {
+            if context.memory.broken.as_ref() != Some(&error) {
+                let repository = context.repo.full_name();
+                tracing::warn!(repository, "nothing is merged, the policy has errors: {error}");
+                context.memory.broken = Some(error.clone());
+            }
+            Ok((Arc::clone(last), Some(error)))
+        }
+        None => bail!("{error}\nand none of the last {} commits holds a policy that can be read", last_policy::MOST),
     }
 }
 

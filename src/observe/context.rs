@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use decide::{PluginName, Version};
+use decide::{PluginName, PullNumber, Sha, Version};
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
@@ -68,6 +68,8 @@ pub struct Reach {
 pub struct Memory {
     /// The last policy that had no errors, and the text it was read from.
     pub policy: Option<(Vec<SourceFile>, Arc<Loaded>)>,
+    /// What the log says is wrong with the newest policy.
+    pub broken: Option<String>,
     /// Chart sources, with what they said last.
     pub sources: BTreeMap<PluginName, SourceMemory>,
     /// Answers of the hub that hold for a minute.
@@ -78,6 +80,8 @@ pub struct Memory {
     pub round: super::readings::Round,
     /// What a hub listed last.
     pub listed: super::inventory::Last,
+    /// Open pull requests that a person wants written anew, with the heads that they were about.
+    pub rebase: BTreeMap<PullNumber, Sha>,
     /// The paths that the heads of open pull requests change.
     pub differences: super::difference::Known,
 }

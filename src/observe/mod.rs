@@ -14,6 +14,7 @@ pub mod difference;
 pub mod hub_cache;
 pub mod inventory;
 mod landed;
+mod last_policy;
 pub mod lock;
 pub mod needed;
 pub mod net;
@@ -100,6 +101,9 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let mut readings = answers(context, &base, now).await?;
     let mut runs = runs::ask(&context.repo.hub, context.repo.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = again::all(context, &page, &base, now).await;
+    for pull in pulls.values_mut().flatten() {
+        pull.rebase = context.memory.rebase.get(&pull.number) == Some(&pull.head);
+    }
     landed::ask(context, &base, &mut pulls).await;
     let strays = owners::strays(context, &base, now).await;
     let mut places = vacant::places(&base.spots, context.repo.ledger.as_ref().map(Branch::ledger));

@@ -144,6 +144,7 @@ pub async fn planned(
             Read::Known(labels) => Read::Known(labels.iter().any(|label| label == BLOCK)),
             Read::Unread(why) => Read::Unread(why.clone()),
         },
+        rebase: false,
     }
 }
 

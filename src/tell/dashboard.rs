@@ -204,7 +204,7 @@ fn freezes(views: &[&View], now: Timestamp) -> Tile {
 }
 
 /// How soon somebody should look at a wave; the smaller, the sooner.
-fn urgency(wave: &WaveReport) -> u8 {
+pub(crate) fn urgency(wave: &WaveReport) -> u8 {
     let open = words::before_landing(&wave.state);
     match words::wave(wave).tone {
         Tone::Bad => 0,
@@ -253,7 +253,7 @@ fn ladder(view: &View, now: Timestamp) -> Ladder {
 }
 
 /// The tiers of all ladders in the order of promotion: by their place in the ladder, then as they first appear.
-fn tiers(view: &View) -> Vec<&TierName> {
+pub(crate) fn tiers(view: &View) -> Vec<&TierName> {
     let mut tiers: Vec<(&TierName, u32)> = Vec::new();
     for wave in &view.plan.waves {
         match tiers.iter_mut().find(|(tier, _)| *tier == &wave.tier) {

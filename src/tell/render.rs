@@ -23,12 +23,13 @@ pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; 
 const PAGE_CAP: usize = 16 * 1024 * 1024;
 
 /// The Markdown templates.
-const MARKDOWN: [(&str, &str); 8] = [
+const MARKDOWN: [(&str, &str); 9] = [
     ("pull", include_str!("../../templates/pull.md.hbs")),
     ("changes", include_str!("../../templates/changes.md.hbs")),
     ("check", include_str!("../../templates/check.md.hbs")),
     ("answers", include_str!("../../templates/answers.md.hbs")),
     ("onboarding", include_str!("../../templates/onboarding.md.hbs")),
+    ("issue", include_str!("../../templates/issue.md.hbs")),
     ("notice", include_str!("../../templates/notice.md.hbs")),
     ("summary", include_str!("../../templates/summary.md.hbs")),
     ("policy", include_str!("../../templates/policy.md.hbs")),

@@ -31,7 +31,7 @@ const REPLACED: SignedDuration = SignedDuration::from_hours(1);
 const SIGNATURE: &str = "x-hub-signature-256";
 
 /// Events that can change what is decided. Others are acknowledged and ring nothing.
-const RINGING: [&str; 22] = [
+const RINGING: [&str; 23] = [
     "branch_protection_rule",
     "check_run",
     "check_suite",
@@ -39,6 +39,7 @@ const RINGING: [&str; 22] = [
     "delete",
     "deployment_status",
     "issue_comment",
+    "issues",
     "member",
     "membership",
     "package",

@@ -6,9 +6,11 @@
 mod action;
 mod blocks;
 mod branches;
+mod broken;
 mod budget;
 mod calls;
 mod checks;
+mod dashboard;
 mod demo;
 mod engines;
 mod faults;

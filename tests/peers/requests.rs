@@ -52,7 +52,7 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 13] = [
+const OF_AN_APP: [&str; 15] = [
     "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
@@ -61,6 +61,8 @@ const OF_AN_APP: [&str; 13] = [
     "PUT /repos/acme/fleet/pulls/N/merge",
     "GET /repos/acme/fleet/issues/N/comments",
     "POST /repos/acme/fleet/issues/N/comments",
+    "POST /repos/acme/fleet/issues",
+    "PATCH /repos/acme/fleet/issues/N",
     "POST /repos/acme/fleet/check-runs",
     "PATCH /repos/acme/fleet/check-runs/N",
     "GET /repos/acme/fleet/pulls/N/files",

@@ -247,6 +247,7 @@ impl PullRequest {
             landing: self.landing(world),
             notices: self.notices.clone(),
             labelled: Read::Known(self.labelled),
+            rebase: false,
         }
     }
 

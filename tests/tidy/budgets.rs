@@ -6,15 +6,15 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 1_740),
+    ("act", 1_900),
     ("cli", 2_320),
     ("clock", 50),
     ("command", 200),
     ("decide", 10_550),
-    ("demo", 12_820),
+    ("demo", 13_200),
     ("edit", 3_300),
     ("git", 1_830),
-    ("hub", 4_060),
+    ("hub", 4_160),
     ("init", 3_020),
     ("inventory", 400),
     ("jsonpath", 400),
@@ -23,7 +23,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("lib", 50),
     ("main", 50),
     ("metrics", 250),
-    ("observe", 6_600),
+    ("observe", 6_660),
     ("onboard", 170),
     ("parse", 1_750),
     ("policy", 3_880),
@@ -34,7 +34,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_850),
-    ("tell", 3_780),
+    ("tell", 4_020),
     ("tick", 100),
     ("wake", 1_000),
 ];

@@ -1,5 +1,5 @@
-//! A freeze stops every merge in scope at once: automatic, approved, by force, of a hotfix, of a
-//! rollback. Nothing waives it.
+//! A freeze stops every merge in scope at once: automatic, approved, by force, of a hotfix, of a rollback; and so does
+//! a policy file with errors, since what the people who wrote it want is not known. Nothing waives it.
 
 use super::asked::AskedOpen;
 use crate::Reason;
@@ -10,6 +10,9 @@ use crate::plan::{Finding, Gate, Verdict};
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
     let AskedOpen { desk, tier, wave, .. } = *open;
+    if let Some(broken) = broken(desk) {
+        return Finding::wait(Gate::Freeze, broken);
+    }
     let of_file = of_file(desk, tier, wave);
     let commanded = desk
         .shared
@@ -24,6 +27,12 @@ pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
     }
     let because = Reason::FrozenByCommand { why: frozen.why.clone(), by: frozen.by.clone() };
     Finding::new(Gate::Freeze, Verdict::Wait { until: frozen.until }, because)
+}
+
+/// What is wrong with the newest policy file, by its first mistake.
+pub(super) fn broken(desk: &Desk<'_>) -> Option<Reason> {
+    let why = desk.snapshot.policy_problem.as_ref()?;
+    Some(Reason::PolicyBroken { why: why.lines().next().unwrap_or_default().into() })
 }
 
 fn of_file(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
@@ -78,6 +87,7 @@ mod tests {
             ready,
             &[
                 ("none", |_| {}, Verdict::Pass, "no freeze"),
+                ("no policy to go by", |w| w.policy_problem = Some("line 3".into()), WAIT, "nothing is merged: "),
                 ("everything", |w| freeze(w, |_| {}), WAIT, "frozen: incident 42"),
                 ("by somebody", |w| freeze(w, |f| f.by = Some("noor".into())), WAIT, "frozen by noor: incident 42"),
                 ("this tier", |w| freeze(w, |f| f.tiers = vec!["bronze".into()]), WAIT, "frozen"),

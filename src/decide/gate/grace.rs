@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 
 use super::asked::PullStatus;
-use super::{approvals, force_command};
+use super::{approvals, force_command, freeze};
 use crate::desk::Desk;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
@@ -191,8 +191,8 @@ fn asked(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Vec<S
 /// What keeps force off although the deadline has passed or somebody asks for it. Everything else that it must not waive
 /// (window, freeze, tier below, head, hold, breaking, limits) is a gate of its own.
 pub(super) fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
-    if let Some(why) = &desk.snapshot.policy_problem {
-        return Some(Reason::PolicyBroken { why: why.clone() });
+    if let Some(broken) = freeze::broken(desk) {
+        return Some(broken);
     }
     let by = approvals::objections(pull);
     if !by.is_empty() {

@@ -328,6 +328,9 @@ mod tests {
         };
         assert!(updates(|pull| pull.mergeable = Mergeable::Conflict));
         assert!(!updates(|pull| pull.head = "eeeeeeeeee".into()));
+        // At somebody's wish, unless what others pushed would be lost with it.
+        assert!(updates(|pull| (pull.rebase, pull.reviews) = (true, Vec::new())));
+        assert!(!updates(|pull| (pull.rebase, pull.head) = (true, "eeeeeeeeee".into())));
         assert!(!updates(|pull| {
             pull.head = "eeeeeeeeee".into();
             pull.mergeable = Mergeable::Conflict;

@@ -17,6 +17,8 @@ impl PullStatus {
         let stale = ours && !current;
         let refused = wave.refused.as_ref().filter(|refused| refused.head == pull.head);
         let anew = refused.is_some_and(|refused| refused.rewrites(desk.now));
+        // A merge that was asked for may come still, with this head.
+        let wished = pull.rebase && wave.asked().is_none();
         let outgrown = current && desk.still(tier, &wave.own()).len() < wave.members.len();
         Self {
             current,
@@ -27,7 +29,7 @@ impl PullStatus {
             }),
             held: hold::is_held(desk, pull),
             outgrown,
-            rewrite: stale || outgrown || anew || (current && pull.conflicts()),
+            rewrite: stale || outgrown || anew || (current && (pull.conflicts() || wished)),
             identity: approvals::identity(desk, tier, wave, pull),
         }
     }

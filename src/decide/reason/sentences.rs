@@ -238,7 +238,7 @@ impl fmt::Display for Reason {
             Self::ClockSkew { skew } => {
                 format!("force is off: our clock and the hub's differ by {}", spell(skew.abs()))
             }
-            Self::PolicyBroken { why } => format!("force is off: the newest policy file has errors ({why})"),
+            Self::PolicyBroken { why } => format!("nothing is merged: the newest policy file has errors ({why})"),
             Self::LedgerIntact => "the ledger holds every commit that is cited".to_string(),
             Self::LedgerLost { cited } => {
                 format!(

@@ -70,6 +70,9 @@ pub struct Pull {
     /// Whether it has the label that keeps its release from the tiers above (`coldframe/block`).
     #[serde(default = "without", skip_serializing_if = "is_without")]
     pub labelled: Read<bool>,
+    /// Whether a person who may wants this head to be written anew on the newest base.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub rebase: bool,
 }
 
 fn nothing<T>() -> Read<Vec<T>> {

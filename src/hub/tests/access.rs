@@ -18,9 +18,9 @@ async fn the_token_is_for_one_repository_and_what_was_granted() {
     let repo = server.open().await;
     assert_eq!(repo.bot(), &Person::from("coldframe1[bot]"));
     let minted = server.seen().into_iter().find(|seen| seen.call() == MINT).unwrap();
-    // `statuses` was not granted to the installation; `issues` and `administration` are not asked for.
+    // `statuses` was not granted to the installation; `administration` is not asked for.
     let expected = json!({ "repository_ids": [7], "permissions": { "metadata": "read", "contents": "write",
-        "pull_requests": "write", "checks": "write", "members": "read" } });
+        "pull_requests": "write", "checks": "write", "issues": "write", "members": "read" } });
     assert_eq!(minted.body, expected);
     let token = repo.git_token().await.unwrap();
     assert!(token.reveal().starts_with("ghs_1_"));

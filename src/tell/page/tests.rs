@@ -231,3 +231,17 @@ fn files_that_are_added_are_said() {
     wave.state = WaveState::Finished { at: fixture::now() };
     has(&text(&wave), &[], &["adds"]);
 }
+
+/// Else it would be rewritten for as long as its release climbs.
+#[test]
+fn what_has_finished_a_tier_says_nothing_of_the_tiers_above() {
+    let view = fixture::view();
+    let of = |tier: &str| {
+        let waves = &view.plan.waves;
+        let wave =
+            waves.iter().find(|wave| wave.plugin.as_str() == "cert-manager" && wave.tier.as_str() == tier).unwrap();
+        body(&PullFacts::of(&view.plan, wave, &view.links, &[])).unwrap()
+    };
+    has(&of("bronze"), &["| qa |", "| bronze |", "It goes on from here"], &["| silver |", "| gold |"]);
+    has(&of("silver"), &["| bronze |", "| silver |", "| gold |"], &["It goes on from here"]);
+}

@@ -36,7 +36,7 @@ impl Watch {
         }
     }
 
-    /// S9: no merge of the bot outside a window; and none that is held.
+    /// S9: no merge of the bot outside a window, none that is held, and none by a policy that is not the newest.
     pub(super) fn in_the_open(
         &mut self,
         world: &mut World,
@@ -61,6 +61,9 @@ impl Watch {
             .any(|pull| pull.tier == spot.1 && pull.state == PullState::Open && (held(pull) || pull.draft))
         {
             self.fails(world, format!("S9 merges {} on {} though it is held", spot.0, spot.1));
+        }
+        if let Some(why) = &shown.policy_problem {
+            self.fails(world, format!("S9 merges {} on {} though the policy file is broken: {why}", spot.0, spot.1));
         }
     }
 

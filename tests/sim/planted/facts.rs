@@ -197,6 +197,7 @@ fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide:
         landing: Read::Known(Landing::Absent),
         notices: Vec::new(),
         labelled: Read::Known(false),
+        rebase: false,
         misplaced: None,
     }
 }

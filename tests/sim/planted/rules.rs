@@ -144,7 +144,7 @@ fn open_ledger_forces(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
-fn broken_file_forces(snapshot: &Snapshot, now: Timestamp) -> Plan {
+fn broken_file_merges(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| snapshot.policy_problem = None)
 }
 
@@ -339,7 +339,7 @@ pub const BUGS: &[Bug] = &[
     ("outages count as grace", outages_count, &["S8"]),
     ("skew ignored", skew_ignored, &["S8"]),
     ("force with an open ledger", open_ledger_forces, &["S8"]),
-    ("force with a broken file", broken_file_forces, &["S8"]),
+    ("merge with a broken file", broken_file_merges, &["S9"]),
     ("anybody's word forces", anybody_forces, &["S8"]),
     ("one person's word forces", one_word_forces, &["S8"]),
     ("a bypass passes other rules", rules_passed, &["S8"]),

@@ -1,0 +1,307 @@
+//! The dashboard issue: the ladder of a repository where people look first, with boxes to ask for something. No time in
+//! it runs: it is rewritten when something has changed, not because a minute has passed.
+
+use std::collections::BTreeMap;
+
+use decide::plan::{Gate, WaveReport, WaveState};
+use decide::{PluginName, PullNumber, Sha, TierName};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::dashboard::{tiers, urgency};
+use super::page::capped;
+use super::{TellError, View, board, inert, render, words};
+
+/// What every such issue begins with.
+const MARK: &str = "<!-- coldframe:dashboard -->";
+/// Its title.
+pub const ISSUE_TITLE: &str = "Coldframe dashboard";
+/// The most rows of each table, and boxes.
+const ROWS: usize = 100;
+/// Where what can wait begins.
+const LADDER: &str = "### The ladder";
+
+/// A box that somebody has ticked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ticked {
+    /// Look at everything again.
+    Look,
+    /// Write a pull request anew, as long as it holds this head.
+    Rebase(PullNumber, Sha),
+}
+
+#[derive(Serialize)]
+struct Page {
+    name: String,
+    dashboard: Option<String>,
+    trouble: Option<String>,
+    /// What follows the first line of it, as a block.
+    details: Option<String>,
+    freezes: Vec<Freeze>,
+    needs: Vec<Row>,
+    more_needs: usize,
+    tiers: Vec<String>,
+    rows: Vec<Ladder>,
+    more_rows: usize,
+    moves: Vec<Row>,
+    more_moves: usize,
+    boxes: Vec<Rebase>,
+    heard: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Freeze {
+    text: String,
+    until: Option<String>,
+}
+
+/// A wave, and what it waits for.
+#[derive(Serialize)]
+struct Row {
+    emoji: &'static str,
+    what: String,
+    pull: Option<String>,
+    url: String,
+    why: String,
+    since: String,
+    until: String,
+    who: String,
+}
+
+#[derive(Serialize)]
+struct Ladder {
+    plugin: String,
+    cells: Vec<Cell>,
+}
+
+#[derive(Default, Serialize)]
+struct Cell {
+    there: bool,
+    emoji: &'static str,
+    version: String,
+    word: &'static str,
+    pull: Option<String>,
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Rebase {
+    number: u64,
+    head: String,
+    pull: String,
+    url: String,
+    what: String,
+}
+
+/// The text of the issue. `heads` are those of open pull requests that the bot may write anew, `heard` what became of
+/// the boxes that were ticked last.
+///
+/// # Errors
+/// Only when a built-in template is broken.
+pub fn dashboard_issue(
+    view: &View,
+    heads: &BTreeMap<PullNumber, Sha>,
+    heard: Option<&str>,
+    now: Timestamp,
+) -> Result<String, TellError> {
+    let waves = || view.plan.waves.iter();
+    let (needs, more_needs) = cut(waves().filter(|wave| needs_a_person(wave)).map(|wave| row(view, wave)));
+    let (moves, more_moves) = cut(waves().filter(|wave| moves(wave)).map(|wave| row(view, wave)));
+    let all = tiers(view);
+    let (rows, more_rows) = cut(board::plugins(&view.plan).into_iter().map(|plugin| ladder(view, plugin, &all)));
+    let trouble = view.trouble.as_deref().map(inert::headed);
+    let zone = view.links.shared_zone();
+    let freezes = view.freezes.iter().filter(|freeze| freeze.until.is_none_or(|until| now < until));
+    let page = Page {
+        name: view.name.clone(),
+        dashboard: view.links.dashboard.as_ref().and_then(|url| inert::web(url.as_str())).map(str::to_owned),
+        details: trouble.as_ref().and_then(|(_, rest)| Some(inert::fenced(rest.as_deref()?, 4_000))),
+        trouble: trouble.map(|(first, _)| first),
+        freezes: freezes
+            .map(|freeze| Freeze {
+                text: words::freeze(freeze),
+                until: freeze.until.map(|until| words::when(until, &zone)),
+            })
+            .collect(),
+        needs,
+        more_needs,
+        tiers: all.iter().map(ToString::to_string).collect(),
+        rows,
+        more_rows,
+        moves,
+        more_moves,
+        boxes: waves().filter_map(|wave| rebase(view, wave, heads)).take(ROWS).collect(),
+        heard: heard.map(inert::line),
+    };
+    Ok(capped(render::markdown("issue", &page)?))
+}
+
+/// Whether a text is that of a dashboard issue.
+pub fn is_dashboard_issue(body: &str) -> bool {
+    body.trim_start().starts_with(MARK)
+}
+
+/// The part of it that should not wait: what is wrong, and what needs a person.
+pub fn urgent(body: &str) -> &str {
+    body.split(LADDER).next().unwrap_or_default()
+}
+
+/// The boxes that are ticked in it.
+pub fn ticked(body: &str) -> Vec<Ticked> {
+    let marks = body.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("- [x] ").or_else(|| line.trim_start().strip_prefix("- [X] "))?;
+        rest.strip_prefix("<!-- coldframe:")?.split(" -->").next()
+    });
+    let read = marks.filter_map(|mark| match mark.split(' ').collect::<Vec<_>>().as_slice() {
+        ["look"] => Some(Ticked::Look),
+        ["rebase", number, head] => Some(Ticked::Rebase(PullNumber(number.parse().ok()?), Sha::from(*head))),
+        _ => None,
+    });
+    read.take(ROWS + 1).collect()
+}
+
+fn cut<T>(rows: impl Iterator<Item = T>) -> (Vec<T>, usize) {
+    let mut rows: Vec<T> = rows.collect();
+    let more = rows.len().saturating_sub(ROWS);
+    rows.truncate(ROWS);
+    (rows, more)
+}
+
+/// Whether a wave stands still until somebody does something. What a person refused waits for nobody.
+fn needs_a_person(wave: &WaveReport) -> bool {
+    urgency(wave) <= 1 && !matches!(wave.state, WaveState::Rejected { .. })
+}
+
+/// Whether a wave is on its way without anybody's help.
+fn moves(wave: &WaveReport) -> bool {
+    !needs_a_person(wave)
+        && match wave.state {
+            WaveState::Open { .. } | WaveState::Converging { .. } | WaveState::Soaking { .. } => true,
+            // What has not begun stands in the ladder; where it waits for more than the tier below, here too.
+            WaveState::Waiting => words::first(wave).is_some_and(|finding| finding.gate != Gate::TierBelow),
+            WaveState::Idle { .. }
+            | WaveState::Finished { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Rejected { .. }
+            | WaveState::Superseded { .. }
+            | WaveState::Withdrawn { .. } => false,
+        }
+}
+
+fn row(view: &View, wave: &WaveReport) -> Row {
+    let zone = view.links.zone(&wave.plugin, &wave.tier);
+    let (healthy, of) = words::healthy(wave);
+    let first = words::first(wave).filter(|_| words::before_landing(&wave.state));
+    let why = match (&wave.state, first) {
+        (WaveState::Soaking { paused: false, .. }, _) => format!("soaking, {healthy} of {of} healthy"),
+        (WaveState::Soaking { paused: true, .. }, _) => format!("the soak stands still, {healthy} of {of} healthy"),
+        (WaveState::Converging { .. }, _) => format!("rolling out, {healthy} of {of} healthy on it"),
+        (_, Some(finding)) => finding.because.to_string(),
+        (_, None) => match words::end(&wave.state) {
+            Some(why) => why.to_string(),
+            None => words::next(wave).to_string(),
+        },
+    };
+    let soak = words::holding(wave).find(|finding| finding.gate == Gate::Soak);
+    let until = first.and_then(words::until).or_else(|| soak.and_then(words::until));
+    let until = until.or_else(|| wave.grace.as_ref().map(|grace| grace.deadline).filter(|_| first.is_some()));
+    let who = first.and_then(words::who).or_else(|| words::end(&wave.state)?.unblock());
+    Row {
+        emoji: words::wave(wave).emoji,
+        what: words::name(wave),
+        pull: wave.pull.map(|pull| pull.to_string()),
+        url: wave.pull.map_or_else(String::new, |pull| view.links.pull(pull)),
+        why: inert::cut(&inert::line(&why), 300),
+        since: words::since(&wave.state).map_or_else(String::new, |at| words::when(at, &zone)),
+        until: until.map_or_else(String::new, |at| words::when(at, &zone)),
+        who: who.map_or_else(String::new, |who| inert::line(&who)),
+    }
+}
+
+fn ladder(view: &View, plugin: &PluginName, tiers: &[&TierName]) -> Ladder {
+    let cell = |tier: &&TierName| {
+        let found = view.plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == **tier);
+        let Some(wave) = found else { return Cell::default() };
+        let (look, idle) = (words::wave(wave), matches!(wave.state, WaveState::Idle { .. }));
+        let version = match &wave.state {
+            WaveState::Idle { running } => running.as_ref(),
+            WaveState::Waiting
+            | WaveState::Open { .. }
+            | WaveState::Converging { .. }
+            | WaveState::Soaking { .. }
+            | WaveState::Finished { .. }
+            | WaveState::Failed { .. }
+            | WaveState::Rejected { .. }
+            | WaveState::Superseded { .. }
+            | WaveState::Withdrawn { .. } => wave.version.as_ref(),
+        };
+        let pull = wave.pull.filter(|_| !matches!(wave.state, WaveState::Finished { .. }));
+        Cell {
+            there: true,
+            emoji: look.emoji,
+            version: match (&wave.from, version) {
+                (Some(from), Some(to)) if words::before_landing(&wave.state) => format!("{from} → {to}"),
+                (_, version) => version.map_or_else(|| "none".to_string(), ToString::to_string),
+            },
+            word: if idle { "" } else { look.word },
+            pull: pull.map(|pull| pull.to_string()),
+            url: pull.map_or_else(String::new, |pull| view.links.pull(pull)),
+        }
+    };
+    Ladder { plugin: plugin.to_string(), cells: tiers.iter().map(cell).collect() }
+}
+
+fn rebase(view: &View, wave: &WaveReport, heads: &BTreeMap<PullNumber, Sha>) -> Option<Rebase> {
+    let pull = wave.pull.filter(|_| matches!(wave.state, WaveState::Open { .. }))?;
+    let head = heads.get(&pull)?;
+    Some(Rebase {
+        number: pull.0,
+        head: head.to_string(),
+        pull: pull.to_string(),
+        url: view.links.pull(pull),
+        what: words::name(wave),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::tell::fixture;
+
+    fn text(heard: Option<&str>) -> String {
+        let view = fixture::view();
+        let open = view.plan.waves.iter().filter_map(|wave| wave.pull);
+        let heads = open.map(|pull| (pull, Sha::from("0123456789"))).collect();
+        dashboard_issue(&view, &heads, heard, fixture::now()).unwrap()
+    }
+
+    #[test]
+    fn ticked_boxes_are_read_back() {
+        let text = text(None);
+        assert!(is_dashboard_issue(&text) && ticked(&text).is_empty(), "{text}");
+        let all = ticked(&text.replace("- [ ] ", "- [x] "));
+        assert_eq!(all.first(), Some(&Ticked::Look));
+        let heads = all.iter().skip(1).map(|ticked| match ticked {
+            Ticked::Rebase(_, head) => head.as_str(),
+            Ticked::Look => "twice",
+        });
+        assert!(all.len() > 1 && heads.into_iter().all(|head| head == "0123456789"), "{all:?}");
+        for forged in ["- [x] <!-- coldframe:rebase x y -->", "- [x] look", "[x] <!-- coldframe:look -->"] {
+            assert!(ticked(forged).is_empty(), "{forged}");
+        }
+    }
+
+    #[test]
+    fn it_is_the_same_text_a_minute_later() {
+        let view = fixture::view();
+        let at = |now| dashboard_issue(&view, &BTreeMap::new(), None, now).unwrap();
+        assert_eq!(at(fixture::now()), at(fixture::now() + jiff::SignedDuration::from_mins(1)));
+    }
+
+    #[test]
+    fn what_became_of_a_box_can_wait_and_what_needs_a_person_cannot() {
+        assert_eq!(urgent(&text(None)), urgent(&text(Some("vera asked"))));
+        assert!(text(Some("vera asked")).contains("vera asked."));
+    }
+}

@@ -1,0 +1,110 @@
+//! The dashboard issue: one, kept up to date, left alone once it is closed; its boxes are heard, and what a stranger
+//! writes into one that looks like it is not.
+
+use demo::github::{Issue, IssueAct, Protection, Role};
+
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
+
+const PLUGIN: &str = "cert-manager";
+const BOT: &str = "coldframe[bot]";
+
+fn issues(stage: &Stage) -> Vec<Issue> {
+    stage.world.github().issues(REPOSITORY).unwrap()
+}
+
+fn own(stage: &Stage) -> Option<Issue> {
+    issues(stage).into_iter().find(|issue| issue.author == BOT)
+}
+
+async fn says(stage: &Stage, what: &str) -> Issue {
+    stage.until(what, |stage| own(stage).filter(|issue| issue.body.contains(what))).await
+}
+
+/// The place of the box of a pull request.
+fn place(issue: &Issue, pull: u64) -> usize {
+    let boxes = issue.body.lines().filter(|line| line.starts_with("- ["));
+    let of = format!("coldframe:rebase {pull} ");
+    boxes.into_iter().position(|line| line.contains(&of)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_one_issue_which_follows_what_happens_until_somebody_closes_it() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let needs = format!("{PLUGIN} 1.15.0 → bronze ([`#{}`](", pull.number);
+    let issue = says(&stage, &needs).await;
+    assert!(issue.title == "Coldframe dashboard" && issue.body.contains("### Needs a person"), "{}", issue.body);
+    assert!(issue.body.contains("waits for an approval"), "{}", issue.body);
+    github.act_on_issue(REPOSITORY, issue.number, "vera", &IssueAct::Close).unwrap();
+    github.approve(REPOSITORY, pull.number, "maria").unwrap();
+    stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+    drop(bot);
+    // Nor does a process that has never seen it open.
+    let _bot = stage.serve();
+    stage.until("silver opens", |stage| stage.pull(PLUGIN, "silver").filter(is_open)).await;
+    let left = own(&stage).unwrap();
+    assert!(left.body == issue.body && left.closed.is_some(), "{}", left.body);
+    assert_eq!(issues(&stage).len(), 1);
+    github.act_on_issue(REPOSITORY, issue.number, "vera", &IssueAct::Reopen).unwrap();
+    says(&stage, "→ silver").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a45_a_ticked_box_writes_the_pull_request_anew_where_who_ticked_it_may() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "paula", Role::Write).unwrap();
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let issue = says(&stage, &format!("coldframe:rebase {} {}", pull.number, pull.head_sha)).await;
+    let tip = github.push_file(REPOSITORY, "notes", "vera", "notes.md", "News.\n", "Notes").unwrap();
+    github.force_branch(REPOSITORY, "main", "vera", Some(&tip)).unwrap();
+    github.act_on_issue(REPOSITORY, issue.number, "vera", &IssueAct::Tick(place(&issue, pull.number))).unwrap();
+    let moved = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|now| now.head_sha != pull.head_sha);
+    let anew = stage.until("it is written anew", moved).await;
+    let heads = github.log(REPOSITORY, &anew.head).unwrap();
+    assert!(heads.iter().any(|commit| commit.sha == tip), "it stands on the newest base");
+    let issue = says(&stage, "vera asked on").await;
+    assert!(!issue.body.contains("- [x]") && issue.body.contains("to write"), "{}", issue.body);
+    // The box was about that head: nothing happens twice.
+    let issue = says(&stage, &format!("coldframe:rebase {} {}", anew.number, anew.head_sha)).await;
+    drop(bot);
+    github.act_on_issue(REPOSITORY, issue.number, "paula", &IssueAct::Tick(place(&issue, pull.number))).unwrap();
+    github.set_permission(REPOSITORY, "paula", Role::Read).unwrap();
+    let _bot = stage.serve();
+    says(&stage, "which takes write access").await;
+    assert_eq!(stage.pull(PLUGIN, "bronze").unwrap().head_sha, anew.head_sha);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_permission_there_is_no_issue_and_all_else_goes_on() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_app_permission(stage.world.settings().app_id, "issues", None).unwrap();
+    github.protect(REPOSITORY, "main", Protection::default()).unwrap();
+    let _bot = stage.serve();
+    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    assert!(issues(&stage).is_empty());
+    let said = stage.whole_log();
+    assert_eq!(said.matches("there is no dashboard issue").count(), 1, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a45_of_two_the_older_one_stays_and_one_by_somebody_else_is_none() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let forged = "<!-- coldframe:dashboard -->\n- [x] <!-- coldframe:look -->";
+    github.open_issue(REPOSITORY, "vera", "Coldframe dashboard", forged).unwrap();
+    let bot = stage.serve();
+    let first = stage.until("it opens", own).await;
+    drop(bot);
+    github.open_issue(REPOSITORY, BOT, "Coldframe dashboard", &first.body).unwrap();
+    let _bot = stage.serve();
+    let closed = |stage: &Stage| issues(stage).into_iter().find(|issue| issue.closed.is_some());
+    let younger = stage.until("one is closed", closed).await;
+    assert!(younger.number > first.number && younger.author == BOT);
+    let forged = issues(&stage).into_iter().find(|issue| issue.author == "vera").unwrap();
+    assert!(forged.closed.is_none() && forged.edited.is_none());
+}
