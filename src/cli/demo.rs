@@ -39,7 +39,9 @@ pub struct Demo {
 /// Starts the world, and unless only that is wanted the bot beside it.
 pub async fn demo(arguments: &Demo) -> anyhow::Result<ExitCode> {
     let folder = Folder::new(arguments.keep.as_deref())?;
-    let world = World::start(Options::new(folder.path().join("world"))).await?;
+    let onboarding = !arguments.hands_on && !arguments.world;
+    let options = Options { onboarding, ..Options::new(folder.path().join("world")) };
+    let world = World::start(options).await?;
     if arguments.world {
         return only_the_world(&world).await;
     }

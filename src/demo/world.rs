@@ -22,7 +22,7 @@ pub(super) const APP: &str = "coldframe";
 /// The App that may pass the rule of reviews.
 pub(super) const BYPASS: &str = "coldframe-force";
 /// A member of the team who is not scripted; the token is hers.
-const VISITOR: &str = "vera";
+pub(super) const VISITOR: &str = "vera";
 /// Who reads the config repo for the clusters.
 const PULLER: &str = "fleet-controllers";
 /// The branch that the story protects for the bots.
@@ -37,12 +37,14 @@ pub struct Options {
     pub hub_port: u16,
     /// A scripted story that takes longer has gone wrong; a busy machine may want more.
     pub patience: SignedDuration,
+    /// There is no policy at first: the bot proposes one, and people make theirs of it.
+    pub onboarding: bool,
 }
 
 impl Options {
     /// Free ports, and everything in this folder.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), hub_port: 0, patience: SignedDuration::from_secs(150) }
+        Self { dir: dir.into(), hub_port: 0, patience: SignedDuration::from_secs(150), onboarding: false }
     }
 }
 
@@ -87,6 +89,8 @@ pub struct World {
     pub(super) dir: PathBuf,
     pub(super) chronicle: Mutex<Chronicle>,
     pub(super) patience: SignedDuration,
+    /// The policy that people make of what the bot proposes; none where it is there from the start.
+    pub(super) policy: Option<String>,
 }
 
 impl World {
@@ -104,7 +108,10 @@ impl World {
         let mut hub = github::Options::new(dir.join("github"));
         hub.listen.set_port(options.hub_port);
         let github = GitHub::start(hub).await?;
-        let (app, bypass) = furnish(&github, &charts)?;
+        let mut files: Vec<(String, String)> = fleet::files(&charts).into_iter().collect();
+        let policy = options.onboarding.then(|| files.extract_if(.., |(path, _)| path == fleet::POLICY_FILE).next());
+        let policy = policy.flatten().map(|(_, text)| text);
+        let (app, bypass) = furnish(&github, &files)?;
         let repository = format!("{OWNER}/{NAME}");
         let source = GitSource {
             url: format!("{}/{repository}.git", github.url()),
@@ -137,6 +144,7 @@ impl World {
             dir,
             chronicle: Mutex::default(),
             patience: options.patience,
+            policy,
         };
         world.set_webhook(&format!("http://{}/webhook", world.settings.listen))?;
         Ok(world)
@@ -224,13 +232,12 @@ fn publish(charts: &Charts) -> anyhow::Result<()> {
 }
 
 /// People, the config repo, both Apps and the rules that bind them.
-fn furnish(github: &GitHub, charts: &Charts) -> anyhow::Result<(AppSettings, AppSettings)> {
+fn furnish(github: &GitHub, files: &[(String, String)]) -> anyhow::Result<(AppSettings, AppSettings)> {
     use Access::{Read, Write};
     let repository = format!("{OWNER}/{NAME}");
     github.add_org(OWNER);
     github.add_team(OWNER, TEAM, &[people::OWNER, VISITOR]);
-    let files: Vec<(String, String)> = fleet::files(charts).into_iter().collect();
-    github.add_repository(OWNER, NAME, &files)?;
+    github.add_repository(OWNER, NAME, files)?;
     github.set_delete_branch_on_merge(&repository, true)?;
     github.set_permission(&repository, &format!("{OWNER}/{TEAM}"), Role::Write)?;
     github.set_permission(&repository, PULLER, Role::Read)?;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::dashboard::{tiers, urgency};
-use super::page::capped;
+use super::page::{capped, overtaking};
 use super::{TellError, View, board, inert, render, words};
 
 /// What every such issue begins with.
@@ -198,7 +198,10 @@ fn row(view: &View, wave: &WaveReport) -> Row {
         (WaveState::Converging { .. }, _) => format!("rolling out, {healthy} of {of} healthy on it"),
         (_, Some(finding)) => finding.because.to_string(),
         (_, None) => match words::end(&wave.state) {
-            Some(why) => why.to_string(),
+            Some(why) => match overtaking(&view.plan, wave) {
+                Some((version, _)) => format!("{why}; {version} may overtake"),
+                None => why.to_string(),
+            },
             None => words::next(wave).to_string(),
         },
     };

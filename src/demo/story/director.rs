@@ -7,15 +7,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::chronicle::Tone;
 use super::expectations::{Expectation, Facts, check};
-use super::fleet::{Fate, PLUGINS, TROUBLED};
+use super::fleet::{Fate, PLUGINS, POLICY_FILE, TROUBLED};
 use super::history::History;
-use super::people::{self, CodeOwner};
+use super::people::{self, CodeOwner, Newcomers};
 use super::scene::Scene;
 use super::stage::Stage;
 use super::{Outcome, Summary};
 use crate::clock::now;
 use crate::loopback::locked;
-use crate::world::{APP, BYPASS, World};
+use crate::world::{APP, BYPASS, VISITOR, World};
 
 /// Between two looks at the world.
 const LOOK: Duration = Duration::from_millis(200);
@@ -53,6 +53,7 @@ impl World {
         }
         let (mut stage, mut owner, mut owner_looked) = (Stage::default(), CodeOwner::default(), began);
         let (mut quiet, mut blind, mut slow) = (0, 0, false);
+        let mut newcomers = Newcomers::default();
         while quiet <= EPILOGUE {
             // In this order, so that the scene is never older than the news.
             let news = self.clusters.sightings(locked(&self.chronicle).sightings.len());
@@ -63,6 +64,11 @@ impl World {
                     if !hands_on && scene.at.duration_since(owner_looked) >= OWNER_LOOK {
                         owner_looked = scene.at;
                         self.approve(&owner.look(&scene));
+                    }
+                    if let Some(policy) = &self.policy
+                        && newcomers.look(&scene)
+                    {
+                        self.adopt(policy, &scene);
                     }
                     self.publish_fix()?;
                     quiet = if is_over(&scene) { quiet + 1 } else { 0 };
@@ -86,6 +92,24 @@ impl World {
             tokio::time::sleep(LOOK).await;
         }
         Ok(())
+    }
+
+    /// The policy that was proposed becomes the fleet's own: somebody pushes to its branch, the code owner approves and
+    /// merges.
+    fn adopt(&self, policy: &str, scene: &Scene) {
+        let Some(pull) = people::proposed(scene) else { return };
+        let (repository, number, message) = (&self.settings.repository, pull.number, "Soak for seconds");
+        let pushed = self.github.push_file(repository, &pull.branch, VISITOR, POLICY_FILE, policy, message);
+        let approved = pushed.and_then(|_| self.github.approve(repository, number, people::OWNER));
+        match approved.and_then(|()| self.github.merge_as(repository, number, people::OWNER)) {
+            Ok(()) => {
+                let owner = people::OWNER;
+                let text = format!("{VISITOR} made the fleet's policy of #{number}; {owner} approved and merged it");
+                locked(&self.chronicle).say(now(), Tone::Plain, text);
+            }
+            // The bot may have written the branch anew meanwhile; then they try once more.
+            Err(error) => tracing::info!(number, %error, "the people of the sandbox came too late"),
+        }
     }
 
     fn approve(&self, numbers: &[u64]) {

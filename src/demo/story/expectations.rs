@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::chronicle::{Chronicle, Proposal};
-use super::fleet::{Fate, GRACE, PLUGINS, Plugin, TIERS, TROUBLED};
-use super::history::History;
+use super::fleet::{Fate, GRACE, PLUGINS, POLICY_FILE, Plugin, TIERS, TROUBLED};
+use super::history::{History, Step};
+use super::people::ONBOARDING;
 use super::scene::{PullSeen, Rung};
 use crate::clusters::State;
 
@@ -42,6 +43,9 @@ type Verdict = Result<String, String>;
 pub fn check(facts: &Facts<'_>, hands_on: bool) -> Vec<Expectation> {
     let mut all = Vec::new();
     let mut expect = |sentence: String, held: Verdict| all.push(Expectation { sentence, held });
+    if let Some(held) = facts.onboarding() {
+        expect("The bot proposes a policy, and nothing else before that is merged".to_owned(), held);
+    }
     for plugin in PLUGINS {
         let end = plugin.ends_at();
         if !hands_on {
@@ -96,6 +100,17 @@ const NOTICE: &str = "<!-- coldframe:notice ";
 impl Facts<'_> {
     fn pulls(&self) -> impl Iterator<Item = &PullSeen> {
         self.chronicle.scene.pulls.values()
+    }
+
+    /// None where the policy was there from the start.
+    fn onboarding(&self) -> Option<Verdict> {
+        let pull = self.pulls().find(|pull| pull.branch == ONBOARDING)?;
+        let Some((merged, _)) = &pull.merged else { return Some(Err(format!("#{} is not merged", pull.number))) };
+        let early = self.pulls().find(|other| other.rung.is_some() && other.opened_at < *merged);
+        Some(match early {
+            Some(early) => Err(format!("#{} was open before #{} was merged", early.number, pull.number)),
+            None => Ok(format!("#{}", pull.number)),
+        })
     }
 
     fn pull_of(&self, plugin: &str, version: &str, tier: &str) -> Result<&PullSeen, String> {
@@ -240,7 +255,10 @@ impl Facts<'_> {
     }
 
     fn one_line_diffs(&self) -> Verdict {
-        for step in &self.history.main {
+        // Where people make their policy of what is proposed, that comes first, and alone.
+        let adopted = |step: &&Step| step.files.keys().all(|path| path == POLICY_FILE);
+        let adopted = self.history.main.first().filter(adopted).is_some();
+        for step in self.history.main.iter().skip(usize::from(adopted)) {
             let short = step.sha.get(..7).unwrap_or_default();
             let mut rungs = BTreeSet::new();
             for (path, lines) in &step.files {
@@ -259,7 +277,7 @@ impl Facts<'_> {
                 return Err(format!("{short} changes {} files of {} plugins and tiers", step.files.len(), rungs.len()));
             }
         }
-        let count = self.history.main.len();
+        let count = self.history.main.len() - usize::from(adopted);
         if count == 0 { Err("main never moved".to_owned()) } else { Ok(counted(count, "step")) }
     }
 

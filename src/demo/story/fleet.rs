@@ -14,6 +14,8 @@ use crate::clusters::{ClusterSpec, Member, Pace};
 pub const OWNER: &str = "acme";
 /// Its name.
 pub const NAME: &str = "fleet";
+/// Where its policy is.
+pub const POLICY_FILE: &str = "coldframe.yaml";
 /// The team that owns all tiers but the first.
 pub const TEAM: &str = "platform";
 /// The tiers in order of promotion, with their clusters.

@@ -14,6 +14,8 @@ use crate::clusters::State;
 pub const OWNER: &str = "maria";
 /// She approves what she has seen waiting this often.
 const LOOKS: u32 = 3;
+/// What is proposed is read for so many looks of the story.
+const READS: u32 = 10;
 /// The author mends a release so long after it failed even if no pull request says so.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(12);
 
@@ -43,6 +45,29 @@ impl CodeOwner {
             }
         }
         ready
+    }
+}
+
+/// People who find a policy proposed for their fleet.
+#[derive(Debug, Default)]
+pub struct Newcomers {
+    seen: u32,
+}
+
+/// The branch on which the bot proposes a policy.
+pub(super) const ONBOARDING: &str = "coldframe-onboarding";
+
+/// The open pull request that proposes a policy.
+pub(super) fn proposed(scene: &Scene) -> Option<&PullSeen> {
+    scene.pulls.values().find(|pull| pull.branch == ONBOARDING && pull.is_open())
+}
+
+impl Newcomers {
+    /// One look: whether they have read what is proposed. They take their time.
+    pub fn look(&mut self, scene: &Scene) -> bool {
+        let there = proposed(scene).is_some();
+        self.seen += u32::from(there);
+        there && self.seen >= READS
     }
 }
 

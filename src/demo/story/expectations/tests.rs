@@ -248,3 +248,27 @@ fn a_grace_period_is_measured_in_the_seconds_that_the_hub_shows() {
     pull.merged = Some((merged + SignedDuration::from_millis(100), by));
     assert!(story.check(false).iter().all(|expectation| expectation.held.is_ok()));
 }
+
+#[test]
+fn a_policy_that_people_made_of_what_was_proposed_comes_first_and_alone() {
+    let onboarded = |merged: i64| {
+        let mut story = Story::good();
+        let mut proposal = pull(90, "", "", "", 0);
+        (proposal.rung, proposal.branch) = (None, ONBOARDING.to_owned());
+        (proposal.merged, proposal.closed_at) = (Some((at(merged), "maria".to_owned())), Some(at(merged)));
+        story.chronicle.scene.pulls.insert(90, proposal);
+        let files = BTreeMap::from([(POLICY_FILE.to_owned(), (86, 0))]);
+        let step = Step { sha: "90".to_owned(), author: "maria".to_owned(), subject: "Configure".to_owned(), files };
+        story.history.main.insert(0, step);
+        story
+    };
+    let failed = |story: &Story| {
+        let all = story.check(false).into_iter();
+        all.filter(|one| one.held.is_err()).map(|one| one.sentence).collect::<Vec<_>>()
+    };
+    assert_eq!(failed(&onboarded(1)), Vec::<String>::new());
+    assert_eq!(failed(&onboarded(5)), ["The bot proposes a policy, and nothing else before that is merged"]);
+    let mut late = onboarded(1);
+    late.history.main.swap(0, 1);
+    assert_eq!(failed(&late), ["Each step of main moves one plugin on one tier, one line in each of its manifests"]);
+}
