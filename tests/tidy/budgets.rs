@@ -11,7 +11,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("clock", 50),
     ("command", 200),
     ("decide", 10_550),
-    ("demo", 13_200),
+    ("demo", 13_260),
     ("edit", 3_300),
     ("git", 1_830),
     ("hub", 4_160),
