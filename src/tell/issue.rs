@@ -226,18 +226,7 @@ fn ladder(view: &View, plugin: &PluginName, tiers: &[&TierName]) -> Ladder {
         let found = view.plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == **tier);
         let Some(wave) = found else { return Cell::default() };
         let (look, idle) = (words::wave(wave), matches!(wave.state, WaveState::Idle { .. }));
-        let version = match &wave.state {
-            WaveState::Idle { running } => running.as_ref(),
-            WaveState::Waiting
-            | WaveState::Open { .. }
-            | WaveState::Converging { .. }
-            | WaveState::Soaking { .. }
-            | WaveState::Finished { .. }
-            | WaveState::Failed { .. }
-            | WaveState::Rejected { .. }
-            | WaveState::Superseded { .. }
-            | WaveState::Withdrawn { .. } => wave.version.as_ref(),
-        };
+        let version = words::version(wave);
         let pull = wave.pull.filter(|_| !matches!(wave.state, WaveState::Finished { .. }));
         Cell {
             there: true,

@@ -1,6 +1,6 @@
 //! The step summary of a run as a GitHub Action: the board and the actions, in inert Markdown.
 
-use decide::plan::{WaveReport, WaveState};
+use decide::plan::WaveReport;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -42,18 +42,7 @@ struct Row {
 pub fn step_summary(view: &View, now: Timestamp) -> Result<String, TellError> {
     let row = |wave: &WaveReport| {
         let look = words::wave(wave);
-        let running = match &wave.state {
-            WaveState::Idle { running } => running.as_ref(),
-            WaveState::Waiting
-            | WaveState::Open { .. }
-            | WaveState::Converging { .. }
-            | WaveState::Soaking { .. }
-            | WaveState::Finished { .. }
-            | WaveState::Failed { .. }
-            | WaveState::Rejected { .. }
-            | WaveState::Superseded { .. }
-            | WaveState::Withdrawn { .. } => wave.version.as_ref(),
-        };
+        let running = words::version(wave);
         let says = board::says(view, wave, now).map_or_else(String::new, |(_, text)| text);
         let tier = format!("{}: ", wave.tier);
         Row {
@@ -87,6 +76,8 @@ pub fn step_summary(view: &View, now: Timestamp) -> Result<String, TellError> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use decide::plan::WaveState;
+
     use super::*;
     use crate::tell::fixture;
 

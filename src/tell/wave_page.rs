@@ -123,18 +123,7 @@ fn page(view: &View, wave: &WaveReport, now: Timestamp) -> Page {
     let why = end.or_else(|| first.map(|finding| finding.because.clone()));
     let all: Vec<Cluster> = clusters(wave, &zone, now);
     let more = all.len().saturating_sub(MEMBERS);
-    let running = match &wave.state {
-        WaveState::Idle { running } => running.as_ref(),
-        WaveState::Waiting
-        | WaveState::Open { .. }
-        | WaveState::Converging { .. }
-        | WaveState::Soaking { .. }
-        | WaveState::Finished { .. }
-        | WaveState::Failed { .. }
-        | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. }
-        | WaveState::Withdrawn { .. } => wave.version.as_ref(),
-    };
+    let running = words::version(wave);
     Page {
         refresh: refresh_seconds([view], now),
         title: words::name(wave),

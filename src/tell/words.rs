@@ -39,6 +39,22 @@ pub(crate) enum Tone {
     Quiet,
 }
 
+/// The version that stands beside a wave: what an idle tier runs, else what the wave brings.
+pub(crate) fn version(wave: &WaveReport) -> Option<&Version> {
+    match &wave.state {
+        WaveState::Idle { running } => running.as_ref(),
+        WaveState::Waiting
+        | WaveState::Open { .. }
+        | WaveState::Converging { .. }
+        | WaveState::Soaking { .. }
+        | WaveState::Finished { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => wave.version.as_ref(),
+    }
+}
+
 impl Tone {
     /// The class in the style sheet.
     pub(crate) fn class(self) -> &'static str {
