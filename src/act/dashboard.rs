@@ -13,8 +13,6 @@ use crate::hub::{Author, HubError, HubIssue, Role, same_text};
 use crate::observe::Seen;
 use crate::tell::{self, Ticked};
 
-/// What can wait is written so seldom at most.
-const SELDOM: SignedDuration = SignedDuration::from_mins(5);
 /// After so long it is tried again where we may not.
 const REFUSED_FOR: SignedDuration = SignedDuration::from_mins(15);
 
@@ -154,6 +152,7 @@ fn heads(seen: &Seen) -> BTreeMap<PullNumber, Sha> {
 
 async fn write(line: &mut Line, text: &str, now: Timestamp) -> Result<(), HubError> {
     let hub = line.context.repo.hub.leisurely();
+    let seldom = line.seldom();
     let memory = &mut line.memory.dashboard;
     match &memory.issue {
         None => {
@@ -161,9 +160,9 @@ async fn write(line: &mut Line, text: &str, now: Timestamp) -> Result<(), HubErr
             memory.written = Some(now);
         }
         Some(issue) if issue.open && !same_text(&issue.body, text) => {
-            let seldom = SELDOM.min(line.context.look_again * 10);
             let waits = memory.written.is_some_and(|written| now < written + seldom);
-            let urgent = tell::urgent(&issue.body) != tell::urgent(text) || !tell::ticked(&issue.body).is_empty();
+            let urgent =
+                tell::urgent_part(&issue.body) != tell::urgent_part(text) || !tell::ticked(&issue.body).is_empty();
             if !urgent && waits {
                 return Ok(());
             }

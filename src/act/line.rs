@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ledger::Outage;
 use decide::{PullNumber, Sha};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::hub::WordId;
 use crate::observe::Context;
+
+/// A text that tells nothing urgent is written so seldom at most.
+const SELDOM: SignedDuration = SignedDuration::from_mins(5);
 
 /// One repository's line.
 pub struct Line {
@@ -26,6 +29,8 @@ pub struct Memory {
     pub outages: Vec<Outage>,
     /// What the commits of open pull requests change, for people.
     pub changes: super::changes::Told,
+    /// What the texts of pull requests were last written for.
+    pub published: super::publish::Published,
     /// The dashboard issue.
     pub dashboard: super::dashboard::Dashboard,
     /// How far people were told.
@@ -54,5 +59,10 @@ impl Line {
     /// That of a repository for which nothing was done yet.
     pub fn new(context: Context) -> Self {
         Self { context, memory: Memory::default() }
+    }
+
+    /// How long a text waits that tells nothing urgent.
+    pub(super) fn seldom(&self) -> SignedDuration {
+        SELDOM.min(self.context.look_again * 10)
     }
 }

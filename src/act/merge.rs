@@ -153,8 +153,11 @@ fn message(action: &Action) -> String {
     }
 }
 
-/// Takes the merged branch away.
+/// Takes the merged branch away, unless the hub does.
 async fn tidy_up(line: &Line, wave: &Wave<'_>) {
+    if line.context.repo.repository.deletes_merged == Some(true) {
+        return;
+    }
     let name = branch(wave.plugin, wave.tier);
     if let Err(error) = line.context.repo.hub.delete_branch(&name).await {
         tracing::warn!(%name, %error, "the merged branch stays");

@@ -1,23 +1,30 @@
-//! Puts the texts of `tell` on the hub where they differ from what stands there. Nothing is
-//! rewritten when nothing changed; a text that cannot be put there stops no promotion.
+//! Puts the texts of `tell` on the hub where they differ from what stands there: at once what tells people where they
+//! stand, the rest seldom. A text that cannot be put there stops no promotion.
 
-use decide::plan::{Plan, WaveReport};
+use std::collections::BTreeMap;
 
+use decide::PullNumber;
+use decide::plan::{Action, Plan, WaveReport};
+use decide::snapshot::CheckState;
 use jiff::Timestamp;
 
 use super::answers;
 use super::changes::{self, Whose};
 use crate::act::line::Line;
-use crate::hub::{CheckConclusion, CheckDraft, HubPull, HubState, same_text};
+use crate::hub::{CheckConclusion, CheckDraft, HubCheck, HubPull, HubState, same_text};
 use crate::observe::Seen;
 use crate::tell;
+
+/// What was last told of each pull request that could not wait, and when its texts were written.
+pub type Published = BTreeMap<PullNumber, (String, Timestamp)>;
 
 /// Brings every pull request of the plan up to date: title, body, check, answers to commands.
 pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) {
     line.memory.changes.retain(|commit, _| seen.pulls.iter().any(|pull| pull.head == *commit));
+    line.memory.published.retain(|number, _| seen.pull(*number).is_some());
     for wave in &plan.waves {
         let Some(page) = wave.pull.and_then(|number| seen.pull(number)) else { continue };
-        if let Err(error) = one(line, seen, plan, wave, page).await {
+        if let Err(error) = one(line, seen, plan, (wave, page), now).await {
             tracing::warn!(repository = %line.context.repo.full_name(), pull = %page.number, error = %format!("{error:#}"), "text not put there");
         }
         if let Err(error) = answers::answer(line, seen, wave, page, now).await {
@@ -26,29 +33,74 @@ pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) 
     }
 }
 
-async fn one(line: &mut Line, seen: &Seen, plan: &Plan, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+async fn one(
+    line: &mut Line,
+    seen: &Seen,
+    plan: &Plan,
+    (wave, page): (&WaveReport, &HubPull),
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let urgent = format!("{} {}", page.head, tell::urgent(wave));
+    let before = line.memory.published.get(&page.number);
+    let told = before.is_some_and(|(told, at)| *told == urgent && now < *at + line.seldom());
+    if told && !misleads(line, wave, page) {
+        return Ok(());
+    }
     let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
     let changes = changes::section(line, seen, whose, &page.head).await?;
     let changes = changes.as_deref();
     let (title, body) = (tell::title(wave), seen.body(plan, wave, changes)?);
-    text(line, page, &title, &body).await?;
+    // What is merged now is told with the next look.
+    let mut written = !merges(plan, page.number) && text(line, page, &title, &body).await?;
     // What is merged is followed until it has finished the tier.
     if !matches!(page.state, HubState::Closed { .. }) {
-        check(line, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
+        written |= check(line, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
+    }
+    match line.memory.published.get_mut(&page.number) {
+        Some((told, at)) => {
+            *told = urgent;
+            if written {
+                *at = now;
+            }
+        }
+        None => {
+            line.memory.published.insert(page.number, (urgent, now));
+        }
     }
     Ok(())
 }
 
-async fn text(line: &Line, page: &HubPull, title: &str, body: &str) -> anyhow::Result<()> {
+/// Whether its check is missing, or green where it should not be, or the other way round.
+fn misleads(line: &Line, wave: &WaveReport, page: &HubPull) -> bool {
+    let green = tell::status(wave).conclusion == tell::Conclusion::Success;
+    let found = page.checks.known().map(|_| check_of_ours(line, page));
+    let followed = !matches!(page.state, HubState::Closed { .. });
+    followed && found.is_some_and(|found| found.is_none_or(|check| (check.state == CheckState::Success) != green))
+}
+
+/// The check of ours on its head.
+fn check_of_ours<'a>(line: &Line, page: &'a HubPull) -> Option<&'a HubCheck> {
+    page.checks.known().into_iter().flatten().find(|check| line.context.repo.hub.wrote(check))
+}
+
+/// Whether it is about to be merged as anybody would; what is forced says so before.
+fn merges(plan: &Plan, number: PullNumber) -> bool {
+    plan.actions.iter().any(|action| matches!(action, Action::Merge { pull, forced: None, .. } if *pull == number))
+}
+
+/// Whether it was written.
+async fn text(line: &Line, page: &HubPull, title: &str, body: &str) -> anyhow::Result<bool> {
     let new_title = (page.title != title).then_some(title);
     let new_body = (!same_text(&page.body, body)).then_some(body);
-    if new_title.is_some() || new_body.is_some() {
+    let differs = new_title.is_some() || new_body.is_some();
+    if differs {
         line.context.repo.hub.leisurely().edit_pull(page.number, new_title, new_body).await?;
     }
-    Ok(())
+    Ok(differs)
 }
 
-async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &HubPull) -> anyhow::Result<()> {
+/// Whether it was written.
+async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &HubPull) -> anyhow::Result<bool> {
     let conclusion = match text.conclusion {
         tell::Conclusion::ActionRequired => CheckConclusion::ActionRequired,
         tell::Conclusion::Success => CheckConclusion::Success,
@@ -58,7 +110,7 @@ async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &Hub
     let title = if line.context.repo.hub.is_plain_token() { tell::status(wave).description } else { text.title };
     let (head, summary) = (page.head.clone(), text.summary);
     let draft = CheckDraft { head, conclusion, title, summary, details: None, annotations: Vec::new() };
-    let ours = page.checks.known().into_iter().flatten().find(|check| line.context.repo.hub.wrote(check));
+    let ours = check_of_ours(line, page);
     let same = ours.is_some_and(|check| match &check.mark {
         Some(mark) => *mark == draft.mark(),
         None => check.run.is_none() && check.title == draft.title,
@@ -72,5 +124,5 @@ async fn check(line: &Line, text: tell::CheckText, wave: &WaveReport, page: &Hub
         };
         hub.set_check(&draft, ours.and_then(|check| check.run)).await?;
     }
-    Ok(())
+    Ok(!same)
 }

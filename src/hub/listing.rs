@@ -21,6 +21,7 @@ struct WireRepository {
     allow_merge_commit: Option<bool>,
     allow_squash_merge: Option<bool>,
     allow_rebase_merge: Option<bool>,
+    delete_branch_on_merge: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +69,7 @@ impl WireRepository {
             merge_commits: self.allow_merge_commit,
             squash_merges: self.allow_squash_merge,
             rebase_merges: self.allow_rebase_merge,
+            deletes_merged: self.delete_branch_on_merge,
         }
     }
 }

@@ -98,6 +98,8 @@ pub struct Repository {
     pub squash_merges: Option<bool>,
     /// Whether commits may be rebased onto the base; none = the hub does not say.
     pub rebase_merges: Option<bool>,
+    /// Whether the hub itself deletes a branch that was merged; none = it does not say.
+    pub deletes_merged: Option<bool>,
 }
 
 impl Repository {

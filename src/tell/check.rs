@@ -165,6 +165,27 @@ pub fn status(wave: &WaveReport) -> StatusText {
     StatusText { conclusion: conclusion(wave), description }
 }
 
+/// What people are told of a wave at once: where it stands, what holds it back, and when it is merged without approvals.
+/// What members say while they roll out and soak is no part of it.
+pub fn urgent(wave: &WaveReport) -> String {
+    let word = match &wave.state {
+        WaveState::Converging { .. } | WaveState::Soaking { paused: false, .. } => "merged",
+        WaveState::Idle { .. }
+        | WaveState::Waiting
+        | WaveState::Open { .. }
+        | WaveState::Soaking { paused: true, .. }
+        | WaveState::Finished { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => words::wave(wave).word,
+    };
+    let holding = words::holding(wave).filter(|_| words::before_landing(&wave.state));
+    let holding: Vec<String> = holding.map(|finding| format!("{}: {}", finding.gate, finding.because)).collect();
+    let deadline = wave.grace.as_ref().map(|grace| grace.deadline.to_string()).unwrap_or_default();
+    format!("{}, {word}, {deadline}\n{}", super::title(wave), holding.join("\n"))
+}
+
 /// A merge that the policy leaves to a person: the check lets them.
 fn is_for_a_person(because: &Reason) -> bool {
     matches!(because, Reason::ManualMerge)
@@ -229,7 +250,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::super::fixture::{self, gates, put, version, wave};
     use super::*;
+    use decide::plan::MemberState;
     use decide::{PullNumber, Version};
+    use jiff::SignedDuration;
 
     fn open(change: impl FnOnce(&mut WaveReport)) -> WaveReport {
         let state = WaveState::Open { pull: Some(PullNumber(12)), since: fixture::now() };
@@ -243,12 +266,38 @@ mod tests {
         open(|wave| wave.state = state)
     }
 
+    fn held(why: &str) -> Reason {
+        Reason::Held { by: "bob".into(), why: why.to_string() }
+    }
+
+    #[test]
+    fn what_waits_for_a_person_is_urgent_and_a_member_more_is_not() {
+        let soaking = |paused, healthy_for| {
+            let (landed, until) = (fixture::now(), fixture::now());
+            WaveState::Soaking { landed, healthy_for, of: SignedDuration::from_hours(1), until, paused }
+        };
+        let rolling = in_state(WaveState::Converging { landed: fixture::now(), healthy: 0 });
+        let mut one = rolling.clone();
+        one.members = fixture::members("silver", &MemberState::Healthy { since: None });
+        assert_ne!(headline(&rolling), headline(&one));
+        assert_eq!(urgent(&rolling), urgent(&one));
+        assert_eq!(urgent(&one), urgent(&in_state(soaking(false, SignedDuration::ZERO))));
+        let ready = open(|_| {});
+        let on_hold = open(|wave| put(wave, Gate::Hold, Verdict::Wait { until: None }, held("lunch")));
+        let otherwise = open(|wave| put(wave, Gate::Hold, Verdict::Wait { until: None }, held("tea")));
+        let paused = in_state(soaking(true, SignedDuration::ZERO));
+        let finished = in_state(WaveState::Finished { at: fixture::now() });
+        let all: std::collections::BTreeSet<String> =
+            [&rolling, &ready, &on_hold, &otherwise, &paused, &finished].map(urgent).into();
+        assert_eq!(all.len(), 6, "{all:#?}");
+    }
+
     #[test]
     fn each_state_has_its_conclusion() {
         let wait = Verdict::Wait { until: None };
         let at = fixture::now();
         let owners = || Reason::NeedsApproval { owners: vec!["@acme/platform".to_string()], missing: 1 };
-        let held = || Reason::Held { by: "bob".into(), why: "lunch".to_string() };
+        let held = || held("lunch");
         let outside = || Reason::OutsideConstraint { constraint: "^1.14".to_string() };
         let deadline = at;
         let newer: Version = version("1.15.1");

@@ -142,7 +142,7 @@ pub fn is_dashboard_issue(body: &str) -> bool {
 }
 
 /// The part of it that should not wait: what is wrong, and what needs a person.
-pub fn urgent(body: &str) -> &str {
+pub fn urgent_part(body: &str) -> &str {
     body.split(LADDER).next().unwrap_or_default()
 }
 
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_became_of_a_box_can_wait_and_what_needs_a_person_cannot() {
-        assert_eq!(urgent(&text(None)), urgent(&text(Some("vera asked"))));
+        assert_eq!(urgent_part(&text(None)), urgent_part(&text(Some("vera asked"))));
         assert!(text(Some("vera asked")).contains("vera asked."));
     }
 }

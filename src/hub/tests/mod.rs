@@ -207,5 +207,6 @@ pub(super) fn repository() -> Repository {
         merge_commits: None,
         squash_merges: None,
         rebase_merges: None,
+        deletes_merged: None,
     }
 }
