@@ -1,5 +1,5 @@
 //! Coldframe against what others made: Helm, a Docker registry, Prometheus, GitHub's own description of its API,
-//! its example webhooks and its GraphQL schema, the `gh` program. `tests/peers/install.sh` brings them;
+//! its example webhooks and its GraphQL schema, the `gh` program, a GitHub that is not GitHub's. `tests/peers/install.sh` brings them;
 //! nothing here is skipped where one is missing. All listen on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
 
@@ -8,6 +8,7 @@ mod charts;
 #[path = "../replay/edits/corpus.rs"]
 mod corpus;
 mod edits;
+mod emulate;
 mod gh;
 mod graphql;
 mod openapi;

@@ -80,8 +80,10 @@ async fn what_an_app_sends_is_what_github_takes() {
     command.env("COLDFRAME_LISTEN", &given.listen).env("COLDFRAME_DASHBOARD", &given.dashboard);
     command.env("COLDFRAME_WEBHOOK_SECRET", &given.webhook_secret);
     let log = std::fs::File::create(stage.folder.path().join("bot.log")).unwrap();
-    // Somebody proposes a policy with a mistake.
     let github = stage.world.github();
+    // The bot takes merged branches away itself.
+    github.set_delete_branch_on_merge(REPOSITORY, false).unwrap();
+    // Somebody proposes a policy with a mistake.
     let text = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap().replacen("soak:", "soka:", 1);
     github.push_file(REPOSITORY, "typo", "vera", "coldframe.yaml", &text, "A typo").unwrap();
     github.open_pull(REPOSITORY, "vera", "typo", "main", "A typo", "").unwrap();

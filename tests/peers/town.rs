@@ -21,7 +21,7 @@ pub struct Town {
     pub exchanges: Vec<Exchange>,
     /// Routes that answered with success.
     pub driven: BTreeSet<String>,
-    tokens: BTreeMap<&'static str, String>,
+    pub tokens: BTreeMap<&'static str, String>,
     http: reqwest::Client,
     _folder: tempfile::TempDir,
 }
