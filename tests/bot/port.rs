@@ -13,7 +13,7 @@ use axum::http::HeaderMap;
 use reqwest::{Client, Method};
 use serde_json::json;
 
-use crate::support::{REPOSITORY, Stage, is_merged};
+use crate::support::{REPOSITORY, Stage, is_merged, memory};
 use crate::wake::{at_rest, looks};
 
 /// What GitHub writes under a delivery.
@@ -155,11 +155,8 @@ impl Poor {
         std::fs::read_dir(format!("/proc/{}/fd", self.0.id())).map_or(0, Iterator::count)
     }
 
-    /// A number of KiB in its status.
     fn memory(&self, key: &str) -> i64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
-        line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+        memory(&self.0, key)
     }
 }
 

@@ -216,8 +216,15 @@ pub fn is_merged(pull: &PullView) -> bool {
     matches!(pull.standing, PullStanding::Merged { .. })
 }
 
+/// A number of KiB in the status of a process (proc(5)).
+pub fn memory(of: &Child, key: &str) -> i64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", of.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+}
+
 /// A running bot. Dropped, it is killed as `kill -9` does.
-pub struct Bot(Child);
+pub struct Bot(pub Child);
 
 impl Bot {
     /// Sends its process a signal.
