@@ -29,8 +29,8 @@ pub struct Memory {
     pub outages: Vec<Outage>,
     /// What the commits of open pull requests change, for people.
     pub changes: super::changes::Told,
-    /// What the texts of pull requests were last written for.
-    pub published: super::publish::Published,
+    /// What was last told of each pull request that could not wait, and when its texts were written.
+    pub published: BTreeMap<PullNumber, (String, Timestamp)>,
     /// The dashboard issue.
     pub dashboard: super::dashboard::Dashboard,
     /// How far people were told.

@@ -1,8 +1,6 @@
 //! Puts the texts of `tell` on the hub where they differ from what stands there: at once what tells people where they
 //! stand, the rest seldom. A text that cannot be put there stops no promotion.
 
-use std::collections::BTreeMap;
-
 use decide::PullNumber;
 use decide::plan::{Action, Plan, WaveReport};
 use decide::snapshot::CheckState;
@@ -14,9 +12,6 @@ use crate::act::line::Line;
 use crate::hub::{CheckConclusion, CheckDraft, HubCheck, HubPull, HubState, same_text};
 use crate::observe::Seen;
 use crate::tell;
-
-/// What was last told of each pull request that could not wait, and when its texts were written.
-pub type Published = BTreeMap<PullNumber, (String, Timestamp)>;
 
 /// Brings every pull request of the plan up to date: title, body, check, answers to commands.
 pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) {
@@ -56,17 +51,9 @@ async fn one(
     if !matches!(page.state, HubState::Closed { .. }) {
         written |= check(line, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
-    match line.memory.published.get_mut(&page.number) {
-        Some((told, at)) => {
-            *told = urgent;
-            if written {
-                *at = now;
-            }
-        }
-        None => {
-            line.memory.published.insert(page.number, (urgent, now));
-        }
-    }
+    let before = line.memory.published.get(&page.number).filter(|_| !written);
+    let at = before.map_or(now, |(_, at)| *at);
+    line.memory.published.insert(page.number, (urgent, at));
     Ok(())
 }
 

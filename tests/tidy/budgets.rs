@@ -6,7 +6,7 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 1_900),
+    ("act", 1_930),
     ("cli", 2_320),
     ("clock", 50),
     ("command", 200),
