@@ -3,10 +3,13 @@
 
 use alloc::vec::Vec;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::clusters::Finder;
 use crate::desk::{Base, Desk, Noted};
 use crate::ledger::{Change, Failed, Landed, State, Superseded, Wave};
 use crate::model::Tier;
+use crate::plan::Alarm;
 use crate::proof::own_pull;
 use crate::slice::{self, Astray};
 use crate::snapshot::PullState;
@@ -62,9 +65,20 @@ pub(crate) fn departures(desk: &Desk<'_>, tier: &Tier) -> Vec<Noted> {
     desk.page.present(&tier.name, begun).filter_map(gone).collect()
 }
 
+/// For so long the hub may show a pull request as merged before git shows what came of it.
+const LAG: SignedDuration = SignedDuration::from_mins(10);
+
 /// A pull request that the hub has shown as merged for a while, though the base branch does not hold
-/// its version: somebody took it off again before we looked.
-pub(crate) fn merged_and_gone(desk: &Desk<'_>, tier: &Tier) -> Option<Noted> {
+/// its version: somebody took it off again before we looked. Before that, when to look again.
+pub(crate) fn merged_and_gone(desk: &Desk<'_>, tier: &Tier) -> (Option<Noted>, Option<Alarm>) {
+    let Some((wave, at)) = merged_and_absent(desk, tier) else { return (None, None) };
+    let why = Reason::Reverted { version: wave.version.clone() };
+    let gone = || Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why }));
+    ((desk.now >= at + LAG).then(gone), desk.alarm(at + LAG, Reason::LookAgain))
+}
+
+/// The wave of a tier whose pull request was merged, and when, where the base branch does not hold its version.
+fn merged_and_absent<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<(&'a Wave, Timestamp)> {
     let wave = desk.page.climbing(&tier.name)?;
     // Of whom everybody has left nothing can be seen on the base branch.
     let own = desk.still(tier, &wave.own());
@@ -78,9 +92,7 @@ pub(crate) fn merged_and_gone(desk: &Desk<'_>, tier: &Tier) -> Option<Noted> {
     }
     let pulls = desk.pulls(&tier.name).unwrap_or_default();
     let PullState::Merged { at, .. } = &own_pull(wave, &pulls)?.state else { return None };
-    let why = Reason::Reverted { version: wave.version.clone() };
-    let gone = || Noted::new(&wave.version, Change::Failed(Failed { at: desk.now, why }));
-    (desk.now >= *at + jiff::SignedDuration::from_mins(10)).then(gone)
+    Some((wave, *at))
 }
 
 /// When and by whom a wave landed: as its merged pull request says, else as of this look.

@@ -44,7 +44,9 @@ pub(crate) fn settle(draft: &mut Draft<'_>) {
 
 /// What the base branch says about one tier.
 fn base(draft: &mut Draft<'_>, tier: &Tier) {
-    draft.note(&tier.name, landing::merged_and_gone(&draft.desk, tier));
+    let (gone, alarm) = landing::merged_and_gone(&draft.desk, tier);
+    draft.note(&tier.name, gone);
+    draft.ring(alarm);
     // Where nothing is installed on the others, clusters ahead of their tier may have theirs all the same.
     if let Base::Unread(_) = draft.desk.base(&tier.name) {
         return;

@@ -47,10 +47,14 @@ fn what_is_put_past_a_soaking_release_takes_its_place() {
 /// The hub says since ten minutes that the pull request is merged, and the base branch does not hold it.
 #[test]
 fn f26_what_was_merged_and_is_gone_has_failed() {
-    let fails = |seconds: i64, change: fn(&mut Snapshot)| {
+    let merged = |seconds: i64| {
         let mut world = ready();
-        let merged = ago(10) + SignedDuration::from_secs(seconds);
-        edit(&mut world, |pull| pull.state = PullState::Merged { at: merged, by: BOT.into(), commit: "dd".into() });
+        let at = ago(10) + SignedDuration::from_secs(seconds);
+        edit(&mut world, |pull| pull.state = PullState::Merged { at, by: BOT.into(), commit: "dd".into() });
+        world
+    };
+    let fails = |seconds: i64, change: fn(&mut Snapshot)| {
+        let mut world = merged(seconds);
         change(&mut world);
         let reverted = |change: &Change| match change {
             Change::Failed(failed) => matches!(failed.why, Reason::Reverted { .. }),
@@ -60,6 +64,8 @@ fn f26_what_was_merged_and_is_gone_has_failed() {
     };
     assert!(fails(0, |_| {}));
     assert!(!fails(1, |_| {}), "the list may lag behind");
+    let alarm = crate::plan(&merged(1), noon()).alarm.map(|alarm| alarm.at);
+    assert_eq!(alarm, Some(noon() + SignedDuration::from_secs(1)), "it is looked at again by then");
     assert!(!fails(0, |w| base(w, "1.1.0")), "it is there");
     assert!(!fails(0, |w| edit(w, |pull| pull.state = PullState::Open)), "it was never merged");
     let everybody_left: fn(&mut Snapshot) = |w| {
