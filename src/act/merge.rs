@@ -71,7 +71,7 @@ pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Ti
     let asked = Asked { head: head.clone(), before: before.clone(), named };
     match proof::landing(line, base, &asked).await? {
         Landing::Proven { .. } => {
-            tidy_up(line, &wave).await;
+            tidy_up(line, &wave, asked.named.is_some()).await;
             Ok(Receipt::Done(format!("merged {number}, {plugin} {version} → {tier}")))
         }
         Landing::Absent => {
@@ -153,9 +153,9 @@ fn message(action: &Action) -> String {
     }
 }
 
-/// Takes the merged branch away, unless the hub does.
-async fn tidy_up(line: &Line, wave: &Wave<'_>) {
-    if line.context.repo.repository.deletes_merged == Some(true) {
+/// Takes the merged branch away, unless the hub does: where it did not say that it merged, it may not have noticed.
+async fn tidy_up(line: &Line, wave: &Wave<'_>, said: bool) {
+    if said && line.context.repo.repository.deletes_merged == Some(true) {
         return;
     }
     let name = branch(wave.plugin, wave.tier);
