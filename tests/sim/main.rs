@@ -249,8 +249,9 @@ mod tests {
     /// others from what they were to wait for, a merge that a person had cleared once went wrong once more and
     /// nobody saw it, one that was cleared stopped everything again when the clocks went apart, a word that had failed
     /// one release failed the next on the same pull request, a head that had been written anew held room under the cap, and nobody
-    /// looked again at what was merged and taken off within minutes.
-    const BROKEN_WITHIN: [(u64, u64); 79] = [
+    /// looked again at what was merged and taken off within minutes. The last one was no fault of the planner's: what the
+    /// hub says that it has merged, and git has nothing of, counts under the cap for its hour.
+    const BROKEN_WITHIN: [(u64, u64); 80] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -330,6 +331,7 @@ mod tests {
         (160_026_938, 8),
         (160_029_391, 8),
         (200_523_165, 8),
+        (210_002_674, 8),
     ];
 
     #[test]

@@ -132,6 +132,7 @@ impl Watch {
             })
         });
         let mut taken = lately.sum::<usize>() + by_hand.map(|wave| wave.members.len()).sum::<usize>();
+        taken += affirmed_in_vain(world, shown);
         for (number, members, first) in others {
             let back = world.purpose(number).is_some();
             // Whether people have to be told anew of what was written anew, the bot knows better.
@@ -298,4 +299,21 @@ fn goes_first(world: &World, shown: &Snapshot, spot: &Spot) -> bool {
 pub fn held(world: &World) -> BTreeMap<Spot, Vec<Version>> {
     let versions = |places: &Vec<crate::places::Place>| places.iter().map(|place| place.version.clone()).collect();
     world.base.iter().map(|(spot, places)| (spot.clone(), versions(places))).collect()
+}
+
+/// Clusters of what the hub says that it has merged, and git has nothing of: who asked for it counts it for an hour, as
+/// nobody knows which of them is behind.
+fn affirmed_in_vain(world: &World, shown: &Snapshot) -> usize {
+    let pages = shown.ledger.plugins.iter();
+    let waves = pages.flat_map(|(plugin, page)| page.tiers.values().flatten().map(move |wave| (plugin, wave)));
+    let in_vain = waves.filter(|(plugin, wave)| {
+        let Some(asked) = wave.asked().filter(|_| wave.landed().is_none()) else { return false };
+        let pulls = shown.plugins.get(*plugin).and_then(|facts| facts.pulls.known());
+        let merged =
+            |pull: &&decide::snapshot::Pull| pull.head == asked.head && matches!(pull.state, PullState::Merged { .. });
+        let nothing = pulls.and_then(|pulls| pulls.iter().find(merged)).map(|pull| &pull.landing);
+        nothing == Some(&Read::Known(Landing::Absent))
+            && world.now < asked.at + SignedDuration::from_hours(1) + keys::slack(world)
+    });
+    in_vain.map(|(_, wave)| wave.members.len()).sum()
 }
