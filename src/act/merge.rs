@@ -44,7 +44,7 @@ pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Ti
         Err(No::Flawed(why)) => return refused(line, &wave, head, why, Refusal::Flawed).await,
     };
     let (number, head, via, good_until) = permit.terms();
-    let title = format!("{plugin} {version} → {tier} ({number})");
+    let title = seen.loaded.wiring.pulls.titled(&format!("{plugin} {version} → {tier} ({number})"));
     let message = message(action);
     // As they were just read for the permit.
     let demands = &line.context.memory.hub.known_demands(base);

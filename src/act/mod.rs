@@ -11,6 +11,7 @@ pub mod line;
 mod merge;
 mod notice;
 pub mod notify;
+mod opened;
 mod other_pulls;
 mod permit;
 mod promote;

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::changes::{self, Whose};
 use super::intent::{branch, intend};
 use super::receipt::{Receipt, fenced};
-use super::{edited, install};
+use super::{edited, install, opened};
 use crate::act::line::{Line, Opened};
 use crate::git::{Draft, FileChange, GitError, Pushed};
 use crate::hub::{HubError, HubState, RestPull};
@@ -60,6 +60,7 @@ pub(super) async fn open(
         return Ok(fenced());
     }
     let number = line.context.repo.hub.open_pull(&title, &name, base, &body).await?.number();
+    opened::add(line, number, &seen.loaded.wiring.pulls).await;
     line.memory.opened.insert(name, Opened { number, head, at: now });
     Ok(Receipt::Done(format!("opened {number}, {title}")))
 }
@@ -155,7 +156,7 @@ async fn push_anew(
         parents: vec![base.clone()],
         tree_of: Some(base.clone()),
         files,
-        message: tell::commit_message(proposal, &ledger),
+        message: seen.loaded.wiring.pulls.titled(&tell::commit_message(proposal, &ledger)),
         author: line.context.repo.author(),
         at: now,
     };
@@ -269,5 +270,5 @@ async fn texts(
         tracing::warn!(%head, error = %format!("{error:#}"), "what a commit changes is told at the next look");
         None
     });
-    Ok((tell::title(wave), seen.body(plan, wave, changes.as_deref())?))
+    Ok((seen.title(wave), seen.body(plan, wave, head, changes.as_deref())?))
 }

@@ -38,22 +38,27 @@ async fn one(
     let urgent = format!("{} {}", page.head, tell::urgent(wave));
     let before = line.memory.published.get(&page.number);
     let told = before.is_some_and(|(told, at)| *told == urgent && now < *at + line.seldom());
-    if told && !misleads(line, wave, page) {
+    let ticked = tell::ticked_head(&page.body).is_some();
+    if told && !ticked && !misleads(line, wave, page) {
         return Ok(());
     }
+    // What is merged now is told with the next look, unless nothing came of that at the last one already. What is
+    // written anew gets its text with its head, and its box stays ticked until then.
+    let merging = format!("merging {urgent}");
+    let waits = before.is_none_or(|(told, _)| *told != merging);
+    let later = (merges(plan, page.number) && waits) || (updates(plan, page.number) && (ticked || waits));
     let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
     let changes = changes::section(line, seen, whose, &page.head).await?;
     let changes = changes.as_deref();
-    let (title, body) = (tell::title(wave), seen.body(plan, wave, changes)?);
-    // What is merged now is told with the next look.
-    let mut written = !merges(plan, page.number) && text(line, page, &title, &body).await?;
+    let (title, body) = (seen.title(wave), seen.body(plan, wave, &page.head, changes)?);
+    let mut written = !later && text(line, page, &title, &body).await?;
     // What is merged is followed until it has finished the tier.
     if !matches!(page.state, HubState::Closed { .. }) {
         written |= check(line, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
     let before = line.memory.published.get(&page.number).filter(|_| !written);
     let at = before.map_or(now, |(_, at)| *at);
-    line.memory.published.insert(page.number, (urgent, at));
+    line.memory.published.insert(page.number, (if later { merging } else { urgent }, at));
     Ok(())
 }
 
@@ -75,15 +80,24 @@ fn merges(plan: &Plan, number: PullNumber) -> bool {
     plan.actions.iter().any(|action| matches!(action, Action::Merge { pull, forced: None, .. } if *pull == number))
 }
 
+/// Whether it is about to be written anew.
+fn updates(plan: &Plan, number: PullNumber) -> bool {
+    plan.actions.iter().any(|action| matches!(action, Action::Update { pull, .. } if *pull == number))
+}
+
 /// Whether it was written.
 async fn text(line: &Line, page: &HubPull, title: &str, body: &str) -> anyhow::Result<bool> {
     let new_title = (page.title != title).then_some(title);
     let new_body = (!same_text(&page.body, body)).then_some(body);
     let differs = new_title.is_some() || new_body.is_some();
-    if differs {
-        line.context.repo.hub.leisurely().edit_pull(page.number, new_title, new_body).await?;
+    if !differs {
+        return Ok(false);
     }
-    Ok(differs)
+    let hub = line.context.repo.hub.leisurely();
+    // The hub has no compare-and-set for it: a box that was ticked while this look lasted is heard by the next one.
+    let ticked = new_body.is_some() && !same_text(&hub.pull_body(page.number).await?, &page.body);
+    hub.edit_pull(page.number, new_title, new_body.filter(|_| !ticked)).await?;
+    Ok(!ticked)
 }
 
 /// Whether it was written.

@@ -17,6 +17,8 @@ pub struct HubPull {
     pub title: String,
     /// Its text.
     pub body: String,
+    /// Who edited the text last; none where nobody did, or the account is gone.
+    pub editor: Option<Author>,
     /// Open, merged, closed.
     pub state: HubState,
     /// A draft.
@@ -211,6 +213,7 @@ pub(crate) mod tests {
             number: PullNumber(1),
             title: String::new(),
             body: String::new(),
+            editor: None,
             state: HubState::Open,
             draft: false,
             mergeable: Mergeable::Yes,

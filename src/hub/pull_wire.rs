@@ -80,6 +80,7 @@ pub(super) struct WirePull {
     title: String,
     #[serde(default)]
     body: String,
+    editor: Option<WireActor>,
     state: String,
     #[serde(default)]
     is_draft: bool,
@@ -233,6 +234,7 @@ impl WirePull {
             number: PullNumber(self.number),
             title: self.title,
             body: self.body,
+            editor: self.editor.map(WireActor::read),
             state,
             draft: self.is_draft,
             mergeable: match self.mergeable.as_str() {

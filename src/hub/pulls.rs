@@ -145,6 +145,19 @@ impl RepoHub {
         Ok(self.with_older(pull.read(what, &below)?).await)
     }
 
+    /// Its text now.
+    ///
+    /// # Errors
+    /// It was not read.
+    pub async fn pull_body(&self, number: PullNumber) -> Result<String, HubError> {
+        #[derive(Deserialize)]
+        struct Text {
+            body: Option<String>,
+        }
+        let found: Text = self.main().get(&self.path(&format!("/pulls/{}", number.0))).await?;
+        Ok(found.body.unwrap_or_default())
+    }
+
     /// Every pull request of one of our branches, open or not, as REST lists it: the second look
     /// before one is created.
     ///

@@ -92,6 +92,36 @@ impl RepoHub {
         self.patch_pull(number, json!({ "state": "closed" })).await
     }
 
+    /// Puts labels on it. The hub makes those that the repository does not have.
+    ///
+    /// # Errors
+    /// Refused, or unknown whether it happened.
+    pub async fn add_labels(&self, number: PullNumber, labels: &[String]) -> Result<(), HubError> {
+        self.post(&format!("/issues/{}/labels", number.0), json!({ "labels": labels })).await
+    }
+
+    /// Assigns people. Who cannot be assigned is left out by the hub without a word.
+    ///
+    /// # Errors
+    /// Refused, or unknown whether it happened.
+    pub async fn assign(&self, number: PullNumber, logins: &[String]) -> Result<(), HubError> {
+        self.post(&format!("/issues/{}/assignees", number.0), json!({ "assignees": logins })).await
+    }
+
+    /// Asks people and teams for a review: all, or where one of them cannot be asked nobody.
+    ///
+    /// # Errors
+    /// Refused, or unknown whether it happened.
+    pub async fn ask_for_reviews(&self, number: PullNumber, people: &[&str], teams: &[&str]) -> Result<(), HubError> {
+        let sent = json!({ "reviewers": people, "team_reviewers": teams });
+        self.post(&format!("/pulls/{}/requested_reviewers", number.0), sent).await
+    }
+
+    async fn post(&self, path: &str, sent: Value) -> Result<(), HubError> {
+        self.main().write(Method::POST, &self.path(path), Some(sent)).await?;
+        Ok(())
+    }
+
     async fn patch_pull(&self, number: PullNumber, sent: Value) -> Result<(), HubError> {
         self.main().write(Method::PATCH, &self.path(&format!("/pulls/{}", number.0)), Some(sent)).await?;
         Ok(())

@@ -82,6 +82,8 @@ pub struct Memory {
     pub listed: super::inventory::Last,
     /// Open pull requests that a person wants written anew, with the heads that they were about.
     pub rebase: BTreeMap<PullNumber, Sha>,
+    /// What became of the box of an open pull request when it was ticked last.
+    pub boxes: BTreeMap<PullNumber, String>,
     /// The paths that the heads of open pull requests change.
     pub differences: super::difference::Known,
 }

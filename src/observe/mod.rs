@@ -6,6 +6,7 @@ pub mod answers;
 pub mod ask;
 mod base;
 mod believed;
+mod boxes;
 pub mod chart;
 pub mod checkout;
 pub mod cluster;
@@ -63,6 +64,8 @@ pub struct Seen {
     bases: BTreeMap<TierName, (String, Sha)>,
     /// The hub's page, ours only, by number.
     pub pulls: Vec<HubPull>,
+    /// What became of the box of an open one that was ticked last.
+    boxes: BTreeMap<PullNumber, String>,
     /// The open pull requests of others.
     pub others: Vec<OtherPull>,
     /// Notes and digests of releases.
@@ -101,8 +104,10 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let mut readings = answers(context, &base, now).await?;
     let mut runs = runs::ask(&context.repo.hub, context.repo.ledger.as_ref().map(Branch::ledger)).await;
     let mut pulls = again::all(context, &page, &base, now).await;
+    let wished = boxes::ask(context, &page, now).await?;
     for pull in pulls.values_mut().flatten() {
-        pull.rebase = context.memory.rebase.get(&pull.number) == Some(&pull.head);
+        let asked = context.memory.rebase.get(&pull.number) == Some(&pull.head);
+        pull.rebase = asked || wished.contains(&pull.number);
     }
     landed::ask(context, &base, &mut pulls).await;
     let strays = owners::strays(context, &base, now).await;
@@ -153,7 +158,8 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     };
     let (web, clusters) = (context.repo.hub.web_url(), std::sync::Arc::new(clusters));
     let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, context.dashboard.clone());
-    Ok(Seen { snapshot, bases, pulls: page, others, notes, web, dashboard, spots, lines, loaded, clusters })
+    let boxes = context.memory.boxes.clone();
+    Ok(Seen { snapshot, bases, pulls: page, boxes, others, notes, web, dashboard, spots, lines, loaded, clusters })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
@@ -235,12 +241,34 @@ impl Seen {
         tell::Links { dashboard: self.dashboard.clone(), ..tell::Links::of(&self.web, &self.snapshot) }
     }
 
-    /// The body of a wave's pull request, with what its commit changes where that is more than anybody reads.
-    pub fn body(&self, plan: &Plan, wave: &WaveReport, changes: Option<&str>) -> Result<String, tell::TellError> {
+    /// The title of a wave's pull request.
+    pub fn title(&self, wave: &WaveReport) -> String {
+        self.loaded.wiring.pulls.titled(&tell::title(wave))
+    }
+
+    /// The body of a wave's pull request with this head, and what that changes where it is more than anybody reads.
+    pub fn body(
+        &self,
+        plan: &Plan,
+        wave: &WaveReport,
+        head: &Sha,
+        changes: Option<&str>,
+    ) -> Result<String, tell::TellError> {
         let notes = self.steps(wave);
         let by_itself = wave.pull.and_then(|number| self.pull(number)).and_then(|page| page.auto_merge.as_ref());
-        let (links, facts) = (self.links(), tell::PullFacts::of);
-        tell::body(&facts(plan, wave, &links, &notes).changing(changes).merging_by_itself(by_itself))
+        let links = self.links();
+        let facts = tell::PullFacts::of(plan, wave, &links, &notes).changing(changes).merging_by_itself(by_itself);
+        let heard = wave.pull.and_then(|number| self.boxes.get(&number)).map(String::as_str);
+        // What somebody has pushed is not written anew.
+        let facts = if self.is_edited(wave) { facts } else { facts.offering(head, heard) };
+        tell::body(&facts)
+    }
+
+    /// Whether the head of a wave's pull request is somebody else's.
+    fn is_edited(&self, wave: &WaveReport) -> bool {
+        let pulls = self.snapshot.plugins.get(&wave.plugin).and_then(|facts| facts.pulls.known());
+        let own = pulls.into_iter().flatten().find(|pull| Some(pull.number) == wave.pull);
+        own.is_some_and(|pull| pull.version.is_none())
     }
 
     /// What the chart's author says of each release between what runs and what is proposed, newest

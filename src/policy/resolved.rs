@@ -17,7 +17,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::Loaded;
 use super::file::{OverrideFile, TierFile};
-use super::wiring::{Inventory, Notify, People};
+use super::wiring::{Inventory, Notify, People, PullRequests};
 use parse::read::Shape;
 
 pub use changes::{Change, changes};
@@ -39,6 +39,7 @@ fn file_of(loaded: &Loaded) -> Mapping {
     }
     put(&mut file, "people", people(loaded.wiring.people, loaded.policy.force_by()));
     limits(&mut file, loaded.policy.limits);
+    pulls(&mut file, &loaded.wiring.pulls);
     if !loaded.wiring.notify.is_empty() {
         put(&mut file, "notify", list(&loaded.wiring.notify, notify));
     }
@@ -150,6 +151,23 @@ fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) 
     }
     if !limits.is_empty() {
         put(file, "limits", limits);
+    }
+}
+
+fn pulls(file: &mut Mapping, PullRequests { labels, assignees, reviewers, prefix }: &PullRequests) {
+    let mut pulls = Mapping::new();
+    let texts = |names: Vec<String>| Value::Sequence(names.into_iter().map(Value::from).collect());
+    let reviewers = reviewers.iter().map(ToString::to_string).collect();
+    for (key, names) in [("labels", labels.clone()), ("assignees", assignees.clone()), ("reviewers", reviewers)] {
+        if !names.is_empty() {
+            put(&mut pulls, key, texts(names));
+        }
+    }
+    if let Some(prefix) = prefix {
+        put(&mut pulls, "prefix", prefix.as_str());
+    }
+    if !pulls.is_empty() {
+        put(file, "pullRequests", pulls);
     }
 }
 

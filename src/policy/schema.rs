@@ -98,6 +98,7 @@ mod tests {
             ("Baseline", "plugins: [{signals: [{prometheus: {baseline: @}}]}]"),
             ("People", "people: @"),
             ("Limits", "limits: @"),
+            ("PullRequests", "pullRequests: @"),
             ("Notify", "notify: [@]"),
             ("Slack", "notify: [{slack: @}]"),
             ("Secret", "notify: [{slack: {url: @}}]"),

@@ -23,6 +23,51 @@ pub struct Wiring {
     pub people: People,
     /// Who is told of what happens.
     pub notify: Vec<Notify>,
+    /// What every pull request gets beside its text.
+    pub pulls: PullRequests,
+}
+
+/// What every pull request gets beside its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PullRequests {
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Logins of those who are assigned.
+    pub assignees: Vec<String>,
+    /// Who is asked for a review.
+    pub reviewers: Vec<Reviewer>,
+    /// What every title and the subject of every commit begin with; a space follows it.
+    pub prefix: Option<String>,
+}
+
+/// Who is asked for a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reviewer {
+    /// A person by their login.
+    Person(String),
+    /// A team of an organization.
+    Team {
+        /// The organization.
+        organization: String,
+        /// The team's name in addresses.
+        slug: String,
+    },
+}
+
+impl std::fmt::Display for Reviewer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Person(login) => f.write_str(login),
+            Self::Team { organization, slug } => write!(f, "{organization}/{slug}"),
+        }
+    }
+}
+
+impl PullRequests {
+    /// A title, or the subject of a commit, with what all of them begin with.
+    pub fn titled(&self, title: &str) -> String {
+        self.prefix.as_ref().map_or_else(|| title.to_string(), |prefix| format!("{prefix} {title}"))
+    }
 }
 
 /// Who is told of which events.

@@ -148,16 +148,26 @@ pub fn urgent_part(body: &str) -> &str {
 
 /// The boxes that are ticked in it.
 pub fn ticked(body: &str) -> Vec<Ticked> {
-    let marks = body.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix("- [x] ").or_else(|| line.trim_start().strip_prefix("- [X] "))?;
-        rest.strip_prefix("<!-- coldframe:")?.split(" -->").next()
-    });
-    let read = marks.filter_map(|mark| match mark.split(' ').collect::<Vec<_>>().as_slice() {
+    let read = marks(body).filter_map(|mark| match mark.split(' ').collect::<Vec<_>>().as_slice() {
         ["look"] => Some(Ticked::Look),
         ["rebase", number, head] => Some(Ticked::Rebase(PullNumber(number.parse().ok()?), Sha::from(*head))),
         _ => None,
     });
     read.take(ROWS + 1).collect()
+}
+
+/// The head that the ticked box of a pull request's text is about. What is quoted in it stands before the last heading.
+pub fn ticked_head(body: &str) -> Option<Sha> {
+    let (_, last) = body.rsplit_once("### If something is wrong")?;
+    marks(last).find_map(|mark| mark.strip_prefix("rebase ").map(Sha::from))
+}
+
+/// The marks of the boxes that somebody has ticked.
+fn marks(body: &str) -> impl Iterator<Item = &str> {
+    body.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("- [x] ").or_else(|| line.trim_start().strip_prefix("- [X] "))?;
+        rest.strip_prefix("<!-- coldframe:")?.split(" -->").next()
+    })
 }
 
 fn cut<T>(rows: impl Iterator<Item = T>) -> (Vec<T>, usize) {
@@ -282,6 +292,25 @@ mod tests {
         for forged in ["- [x] <!-- coldframe:rebase x y -->", "- [x] look", "[x] <!-- coldframe:look -->"] {
             assert!(ticked(forged).is_empty(), "{forged}");
         }
+    }
+
+    #[test]
+    fn the_box_of_a_pull_request_is_read_at_the_end_of_its_text() {
+        let view = fixture::view();
+        let head = Sha::from("0123456789");
+        let wave = view.plan.waves.iter().find(|wave| matches!(wave.state, WaveState::Open { .. })).unwrap();
+        let facts = crate::tell::PullFacts::of(&view.plan, wave, &view.links, &[]);
+        let facts = facts.offering(&head, Some("vera asked for that"));
+        let text = crate::tell::body(&facts).unwrap();
+        assert!(text.contains("dismiss them. vera asked for that.") && ticked_head(&text).is_none(), "{text}");
+        let ticked = text.replace("- [ ] ", "- [x] ");
+        assert_eq!(ticked_head(&ticked), Some(head.clone()));
+        // A line of a file that the text quotes is nobody's tick.
+        assert_eq!(ticked_head(&format!("- [x] <!-- coldframe:rebase 00 -->\n{text}")), None);
+        // Nothing is offered once it has landed.
+        let landed = view.plan.waves.iter().find(|wave| words::landed(wave)).unwrap();
+        let landed = crate::tell::body(&crate::tell::PullFacts { wave: landed, ..facts }).unwrap();
+        assert!(!landed.contains("coldframe:rebase"), "{landed}");
     }
 
     #[test]

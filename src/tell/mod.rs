@@ -42,7 +42,7 @@ pub use check::{CheckText, Conclusion, StatusText, check, status, urgent};
 pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
-pub use issue::{ISSUE_TITLE, Ticked, dashboard_issue, is_dashboard_issue, ticked, urgent_part};
+pub use issue::{ISSUE_TITLE, Ticked, dashboard_issue, is_dashboard_issue, ticked, ticked_head, urgent_part};
 pub use notice::{notice, read_notice};
 pub use onboarding::{Found, Onboarding, onboarding};
 pub use page::{PullFacts, ReleaseNote, body, title};

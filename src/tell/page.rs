@@ -2,17 +2,19 @@
 //! time in it is absolute, nothing in it counts. The commit's message is in `commit`, the one
 //! comment in `notice`.
 
+mod facts;
 mod files;
 mod grace;
 mod notes;
 
-use decide::plan::{Climb, Finding, Gate, Verdict, WaveReport, WaveState};
-use decide::{Person, Plan, Reason, TierName, Version};
+use decide::plan::{Finding, Gate, Verdict, WaveReport, WaveState};
+use decide::{Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::climb::{Forced, Step, above, forced, goes_on, steps};
 use super::{Links, TellError, inert, render, words};
+pub use facts::PullFacts;
 use grace::{Grace, grace};
 pub use notes::ReleaseNote;
 use notes::notes;
@@ -23,48 +25,6 @@ pub(crate) const CAP: usize = 58_000;
 const NAMES_IN_ROW: usize = 6;
 /// The most names that any list shows; the rest is a number.
 pub(crate) const NAMES: usize = 300;
-
-/// Everything that stands on a pull request.
-#[derive(Clone, Debug)]
-pub struct PullFacts<'a> {
-    /// The wave that it is for.
-    pub wave: &'a WaveReport,
-    /// The climb of its release.
-    pub climb: Option<&'a Climb>,
-    /// A newer release that is on its way up, and how high it is.
-    pub overtaking: Option<(&'a Version, &'a TierName)>,
-    /// Addresses and the policy's words on the tiers.
-    pub links: &'a Links,
-    /// Release notes of the steps between, newest first.
-    pub notes: &'a [ReleaseNote],
-    /// Who has switched on that the hub merges it by itself.
-    pub auto_merge: Option<&'a Person>,
-    /// What its commit changes, told by [`changes`](super::changes()), where that is more than anybody reads.
-    pub changes: Option<&'a str>,
-}
-
-impl<'a> PullFacts<'a> {
-    /// Picks out of a plan what belongs to this wave.
-    pub fn of(plan: &'a Plan, wave: &'a WaveReport, links: &'a Links, notes: &'a [ReleaseNote]) -> Self {
-        let climb = plan
-            .climbs
-            .iter()
-            .find(|climb| climb.plugin == wave.plugin && Some(&climb.version) == wave.version.as_ref());
-        Self { wave, climb, overtaking: overtaking(plan, wave), links, notes, auto_merge: None, changes: None }
-    }
-
-    /// The same with what its commit changes.
-    #[must_use]
-    pub fn changing(self, changes: Option<&'a str>) -> Self {
-        Self { changes, ..self }
-    }
-
-    /// The same with who has switched on that the hub merges it by itself.
-    #[must_use]
-    pub fn merging_by_itself(self, auto_merge: Option<&'a Person>) -> Self {
-        Self { auto_merge, ..self }
-    }
-}
 
 /// The newest release above this wave's that is on its way, and its highest tier.
 pub(crate) fn overtaking<'a>(plan: &'a Plan, wave: &WaveReport) -> Option<(&'a Version, &'a TierName)> {
@@ -145,7 +105,15 @@ struct Page {
     landed: bool,
     over: bool,
     above: String,
+    rebase: Option<Rebase>,
     forced: Option<Forced>,
+}
+
+/// The box that asks for another commit.
+#[derive(Serialize)]
+struct Rebase {
+    head: String,
+    heard: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -233,6 +201,7 @@ impl Page {
             landed,
             over: words::end(&wave.state).is_some() && !landed,
             above: climb.map_or_else(String::new, |climb| above(climb, &wave.tier)),
+            rebase: facts.rebase.map(|(head, heard)| Rebase { head: head.to_string(), heard: heard.map(inert::line) }),
             forced: forced(wave, &zone),
             version,
         }

@@ -78,6 +78,48 @@ async fn a45_a_ticked_box_writes_the_pull_request_anew_where_who_ticked_it_may()
     assert_eq!(stage.pull(PLUGIN, "bronze").unwrap().head_sha, anew.head_sha);
 }
 
+/// The text of bronze's pull request once it says this.
+async fn tells(stage: &Stage, what: &str) -> String {
+    let body = |stage: &Stage| stage.pull(PLUGIN, "bronze").map(|pull| pull.body);
+    stage.until(what, |stage| body(stage).filter(|body| body.contains(what))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a45_the_box_of_a_pull_request_is_heard_where_who_ticked_it_may() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_permission(REPOSITORY, "paula", Role::Write).unwrap();
+    // There is no dashboard issue that could hear it.
+    github.set_app_permission(stage.world.settings().app_id, "issues", None).unwrap();
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    tells(&stage, &format!("- [ ] <!-- coldframe:rebase {} -->", pull.head_sha)).await;
+    let tip = github.push_file(REPOSITORY, "notes", "vera", "notes.md", "News.\n", "Notes").unwrap();
+    github.force_branch(REPOSITORY, "main", "vera", Some(&tip)).unwrap();
+    github.tick(REPOSITORY, pull.number, "vera", 0).unwrap();
+    let moved = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|now| now.head_sha != pull.head_sha);
+    let anew = stage.until("it is written anew", moved).await;
+    let heads = github.log(REPOSITORY, &anew.head).unwrap();
+    assert!(heads.iter().any(|commit| commit.sha == tip), "it stands on the newest base");
+    let body = tells(&stage, "vera asked for that on").await;
+    assert!(body.contains(&format!("- [ ] <!-- coldframe:rebase {} -->", anew.head_sha)), "{body}");
+    drop(bot);
+    github.tick(REPOSITORY, pull.number, "paula", 0).unwrap();
+    github.set_permission(REPOSITORY, "paula", Role::Read).unwrap();
+    let bot = stage.serve();
+    let body = tells(&stage, "paula ticked the box on").await;
+    assert!(body.contains("which takes write access") && !body.contains("- [x]"), "{body}");
+    drop(bot);
+    assert_eq!(stage.pull(PLUGIN, "bronze").unwrap().head_sha, anew.head_sha);
+    // Nor is anything written anew for the box of a commit that is gone.
+    let stale =
+        body.replace(&format!("- [ ] <!-- coldframe:rebase {}", anew.head_sha), "- [x] <!-- coldframe:rebase 00");
+    github.edit_pull(REPOSITORY, pull.number, "vera", &anew.title, &stale).unwrap();
+    let _bot = stage.serve();
+    tells(&stage, "vera ticked the box of a commit that is gone").await;
+    assert_eq!(stage.pull(PLUGIN, "bronze").unwrap().head_sha, anew.head_sha);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_permission_there_is_no_issue_and_all_else_goes_on() {
     let stage = Stage::set().await;

@@ -31,6 +31,55 @@ fn approve(stage: &Stage) {
     }
 }
 
+/// What the policy gives every pull request beside its text, once; what people take off stays off.
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_assignees_and_reviewers_come_when_it_is_opened() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let beside = "pullRequests: {labels: [promotion, gitops bot], assignees: [maria, nobody-here], reviewers: [paula, \
+                  acme/platform], prefix: \"chore(deps):\"}\nplugins:\n";
+    stage.edit_policy("plugins:\n", beside);
+    github.set_permission(REPOSITORY, "paula", Role::Read).unwrap();
+    github.set_permission(REPOSITORY, "acme/platform", Role::Write).unwrap();
+    let _bot = stage.serve();
+    let asked = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.requested.len() == 2);
+    let pull = stage.until("bronze opens", asked).await;
+    assert_eq!(pull.labels, ["gitops bot", "promotion"]);
+    assert_eq!(pull.assignees, ["maria"], "who cannot be assigned is left out by the hub");
+    assert_eq!(pull.requested, ["paula", "platform"]);
+    assert_eq!(pull.title, format!("chore(deps): {PLUGIN} 1.15.0 → bronze (2 of 4)"));
+    let head = github.log(REPOSITORY, &pull.head).unwrap().remove(0);
+    assert!(head.message.starts_with(&format!("chore(deps): {PLUGIN} 1.15.0 → bronze\n")), "{}", head.message);
+    github.set_label(REPOSITORY, pull.number, "vera", "promotion", false).unwrap();
+    // Its text is written once more, and it is merged.
+    github.comment(REPOSITORY, pull.number, "vera", "/coldframe hold a look first").unwrap();
+    stage
+        .until("it is on hold", |stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains("on hold")))
+        .await;
+    github.comment(REPOSITORY, pull.number, "vera", "/coldframe resume").unwrap();
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    let merged = stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+    assert_eq!(merged.labels, ["gitops bot"]);
+    let tip = github.log(REPOSITORY, "main").unwrap().remove(0);
+    assert!(tip.message.starts_with("chore(deps): "), "{}", tip.message);
+}
+
+/// A reviewer whom the hub refuses stops nothing; the log says who.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reviewer_who_is_no_collaborator_stops_no_promotion() {
+    let stage = Stage::set().await;
+    stage.edit_policy("plugins:\n", "pullRequests: {reviewers: [acme/strangers], labels: [promotion]}\nplugins:\n");
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    stage
+        .until("it is labelled", |stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.labels == ["promotion"]))
+        .await;
+    stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
+    stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+    let said = stage.whole_log();
+    assert!(said.contains("was not followed") && said.contains("names=acme/strangers"), "{said}");
+}
+
 /// "Branches must be up to date": each merge puts all others behind. One after the other comes up, keeps its
 /// approval, and merges; what the hub never merges keeps nobody else back.
 #[tokio::test(flavor = "multi_thread")]

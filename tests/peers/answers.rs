@@ -192,6 +192,7 @@ async fn pulls(town: &mut Town, head: &str) {
         json!({"reviewers": ["bob"], "team_reviewers": ["platform"]}),
     )
     .await;
+    town.does("bot", "POST", "~/issues/1/assignees", json!({"assignees": ["bob", "nobody"]})).await;
     town.does("bot", "POST", "~/issues/1/labels", json!({"labels": ["gold", "silver"]})).await;
     town.does("bot", "DELETE", "~/issues/1/labels/gold", Value::Null).await;
     let comment = town.does("bot", "POST", "~/issues/1/comments", json!({"body": "first"})).await["id"].clone();

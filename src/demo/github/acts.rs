@@ -31,6 +31,8 @@ pub enum Act {
     },
     /// Delete its head branch.
     DeleteBranch,
+    /// Tick the box of its text at this place, from zero.
+    Tick(usize),
 }
 
 /// What a person can do to an issue.
@@ -79,7 +81,8 @@ impl World {
             Act::Approve(_) | Act::RequestChanges(_) | Act::Comment(_) => Role::Read,
             Act::Close | Act::Reopen | Act::Draft(_) if own => Role::Read,
             Act::Close | Act::Reopen | Act::Label { .. } => Role::Triage,
-            Act::Merge | Act::Draft(_) | Act::DeleteBranch => Role::Write,
+            Act::Tick(_) if own => Role::Read,
+            Act::Merge | Act::Draft(_) | Act::DeleteBranch | Act::Tick(_) => Role::Write,
         };
         self.need(&actor, id, "pull_requests", if need > Role::Read { Access::Write } else { Access::Read }, need)?;
         if role == Role::None {
@@ -97,6 +100,12 @@ impl World {
             Act::Label { name, on: true } => self.label(id, number, &[name], &[]),
             Act::Label { name, on: false } => self.label(id, number, &[], &[name]),
             Act::DeleteBranch => self.delete_head(id, number, &actor),
+            Act::Tick(place) => {
+                let pull = self.pull_of(id, number)?;
+                let body = ticked(&pull.body, place).ok_or_else(Answer::not_found)?;
+                let title = pull.title.clone();
+                self.edit_pull(id, number, &title, &body, login)
+            }
             Act::Merge => {
                 let wanted = MergeRequest { actor: &actor, method: "merge", sha: None, title: None, message: None };
                 self.merge(id, number, &wanted).map(drop)

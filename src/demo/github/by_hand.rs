@@ -52,6 +52,11 @@ impl GitHub {
         self.act(repository, number, login, Act::Approve(text.to_owned()))
     }
 
+    /// Ticks the box of the text at this place, from zero.
+    pub fn tick(&self, repository: &str, number: u64, login: &str, place: usize) -> anyhow::Result<()> {
+        self.act(repository, number, login, Act::Tick(place))
+    }
+
     /// Edits the newest review of a person, one's own or with write anybody's.
     pub fn edit_review(&self, repository: &str, number: u64, of: &str, login: &str, text: &str) -> anyhow::Result<()> {
         let mut world = self.world();

@@ -35,6 +35,10 @@ pub struct PullView {
     pub created_at: Timestamp,
     /// Labels.
     pub labels: Vec<String>,
+    /// Who is assigned.
+    pub assignees: Vec<String>,
+    /// Who is asked for a review: people, and teams by the names that addresses have.
+    pub requested: Vec<String>,
     /// Reviews, oldest first.
     pub reviews: Vec<ReviewView>,
     /// Comments, oldest first.
@@ -157,6 +161,8 @@ fn view(world: &mut World, id: u64, number: u64) -> anyhow::Result<PullView> {
             })
             .collect(),
         labels: pull.labels.iter().cloned().collect(),
+        assignees: pull.assignees.iter().cloned().collect(),
+        requested: pull.requested.iter().chain(&pull.requested_teams).cloned().collect(),
         number: pull.number,
         title: pull.title,
         body: pull.body,

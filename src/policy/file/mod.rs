@@ -5,6 +5,7 @@
 mod clusters;
 mod notify;
 mod plugin;
+mod pulls;
 mod signal;
 mod strategy;
 mod tier;
@@ -20,6 +21,7 @@ use parse::read::{Shape, record};
 use parse::scalar::Count;
 use parse::when::Length;
 pub use plugin::{ChartFile, DocumentFile, PluginFile, WriteFile};
+pub use pulls::PullRequestsFile;
 #[cfg(test)]
 pub use signal::title as kind_title;
 pub use signal::{SignalFile, told};
@@ -58,6 +60,8 @@ record! {
         optional people "people": PeopleFile,
         /// Caps that all plugins share. Default none: windows, soaks and approvals already slow things down.
         optional limits "limits": LimitsFile,
+        /// What every pull request gets beside its text. Default nothing: code owners are asked by the hub.
+        optional pull_requests "pullRequests": PullRequestsFile,
         /// How often `coldframe once` runs, by a workflow's or a cron's own schedule. A reading is then fresh for twice as long where a tier names no `maxAge`, so that a soak counts from one pass to the next. Default unknown: a reading is fresh for 5 minutes, and soaks count as far as the objects' own times prove them. `coldframe serve` does not need it.
         optional schedule "schedule": Length,
         /// Who is told of what happens, beside the pull request. Default nobody: the hub tells those who watch its pull requests.
@@ -165,6 +169,7 @@ const SHAPES: &[&Shape] = &[
     &DocumentFile::SHAPE,
     &PeopleFile::SHAPE,
     &LimitsFile::SHAPE,
+    &PullRequestsFile::SHAPE,
     &NotifyFile::SHAPE,
     &SlackFile::SHAPE,
     &SecretFile::SHAPE,

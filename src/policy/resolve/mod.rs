@@ -8,6 +8,7 @@ mod gaps;
 mod limits;
 mod notify;
 mod plugin;
+mod pulls;
 mod strategy;
 mod tier;
 mod versions;
@@ -95,7 +96,8 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         limits::slices(&policy, &context, file.limits.as_ref(), report);
     }
     let notify = notify::notify(file.notify.as_ref(), &context, report);
-    Resolved { policy, wiring: Wiring { inventory, plugins: wirings, people, notify }, ladder: context.ladder }
+    let pulls = pulls::pulls(file.pull_requests.as_ref(), report);
+    Resolved { policy, wiring: Wiring { inventory, plugins: wirings, people, notify, pulls }, ladder: context.ladder }
 }
 
 /// How old a reading may be where a tier does not say: under single passes it must last from one to

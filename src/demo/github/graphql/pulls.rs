@@ -79,6 +79,8 @@ impl Executor<'_> {
         };
         Ok(match name {
             "author" => actor(world, &pull.author),
+            "editor" => pull.edited.as_ref().map_or_else(null, |(_, by)| actor(world, by)),
+            "lastEditedAt" => pull.edited.as_ref().map(|(at, _)| stamp(*at)).into(),
             "mergedBy" => pull.merged.as_ref().map_or_else(null, |merged| actor(world, &merged.by)),
             "mergeCommit" => pull.merged.as_ref().map_or_else(null, |merged| commit(&merged.sha)),
             "headRef" if pull.fork.is_none() => branch(&pull.head),
@@ -112,21 +114,28 @@ impl Executor<'_> {
                 reviews(found.filter(|one| !writers || world.role(repo, &one.author) >= Role::Write).collect())?
             }
             "reviewRequests" => {
-                let items = pull.requested.iter().map(|login| {
-                    let fields = [
-                        ("id", format!("RR_{login}").into()),
-                        ("asCodeOwner", false.into()),
-                        ("requestedReviewer", actor(world, login)),
-                    ];
-                    (login.clone(), ready("ReviewRequest", fields))
-                });
+                let team = |slug: &String| Resolved::Object(Object::Team(repo.owner.clone(), slug.clone()));
+                let people = pull.requested.iter().map(|login| (login, actor(world, login)));
+                let items =
+                    people.chain(pull.requested_teams.iter().map(|slug| (slug, team(slug)))).map(|(name, who)| {
+                        let fields = [
+                            ("id", format!("RR_{name}").into()),
+                            ("asCodeOwner", false.into()),
+                            ("requestedReviewer", who),
+                        ];
+                        (name.clone(), ready("ReviewRequest", fields))
+                    });
                 connection("ReviewRequestConnection", arguments, items.collect())?
             }
             "participants" => {
                 let author = vec![(pull.author.clone(), actor(world, &pull.author))];
                 connection("UserConnection", arguments, author)?
             }
-            "assignees" | "assignedActors" | "suggestedActors" => connection("UserConnection", arguments, Vec::new())?,
+            "assignees" | "assignedActors" => {
+                let items = pull.assignees.iter().map(|login| (login.clone(), actor(world, login)));
+                connection("UserConnection", arguments, items.collect())?
+            }
+            "suggestedActors" => connection("UserConnection", arguments, Vec::new())?,
             "reviewThreads" => {
                 let items = pull.conversations.iter().enumerate().map(|(index, resolved)| {
                     let fields = [("id", format!("PRRT_{index}").into()), ("isResolved", (*resolved).into())];

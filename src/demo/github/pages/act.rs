@@ -108,6 +108,7 @@ fn act<'f>(
     };
     let text = field("text").replace("\r\n", "\n");
     let act = match field("act") {
+        "" if field("tick").parse::<usize>().is_ok() => Act::Tick(field("tick").parse().unwrap_or_default()),
         "approve" => Act::Approve(text),
         "request_changes" => Act::RequestChanges(text),
         "comment" => Act::Comment(text),

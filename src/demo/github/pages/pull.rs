@@ -58,7 +58,7 @@ pub fn show(world: &mut World, id: u64, number: u64, visit: &Visit<'_>) -> Resul
         "number": number, "title": pull.title, "author": pull.author, "head": pull.head, "base": pull.base,
         "sha": pull.head_sha, "short": &pull.head_sha[..7], "state": state, "word": word, "open": pull.is_open(),
         "created": time(pull.created_at), "commits": count(standing.commits, "commit"), "changed": count(standing.changes.len(), "file"),
-        "labels": pull.labels, "body": marked(Some(&pull.body).filter(|body| !body.is_empty()).map(String::as_str)),
+        "labels": pull.labels, "body": markdown::with_boxes(&pull.body, own || role >= Role::Write),
     });
     data["items"] = conversation(repo, pull).into();
     data["checks"] = checks(world, repo, pull).into();

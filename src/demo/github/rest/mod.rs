@@ -3,6 +3,7 @@
 
 mod activity;
 mod apps;
+mod beside;
 mod call;
 mod checks;
 mod comments;
@@ -41,6 +42,7 @@ pub fn routes() -> Vec<Route> {
         apps::routes(),
         people::routes(),
         repos::routes(),
+        beside::routes(),
         pulls::routes(),
         merge::routes(),
         reviews::routes(),

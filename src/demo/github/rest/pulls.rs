@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::call::{Call, Route, create, required};
 use super::{render, render_git};
 use crate::github::answer::{Answer, Outcome};
-use crate::github::state::{Access, Actor, Pull, Repository, Role, World};
+use crate::github::state::{Access, Actor, Pull, Role, World};
 use crate::github::webhooks;
 
 /// GitHub's cap on titles and bodies, in characters.
@@ -22,9 +22,6 @@ pub fn routes() -> Vec<Route> {
         (Method::PATCH, "/repos/{owner}/{repo}/pulls/{number}", update),
         (Method::GET, "/repos/{owner}/{repo}/pulls/{number}/files", files),
         (Method::GET, "/repos/{owner}/{repo}/pulls/{number}/commits", commits),
-        (Method::POST, "/repos/{owner}/{repo}/pulls/{number}/requested_reviewers", request_reviewers),
-        (Method::POST, "/repos/{owner}/{repo}/issues/{number}/labels", add_labels),
-        (Method::DELETE, "/repos/{owner}/{repo}/issues/{number}/labels/{label}", remove_label),
     ]
 }
 
@@ -139,11 +136,14 @@ impl World {
             draft,
             created_at: now,
             updated_at: now,
+            edited: None,
             closed: None,
             merged: None,
             auto_merge: None,
             labels: Default::default(),
+            assignees: Default::default(),
             requested: Default::default(),
+            requested_teams: Default::default(),
             reviews: Vec::new(),
             conversations: Vec::new(),
             timeline: Vec::new(),
@@ -176,7 +176,8 @@ fn check_texts(title: &str, body: &str) -> Result<(), Answer> {
     Ok(())
 }
 
-fn number(world: &World, call: &Call<'_>, id: u64) -> Result<u64, Answer> {
+/// The number in the path, of a pull request that there is.
+pub(super) fn number(world: &World, call: &Call<'_>, id: u64) -> Result<u64, Answer> {
     let number = call.number("number")?;
     let pull = world.pull_of(id, number)?;
     if world.listed(pull) { Ok(number) } else { Err(Answer::not_found()) }
@@ -234,6 +235,9 @@ impl World {
         if pull.title == title && pull.body == body {
             return Ok(());
         }
+        if pull.body != body {
+            pull.edited = Some((now, login.to_owned()));
+        }
         pull.title = title.to_owned();
         pull.body = body.to_owned();
         pull.updated_at = now;
@@ -282,74 +286,4 @@ fn commits(world: &mut World, call: &Call<'_>) -> Outcome {
     log.reverse();
     let items = log.iter().map(|commit| render_git::commit(world, repo, commit)).collect();
     Ok(Answer::page(call.request, &world.api(), items))
-}
-
-fn request_reviewers(world: &mut World, call: &Call<'_>) -> Outcome {
-    let id = call.repository(world, "pull_requests", Access::Write, Role::Write)?;
-    let number = number(world, call, id)?;
-    let names = call.request.body.get("reviewers").and_then(Value::as_array).cloned().unwrap_or_default();
-    let author = world.pull_of(id, number)?.author.clone();
-    let mut asked = Vec::new();
-    for name in names.iter().filter_map(Value::as_str) {
-        let account = world.account(name).map(|account| account.login.clone());
-        match account {
-            Some(login) if login == author => {
-                return Err(Answer::error(422, "Review cannot be requested from pull request author."));
-            }
-            Some(login) => asked.push(login),
-            None => {
-                return Err(Answer::error(
-                    422,
-                    "Reviews may only be requested from collaborators. One or more of the users or teams you \
-                     specified is not a collaborator of the repository.",
-                ));
-            }
-        }
-    }
-    if let Some(pull) = world.repo_mut(id)?.pulls.get_mut(&number) {
-        pull.requested.extend(asked);
-    }
-    Ok(Answer::created(render::pull(world, world.repo(id)?, world.pull_of(id, number)?)))
-}
-
-fn labels(world: &World, repo: &Repository, pull: &Pull) -> Value {
-    Value::Array(pull.labels.iter().map(|name| render::label(world, repo, name)).collect())
-}
-
-fn add_labels(world: &mut World, call: &Call<'_>) -> Outcome {
-    let id = call.repository(world, "issues", Access::Write, Role::Triage);
-    let id = id.or_else(|_| call.repository(world, "pull_requests", Access::Write, Role::Triage))?;
-    let number = number(world, call, id)?;
-    let body = &call.request.body;
-    let names = body.get("labels").unwrap_or(body).as_array().cloned().unwrap_or_default();
-    let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    world.label(id, number, &names, &[])?;
-    Ok(Answer::ok(labels(world, world.repo(id)?, world.pull_of(id, number)?)))
-}
-
-fn remove_label(world: &mut World, call: &Call<'_>) -> Outcome {
-    let id = call.repository(world, "issues", Access::Write, Role::Triage);
-    let id = id.or_else(|_| call.repository(world, "pull_requests", Access::Write, Role::Triage))?;
-    let number = number(world, call, id)?;
-    let name = call.value("label").to_owned();
-    if !world.pull_of(id, number)?.labels.contains(&name) {
-        return Err(Answer::error(404, "Label does not exist"));
-    }
-    world.label(id, number, &[], &[name])?;
-    Ok(Answer::ok(labels(world, world.repo(id)?, world.pull_of(id, number)?)))
-}
-
-impl World {
-    /// Adds and removes labels.
-    pub fn label(&mut self, id: u64, number: u64, add: &[String], remove: &[String]) -> Result<(), Answer> {
-        let now = self.now();
-        let pull = self.repo_mut(id)?.pulls.get_mut(&number).ok_or_else(Answer::not_found)?;
-        let before = pull.labels.clone();
-        pull.labels.extend(add.iter().cloned());
-        pull.labels.retain(|name| !remove.contains(name));
-        if pull.labels != before {
-            pull.updated_at = now;
-        }
-        Ok(())
-    }
 }

@@ -144,6 +144,18 @@ pub fn repository_full(world: &World, one: &Repository) -> Value {
     value
 }
 
+/// A team as other things name it.
+fn team(world: &World, org: &str, slug: &str) -> Value {
+    let id = slug.bytes().fold(5_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) >> 20;
+    let api = format!("{}/orgs/{org}/teams/{slug}", world.api());
+    json!({
+        "id": id, "node_id": format!("T_{id}"), "slug": slug, "name": slug, "description": null, "privacy": "closed",
+        "notification_setting": "notifications_enabled", "permission": "push", "url": api, "parent": null,
+        "html_url": format!("{}/orgs/{org}/teams/{slug}", world.url), "repositories_url": format!("{api}/repos"),
+        "members_url": format!("{api}/members{{/member}}"),
+    })
+}
+
 /// A label.
 pub fn label(world: &World, repository: &Repository, name: &str) -> Value {
     let id = name.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())) >> 20;
@@ -173,6 +185,7 @@ pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
         None => test_merge(repository, pull),
     };
     let link = |href: &str| json!({"href": href});
+    let assignees: Vec<Value> = pull.assignees.iter().map(|login| user(world, login)).collect();
     let mut value = json!({
         "url": one, "id": pull.id, "node_id": format!("PR_{}", pull.id), "html_url": page,
         "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"), "issue_url": issue,
@@ -187,11 +200,11 @@ pub fn pull(world: &World, repository: &Repository, pull: &Pull) -> Value {
     });
     let more = json!({
         "merged_at": pull.merged.as_ref().map(|merged| stamp(merged.at)), "merge_commit_sha": commit,
-        "assignee": null, "assignees": [], "milestone": null, "auto_merge": pull.auto_merge.as_ref().map(|(_, login)| {
+        "assignee": assignees.first(), "assignees": assignees, "milestone": null, "auto_merge": pull.auto_merge.as_ref().map(|(_, login)| {
             json!({"enabled_by": user(world, login), "merge_method": "merge", "commit_title": null, "commit_message": null})
         }), "draft": pull.draft,
         "requested_reviewers": pull.requested.iter().map(|login| user(world, login)).collect::<Vec<_>>(),
-        "requested_teams": [],
+        "requested_teams": pull.requested_teams.iter().map(|slug| team(world, &repository.owner, slug)).collect::<Vec<_>>(),
         "labels": pull.labels.iter().map(|name| label(world, repository, name)).collect::<Vec<_>>(),
         "head": head, "base": side(&repository.owner, here(), &pull.base, &pull.base_sha),
         "_links": {
@@ -247,6 +260,7 @@ pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
     let api = format!("{}/issues/{}", repository_url(world, repo), pull.number);
     let page = format!("{}/pull/{}", page_url(world, repo), pull.number);
     let comments = repo.comments.values().filter(|comment| comment.number == pull.number).count();
+    let assignees: Vec<Value> = pull.assignees.iter().map(|login| user(world, login)).collect();
     json!({
         "id": pull.id, "node_id": format!("PR_{}", pull.id), "url": api, "html_url": page, "number": pull.number,
         "repository_url": repository_url(world, repo), "labels_url": format!("{api}/labels{{/name}}"),
@@ -254,7 +268,7 @@ pub fn issue(world: &World, repo: &Repository, pull: &Pull) -> Value {
         "state": if pull.is_open() { "open" } else { "closed" }, "state_reason": null, "title": pull.title,
         "body": pull.body, "user": user(world, &pull.author), "locked": false, "active_lock_reason": null,
         "labels": pull.labels.iter().map(|name| label(world, repo, name)).collect::<Vec<_>>(),
-        "assignee": null, "assignees": [], "milestone": null, "comments": comments, "draft": pull.draft,
+        "assignee": assignees.first(), "assignees": assignees, "milestone": null, "comments": comments, "draft": pull.draft,
         "created_at": stamp(pull.created_at), "updated_at": stamp(pull.updated_at),
         "closed_at": pull.closed.as_ref().map(|(at, _)| stamp(*at)),
         "author_association": association(world, repo, &pull.author),

@@ -33,6 +33,8 @@ pub struct Pull {
     pub created_at: Timestamp,
     /// When anything changed last.
     pub updated_at: Timestamp,
+    /// When its text was changed last, and by whom.
+    pub edited: Option<(Timestamp, String)>,
     /// When it was closed (merged or not), and by whom.
     pub closed: Option<(Timestamp, String)>,
     /// How it was merged.
@@ -41,8 +43,12 @@ pub struct Pull {
     pub auto_merge: Option<(Timestamp, String)>,
     /// Names of labels.
     pub labels: BTreeSet<String>,
+    /// Logins of those who are assigned.
+    pub assignees: BTreeSet<String>,
     /// Logins asked to review.
     pub requested: BTreeSet<String>,
+    /// Teams of the organization asked to review, by their names in addresses.
+    pub requested_teams: BTreeSet<String>,
     /// Reviews, oldest first.
     pub reviews: Vec<Review>,
     /// Conversations about lines, oldest first: whether each is resolved.
