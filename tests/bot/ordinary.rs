@@ -54,7 +54,7 @@ async fn labels_assignees_and_reviewers_come_when_it_is_opened() {
     // Its text is written once more, and it is merged.
     github.comment(REPOSITORY, pull.number, "vera", "/coldframe hold a look first").unwrap();
     stage
-        .until("it is on hold", |stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains("on hold")))
+        .until("it is on hold", |stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains("a look first")))
         .await;
     github.comment(REPOSITORY, pull.number, "vera", "/coldframe resume").unwrap();
     github.approve(REPOSITORY, pull.number, OWNER).unwrap();

@@ -52,7 +52,7 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 15] = [
+const OF_AN_APP: [&str; 18] = [
     "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
@@ -63,6 +63,9 @@ const OF_AN_APP: [&str; 15] = [
     "POST /repos/acme/fleet/issues/N/comments",
     "POST /repos/acme/fleet/issues",
     "PATCH /repos/acme/fleet/issues/N",
+    "POST /repos/acme/fleet/issues/N/labels",
+    "POST /repos/acme/fleet/issues/N/assignees",
+    "POST /repos/acme/fleet/pulls/N/requested_reviewers",
     "POST /repos/acme/fleet/check-runs",
     "PATCH /repos/acme/fleet/check-runs/N",
     "GET /repos/acme/fleet/pulls/N/files",
@@ -73,6 +76,8 @@ const OF_AN_APP: [&str; 15] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_app_sends_is_what_github_takes() {
     let stage = Stage::set().await;
+    let beside = "pullRequests: {labels: [promotion], assignees: [maria], reviewers: [vera, acme/platform]}\n";
+    stage.edit_policy("plugins:\n", &format!("{beside}plugins:\n"));
     let given = stage.world.settings();
     let (address, record) = record(&given.hub).await;
     let mut command = stage.command(&["serve"]);

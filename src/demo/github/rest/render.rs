@@ -151,6 +151,7 @@ fn team(world: &World, org: &str, slug: &str) -> Value {
     json!({
         "id": id, "node_id": format!("T_{id}"), "slug": slug, "name": slug, "description": null, "privacy": "closed",
         "notification_setting": "notifications_enabled", "permission": "push", "url": api, "parent": null,
+        "type": "organization",
         "html_url": format!("{}/orgs/{org}/teams/{slug}", world.url), "repositories_url": format!("{api}/repos"),
         "members_url": format!("{api}/members{{/member}}"),
     })
@@ -252,6 +253,10 @@ pub fn pull_full(world: &World, one: &Repository, it: &Pull, standing: &crate::g
         "deletions": changes.iter().map(|change| change.deletions).sum::<u64>(), "changed_files": changes.len(),
     });
     extend(&mut value, rest);
+    // A list names the parent of a team, a single one does not.
+    for team in value["requested_teams"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        team.remove("parent");
+    }
     value
 }
 
