@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use decide::Person;
 use jiff::Timestamp;
 
-use crate::git::{Access, Author, GitError, Store};
+use crate::git::{Access, Author, GitError, Raw, Store};
 use crate::hub::{RepoHub, Repository};
 use crate::ledger::{Branch, LedgerError};
 use crate::seal::Seal;
@@ -47,6 +47,19 @@ impl Repo {
     /// Who our commits say wrote them.
     pub fn author(&self) -> Author {
         author(self.hub.bot())
+    }
+
+    /// Whether a commit says that we wrote it, or that the hub did for us. Anybody can write that into one: what proves
+    /// more is in `seal` and in the ledger.
+    pub fn says_ours(&self, commit: &Raw) -> bool {
+        let (ours, login) = (self.author(), self.hub.bot().as_str());
+        let numbered = |email: &str| {
+            let local = email.split('@').next().and_then(|local| local.split_once('+'));
+            local.is_some_and(|(number, name)| number.bytes().all(|byte| byte.is_ascii_digit()) && name == login)
+        };
+        let by_hub = commit.committer.email.starts_with("noreply@");
+        (commit.author == ours && commit.committer == ours)
+            || (by_hub && commit.author.name == login && numbered(&commit.author.email))
     }
 
     /// Runs git work on a thread that may block.

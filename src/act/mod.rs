@@ -3,6 +3,7 @@
 
 mod answers;
 mod changes;
+mod commit;
 pub mod dashboard;
 mod edited;
 mod install;

@@ -12,12 +12,11 @@ use jiff::{SignedDuration, Timestamp};
 use super::changes::{self, Whose};
 use super::intent::{branch, intend};
 use super::receipt::{Receipt, fenced};
-use super::{edited, install, opened};
+use super::{commit, edited, install, opened};
 use crate::act::line::{Line, Opened};
-use crate::git::{Draft, FileChange, GitError, Pushed};
+use crate::git::{Draft, FileChange, Pushed};
 use crate::hub::{HubError, HubState, RestPull};
 use crate::observe::{Seen, Spot};
-use crate::seal::Kind;
 use crate::tell;
 use crate::{branches, ledger};
 
@@ -147,7 +146,7 @@ async fn push_anew(
     }
     let ledger = line.context.repo.ledger.as_ref().and_then(|branch| branch.tip().cloned());
     let ledger = ledger.context("the ledger has no commit yet that a promotion could cite")?;
-    let (_, base) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
+    let (base_branch, base) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
     let files = match edits(line, base, seen.spots(&proposal.plugin, &proposal.tier), proposal).await? {
         Ok(files) => files,
         Err(why) => return Ok(Err(Receipt::Refused(why))),
@@ -160,17 +159,9 @@ async fn push_anew(
         author: line.context.repo.author(),
         at: now,
     };
-    let (seal, parents) = (line.context.repo.seal.clone(), draft.parents.clone());
-    let sealed = move |tree: &str, message: &str| seal.put(Kind::Promotion, tree, &parents, message);
-    let commit =
-        line.context.repo.git(move |store, _| match store.commit_with(&draft, |tree| sealed(tree, &draft.message)) {
-            // A new file may lie where something else does.
-            Err(error @ GitError::Malformed { .. }) => Ok(Err(error)),
-            made => made.map(Ok),
-        });
-    let commit = match commit.await? {
+    let commit = match commit::make(line, base_branch, draft, now).await? {
         Ok(commit) => commit,
-        Err(error) => return Ok(Err(Receipt::Refused(error.to_string()))),
+        Err(receipt) => return Ok(Err(receipt)),
     };
     let repeats = repeats(line, seen, proposal, there, &commit).await?;
     let change = Change::Intent {

@@ -89,9 +89,8 @@ fn proposal(seen: &Seen, planned: Planned<'_>) -> Option<Proposal> {
 }
 
 fn one_parent(line: &Line, raw: &Raw) -> Result<Sha, String> {
-    let ours = line.context.repo.author();
-    if raw.author != ours || raw.committer != ours {
-        return Err(format!("its commit is not by {} alone", ours.name));
+    if !line.context.repo.says_ours(raw) {
+        return Err(format!("its commit is not by {} alone", line.context.repo.hub.bot()));
     }
     match raw.parents.as_slice() {
         [only] => Ok(only.clone()),

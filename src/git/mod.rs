@@ -15,6 +15,7 @@ mod read;
 mod remote;
 mod session;
 mod setup;
+mod signed;
 mod store;
 #[cfg(test)]
 pub mod testing;
@@ -30,5 +31,6 @@ pub use files::Content;
 pub use landing::Asked;
 pub use raw::Raw;
 pub use remote::{Access, Pushed};
+pub use signed::TreeDraft;
 pub use store::Store;
 pub use write::{Author, Draft, FileChange};

@@ -30,6 +30,8 @@ pub struct BranchRules {
     pub strict: bool,
     /// A ruleset voids approvals when something is pushed.
     pub dismisses: bool,
+    /// Commits have to be signed.
+    pub signed: bool,
     /// Everything else; known where somebody is there who could pass it.
     pub demands: Read<Vec<Demand>>,
 }
@@ -74,6 +76,7 @@ impl RepoHub {
         };
         let strict = says("required_status_checks", "strict_required_status_checks_policy");
         let dismisses = says("pull_request", "dismiss_stale_reviews_on_push");
+        let signed = rules.iter().any(|rule| rule.kind == "required_signatures");
         for rule in rules {
             let asked = demands::of_rule(&rule.kind, &rule.parameters);
             demands = demands.and_then(|mut all: BTreeSet<Demand>| asked.map(|asked| all.extend(asked)).map(|()| all));
@@ -86,9 +89,17 @@ impl RepoHub {
                 contexts.extend(parameters.required_status_checks.into_iter().map(Context::of));
             }
         }
-        contexts.extend(self.classic_contexts(branch).await?);
+        let (classic, protected) = self.classic_contexts(branch).await?;
+        contexts.extend(classic);
+        // Nobody else has to know them before a merge; a signature is needed before that.
+        let classic = if self.has_bypass() || (protected && !signed) {
+            self.classic_demands(branch).await
+        } else {
+            Ok(Vec::new())
+        };
+        let signed = signed || classic.as_ref().is_ok_and(|asked| asked.contains(&Demand::Signatures));
         if let (Ok(all), true) = (&mut demands, self.has_bypass()) {
-            match self.classic_demands(branch).await {
+            match classic {
                 Ok(asked) => all.extend(asked),
                 Err(error) => demands = Err(error),
             }
@@ -97,7 +108,7 @@ impl RepoHub {
             Ok(demands) => Read::Known(demands.into_iter().collect()),
             Err(error) => Read::Unread(error.to_string()),
         };
-        Ok(BranchRules { contexts, strict, dismisses, demands })
+        Ok(BranchRules { contexts, strict, dismisses, signed, demands })
     }
 
     /// Whether the rules about merges bind our ordinary identity.
@@ -134,10 +145,13 @@ impl RepoHub {
         Ok(())
     }
 
-    /// Classic branch protection, as the branch itself shows it to readers.
-    async fn classic_contexts(&self, branch: &str) -> Result<Vec<RequiredContext>, HubError> {
+    /// The checks of classic branch protection, as the branch itself shows them to readers, and whether anything
+    /// protects it.
+    async fn classic_contexts(&self, branch: &str) -> Result<(Vec<RequiredContext>, bool), HubError> {
         #[derive(Deserialize)]
         struct Branch {
+            #[serde(default)]
+            protected: bool,
             #[serde(default)]
             protection: Option<Protection>,
         }
@@ -155,7 +169,7 @@ impl RepoHub {
         }
         let branch: Branch = self.main().get(&self.path(&format!("/branches/{}", segment(branch)))).await?;
         let required = branch.protection.and_then(|protection| protection.required_status_checks);
-        let Some(required) = required else { return Ok(Vec::new()) };
+        let Some(required) = required else { return Ok((Vec::new(), branch.protected)) };
         let mut found: Vec<RequiredContext> = required.checks.into_iter().map(Context::of).collect();
         // `contexts` repeats the names of `checks`, and stands alone on older servers.
         for name in required.contexts {
@@ -163,6 +177,6 @@ impl RepoHub {
                 found.push(RequiredContext { name, app: None });
             }
         }
-        Ok(found)
+        Ok((found, branch.protected))
     }
 }

@@ -80,6 +80,62 @@ async fn a_reviewer_who_is_no_collaborator_stops_no_promotion() {
     assert!(said.contains("was not followed") && said.contains("names=acme/strangers"), "{said}");
 }
 
+/// The hub signs for an App, and the bot has it do so where the base branch asks for signatures.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_of_signed_commits_gets_signed_ones() {
+    for classic in [false, true] {
+        let stage = Stage::set().await;
+        let github = stage.world.github();
+        if classic {
+            protect(&stage, |rules| rules.signatures = true);
+        } else {
+            github.add_ruleset(REPOSITORY, "main", &[Rule::Signatures], &[]).unwrap();
+        }
+        let _bot = stage.serve();
+        let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+        assert!(github.is_verified(REPOSITORY, &pull.head_sha).unwrap(), "classic: {classic}");
+        assert_eq!(pull.files.len(), 3);
+        // What is written anew is signed, too.
+        let tip = github.push_file(REPOSITORY, "notes", "vera", "notes.md", "News.\n", "Notes").unwrap();
+        github.force_branch(REPOSITORY, "main", "vera", Some(&tip)).unwrap();
+        let said = format!("- [ ] <!-- coldframe:rebase {} -->", pull.head_sha);
+        stage.until("its box", |stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(&said))).await;
+        github.tick(REPOSITORY, pull.number, "vera", 0).unwrap();
+        let moved = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|now| now.head_sha != pull.head_sha);
+        let anew = stage.until("it is written anew", moved).await;
+        assert!(github.is_verified(REPOSITORY, &anew.head_sha).unwrap());
+        stage
+            .until("all plugins climb two tiers", |stage| {
+                approve(stage);
+                let plugins = [PLUGIN, "ingress-nginx", "kube-state-metrics"];
+                let merged = |plugin: &&str| stage.pull(plugin, "silver").is_some_and(|pull| is_merged(&pull));
+                plugins.iter().all(merged).then_some(())
+            })
+            .await;
+    }
+}
+
+/// Nobody signs for a person's token: the reason stands in the log, and nothing is opened that could never be merged.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_persons_token_opens_nothing_where_commits_have_to_be_signed() {
+    let stage = Stage::set().await;
+    stage.world.github().clear_rulesets(REPOSITORY).unwrap();
+    stage.world.github().add_ruleset(REPOSITORY, "main", &[Rule::Signatures], &[]).unwrap();
+    let _bot = stage.serve_with_token();
+    let why = "is not opened: `main` takes signed commits only, and the hub signed none for robot (unsigned)";
+    stage.until("it says why", |stage| stage.whole_log().contains(why).then_some(())).await;
+    assert!(
+        stage.pulls().is_empty()
+            && stage
+                .world
+                .github()
+                .branches(REPOSITORY)
+                .unwrap()
+                .keys()
+                .all(|name| { !name.starts_with("coldframe/") })
+    );
+}
+
 /// "Branches must be up to date": each merge puts all others behind. One after the other comes up, keeps its
 /// approval, and merges; what the hub never merges keeps nobody else back.
 #[tokio::test(flavor = "multi_thread")]

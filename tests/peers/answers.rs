@@ -130,6 +130,14 @@ async fn branches_and_files(town: &mut Town) -> String {
     town.does("bot", "PATCH", "~/git/refs/heads/feature/one", back).await;
     town.does("bot", "PATCH", "~/git/refs/heads/feature/one", json!({"sha": one})).await;
     let tree = town.reads("bot", &format!("~/git/commits/{one}")).await["tree"]["sha"].clone();
+    let entries = json!([
+        {"path": "clusters/qa/app.yaml", "mode": "100644", "type": "blob", "content": "version: 1.3.0\n"},
+        {"path": "clusters/qa/none.yaml", "mode": "100644", "type": "blob", "sha": null},
+    ]);
+    let made = town.does("bot", "POST", "~/git/trees", json!({"base_tree": tree, "tree": entries})).await;
+    let signed = json!({"message": "Bump", "tree": made["sha"], "parents": [one]});
+    town.does("bot", "POST", "~/git/commits", signed.clone()).await;
+    town.does("carol", "POST", "~/git/commits", signed).await;
     for path in [
         "~/git/ref/heads/feature/one".to_owned(),
         "~/git/matching-refs/heads/feature".to_owned(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::sync::Mutex;
 
+use demo::github::Rule;
 use serde_json::{Value, json};
 
 use crate::graphql::refused;
@@ -52,7 +53,7 @@ fn missing<'w>(record: &Record, wanted: &[&'w str]) -> Vec<&'w str> {
 }
 
 /// What an App does to see a release through.
-const OF_AN_APP: [&str; 18] = [
+const OF_AN_APP: [&str; 20] = [
     "GET /repos/acme/fleet/activity",
     "GET /repos/acme/fleet/rules/branches/main",
     "POST /app/installations/N/access_tokens",
@@ -63,6 +64,8 @@ const OF_AN_APP: [&str; 18] = [
     "POST /repos/acme/fleet/issues/N/comments",
     "POST /repos/acme/fleet/issues",
     "PATCH /repos/acme/fleet/issues/N",
+    "POST /repos/acme/fleet/git/trees",
+    "POST /repos/acme/fleet/git/commits",
     "POST /repos/acme/fleet/issues/N/labels",
     "POST /repos/acme/fleet/issues/N/assignees",
     "POST /repos/acme/fleet/pulls/N/requested_reviewers",
@@ -78,6 +81,7 @@ async fn what_an_app_sends_is_what_github_takes() {
     let stage = Stage::set().await;
     let beside = "pullRequests: {labels: [promotion], assignees: [maria], reviewers: [vera, acme/platform]}\n";
     stage.edit_policy("plugins:\n", &format!("{beside}plugins:\n"));
+    stage.world.github().add_ruleset(REPOSITORY, "main", &[Rule::Signatures], &[]).unwrap();
     let given = stage.world.settings();
     let (address, record) = record(&given.hub).await;
     let mut command = stage.command(&["serve"]);

@@ -6,15 +6,15 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 1_970),
+    ("act", 2_040),
     ("cli", 2_320),
     ("clock", 50),
     ("command", 200),
     ("decide", 10_550),
-    ("demo", 13_310),
+    ("demo", 13_450),
     ("edit", 3_300),
-    ("git", 1_830),
-    ("hub", 4_180),
+    ("git", 1_870),
+    ("hub", 4_250),
     ("init", 3_020),
     ("inventory", 400),
     ("jsonpath", 400),

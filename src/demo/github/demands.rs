@@ -1,11 +1,15 @@
 //! What rulesets ask of a merge beside reviews. Whom a ruleset lets pass, none of its rules binds.
 
 use super::rules::{bypasses, covers};
+use super::signature::all_verified;
 use super::standing::{CheckState, all_checks};
 use super::state::{Actor, CheckRun, Pull, Repository, Rule, World};
 
 /// What the hub says of a conversation that goes on.
 pub const CONVERSATION: &str = "A conversation must be resolved before this pull request can be merged.";
+
+/// What the hub says of commits that nobody has signed.
+pub const UNSIGNED: &str = "Commits must have verified signatures.";
 
 /// A merge that is asked for.
 pub struct MergeRequest<'a> {
@@ -56,7 +60,13 @@ fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_
         Rule::LinearHistory => {
             (wanted.method == "merge").then(|| "This branch must not contain merge commits.".to_owned())
         }
-        Rule::Signatures => Some("Commits must have verified signatures.".to_owned()),
+        Rule::Signatures if wanted.method == "rebase" => {
+            Some("Rebase merges cannot be automatically signed by GitHub.".to_owned())
+        }
+        Rule::Signatures => {
+            let signed = all_verified(&repo.git, base, &pull.head_sha);
+            (!signed).then(|| UNSIGNED.to_owned())
+        }
         Rule::Deployments(environment) => {
             let said = |state: &str| state == "success";
             let there = |one: &&super::state::Deployment| one.sha == pull.head_sha && one.environment == *environment;

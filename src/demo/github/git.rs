@@ -265,8 +265,26 @@ impl Git {
         self.run_with(&arguments, format!("{message}\n").as_bytes(), &environment)
     }
 
+    /// A commit object as it is.
+    pub fn raw_commit(&self, sha: &str) -> anyhow::Result<String> {
+        let output = self.output(&["cat-file", "commit", sha], &[], &[])?;
+        anyhow::ensure!(output.status.success(), "no commit {sha}");
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Writes a commit object as it is given; its id.
+    pub fn write_commit(&self, raw: &str) -> anyhow::Result<String> {
+        self.run_with(&["hash-object", "-t", "commit", "-w", "--stdin"], raw.as_bytes(), &[])
+    }
+
     /// A tree like that of `base` (none = empty), with files written (some text) or removed (none).
     pub fn write_tree(&self, base: Option<&str>, files: &[(&str, Option<&[u8]>)]) -> anyhow::Result<String> {
+        let files: Vec<_> = files.iter().map(|(path, bytes)| ("100644", *path, *bytes)).collect();
+        self.tree_of(base, &files)
+    }
+
+    /// The same with the mode of each file.
+    pub fn tree_of(&self, base: Option<&str>, files: &[(&str, &str, Option<&[u8]>)]) -> anyhow::Result<String> {
         static SERIAL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let index = self.dir.join(format!("index.{serial}"));
@@ -276,11 +294,11 @@ impl Git {
                 self.run_with(&["read-tree", base], &[], &environment)?;
             }
             let mut info = String::new();
-            for (path, bytes) in files {
+            for (mode, path, bytes) in files {
                 match bytes {
                     Some(bytes) => {
                         let blob = self.run_with(&["hash-object", "-w", "--stdin"], bytes, &[])?;
-                        info.push_str(&format!("100644 {blob}\t{path}\0"));
+                        info.push_str(&format!("{mode} {blob}\t{path}\0"));
                     }
                     None => info.push_str(&format!("0 {ZERO}\t{path}\0")),
                 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::GitHub;
 use super::git::Commit;
 use super::setup::plainly;
+use super::signature::verification;
 use super::state::{Annotation, Delivered, Issue, Pull, Repository, ReviewState, Told, World};
 
 /// A pull request as a test wants it.
@@ -246,6 +247,13 @@ impl GitHub {
         let world = self.world();
         let repo = world.repo(world.named(repository)?).map_err(plainly)?;
         repo.git.log(&["--first-parent", &format!("refs/heads/{branch}")])
+    }
+
+    /// Whether the hub knows who signed a commit.
+    pub fn is_verified(&self, repository: &str, sha: &str) -> anyhow::Result<bool> {
+        let world = self.world();
+        let repo = world.repo(world.named(repository)?).map_err(plainly)?;
+        Ok(verification(&repo.git, sha)?.verified)
     }
 
     /// The commit at a branch; none when there is no such branch.

@@ -1,11 +1,11 @@
 //! The merge itself, done by real git, and what the hub answers when it refuses.
 
 use super::answer::Answer;
-use super::demands::{CONVERSATION, MergeRequest};
+use super::demands::{CONVERSATION, MergeRequest, UNSIGNED};
 use super::faults::MergeFault;
 use super::git::Signature;
 use super::rules::bypasses;
-use super::signature::hub_signature;
+use super::signature::{all_verified, hub_signature, sign};
 use super::state::{Actor, Merged, Method, Pull, Role, World};
 
 /// What the hub says of a head that is not the one that was asked for.
@@ -66,6 +66,8 @@ impl World {
             _ => (self.signature(&login), text),
         };
         let sha = repo.git.commit_tree(&tree, parents, &author, &hub_signature(), now, &text)?;
+        // What it rebases it does not sign.
+        let sha = if wanted.method == "rebase" { sha } else { sign(&repo.git, &sha)? };
         // Compared with the tip that was judged: git refuses when it moved meanwhile.
         let moved = repo.git.update_ref(&format!("refs/heads/{}", pull.base), &sha, &base);
         if moved.is_err() {
@@ -125,6 +127,9 @@ impl World {
             }
             if protection.conversations && pull.conversations.contains(&false) {
                 left.push(CONVERSATION.to_owned());
+            }
+            if protection.signatures && !all_verified(&repo.git, &base, &pull.head_sha) {
+                left.push(UNSIGNED.to_owned());
             }
             if protection.strict && !repo.git.is_ancestor(&base, &pull.head_sha) {
                 left.push("The head branch is not up to date with the base branch.".to_owned());

@@ -9,7 +9,7 @@ use super::value::{Object, Resolved, connection, null, ready};
 use crate::github::budget::budget;
 use crate::github::git;
 use crate::github::rest::render;
-use crate::github::signature::login_of;
+use crate::github::signature::{Verification, login_of, verification};
 use crate::github::state::{Access, Actor, Comment, Kind, Role, World, stamp};
 
 /// An account as GraphQL shows it. An App's own login has no `[bot]` here, as at the hub.
@@ -194,7 +194,7 @@ impl Executor<'_> {
                         ("requiresCodeOwnerReviews", rule.require_code_owner_reviews.into()),
                         ("requiresConversationResolution", rule.conversations.into()),
                         ("requiresLinearHistory", false.into()),
-                        ("requiresSignatures", false.into()),
+                        ("requiresSignatures", rule.signatures.into()),
                         ("viewerCanPush", false.into()),
                     ],
                 )
@@ -248,6 +248,12 @@ impl Executor<'_> {
         };
         Ok(match name {
             "message" => commit.message.into(),
+            "signature" => match verification(&repo.git, sha)? {
+                Verification { signature: Some(_), verified, .. } => {
+                    ready("GitSignature", [("isValid", verified.into())])
+                }
+                Verification { signature: None, .. } => null(),
+            },
             "messageHeadline" => headline.into(),
             "messageBody" => commit.message[headline.len()..].trim_start().into(),
             "authoredDate" => stamp(commit.author.2).into(),

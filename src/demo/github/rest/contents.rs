@@ -110,6 +110,7 @@ impl World {
         let signature = self.signature(&login);
         let committer = crate::github::signature::hub_signature();
         let new = repo.git.commit_tree(&tree, &parents, &signature, &committer, self.now(), message)?;
+        let new = crate::github::signature::sign(&repo.git, &new)?;
         if let Some(refusal) = self.refuses(repo, &name, actor, old.as_deref(), Some(&new)) {
             return Err(Answer::error(409, &format!("Repository rule violations found\n\n{}\n\n", refusal.why)));
         }

@@ -5,17 +5,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::call::{Call, Route};
+use super::call::{Call, Route, required};
 use super::{render, render_git};
 use crate::github::answer::{Answer, Body, Outcome};
 use crate::github::git;
-use crate::github::state::{Access, Repository, Role, World};
+use crate::github::signature::{hub_signature, sign};
+use crate::github::state::{Access, Actor, Repository, Role, World};
 
 pub fn routes() -> Vec<Route> {
     vec![
         (Method::GET, "/repos/{owner}/{repo}/commits", commits),
         (Method::GET, "/repos/{owner}/{repo}/commits/{ref...}", commit),
         (Method::GET, "/repos/{owner}/{repo}/git/commits/{sha}", git_commit),
+        (Method::POST, "/repos/{owner}/{repo}/git/commits", make_commit),
+        (Method::POST, "/repos/{owner}/{repo}/git/trees", make_tree),
         (Method::GET, "/repos/{owner}/{repo}/git/trees/{sha...}", tree),
         (Method::GET, "/repos/{owner}/{repo}/git/blobs/{sha}", blob),
         (Method::GET, "/repos/{owner}/{repo}/compare/{range...}", compare),
@@ -102,6 +105,58 @@ fn tree(world: &mut World, call: &Call<'_>) -> Outcome {
         })
         .collect();
     Ok(Answer::ok(json!({"sha": sha, "url": format!("{api}/git/trees/{sha}"), "tree": items, "truncated": false})))
+}
+
+/// A tree like another one, with some files changed.
+fn make_tree(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "contents", Access::Write, Role::Write)?;
+    let repo = world.repo(id)?;
+    let given = call.request.body.get("tree").and_then(Value::as_array);
+    let given = given.ok_or_else(|| Answer::invalid_field("Tree", "tree", "missing_field"))?;
+    let mut files = Vec::new();
+    for entry in given {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let (Some(path), Some(mode)) = (text("path"), text("mode")) else {
+            return Err(Answer::error(422, "Must supply a valid tree.path and tree.mode"));
+        };
+        let bytes = match (text("content"), text("sha")) {
+            (Some(content), None) => Some(content.as_bytes().to_vec()),
+            (None, Some(sha)) => Some(repo.git.blob(sha).ok_or_else(|| Answer::error(422, "tree.sha is not a blob"))?),
+            (None, None) => None,
+            (Some(_), Some(_)) => return Err(Answer::error(422, "Must supply either tree.sha or tree.content")),
+        };
+        files.push((mode, path, bytes));
+    }
+    let base = call.request.text("base_tree").map(|name| {
+        let found = repo.git.object(&format!("{name}^{{tree}}")).map(|(_, sha)| sha);
+        found.ok_or_else(|| Answer::error(422, "base_tree is not a valid tree oid"))
+    });
+    let files: Vec<_> = files.iter().map(|(mode, path, bytes)| (*mode, *path, bytes.as_deref())).collect();
+    let sha = repo.git.tree_of(base.transpose()?.as_deref(), &files)?;
+    let api = render::repository_url(world, repo);
+    Ok(Answer::created(json!({"sha": sha, "url": format!("{api}/git/trees/{sha}"), "tree": [], "truncated": false})))
+}
+
+/// A commit that no branch has. What an App commits without saying who wrote it, the hub signs.
+fn make_commit(world: &mut World, call: &Call<'_>) -> Outcome {
+    let id = call.repository(world, "contents", Access::Write, Role::Write)?;
+    let (repo, body) = (world.repo(id)?, &call.request.body);
+    let (message, tree) = (required(call, "Commit", "message")?, required(call, "Commit", "tree")?);
+    if repo.git.object(tree).is_none_or(|(kind, _)| kind != "tree") {
+        return Err(Answer::error(422, "Tree SHA does not exist"));
+    }
+    let parents = body.get("parents").and_then(Value::as_array).into_iter().flatten();
+    let parents: Vec<&str> = parents.filter_map(Value::as_str).collect();
+    if parents.iter().any(|parent| repo.git.commit_id(parent).is_none()) {
+        return Err(Answer::error(422, "Parent SHA does not exist or is not a commit object"));
+    }
+    let signs = matches!(call.actor(), Actor::Installation { .. })
+        && ["author", "committer", "signature"].iter().all(|name| body.get(*name).is_none());
+    let own = world.signature(&world.login(call.actor()));
+    let committer = if signs { hub_signature() } else { own.clone() };
+    let sha = repo.git.commit_tree(tree, &parents, &own, &committer, world.now(), message.trim_end_matches('\n'))?;
+    let sha = if signs { sign(&repo.git, &sha)? } else { sha };
+    Ok(Answer::created(render_git::git_commit(world, repo, &repo.git.commit(&sha)?)))
 }
 
 fn blob(world: &mut World, call: &Call<'_>) -> Outcome {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::render::{page_url, repository_url, user};
 use crate::github::git;
-use crate::github::signature::login_of;
+use crate::github::signature::{self, hub_signature, login_of};
 use crate::github::state::{Repository, Ruleset, World, stamp};
 
 /// A commit as `/git/commits` shows it.
@@ -24,8 +24,22 @@ pub fn git_commit(world: &World, repository: &Repository, commit: &git::Commit) 
         "html_url": format!("{}/commit/{}", page_url(world, repository), commit.sha),
         "author": who(&commit.author), "committer": who(&commit.committer), "message": commit.message,
         "tree": {"sha": commit.tree, "url": format!("{api}/git/trees/{}", commit.tree)}, "parents": parents,
-        "verification": {"verified": false, "reason": "unsigned", "signature": null, "payload": null, "verified_at": null},
+        "verification": verification(repository, commit),
     })
+}
+
+fn verification(repository: &Repository, commit: &git::Commit) -> Value {
+    // The hub commits what it signs.
+    let ours = commit.committer.1 == hub_signature().email;
+    match signature::verification(&repository.git, &commit.sha).ok().filter(|_| ours) {
+        Some(found) => json!({
+            "verified": found.verified, "reason": found.reason, "signature": found.signature, "payload": found.payload,
+            "verified_at": found.verified.then(|| stamp(commit.committer.2)),
+        }),
+        None => {
+            json!({"verified": false, "reason": "unsigned", "signature": null, "payload": null, "verified_at": null})
+        }
+    }
 }
 
 /// A commit as `/commits` shows it.

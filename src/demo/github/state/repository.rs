@@ -127,6 +127,8 @@ pub struct Protection {
     pub strict: bool,
     /// Every conversation must be resolved; binds those who need no review, too.
     pub conversations: bool,
+    /// Every commit must be signed; binds those who need no review, too.
+    pub signatures: bool,
 }
 
 /// A way to merge.
