@@ -191,8 +191,13 @@ async fn strangers(line: &Line, people: BTreeSet<Person>) -> BTreeSet<Person> {
 /// keep it from merging.
 fn is_same(then: &HubPull, now: &HubPull, has_say: impl Fn(&Person) -> bool) -> bool {
     let without_ours = |pull: &HubPull| {
-        let mut pull =
-            HubPull { title: String::new(), body: String::new(), updated_at: then.updated_at, ..pull.clone() };
+        let mut pull = HubPull {
+            title: String::new(),
+            body: String::new(),
+            editor: None,
+            updated_at: then.updated_at,
+            ..pull.clone()
+        };
         if let Read::Known(checks) = &mut pull.checks {
             checks.retain(|check| check.name != CHECK && check.state != CheckState::Success);
         }

@@ -59,8 +59,8 @@ pub(super) async fn open(
         return Ok(fenced());
     }
     let number = line.context.repo.hub.open_pull(&title, &name, base, &body).await?.number();
-    opened::add(line, number, &seen.loaded.wiring.pulls).await;
     line.memory.opened.insert(name, Opened { number, head, at: now });
+    opened::add(line, number, &seen.loaded.wiring.pulls).await;
     Ok(Receipt::Done(format!("opened {number}, {title}")))
 }
 

@@ -95,9 +95,9 @@ async fn text(line: &Line, page: &HubPull, title: &str, body: &str) -> anyhow::R
     }
     let hub = line.context.repo.hub.leisurely();
     // The hub has no compare-and-set for it: a box that was ticked while this look lasted is heard by the next one.
-    let ticked = new_body.is_some() && !same_text(&hub.pull_body(page.number).await?, &page.body);
-    hub.edit_pull(page.number, new_title, new_body.filter(|_| !ticked)).await?;
-    Ok(!ticked)
+    let edited = new_body.is_some() && !same_text(&hub.pull_body(page.number).await?, &page.body);
+    hub.edit_pull(page.number, new_title, new_body.filter(|_| !edited)).await?;
+    Ok(!edited)
 }
 
 /// Whether it was written.
