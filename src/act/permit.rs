@@ -266,3 +266,69 @@ impl<'a> Terms<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::hub::{HubCheck, HubComment, HubReview, HubState, a_pull};
+
+    fn author(login: &str) -> Author {
+        Author { login: Person::from(login), human: !login.ends_with("[bot]") }
+    }
+
+    fn comment(by: &str, body: &str) -> HubComment {
+        let (at, by) = ("2026-11-21T09:05:00Z".parse().unwrap(), Some(author(by)));
+        HubComment { id: 1, by, at, edited_at: None, editor: None, reacted: false, body: body.to_owned() }
+    }
+
+    fn review(by: &str, verdict: ReviewVerdict) -> HubReview {
+        let (at, by, commit) = ("2026-11-21T09:05:00Z".parse().unwrap(), Some(author(by)), Some(Sha::from("1")));
+        HubReview { id: 1, by, verdict, at, commit, edited_at: None, editor: None, body: String::new() }
+    }
+
+    fn check(name: &str, state: CheckState) -> HubCheck {
+        HubCheck { name: name.to_owned(), state, app: None, by: None, run: None, title: String::new(), mark: None }
+    }
+
+    /// The usual pull request, with that changed; maria and the Apps have a say.
+    fn is_same_but(change: impl FnOnce(&mut HubPull)) -> bool {
+        let mut now = a_pull();
+        change(&mut now);
+        is_same(&a_pull(), &now, |person| person.as_str() == "maria" || person.as_str().ends_with("[bot]"))
+    }
+
+    #[test]
+    fn what_takes_no_leave_away_does_not_void_a_permit() {
+        use ReviewVerdict::{Approved, ChangesRequested};
+        assert!(is_same_but(|_| {}));
+        // A box that somebody ticked.
+        assert!(is_same_but(|now| (now.body, now.editor) = ("- [x] again".to_owned(), Some(author("maria")))));
+        assert!(is_same_but(|now| now.updated_at = "2026-11-21T09:05:00Z".parse().unwrap()));
+        assert!(is_same_but(|now| now.checks = Read::Known(vec![check("e2e", CheckState::Success)])));
+        assert!(is_same_but(|now| now.checks = Read::Known(vec![check(CHECK, CheckState::Pending)])));
+        assert!(is_same_but(|now| now.reviews = Read::Known(vec![review("maria", Approved)])));
+        assert!(is_same_but(|now| now.reviews = Read::Known(vec![review("stranger", ChangesRequested)])));
+        assert!(is_same_but(|now| now.comments = Read::Known(vec![comment("maria", "looks good")])));
+        assert!(is_same_but(|now| now.comments = Read::Known(vec![comment("stranger", "/coldframe hold")])));
+        assert!(is_same_but(|now| now.comments = Read::Known(vec![comment("other[bot]", "/coldframe hold")])));
+    }
+
+    #[test]
+    fn what_may_take_leave_away_voids_a_permit() {
+        use ReviewVerdict::ChangesRequested;
+        assert!(!is_same_but(|now| now.head = Sha::from("2")));
+        assert!(!is_same_but(|now| now.base = "other".to_owned()));
+        assert!(!is_same_but(|now| now.state = HubState::Closed { at: now.opened_at, by: None }));
+        assert!(!is_same_but(|now| now.draft = true));
+        assert!(!is_same_but(|now| now.auto_merge = Some(Person::from("maria"))));
+        assert!(!is_same_but(|now| now.labels = Read::Known(vec!["coldframe/hold".to_owned()])));
+        assert!(!is_same_but(|now| now.labels = Read::Unread("no".to_owned())));
+        assert!(!is_same_but(|now| now.checks = Read::Known(vec![check("e2e", CheckState::Failure)])));
+        assert!(!is_same_but(|now| now.checks = Read::Unread("no".to_owned())));
+        assert!(!is_same_but(|now| now.reviews = Read::Known(vec![review("maria", ChangesRequested)])));
+        assert!(!is_same_but(|now| now.reviews = Read::Known(vec![review("other[bot]", ChangesRequested)])));
+        assert!(!is_same_but(|now| now.comments = Read::Known(vec![comment("maria", "/coldframe hold")])));
+        assert!(!is_same_but(|now| now.comments = Read::Unread("no".to_owned())));
+    }
+}

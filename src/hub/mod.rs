@@ -52,6 +52,8 @@ pub use listing::{Listed, Owner};
 pub use merge::{MergeAnswer, MergeRequest, MergeTurn};
 pub use other_pulls::{ChangedFile, OtherPull, PullPage};
 pub use people::Role;
+#[cfg(test)]
+pub(crate) use pull::tests::pull as a_pull;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
 pub use pulls::RestPull;
 pub use rules::BranchRules;

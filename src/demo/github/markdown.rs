@@ -45,6 +45,12 @@ pub fn with_boxes(text: &str, tickable: bool) -> String {
                 place.next();
                 events.push(Event::Html("☑ ".into()));
             }
+            // With GitHub's words for those who hear the page.
+            Event::TaskListMarker(done) => {
+                let (state, words) = if done { (" checked", "Completed task") } else { ("", "Incomplete task") };
+                let input = format!("<input type=\"checkbox\" disabled{state} aria-label=\"{words}\"> ");
+                events.push(Event::Html(input.into()));
+            }
             Event::Start(_)
             | Event::End(_)
             | Event::Text(_)
@@ -54,8 +60,7 @@ pub fn with_boxes(text: &str, tickable: bool) -> String {
             | Event::FootnoteReference(_)
             | Event::SoftBreak
             | Event::HardBreak
-            | Event::Rule
-            | Event::TaskListMarker(_) => events.push(event),
+            | Event::Rule => events.push(event),
         }
     }
     let mut out = String::with_capacity(text.len() * 2);
@@ -129,6 +134,7 @@ mod tests {
             ("<details>never closed", "</details>", "<x"),
             ("</div></main>", "&lt;/div&gt;", "</div>"),
             ("a | b\n--|--\n1 | 2", "<table>", "--|--"),
+            ("- [ ] again", "aria-label=\"Incomplete task\"", "[ ]"),
             ("<b onmouseover=\"x\">t</b>", "<b>t</b>", "onmouseover"),
         ] {
             let page = html(text);
