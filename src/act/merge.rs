@@ -10,10 +10,12 @@ use jiff::Timestamp;
 use super::intent::{branch, intend};
 use super::permit::{No, Permit};
 use super::proof;
+use super::queue::{self, Entered};
 use super::receipt::Receipt;
 use crate::act::line::Line;
 use crate::clock;
 use crate::git::Asked;
+use crate::hub::demands::Demand;
 use crate::hub::{HubError, HubState, MergeAnswer, MergeRequest};
 use crate::observe::Seen;
 
@@ -25,7 +27,10 @@ pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Ti
         return Ok(Receipt::Moved(format!("{pull} is not merged: its base branch was not read")));
     };
     let wave = Wave { plugin, tier, version };
-    let known = wave.of(seen).filter(|known| known.asked().is_some_and(|asked| asked.head == *head));
+    let known = known(seen, action).filter(|known| known.asked().is_some_and(|asked| asked.head == *head));
+    if let Some(why) = queue::taken_out(seen, action, line.context.repo.hub.bot()) {
+        return refused(line, &wave, head, why, Refusal::No).await;
+    }
     // What was asked for before and may still come is looked for from where the branch was then.
     let earlier = known.and_then(|known| known.asked()?.base.clone());
     let before = &earlier.unwrap_or_else(|| before.clone());
@@ -48,6 +53,16 @@ pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Ti
     let message = message(action);
     // As they were just read for the permit.
     let demands = &line.context.memory.hub.known_demands(base);
+    if demands.contains(&Demand::Queue) {
+        let node = seen.pull(number).map_or("", |page| page.node.as_str());
+        return match queue::enter(line, turn, (number, head), node, good_until).await? {
+            Entered::Yes => {
+                Ok(Receipt::Done(format!("put {number} into the merge queue, {plugin} {version} → {tier}")))
+            }
+            Entered::No(why) => refused(line, &wave, head, why, Refusal::No).await,
+            Entered::Unknown(why) => unless_moved(line, &wave, (number, head), why, Refusal::Unanswered).await,
+        };
+    }
     let request = MergeRequest { number, head, via, title: &title, message: &message, good_until, demands };
     let (named, kind, said) = match line.context.repo.hub.merge(turn, &request).await {
         Ok(MergeAnswer::Merged { commit }) => {
@@ -93,12 +108,13 @@ struct Wave<'a> {
     version: &'a Version,
 }
 
-impl Wave<'_> {
-    /// What the ledger has of it.
-    fn of<'a>(&self, seen: &'a Seen) -> Option<&'a decide::ledger::Wave> {
-        seen.snapshot.ledger.plugins.get(self.plugin)?.wave(self.tier, self.version)
-    }
+/// What the ledger has of the wave that is to be merged.
+pub(super) fn known<'a>(seen: &'a Seen, action: &Action) -> Option<&'a decide::ledger::Wave> {
+    let Action::Merge { plugin, tier, version, .. } = action else { return None };
+    seen.snapshot.ledger.plugins.get(plugin)?.wave(tier, version)
+}
 
+impl Wave<'_> {
     fn entry(&self, change: Change) -> Entry {
         let (plugin, tier, version) = (self.plugin.clone(), self.tier.clone(), self.version.clone());
         Entry::Wave { plugin, tier, version, change }

@@ -18,6 +18,7 @@ mod permit;
 mod promote;
 mod proof;
 mod publish;
+mod queue;
 mod receipt;
 mod verify;
 
@@ -41,10 +42,17 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
         Appended::Pushed { tip } => receipts.push(Receipt::Noted(format!("the ledger is at {}", tip.short()))),
         Appended::Fenced => return Ok(vec![receipt::fenced()]),
     }
+    // First of all: the hub may merge it at any moment.
+    receipts.extend(queue::leave(line, seen, plan).await);
     // Before anything is merged: branch rules may require our own check.
     publish::publish(line, seen, plan, now).await;
     other_pulls::publish(line, seen, now).await;
+    let mut refused = false;
     for action in &plan.actions {
+        if queue::has(seen, action) {
+            receipts.extend(queue::renew(line, seen, action, now).await?);
+            continue;
+        }
         let receipt = one(line, seen, plan, action, now).await?;
         tracing::info!(repository = %line.context.repo.full_name(), %receipt, "acted");
         let goes_on = match &receipt {
@@ -53,10 +61,15 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
             Receipt::Done(_) | Receipt::Refused(_) => true,
             Receipt::Noted(_) | Receipt::Moved(_) => false,
         };
+        refused |= matches!((action, &receipt), (Action::Merge { .. }, Receipt::Refused(_)));
         receipts.push(receipt);
         if !goes_on {
             break;
         }
+    }
+    // The next look says so on the pull request.
+    if refused {
+        receipts.push(Receipt::Noted("why it was not merged is in the ledger".to_string()));
     }
     Ok(receipts)
 }

@@ -183,6 +183,20 @@ impl Client {
         self.send(&call).await?.json(&call)
     }
 
+    /// A GraphQL document that changes something: in a turn that the caller holds and not sent after `good_until`, or
+    /// in a turn of its own.
+    pub(crate) async fn mutate(
+        &self,
+        document: &str,
+        operation: &str,
+        variables: Value,
+        good_until: Option<Timestamp>,
+    ) -> Result<Envelope, HubError> {
+        let body = json!({ "query": document, "operationName": operation, "variables": variables });
+        let call = Call::mutation(operation, body, good_until);
+        self.send(&call).await?.json(&call)
+    }
+
     /// Who a token is, by GraphQL.
     pub(crate) async fn viewer(&self) -> Result<Person, HubError> {
         #[derive(Deserialize)]

@@ -88,6 +88,8 @@ pub enum Demand {
     Signatures,
     /// The head was deployed to all of these.
     Deployments(Vec<String>),
+    /// The queue of the branch merges.
+    Queue,
     /// What cannot be asked: no merge may pass it.
     Never {
         /// The rule's type.
@@ -156,7 +158,7 @@ pub(super) fn of_rule(name: &str, parameters: &Value) -> Result<Vec<Demand>, Hub
         Kind::Deployments => {
             vec![Demand::Deployments(read::<Deployments>(name, parameters)?.required_deployment_environments)]
         }
-        Kind::MergeQueue => never("a queue cannot be jumped"),
+        Kind::MergeQueue => vec![Demand::Queue],
         Kind::Workflows => never("whether its workflows have succeeded is not shown"),
         Kind::CodeScanning => never("what its scanners found is not asked"),
         Kind::Update => never("it lets nobody move the branch"),
@@ -187,6 +189,7 @@ struct OfRepository {
     pull_request: Option<Value>,
     #[serde(rename = "ref")]
     branch: Option<Branch>,
+    merge_queue: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -222,14 +225,15 @@ impl RepoHub {
     pub(super) async fn classic_demands(&self, branch: &str) -> Result<Vec<Demand>, HubError> {
         let what = "GraphQL Protection";
         let name = format!("refs/heads/{branch}");
-        let answer = self.demand("Protection", json!({ "branch": name }), what).await?;
+        let answer = self.demand("Protection", json!({ "branch": name, "queue": branch }), what).await?;
+        let queue = answer.merge_queue.is_some().then_some(Demand::Queue);
         // Where the branch itself is not shown, nobody knows what protects it.
         let branch = answer.branch.ok_or_else(|| not_there(what, &[]))?;
-        let Some(rule) = branch.ref_update_rule else { return Ok(Vec::new()) };
+        let Some(rule) = branch.ref_update_rule else { return Ok(queue.into_iter().collect()) };
         let conversations = rule.requires_conversation_resolution.then_some(Demand::Conversations);
         let signatures = rule.requires_signatures.then_some(Demand::Signatures);
         let linear = rule.requires_linear_history.then(linear);
-        Ok(conversations.into_iter().chain(linear).chain(signatures).collect())
+        Ok(conversations.into_iter().chain(linear).chain(signatures).chain(queue).collect())
     }
 
     /// Those demands that a merge of this head would not meet now.
@@ -241,6 +245,7 @@ impl RepoHub {
         for demand in demands {
             let why = match demand {
                 Demand::Never { rule, why } => Some((rule.as_str(), (*why).to_owned())),
+                Demand::Queue => Some(("merge_queue", "a queue cannot be jumped".to_owned())),
                 Demand::Methods { rule, allowed } => {
                     self.method_refused(demands, allowed).map(|why| (rule.as_str(), why))
                 }
@@ -316,7 +321,9 @@ impl RepoHub {
         variables["owner"] = repository.owner.as_str().into();
         variables["name"] = repository.name.as_str().into();
         let envelope = self.main().query(DOCUMENT, operation, variables).await?;
-        let faults = envelope.faults();
+        let mut faults = envelope.faults();
+        // Whom the hub does not show a queue learns of it when it refuses to merge past it.
+        faults.retain(|fault| !fault.path.iter().any(|name| name == "mergeQueue"));
         if !faults.is_empty() {
             return Err(partial(what, &faults));
         }

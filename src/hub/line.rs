@@ -148,6 +148,11 @@ impl Call {
         }
     }
 
+    /// A GraphQL mutation, named `what` in errors; see [`Self::write_until`].
+    pub(crate) fn mutation(what: &str, body: Value, good_until: Option<Timestamp>) -> Self {
+        Self { writes: true, good_until, ..Self::query(what, body) }
+    }
+
     fn new(method: Method, path: String, body: Option<Value>, writes: bool) -> Self {
         let shown = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
         let what = format!("{method} {}", harmless(shown));
@@ -156,7 +161,7 @@ impl Call {
 
     /// Whether it makes something new there.
     pub(crate) fn makes(&self) -> bool {
-        self.writes && self.method == Method::POST
+        self.writes && self.method == Method::POST && matches!(self.api, Api::Rest)
     }
 
     pub(crate) fn what(&self) -> &str {

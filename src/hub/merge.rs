@@ -112,6 +112,7 @@ impl RepoHub {
                 | Demand::UpToDate
                 | Demand::Signatures
                 | Demand::Deployments(_)
+                | Demand::Queue
                 | Demand::Never { .. } => true,
             })
         };

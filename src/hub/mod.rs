@@ -24,6 +24,7 @@ mod people;
 mod pull;
 mod pull_wire;
 mod pulls;
+mod queue;
 mod rules;
 mod signed;
 pub mod statements;
@@ -54,8 +55,9 @@ pub use other_pulls::{ChangedFile, OtherPull, PullPage};
 pub use people::Role;
 #[cfg(test)]
 pub(crate) use pull::tests::pull as a_pull;
-pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, RequiredContext};
+pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, InQueue, RequiredContext, TakenOut};
 pub use pulls::RestPull;
+pub use queue::QueueAnswer;
 pub use rules::BranchRules;
 pub use signed::{HubCommit, TreeFile};
 pub use word::{Word, WordId};

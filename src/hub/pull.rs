@@ -13,6 +13,8 @@ use crate::branches;
 pub struct HubPull {
     /// Its number.
     pub number: PullNumber,
+    /// Its id in GraphQL.
+    pub node: String,
     /// Its title.
     pub title: String,
     /// Its text.
@@ -27,6 +29,10 @@ pub struct HubPull {
     pub mergeable: Mergeable,
     /// Who has switched on that the hub merges it by itself as soon as branch rules allow it.
     pub auto_merge: Option<Person>,
+    /// Its place in the merge queue of its base branch.
+    pub queued: Option<InQueue>,
+    /// That it was taken out of the queue unmerged, the last time that it was.
+    pub taken_out: Option<TakenOut>,
     /// Nothing but that its head does not contain the base branch stands against it, says the hub.
     pub behind: bool,
     /// The hub's own word on reviews.
@@ -63,6 +69,26 @@ pub struct HubPull {
     pub older_comments: Option<String>,
     /// Check runs and statuses on the head; unread when there are more than a hundred.
     pub checks: Read<Vec<HubCheck>>,
+}
+
+/// A place in the merge queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InQueue {
+    /// Who put the pull request there; none for a deleted account.
+    pub by: Option<Author>,
+    /// The place, from one.
+    pub position: u64,
+}
+
+/// That the queue, or somebody, took a pull request out unmerged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenOut {
+    /// When, by the hub's clock.
+    pub at: Timestamp,
+    /// Who; none where the hub does not say.
+    pub by: Option<Author>,
+    /// The hub's word for why, such as `CI_FAILURE`.
+    pub why: String,
 }
 
 /// Open, merged or closed, as the hub tells it.
@@ -211,6 +237,7 @@ pub(crate) mod tests {
         let at: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
         HubPull {
             number: PullNumber(1),
+            node: "PR_1".to_owned(),
             title: String::new(),
             body: String::new(),
             editor: None,
@@ -218,6 +245,8 @@ pub(crate) mod tests {
             draft: false,
             mergeable: Mergeable::Yes,
             auto_merge: None,
+            queued: None,
+            taken_out: None,
             behind: false,
             review_decision: ReviewDecision::Required,
             author: Some(Author { login: Person::from("coldframe[bot]"), human: false }),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::HubError;
 use super::check_wire::{WireRollup, checks};
 use super::graphql::Fault;
-use super::pull::{Author, HubPull, HubState};
+use super::pull::{Author, HubPull, HubState, InQueue, TakenOut};
 use super::pulls::{malformed, partial};
 use super::talk::{WireComment, WireReview, comments, reviews};
 
@@ -77,6 +77,8 @@ impl<T> WireConnection<T> {
 pub(super) struct WirePull {
     number: u64,
     #[serde(default)]
+    id: String,
+    #[serde(default)]
     title: String,
     #[serde(default)]
     body: String,
@@ -95,6 +97,8 @@ pub(super) struct WirePull {
     merged_at: Option<Timestamp>,
     merged_by: Option<WireActor>,
     auto_merge_request: Option<WireAutoMerge>,
+    merge_queue_entry: Option<WireEntry>,
+    taken_out: Option<WireConnection<WireTakenOut>>,
     merge_commit: Option<WireOid>,
     author: Option<WireActor>,
     is_cross_repository: bool,
@@ -139,6 +143,36 @@ struct WireAutoMerge {
 impl WireAutoMerge {
     fn by(self) -> Person {
         self.enabled_by.map_or_else(|| Person::from("somebody"), |actor| actor.read().login)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireEntry {
+    #[serde(default)]
+    position: u64,
+    enqueuer: Option<WireActor>,
+}
+
+impl WireEntry {
+    fn read(self) -> InQueue {
+        InQueue { by: self.enqueuer.map(WireActor::read), position: self.position }
+    }
+}
+
+/// An empty object for an event of another type.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireTakenOut {
+    created_at: Option<Timestamp>,
+    actor: Option<WireActor>,
+    reason: Option<String>,
+}
+
+impl WireTakenOut {
+    fn read(self) -> Option<TakenOut> {
+        let why = self.reason.as_deref().map(super::error::harmless).unwrap_or_default();
+        Some(TakenOut { at: self.created_at?, by: self.actor.map(WireActor::read), why })
     }
 }
 
@@ -190,7 +224,7 @@ impl WirePull {
     pub(super) fn read(self, what: &str, faults: &[Fault]) -> Result<HubPull, HubError> {
         let vital = |fault: &&Fault| {
             let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
-            let apart = matches!(path.as_slice(), ["reviews" | "comments", ..])
+            let apart = matches!(path.as_slice(), ["reviews" | "comments" | "mergeQueueEntry" | "takenOut", ..])
                 || (path.first() == Some(&"commits") && path.contains(&"statusCheckRollup"));
             !apart
         };
@@ -216,6 +250,8 @@ impl WirePull {
         };
         let closed_by = self.timeline_items.and_then(|items| items.nodes).into_iter().flatten().flatten().next_back();
         let closed_by = closed_by.and_then(|closed| closed.actor).map(WireActor::read);
+        let taken_out = self.taken_out.and_then(|items| items.nodes).into_iter().flatten().flatten().next_back();
+        let taken_out = taken_out.and_then(WireTakenOut::read);
         let at = |time: Option<Timestamp>| time.ok_or_else(|| malformed(what, "a state without its time"));
         let state = match self.state.as_str() {
             "OPEN" => HubState::Open,
@@ -231,7 +267,10 @@ impl WirePull {
         let older_reviews = self.reviews.as_ref().and_then(WireConnection::previous);
         Ok(HubPull {
             auto_merge: self.auto_merge_request.map(WireAutoMerge::by),
+            queued: self.merge_queue_entry.map(WireEntry::read),
+            taken_out,
             number: PullNumber(self.number),
+            node: self.id,
             title: self.title,
             body: self.body,
             editor: self.editor.map(WireActor::read),

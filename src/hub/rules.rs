@@ -91,18 +91,15 @@ impl RepoHub {
         }
         let (classic, protected) = self.classic_contexts(branch).await?;
         contexts.extend(classic);
-        // Nobody else has to know them before a merge; a signature is needed before that.
-        let classic = if self.has_bypass() || (protected && !signed) {
-            self.classic_demands(branch).await
-        } else {
-            Ok(Vec::new())
-        };
+        // A merge past them has to know them all; how an ordinary one is asked for, and whether commits are signed, hangs
+        // on them, too.
+        let classic = if self.has_bypass() || protected { self.classic_demands(branch).await } else { Ok(Vec::new()) };
         let signed = signed || classic.as_ref().is_ok_and(|asked| asked.contains(&Demand::Signatures));
-        if let (Ok(all), true) = (&mut demands, self.has_bypass()) {
-            match classic {
-                Ok(asked) => all.extend(asked),
-                Err(error) => demands = Err(error),
-            }
+        match (&mut demands, classic) {
+            (Ok(all), Ok(asked)) => all.extend(asked),
+            // An ordinary merge is the hub's to refuse.
+            (Ok(_), Err(error)) if self.has_bypass() => demands = Err(error),
+            (Ok(_), Err(_)) | (Err(_), _) => {}
         }
         let demands = match demands {
             Ok(demands) => Read::Known(demands.into_iter().collect()),

@@ -4,22 +4,27 @@
 use std::collections::BTreeMap;
 
 use decide::ledger::Wave;
-use decide::snapshot::{Pull, PullState, Read};
-use decide::{PluginName, TierName};
+use decide::snapshot::{Landing, Pull, PullState, Read};
+use decide::{PluginName, PullNumber, TierName};
 
 use super::base::Base;
 use crate::git::Asked;
+use crate::hub::HubPull;
 use crate::ledger::Branch;
 use crate::observe::context::Context;
 
+const QUEUED: &str = "it waits in the merge queue";
+
 /// Asks git about each of them. What cannot be read says why.
-pub async fn ask(context: &Context, base: &Base, pulls: &mut BTreeMap<PluginName, Vec<Pull>>) {
+pub async fn ask(context: &Context, base: &Base, page: &[HubPull], pulls: &mut BTreeMap<PluginName, Vec<Pull>>) {
     for (plugin, pulls) in pulls {
         for pull in pulls {
             let Some(asked) = asked(context, plugin, pull) else { continue };
             let tip = base.line(&pull.tier).map(|line| line.commit.clone()).map_err(str::to_string);
             pull.landing = match tip {
                 Ok(tip) => match context.repo.git(move |store, access| store.landing(access, &asked, &tip)).await {
+                    // What waits in a merge queue comes at any moment: nothing of it yet is no answer.
+                    Ok(Landing::Absent) if is_queued(page, pull.number) => Read::Unread(QUEUED.to_string()),
                     Ok(landing) => Read::Known(landing),
                     Err(error) => Read::Unread(format!("{error:#}")),
                 },
@@ -27,6 +32,10 @@ pub async fn ask(context: &Context, base: &Base, pulls: &mut BTreeMap<PluginName
             };
         }
     }
+}
+
+fn is_queued(page: &[HubPull], number: PullNumber) -> bool {
+    page.iter().any(|pull| pull.number == number && pull.queued.is_some())
 }
 
 /// What was asked for, where nobody knows yet what came of it.

@@ -109,7 +109,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
         let asked = context.memory.rebase.get(&pull.number) == Some(&pull.head);
         pull.rebase = asked || wished.contains(&pull.number);
     }
-    landed::ask(context, &base, &mut pulls).await;
+    landed::ask(context, &base, &page, &mut pulls).await;
     let strays = owners::strays(context, &base, now).await;
     let mut places = vacant::places(&base.spots, context.repo.ledger.as_ref().map(Branch::ledger));
     let mut plugins = BTreeMap::new();
@@ -255,9 +255,18 @@ impl Seen {
         changes: Option<&str>,
     ) -> Result<String, tell::TellError> {
         let notes = self.steps(wave);
-        let by_itself = wave.pull.and_then(|number| self.pull(number)).and_then(|page| page.auto_merge.as_ref());
+        let page = wave.pull.and_then(|number| self.pull(number));
+        let by_itself = page.and_then(|page| page.auto_merge.as_ref());
+        let queued = page.and_then(|page| page.queued.as_ref()).map(|queued| {
+            let by = queued.by.as_ref().map(|author| &author.login);
+            (
+                queued.position,
+                by.filter(|by| Some(*by) != page.and_then(|page| page.author.as_ref()).map(|bot| &bot.login)),
+            )
+        });
         let links = self.links();
-        let facts = tell::PullFacts::of(plan, wave, &links, &notes).changing(changes).merging_by_itself(by_itself);
+        let facts = tell::PullFacts::of(plan, wave, &links, &notes).changing(changes);
+        let facts = facts.merging_by_itself(by_itself).queued(queued);
         let heard = wave.pull.and_then(|number| self.boxes.get(&number)).map(String::as_str);
         // What somebody has pushed is not written anew.
         let facts = if self.is_edited(wave) { facts } else { facts.offering(head, heard) };

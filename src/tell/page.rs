@@ -175,9 +175,9 @@ impl Page {
             folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
             slices: slices(wave),
             pinned: wave.pinned.iter().take(NAMES).map(|pin| pinned(pin, &zone)).collect(),
-            status: status(wave, waits.is_empty()),
+            status: queue(facts, waits.is_empty()).or_else(|| status(wave, waits.is_empty())),
             waits,
-            marks: auto_merge(facts).into_iter().chain(marks(wave)).collect(),
+            marks: auto_merge(facts).into_iter().chain(queued_by(facts)).chain(marks(wave)).collect(),
             rollback: rollback(wave),
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
@@ -311,6 +311,27 @@ fn auto_merge(facts: &PullFacts<'_>) -> Option<String> {
     Some(format!(
         "{by} has switched auto-merge on: GitHub merges this as soon as the branch rules allow it, whatever it waits \
          for here"
+    ))
+}
+
+/// That it waits in the merge queue, where the bot has put it.
+fn queue(facts: &PullFacts<'_>, nothing_waits: bool) -> Option<String> {
+    let (position, by) = facts.queued.filter(|_| words::before_landing(&facts.wave.state))?;
+    (by.is_none() && nothing_waits).then(|| {
+        format!(
+            "**Every gate passes.** It waits in the merge queue, at place {position}; GitHub merges it when the checks \
+             of its group succeed. A hold or a freeze takes it out again."
+        )
+    })
+}
+
+/// That a person has put it into the merge queue.
+fn queued_by(facts: &PullFacts<'_>) -> Option<String> {
+    let (position, by) = facts.queued.filter(|_| words::before_landing(&facts.wave.state))?;
+    let by = by?;
+    Some(format!(
+        "{by} has put this into the merge queue, at place {position}: GitHub merges it when the checks of its group \
+         succeed, whatever it waits for here"
     ))
 }
 

@@ -35,6 +35,7 @@ mod permit;
 mod policy;
 mod port;
 mod proxy;
+mod queue;
 mod rules;
 mod secrets;
 mod settings;

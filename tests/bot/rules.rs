@@ -35,11 +35,12 @@ async fn f27_a_merge_queue_is_never_jumped() {
     let (number, _) = forced(&stage, &[Rule::MergeQueue]).await;
     says(&stage, "`merge_queue`").await;
     stage.never(5, "it jumped the queue", merged).await;
-    // An ordinary merge is the hub's to refuse, in words that are told.
+    // An ordinary one waits in it.
     drop(bot);
     stage.world.github().approve(REPOSITORY, number, "maria").unwrap();
     let _bot = stage.serve();
-    stage.until("the refusal is told", |stage| stage.whole_log().contains("merge queue").then_some(())).await;
+    let waits = |stage: &Stage| stage.world.github().queue(REPOSITORY).unwrap().contains(&number).then_some(());
+    stage.until("it waits in the queue", waits).await;
     stage.never(3, "it jumped the queue", merged).await;
     stage.world.github().clear_rulesets(REPOSITORY).unwrap();
     stage.until("without the rule it merges", |stage| merged(stage).then_some(())).await;

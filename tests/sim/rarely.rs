@@ -28,6 +28,8 @@ pub enum Later {
     MendLedger,
     /// Who held in the last moment lets it go.
     Resume { pull: u64 },
+    /// People answer once more on what is open.
+    AnswerAgain,
     /// A release of a storm in the calm, and after the pace the next one.
     Storm { pace: SignedDuration, until: Timestamp },
 }
@@ -84,6 +86,11 @@ pub fn later(world: &mut World, later: Later) {
     match later {
         Later::Widen { plugin } => widen(world, &plugin),
         Later::Unfollow { plugin } => unfollow(world, &plugin),
+        Later::AnswerAgain => {
+            let ours = world.pulls.iter().filter(|pull| pull.is_open() && pull.ours);
+            let ours: Vec<u64> = ours.map(|pull| pull.number).collect();
+            ours.into_iter().for_each(|number| crate::people::answer_at_once(world, number));
+        }
         Later::Storm { pace, until } => world.storm_on(pace, until),
         Later::Return { pull } => retarget(world, pull, false),
         Later::Clear { allowed } => crate::merges::clear(world, allowed),

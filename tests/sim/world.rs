@@ -278,6 +278,7 @@ impl World {
     pub fn next_in_the_calm(&self) -> Option<Timestamp> {
         let rings = |due: &Due| match due {
             Due::Rare(Later::Storm { .. }) => self.storm_ends.is_some(),
+            Due::Rare(Later::AnswerAgain) => true,
             Due::Rare(Later::Clear { allowed }) => *allowed,
             Due::Follow { plugin, .. } => self.follows_from_nothing(plugin),
             _ => false,

@@ -6,12 +6,12 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 2_040),
+    ("act", 2_170),
     ("cli", 2_320),
     ("clock", 50),
     ("command", 200),
     ("decide", 10_550),
-    ("demo", 13_450),
+    ("demo", 13_730),
     ("edit", 3_300),
     ("git", 1_870),
     ("hub", 4_250),
@@ -23,7 +23,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("lib", 50),
     ("main", 50),
     ("metrics", 250),
-    ("observe", 6_690),
+    ("observe", 6_700),
     ("onboard", 170),
     ("parse", 1_750),
     ("policy", 4_040),
@@ -34,7 +34,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_850),
-    ("tell", 4_040),
+    ("tell", 4_060),
     ("tick", 100),
     ("wake", 1_000),
 ];

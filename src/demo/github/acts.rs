@@ -1,7 +1,7 @@
 //! What a person can do to a pull request in the browser. Each act is refused by the same rules as over HTTP.
 
 use super::answer::Answer;
-use super::demands::MergeRequest;
+use super::demands::{MergeRequest, Way};
 use super::state::{Access, Actor, ReviewState, Role, World};
 use super::webhooks;
 
@@ -65,6 +65,11 @@ impl World {
     }
 }
 
+/// A merge commit of whatever the head is now.
+fn at_once(actor: &Actor) -> MergeRequest<'_> {
+    MergeRequest { actor, method: "merge", sha: None, title: None, message: None, way: Way::Button }
+}
+
 /// The text with one of its boxes ticked.
 fn ticked(body: &str, place: usize) -> Option<String> {
     let (at, _) = body.match_indices("- [").filter(|(at, _)| body.as_bytes().get(*at + 4) == Some(&b']')).nth(place)?;
@@ -107,7 +112,7 @@ impl World {
                 self.edit_pull(id, number, &title, &body, login)
             }
             Act::Merge => {
-                let wanted = MergeRequest { actor: &actor, method: "merge", sha: None, title: None, message: None };
+                let wanted = at_once(&actor);
                 self.merge(id, number, &wanted).map(drop)
             }
         }
@@ -140,7 +145,7 @@ impl World {
         for (id, number, login) in waiting {
             if ready(self, id, number) {
                 let actor = Actor::User(login);
-                let wanted = MergeRequest { actor: &actor, method: "merge", sha: None, title: None, message: None };
+                let wanted = at_once(&actor);
                 // Who may not merge any more merges nothing.
                 drop(self.merge(id, number, &wanted));
             }

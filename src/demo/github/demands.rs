@@ -11,6 +11,9 @@ pub const CONVERSATION: &str = "A conversation must be resolved before this pull
 /// What the hub says of commits that nobody has signed.
 pub const UNSIGNED: &str = "Commits must have verified signatures.";
 
+/// What the hub says of a merge past a queue.
+pub const QUEUED: &str = "Changes must be made through the merge queue";
+
 /// A merge that is asked for.
 pub struct MergeRequest<'a> {
     /// Who asks.
@@ -23,6 +26,19 @@ pub struct MergeRequest<'a> {
     pub title: Option<&'a str>,
     /// Its message.
     pub message: Option<&'a str>,
+    /// On which way it comes.
+    pub way: Way,
+}
+
+/// On which way a merge comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// At once.
+    Button,
+    /// It is to be put into the queue.
+    Entry,
+    /// The queue merges it, on top of the base and of those before it.
+    Group,
 }
 
 impl World {
@@ -50,7 +66,7 @@ fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_
                     matches!(newest, Some("success" | "neutral" | "skipped"))
                 }
             };
-            let behind = *strict && !repo.git.is_ancestor(base, &pull.head_sha);
+            let behind = *strict && wanted.way != Way::Group && !repo.git.is_ancestor(base, &pull.head_sha);
             match (green, behind) {
                 (false, _) => Some(format!("Required status check \"{name}\" is expected.")),
                 (true, true) => Some("Head branch is out of date. Review and try the merge again.".to_owned()),
@@ -74,7 +90,7 @@ fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_
             let done = newest.is_some_and(|status| said(&status.state));
             (!done).then(|| format!("Required deployment to {environment} has not succeeded."))
         }
-        Rule::MergeQueue => Some("Changes must be made through the merge queue".to_owned()),
+        Rule::MergeQueue => (wanted.way == Way::Button).then(|| QUEUED.to_owned()),
         Rule::Workflows => Some("Required workflow .github/workflows/ci.yml has not succeeded.".to_owned()),
         Rule::CodeScanning => Some("Code scanning is waiting for results from CodeQL.".to_owned()),
         Rule::Newer(name) => Some(format!("The rule {name} is not met.")),

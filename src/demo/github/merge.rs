@@ -1,9 +1,10 @@
 //! The merge itself, done by real git, and what the hub answers when it refuses.
 
 use super::answer::Answer;
-use super::demands::{CONVERSATION, MergeRequest, UNSIGNED};
+use super::demands::{CONVERSATION, MergeRequest, QUEUED, UNSIGNED, Way};
 use super::faults::MergeFault;
 use super::git::Signature;
+use super::queue::QUEUE;
 use super::rules::bypasses;
 use super::signature::{all_verified, hub_signature, sign};
 use super::state::{Actor, Merged, Method, Pull, Role, World};
@@ -41,7 +42,10 @@ impl World {
             Some(MergeFault::Another) => self.merged_tree(id, &base, &pull.head_sha)?.ok_or_else(Answer::broken)?,
             Some(_) | None => self.permit(id, &pull, wanted)?,
         };
-        let login = self.login(wanted.actor);
+        let login = match wanted.way {
+            Way::Button | Way::Entry => self.login(wanted.actor),
+            Way::Group => QUEUE.to_owned(),
+        };
         let now = self.now();
         let repo = self.repo(id)?;
         let tree = match fault {
@@ -99,9 +103,12 @@ impl World {
     }
 
     /// The merged tree, when nothing stands against the merge.
-    fn permit(&mut self, id: u64, pull: &Pull, wanted: &MergeRequest<'_>) -> Result<String, Answer> {
+    pub(super) fn permit(&mut self, id: u64, pull: &Pull, wanted: &MergeRequest<'_>) -> Result<String, Answer> {
         if !pull.is_open() {
             return Err(Answer::error(405, "Pull Request is not mergeable"));
+        }
+        if wanted.way == Way::Button && self.position(self.repo(id)?, pull).is_some() {
+            return Err(Answer::error(405, "Pull Request is in the merge queue"));
         }
         if pull.draft {
             return Err(Answer::error(405, "Pull Request is still a draft"));
@@ -131,7 +138,10 @@ impl World {
             if protection.signatures && !all_verified(&repo.git, &base, &pull.head_sha) {
                 left.push(UNSIGNED.to_owned());
             }
-            if protection.strict && !repo.git.is_ancestor(&base, &pull.head_sha) {
+            if protection.queue && wanted.way == Way::Button {
+                left.push(QUEUED.to_owned());
+            }
+            if protection.strict && wanted.way != Way::Group && !repo.git.is_ancestor(&base, &pull.head_sha) {
                 left.push("The head branch is not up to date with the base branch.".to_owned());
             }
             if !left.is_empty() && (protection.enforce_admins || !admin) {

@@ -22,6 +22,7 @@ mod merge;
 mod moves;
 mod owners;
 mod pages;
+mod queue;
 mod rest;
 mod rules;
 mod runs;

@@ -133,6 +133,7 @@ impl World {
         if forced {
             self.turn(id, pull.number, Turned::ForcePushed, login, Some(new))?;
         }
+        self.dequeue(id, pull.number, login, "BRANCH_PROTECTIONS")?;
         self.note(id, format!("synchronized #{} at {} by {login}", pull.number, &new[..7]));
         webhooks::pull_request(self, id, pull.number, "synchronize", login);
         for review in dismissed {
@@ -164,6 +165,7 @@ impl World {
         let pull = self.repo_mut(id)?.pulls.get_mut(&number).ok_or_else(Answer::not_found)?;
         pull.closed = Some((merged.at, login.clone()));
         pull.merged = Some(merged);
+        self.repo_mut(id)?.queue.retain(|queued| queued.number != number);
         self.turn(id, number, Turned::Merged, &login, Some(&sha))?;
         self.turn(id, number, Turned::Closed, &login, Some(&sha))?;
         self.note(id, format!("merged #{number} by {login}"));
@@ -179,6 +181,7 @@ impl World {
             return Ok(());
         }
         pull.closed = Some((at, login.to_owned()));
+        self.dequeue(id, number, login, "MANUAL")?;
         self.turn(id, number, Turned::Closed, login, None)?;
         self.note(id, format!("closed #{number} by {login}"));
         webhooks::pull_request(self, id, number, "closed", login);

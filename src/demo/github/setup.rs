@@ -347,12 +347,14 @@ impl GitHub {
 
     /// Takes one ruleset off a repository.
     pub fn remove_ruleset(&self, repository: &str, id: u64) -> anyhow::Result<()> {
-        self.edit(repository, |_, repo| repo.rulesets.retain(|set| set.id != id))
+        self.edit(repository, |_, repo| repo.rulesets.retain(|set| set.id != id))?;
+        self.clear_queues(repository)
     }
 
     /// Takes all rulesets off a repository.
     pub fn clear_rulesets(&self, repository: &str) -> anyhow::Result<()> {
-        self.edit(repository, |_, repo| repo.rulesets.clear())
+        self.edit(repository, |_, repo| repo.rulesets.clear())?;
+        self.clear_queues(repository)
     }
 }
 

@@ -20,6 +20,8 @@ pub struct PullFacts<'a> {
     pub notes: &'a [ReleaseNote],
     /// Who has switched on that the hub merges it by itself.
     pub auto_merge: Option<&'a Person>,
+    /// Its place in the merge queue, and who put it there.
+    pub queued: Option<(u64, Option<&'a Person>)>,
     /// What its commit changes, told by [`changes`](super::changes()), where that is more than anybody reads.
     pub changes: Option<&'a str>,
     /// The head that a box offers to write anew, and what became of it when it was ticked last.
@@ -40,6 +42,7 @@ impl<'a> PullFacts<'a> {
             links,
             notes,
             auto_merge: None,
+            queued: None,
             changes: None,
             rebase: None,
         }
@@ -61,5 +64,11 @@ impl<'a> PullFacts<'a> {
     #[must_use]
     pub fn merging_by_itself(self, auto_merge: Option<&'a Person>) -> Self {
         Self { auto_merge, ..self }
+    }
+
+    /// The same with its place in the merge queue, and who put it there; none where the bot did.
+    #[must_use]
+    pub fn queued(self, queued: Option<(u64, Option<&'a Person>)>) -> Self {
+        Self { queued, ..self }
     }
 }

@@ -153,6 +153,7 @@ impl<'a> Executor<'a> {
         let name = field.name.as_str();
         match object {
             Object::Query => self.root(name, &arguments),
+            Object::Mutation => self.mutation(name, &arguments),
             Object::Repository(id) => self.repository(*id, name, &arguments),
             Object::Pull(id, number) => self.pull(*id, *number, name, &arguments),
             Object::Commit(id, sha) => self.commit(*id, sha, name, &arguments),

@@ -6,8 +6,10 @@ mod issues;
 mod objects;
 mod pulls;
 mod query;
+mod queue;
 mod repository;
 mod schema;
+mod timeline;
 mod value;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use super::incoming::Incoming;
 use super::state::{Actor, World};
 use exec::Executor;
 use schema::SCHEMA;
+use value::Object;
 
 /// A longer document is refused.
 const LIMIT: usize = 1 << 20;
@@ -62,23 +65,34 @@ fn run(world: &mut World, actor: &Actor, text: &str, wanted: Option<&str>, given
                 fragments.insert(fragment.name.as_str(), fragment);
             }
             Definition::Operation(OperationDefinition::SelectionSet(set)) => {
-                operation.get_or_insert((None, set, [].as_slice()));
+                operation.get_or_insert((Object::Query, None, set, [].as_slice()));
             }
             Definition::Operation(OperationDefinition::Query(query)) => {
                 if wanted.is_none() || query.name.as_deref() == wanted {
                     operation.get_or_insert((
+                        Object::Query,
                         query.name.as_deref(),
                         &query.selection_set,
                         query.variable_definitions.as_slice(),
                     ));
                 }
             }
-            Definition::Operation(OperationDefinition::Mutation(_) | OperationDefinition::Subscription(_)) => {
-                return failed(vec![json!({"message": "This server answers queries only; write by REST."})]);
+            Definition::Operation(OperationDefinition::Mutation(mutation)) => {
+                if wanted.is_none() || mutation.name.as_deref() == wanted {
+                    operation.get_or_insert((
+                        Object::Mutation,
+                        mutation.name.as_deref(),
+                        &mutation.selection_set,
+                        mutation.variable_definitions.as_slice(),
+                    ));
+                }
+            }
+            Definition::Operation(OperationDefinition::Subscription(_)) => {
+                return failed(vec![json!({"message": "This server has no subscriptions."})]);
             }
         }
     }
-    let Some((name, set, definitions)) = operation else {
+    let Some((root, name, set, definitions)) = operation else {
         return failed(vec![json!({"message": "No operation named so"})]);
     };
     *world.requests.entry(format!("GRAPHQL {}", name.unwrap_or("anonymous"))).or_default() += 1;
@@ -87,13 +101,14 @@ fn run(world: &mut World, actor: &Actor, text: &str, wanted: Option<&str>, given
         Err(errors) => return failed(errors),
     };
     let mut errors = Vec::new();
-    let mut path = vec![name.map_or_else(|| "query".to_owned(), |name| format!("query {name}"))];
-    SCHEMA.check(set, "Query", &fragments, &mut path, 0, &mut errors);
+    let kind = if matches!(root, Object::Mutation) { "mutation" } else { "query" };
+    let mut path = vec![name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))];
+    SCHEMA.check(set, root.type_name(), &fragments, &mut path, 0, &mut errors);
     if !errors.is_empty() {
         return failed(errors);
     }
     let mut executor = Executor::new(world, actor, variables, fragments);
-    let data = executor.select(&value::Object::Query, &[set], &mut Vec::new());
+    let data = executor.select(&root, &[set], &mut Vec::new());
     let errors = executor.errors;
     Answer::ok(if errors.is_empty() { json!({"data": data}) } else { json!({"data": data, "errors": errors}) })
 }

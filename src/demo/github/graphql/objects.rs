@@ -113,7 +113,8 @@ impl Executor<'_> {
         Ok(self.world.need(self.actor, id, permission, Access::Read, Role::Read)?)
     }
 
-    fn node(&mut self, id: &str) -> Result<Resolved, Fault> {
+    /// What has this id in the whole graph.
+    pub fn node(&mut self, id: &str) -> Result<Resolved, Fault> {
         let missing = || Fault::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{id}'"));
         let (kind, rest) = id.split_once('_').ok_or_else(missing)?;
         let number: Option<u64> = rest.parse().ok();

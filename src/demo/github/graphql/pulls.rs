@@ -5,14 +5,13 @@ use serde_json::Value;
 use super::exec::Executor;
 use super::objects::{actor, organization, reactions};
 use super::query::{Arguments, Fault};
+use super::queue;
 use super::repository::label;
-use super::value::{Object, Resolved, connection, connection_with, null, ready};
+use super::value::{Object, Resolved, connection, null, ready};
 use crate::github::markdown;
 use crate::github::rest::render;
 use crate::github::standing::latest;
-use crate::github::state::{
-    Comment, Pull, REACTIONS, Repository, Review, ReviewState, Role, Turn, Turned, World, stamp,
-};
+use crate::github::state::{Comment, Pull, REACTIONS, Repository, Review, ReviewState, Role, World, stamp};
 
 impl Executor<'_> {
     /// A page of pull requests that fit the arguments and a condition.
@@ -151,6 +150,7 @@ impl Executor<'_> {
                 ready("AutoMergeRequest", [by, ("enabledAt", stamp(*at).into()), ("mergeMethod", "MERGE".into())])
             }),
             "timelineItems" => self.timeline(id, number, arguments)?,
+            "isInMergeQueue" | "isMergeQueueEnabled" | "mergeQueueEntry" => queue::field(world, repo, pull, name),
             "reactionGroups" => Resolved::List(Vec::new()),
             "viewerDidAuthor" => (me == pull.author).into(),
             "viewerLatestReview" => {
@@ -214,35 +214,6 @@ impl Executor<'_> {
             }
         })
     }
-
-    fn timeline(&self, id: u64, number: u64, arguments: &Arguments) -> Result<Resolved, Fault> {
-        let world = &*self.world;
-        let (repo, pull) = (world.repo(id)?, world.pull_of(id, number)?);
-        let me = world.login(self.actor);
-        let mut all: Vec<(jiff::Timestamp, u64, &'static str, Resolved)> = Vec::new();
-        for turn in &pull.timeline {
-            let (kind, fields) = event(world, repo, pull, turn);
-            all.push((turn.at, turn.id, kind, fields));
-        }
-        for one in repo.comments.values().filter(|one| one.number == number) {
-            all.push((one.created_at, one.id, "ISSUE_COMMENT", comment(world, repo, one, &me)));
-        }
-        for one in &pull.reviews {
-            all.push((one.at, one.id, "PULL_REQUEST_REVIEW", review(world, repo, pull, one, &me)));
-        }
-        all.sort_by_key(|(at, id, _, _)| (*at, *id));
-        let total = all.len();
-        let types = arguments.texts("itemTypes");
-        all.retain(|(_, _, kind, _)| types.as_ref().is_none_or(|types| types.contains(kind)));
-        let own = [
-            ("filteredCount", all.len().into()),
-            ("pageCount", all.len().into()),
-            ("updatedAt", stamp(pull.updated_at).into()),
-            ("totalCount", total.into()),
-        ];
-        let items = all.into_iter().map(|(_, key, _, item)| (key.to_string(), item)).collect();
-        connection_with("PullRequestTimelineItemsConnection", arguments, items, &own, |_| Default::default())
-    }
 }
 
 /// `OPEN`, `MERGED` or `CLOSED`.
@@ -284,18 +255,12 @@ fn texts(world: &World, repo: &Repository, pull: &Pull, name: &str) -> Option<Re
         "resourcePath" => format!("/{}/pull/{}", repo.full_name(), pull.number).into(),
         "totalCommentsCount" => repo.comments.values().filter(|comment| comment.number == pull.number).count().into(),
         "isCrossRepository" => pull.fork.is_some().into(),
-        "locked"
-        | "maintainerCanModify"
-        | "isInMergeQueue"
-        | "isMergeQueueEnabled"
-        | "viewerCanUpdate"
-        | "viewerCanClose"
-        | "viewerCanReopen" => false.into(),
+        "locked" | "maintainerCanModify" | "viewerCanUpdate" | "viewerCanClose" | "viewerCanReopen" => false.into(),
         _ => return None,
     })
 }
 
-fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Resolved {
+pub(super) fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Resolved {
     let edited = comment.editor.is_some();
     let edited_at = edited.then(|| stamp(comment.updated_at));
     let page = format!("{}/pull/{}#comment-{}", render::page_url(world, repo), comment.number, comment.id);
@@ -324,7 +289,7 @@ fn comment(world: &World, repo: &Repository, comment: &Comment, me: &str) -> Res
     )
 }
 
-fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &str) -> Resolved {
+pub(super) fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &str) -> Resolved {
     let page = format!("{}/pull/{}#review-{}", render::page_url(world, repo), pull.number, review.id);
     // A commit that the hub has thrown away is none any more.
     let reviewed = match repo.git.object(&review.commit) {
@@ -361,38 +326,4 @@ fn review(world: &World, repo: &Repository, pull: &Pull, review: &Review, me: &s
             ("viewerDidAuthor", (me == review.author).into()),
         ],
     )
-}
-
-/// A turn as a timeline item, with the name that `itemTypes` knows it by.
-fn event(world: &World, repo: &Repository, pull: &Pull, turn: &Turn) -> (&'static str, Resolved) {
-    let by = || actor(world, &turn.by);
-    let commit = || match &turn.commit {
-        Some(sha) => Resolved::Object(Object::Commit(repo.id, sha.clone())),
-        None => null(),
-    };
-    let branch = |name: &str| Resolved::Object(Object::Ref(repo.id, format!("refs/heads/{name}")));
-    let (kind, name) = match turn.what {
-        Turned::Closed => ("CLOSED_EVENT", "ClosedEvent"),
-        Turned::Reopened => ("REOPENED_EVENT", "ReopenedEvent"),
-        Turned::Merged => ("MERGED_EVENT", "MergedEvent"),
-        Turned::ForcePushed => ("HEAD_REF_FORCE_PUSHED_EVENT", "HeadRefForcePushedEvent"),
-        Turned::HeadDeleted => ("HEAD_REF_DELETED_EVENT", "HeadRefDeletedEvent"),
-        Turned::ConvertedToDraft => ("CONVERT_TO_DRAFT_EVENT", "ConvertToDraftEvent"),
-        Turned::ReadyForReview => ("READY_FOR_REVIEW_EVENT", "ReadyForReviewEvent"),
-    };
-    let fields = [
-        ("id", format!("E_{}", turn.id).into()),
-        ("actor", by()),
-        ("createdAt", stamp(turn.at).into()),
-        ("closable", Resolved::Object(Object::Pull(repo.id, pull.number))),
-        ("pullRequest", Resolved::Object(Object::Pull(repo.id, pull.number))),
-        ("commit", commit()),
-        ("afterCommit", commit()),
-        ("mergeRefName", pull.base.clone().into()),
-        ("mergeRef", branch(&pull.base)),
-        ("ref", branch(&pull.head)),
-        ("headRefName", pull.head.clone().into()),
-        ("url", format!("{}/pull/{}#event-{}", render::page_url(world, repo), pull.number, turn.id).into()),
-    ];
-    (kind, ready(name, fields))
 }

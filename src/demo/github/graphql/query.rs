@@ -66,6 +66,7 @@ impl From<Answer> for Fault {
         let kind = match answer.status.as_u16() {
             404 => "NOT_FOUND",
             403 => "FORBIDDEN",
+            422 => "UNPROCESSABLE",
             _ => "INTERNAL",
         };
         let message = match answer.body {

@@ -7,6 +7,7 @@ use super::objects::{actor, blob, organization, tree};
 use super::query::{Arguments, Fault};
 use super::value::{Object, Resolved, connection, connection_with, null, ready};
 use crate::github::owners::PLACES;
+use crate::github::queue::has_queue;
 use crate::github::rest::render;
 use crate::github::state::{Access, Actor, Method, Role, stamp};
 
@@ -54,6 +55,11 @@ impl Executor<'_> {
                 Actor::Installation { .. } | Actor::Anonymous | Actor::App(_) => null(),
             },
             "defaultBranchRef" => git_ref(&format!("refs/heads/{}", repo.default_branch)),
+            "mergeQueue" => {
+                let branch = arguments.text("branch").unwrap_or(&repo.default_branch);
+                let fields = [("id", format!("MQ_{id}_{branch}").into())];
+                if has_queue(repo, branch) { ready("MergeQueue", fields) } else { null() }
+            }
             "ref" => {
                 let wanted = arguments.text("qualifiedName").unwrap_or_default();
                 let mut names =

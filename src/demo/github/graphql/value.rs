@@ -22,6 +22,8 @@ pub enum Resolved {
 pub enum Object {
     /// The root.
     Query,
+    /// The root of writes.
+    Mutation,
     /// A repository by id.
     Repository(u64),
     /// A pull request by repository and number.
@@ -45,6 +47,7 @@ impl Object {
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Query => "Query",
+            Self::Mutation => "Mutation",
             Self::Repository(_) => "Repository",
             Self::Pull(_, _) => "PullRequest",
             Self::Commit(_, _) => "Commit",

@@ -152,6 +152,8 @@ fn conversation(repo: &Repository, pull: &Pull) -> Vec<Value> {
             Turned::HeadDeleted => ("closed", "deleted the head branch".to_owned()),
             Turned::ConvertedToDraft => ("draft", "marked this as a draft".to_owned()),
             Turned::ReadyForReview => ("ready", "marked this as ready for review".to_owned()),
+            Turned::Enqueued => ("queued", "added this to the merge queue".to_owned()),
+            Turned::Dequeued(why) => ("queued", format!("removed this from the merge queue ({why})")),
         };
         items.push((turn.at, turn.id, json!({
             "kind": kind, "author": turn.by, "words": words, "at": time(turn.at), "anchor": format!("event-{}", turn.id),

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::call::{Call, Route};
 use crate::github::answer::{Answer, Outcome};
-use crate::github::demands::MergeRequest;
+use crate::github::demands::{MergeRequest, Way};
 use crate::github::state::{Access, Role, World};
 
 pub fn routes() -> Vec<Route> {
@@ -34,6 +34,7 @@ fn merge(world: &mut World, call: &Call<'_>) -> Outcome {
         sha: request.text("sha"),
         title: request.text("commit_title"),
         message: request.text("commit_message"),
+        way: Way::Button,
     };
     let sha = world.merge(id, number, &wanted)?;
     Ok(Answer::ok(json!({"sha": sha, "merged": true, "message": "Pull Request successfully merged"})))

@@ -70,6 +70,7 @@ impl World {
             merges: BTreeMap::new(),
             compared: BTreeMap::new(),
             activities: Vec::new(),
+            queue: Vec::new(),
         };
         self.repositories.insert(id, repository);
         Ok(id)

@@ -114,6 +114,10 @@ pub enum Turned {
     ConvertedToDraft,
     /// No draft any more.
     ReadyForReview,
+    /// Put into the merge queue.
+    Enqueued,
+    /// Taken out of it, unmerged: the hub's word for why.
+    Dequeued(&'static str),
 }
 
 /// One review.

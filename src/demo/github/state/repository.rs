@@ -60,6 +60,8 @@ pub struct Repository {
     pub deployments: Vec<Deployment>,
     /// Runs of workflows, by id.
     pub runs: BTreeMap<u64, WorkflowRun>,
+    /// What waits in merge queues, the first one first.
+    pub queue: Vec<Queued>,
     /// Merged trees by base and head commit; none = conflict.
     pub merges: BTreeMap<(String, String), Option<String>>,
     /// What a head changes against a base, by both commits.
@@ -129,6 +131,19 @@ pub struct Protection {
     pub conversations: bool,
     /// Every commit must be signed; binds those who need no review, too.
     pub signatures: bool,
+    /// Merges go through a queue.
+    pub queue: bool,
+}
+
+/// What waits in a merge queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Its number.
+    pub number: u64,
+    /// Who put it there.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// A way to merge.

@@ -1,0 +1,66 @@
+//! The merge queue as GraphQL shows it, and the two writes that only GraphQL has: into it and out of it.
+
+use serde_json::Value;
+
+use super::exec::Executor;
+use super::objects::actor;
+use super::query::{Arguments, Fault};
+use super::value::{Object, Resolved, null, ready};
+use crate::github::answer::Answer;
+use crate::github::queue::has_queue;
+use crate::github::state::{Access, Pull, Repository, Role, World, stamp};
+
+/// A field of a pull request that is about the queue.
+pub fn field(world: &World, repo: &Repository, pull: &Pull, name: &str) -> Resolved {
+    match name {
+        "isMergeQueueEnabled" => has_queue(repo, &pull.base).into(),
+        "isInMergeQueue" => world.position(repo, pull).is_some().into(),
+        _ => entry(world, repo, pull),
+    }
+}
+
+fn entry(world: &World, repo: &Repository, pull: &Pull) -> Resolved {
+    let queued = repo.queue.iter().find(|queued| queued.number == pull.number);
+    let Some((queued, position)) = queued.zip(world.position(repo, pull)) else { return null() };
+    let fields = [
+        ("id", format!("MQE_{}", pull.id).into()),
+        ("position", position.into()),
+        ("state", "AWAITING_CHECKS".into()),
+        ("enqueuer", actor(world, &queued.by)),
+        ("enqueuedAt", stamp(queued.at).into()),
+    ];
+    ready("MergeQueueEntry", fields)
+}
+
+impl Executor<'_> {
+    /// A field of the root of writes.
+    pub fn mutation(&mut self, name: &str, arguments: &Arguments) -> Result<Resolved, Fault> {
+        let input = arguments.get("input").cloned().unwrap_or_default();
+        let text = |key: &str| input.get(key).and_then(Value::as_str);
+        let node = text("pullRequestId").or(text("id")).unwrap_or_default().to_owned();
+        let Resolved::Object(Object::Pull(id, number)) = self.node(&node)? else {
+            return Err(Fault::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{node}'")));
+        };
+        match name {
+            "enqueuePullRequest" => {
+                self.world.enqueue(id, number, self.actor, text("expectedHeadOid"))?;
+                let (repo, pull) = (self.world.repo(id)?, self.world.pull_of(id, number)?);
+                Ok(ready("EnqueuePullRequestPayload", [("mergeQueueEntry", entry(self.world, repo, pull))]))
+            }
+            "dequeuePullRequest" => {
+                self.world.need(self.actor, id, "pull_requests", Access::Write, Role::Write)?;
+                let gone = {
+                    let (repo, pull) = (self.world.repo(id)?, self.world.pull_of(id, number)?);
+                    entry(self.world, repo, pull)
+                };
+                if matches!(gone, Resolved::Leaf(_)) {
+                    return Err(Answer::error(422, "Pull request is not in the queue").into());
+                }
+                let login = self.world.login(self.actor);
+                self.world.dequeue(id, number, &login, "MANUAL")?;
+                Ok(ready("DequeuePullRequestPayload", [("mergeQueueEntry", gone)]))
+            }
+            _ => Ok(null()),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Base branches that a merge queue merges to: what the bot puts into it, takes out again, and tries later.
+
+use demo::github::{PullStanding, PullView, Rule};
+
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
+
+const PLUGIN: &str = "cert-manager";
+/// As the hub calls who merges what the queue has checked.
+const QUEUE: &str = "github-merge-queue[bot]";
+
+fn queue(stage: &Stage) -> Vec<u64> {
+    stage.world.github().queue(REPOSITORY).unwrap()
+}
+
+fn is_queued(stage: &Stage, number: u64) -> bool {
+    queue(stage).contains(&number)
+}
+
+async fn queued(stage: &Stage, tier: &str) -> PullView {
+    stage
+        .until("it is in the queue", |stage| stage.pull(PLUGIN, tier).filter(|pull| is_queued(stage, pull.number)))
+        .await
+}
+
+async fn says(stage: &Stage, tier: &str, words: &str) {
+    let told = |stage: &Stage| stage.pull(PLUGIN, tier).filter(|pull| pull.body.contains(words));
+    stage.until(&format!("its page says {words}"), told).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_queue_merges_what_the_bot_puts_into_it() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.add_ruleset(REPOSITORY, "main", &[Rule::MergeQueue], &[]).unwrap();
+    let bot = stage.serve();
+    let pull = queued(&stage, "qa").await;
+    says(&stage, "qa", "It waits in the merge queue, at place").await;
+    let merged = |stage: &Stage| stage.pull(PLUGIN, "qa").is_some_and(|pull| is_merged(&pull));
+    let left = |stage: &Stage| merged(stage) || !is_queued(stage, pull.number);
+    stage.never(5, "it did not wait for the queue", left).await;
+    // A new process finds it there, and puts it there no second time.
+    drop(bot);
+    let _bot = stage.serve();
+    stage.never(5, "a new process took it out", left).await;
+    while github.settle_queue(REPOSITORY, true).unwrap().is_some_and(|settled| settled != pull.number) {}
+    let by = |pull: &PullView| matches!(&pull.standing, PullStanding::Merged { by, .. } if by == QUEUE);
+    stage.until("the queue merged it", |stage| stage.pull(PLUGIN, "qa").filter(by)).await;
+    stage.until("the climb goes on", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_leaves_the_queue() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.add_ruleset(REPOSITORY, "main", &[Rule::MergeQueue], &[]).unwrap();
+    let _bot = stage.serve();
+    let pull = queued(&stage, "qa").await;
+    let others = |stage: &Stage| Some(queue(stage)).filter(|queue| queue.len() == 3);
+    stage.until("the others are in it", others).await;
+    github.comment(REPOSITORY, pull.number, "maria", "/coldframe hold wait").unwrap();
+    let left = |stage: &Stage| (!is_queued(stage, pull.number)).then_some(());
+    stage.until("the hold takes it out", left).await;
+    assert_eq!(queue(&stage).len(), 2, "the others stay");
+    stage.never(4, "it went in again", |stage| is_queued(stage, pull.number)).await;
+    github.comment(REPOSITORY, pull.number, "maria", "/coldframe resume").unwrap();
+    queued(&stage, "qa").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_queue_or_a_person_took_out_is_told_and_tried_later() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.add_ruleset(REPOSITORY, "main", &[Rule::MergeQueue], &[]).unwrap();
+    let _bot = stage.serve();
+    let pull = queued(&stage, "qa").await;
+    while github.settle_queue(REPOSITORY, false).unwrap().is_some_and(|settled| settled != pull.number) {}
+    let told = |stage: &Stage, words: &str| stage.pull(PLUGIN, "qa").filter(|pull| pull.body.contains(words));
+    let words = "the merge queue took it out: a required check of its group failed";
+    stage.until("its page says that its group failed", |stage| told(stage, words)).await;
+    stage.never(4, "it went in again at once", |stage| is_queued(stage, pull.number)).await;
+    queued(&stage, "qa").await;
+    github.dequeue_as(REPOSITORY, pull.number, "maria").unwrap();
+    let words = "maria took it out of the merge queue";
+    stage.until("its page names who took it out", |stage| told(stage, words)).await;
+    stage.never(4, "it went in again at once", |stage| is_queued(stage, pull.number)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_person_put_into_the_queue_is_theirs() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    stage.give("qa", "merge: manual");
+    github.add_ruleset(REPOSITORY, "main", &[Rule::MergeQueue], &[]).unwrap();
+    let _bot = stage.serve();
+    let pull = stage.until("qa opens", |stage| stage.pull(PLUGIN, "qa").filter(is_open)).await;
+    github.enqueue_as(REPOSITORY, pull.number, "maria").unwrap();
+    says(&stage, "qa", "maria has put this into the merge queue").await;
+    stage.never(4, "the bot took it out", |stage| !is_queued(stage, pull.number)).await;
+}
+
+/// Up-to-date branches, a queue and signatures at once: five plugins climb all four tiers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_with_every_branch_rule_climbs() {
+    let stage = Stage::whole().await;
+    let github = stage.world.github();
+    let check = Rule::Checks { name: "coldframe", app: None, strict: true };
+    github.add_ruleset(REPOSITORY, "main", &[check, Rule::MergeQueue, Rule::Signatures], &[]).unwrap();
+    let _bot = stage.serve();
+    let all = |stage: &Stage| {
+        for pull in stage.pulls().iter().filter(|pull| is_open(pull)) {
+            if !pull.reviews.iter().any(|review| review.author == "maria" && review.commit == pull.head_sha) {
+                github.approve(REPOSITORY, pull.number, "maria").unwrap();
+            }
+        }
+        github.settle_queue(REPOSITORY, true).unwrap();
+        let gold: Vec<_> =
+            demo::story::fleet::PLUGINS.iter().filter_map(|plugin| stage.pull(plugin.name, "gold")).collect();
+        (gold.len() == 5 && gold.iter().all(is_merged)).then_some(())
+    };
+    stage.until("every plugin is on gold", all).await;
+}
