@@ -366,7 +366,10 @@ async fn pass(
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
         if shop.is_ending() || !ticked.receipts.iter().any(Receipt::changed) {
-            return Ok(ticked.plan.alarm.map(|alarm| alarm.at).into_iter().chain(line.context.next_ask()).min());
+            let alarm = ticked.plan.alarm.map(|alarm| alarm.at);
+            // A window closes without a ring.
+            let queued = ticked.seen.has_queued().then(|| later(shop.settings.poll));
+            return Ok(alarm.into_iter().chain(line.context.next_ask()).chain(queued).min());
         }
     }
     // Something moves under us again and again: let it, and look once more in a while.

@@ -50,7 +50,7 @@ use self::context::SourceMemory;
 pub use self::context::{Context, Reach};
 pub use self::spots::{Spot, at as spots_at};
 use self::whose::Whose;
-use crate::hub::{HubPull, OtherPull, PullPage};
+use crate::hub::{HubPull, HubState, OtherPull, PullPage};
 use crate::inventory::ListedCluster;
 use crate::ledger::Branch;
 use crate::policy::Loaded;
@@ -200,6 +200,11 @@ impl Seen {
     /// One pull request of the page.
     pub fn pull(&self, number: PullNumber) -> Option<&HubPull> {
         self.pulls.iter().find(|pull| pull.number == number)
+    }
+
+    /// Whether something of ours waits in a merge queue.
+    pub fn has_queued(&self) -> bool {
+        self.pulls.iter().any(|pull| pull.state == HubState::Open && pull.queued.is_some())
     }
 
     /// The base branch of a tier and its commit; none where it could not be read.

@@ -119,3 +119,18 @@ async fn a_repository_with_every_branch_rule_climbs() {
     };
     stage.until("every plugin is on gold", all).await;
 }
+
+/// Nobody rings when a window closes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_there_when_its_window_closes_leaves_the_queue() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let (minute, hour) = (now.minute(), now.hour());
+    stage.give("qa", &format!("windows: {{zone: UTC, open: [{{cron: {minute} {hour} * * *, for: 2m}}]}}"));
+    github.add_ruleset(REPOSITORY, "main", &[Rule::MergeQueue], &[]).unwrap();
+    let _bot = stage.serve();
+    let pull = queued(&stage, "qa").await;
+    stage.until("the closed window takes it out", |stage| (!is_queued(stage, pull.number)).then_some(())).await;
+    assert!(is_open(&stage.pull(PLUGIN, "qa").unwrap()), "nothing merged it");
+}
