@@ -28,7 +28,7 @@ pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Ti
     };
     let wave = Wave { plugin, tier, version };
     let known = known(seen, action).filter(|known| known.asked().is_some_and(|asked| asked.head == *head));
-    if let Some(why) = queue::taken_out(seen, action, line.context.repo.hub.bot()) {
+    if let Some(why) = queue::taken_out(line, seen, action) {
         return refused(line, &wave, head, why, Refusal::No).await;
     }
     // What was asked for before and may still come is looked for from where the branch was then.

@@ -54,15 +54,22 @@ pub(super) async fn renew(
 }
 
 /// Why nothing has come of a place in the queue that the bot had asked for: not the bot took it out.
-pub(super) fn taken_out(seen: &Seen, action: &Action, bot: &Person) -> Option<String> {
+pub(super) fn taken_out(line: &Line, seen: &Seen, action: &Action) -> Option<String> {
+    let hub = &line.context.repo.hub;
     let pull = seen.pulls.iter().find(|pull| is_of(action, pull))?;
     let asked = known(seen, action)?.asked().filter(|asked| asked.head == pull.head)?;
-    let out = pull.taken_out.as_ref().filter(|out| out.at >= asked.at)?;
+    let out = pull.taken_out.as_ref().filter(|out| is_after(out.at, asked.at, hub.skew()))?;
     match &out.by {
-        Some(by) if by.login == *bot => None,
+        Some(by) if by.login == *hub.bot() => None,
         Some(by) if by.human => Some(format!("{} took it out of the merge queue", by.login)),
         Some(_) | None => Some(format!("the merge queue took it out: {}", in_words(&out.why))),
     }
+}
+
+/// Whether something that the hub dates came after something that we date, by a clock that is so far ahead of the hub's.
+/// The hub tells whole seconds, and how far apart the clocks are is known to one.
+fn is_after(theirs: Timestamp, ours: Timestamp, skew: SignedDuration) -> bool {
+    theirs.saturating_add(skew + SignedDuration::from_secs(2)).is_ok_and(|theirs| theirs >= ours)
 }
 
 /// Why the hub took something out, for people. Its words are those of the webhook `pull_request.dequeued`.
@@ -121,4 +128,26 @@ fn is_of(action: &Action, page: &HubPull) -> bool {
 fn is_queued_by(pull: &HubPull, bot: &Person) -> bool {
     let by = |queued: &crate::hub::InQueue| queued.by.as_ref().is_some_and(|by| by.login == *bot);
     pull.queued.as_ref().is_some_and(by)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_left_the_queue_in_the_second_of_the_intent_came_after_it() {
+        let at = |second: i64, milli: i64| {
+            Timestamp::from_second(second).unwrap_or_default() + SignedDuration::from_millis(milli)
+        };
+        for (theirs, ours, ahead, expected) in [
+            (at(100, 0), at(100, 400), 0, true),
+            (at(99, 0), at(100, 900), 0, true),
+            (at(90, 0), at(100, 0), 0, false),
+            (at(100, 0), at(400, 0), 300, true),
+            (at(390, 0), at(100, 0), -300, false),
+        ] {
+            let found = is_after(theirs, ours, SignedDuration::from_secs(ahead));
+            assert_eq!(found, expected, "{theirs} {ours} {ahead}");
+        }
+    }
 }
