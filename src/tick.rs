@@ -6,7 +6,7 @@ use decide::ledger::Outage;
 use crate::act::Line;
 use crate::act::{self, Receipt};
 use crate::clock;
-use crate::observe::{self, NoPolicy, Seen};
+use crate::observe::{self, NoGoodPolicy, NoPolicy, Seen};
 
 /// What one tick saw, decided and did.
 pub struct Ticked {
@@ -43,7 +43,15 @@ pub async fn look(line: &mut Line) -> anyhow::Result<(Seen, Plan)> {
 /// One tick: looks, decides, tells, acts.
 pub async fn tick(line: &mut Line) -> anyhow::Result<Ticked> {
     act::dashboard::hear(line, clock::now()).await;
-    let (seen, mut plan) = look(line).await?;
+    let (seen, mut plan) = match look(line).await {
+        Ok(looked) => looked,
+        Err(error) => {
+            if let Some(NoGoodPolicy(problem)) = error.downcast_ref() {
+                act::dashboard::publish_problem(line, problem, clock::now()).await;
+            }
+            return Err(error);
+        }
+    };
     plan.entries.extend(act::outages(&mut line.memory.outages));
     let receipts = act::carry_out(line, &seen, &plan, clock::now()).await?;
     act::dashboard::publish(line, &seen, &plan, clock::now()).await;

@@ -8,6 +8,7 @@ use decide::snapshot::PullState;
 use decide::{PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
+use super::other_pulls;
 use crate::act::line::Line;
 use crate::hub::{Author, HubError, HubIssue, Role, same_text};
 use crate::observe::Seen;
@@ -63,10 +64,25 @@ pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) 
     let view = tell::View::new(&name, &seen.web, &seen.snapshot, plan.clone(), now);
     let links = seen.links();
     let view = tell::View { links, ..view };
-    let text = match tell::dashboard_issue(&view, &heads, line.memory.dashboard.heard.as_deref(), now) {
+    let (by_hand, heard) = (other_pulls::by_hand(line, seen), line.memory.dashboard.heard.as_deref());
+    let text = tell::dashboard_issue(&view, &heads, &by_hand, heard, now);
+    put(line, text, now).await;
+}
+
+/// Says what is wrong with the policy where there is none to go by, and so no plan.
+pub async fn publish_problem(line: &mut Line, problem: &str, now: Timestamp) {
+    if line.memory.dashboard.read {
+        let name = line.context.repo.full_name();
+        put(line, tell::problem_issue(&name, problem, line.memory.dashboard.heard.as_deref()), now).await;
+    }
+}
+
+async fn put(line: &mut Line, text: Result<String, tell::TellError>, now: Timestamp) {
+    let text = match text {
         Ok(text) => text,
         Err(error) => {
-            tracing::warn!(repository = %name, %error, "no text for the dashboard issue");
+            let repository = line.context.repo.full_name();
+            tracing::warn!(repository, %error, "no text for the dashboard issue");
             return;
         }
     };

@@ -39,6 +39,8 @@ pub struct Memory {
     pub offered: Option<String>,
     /// What was said of pull requests of others.
     pub others: super::other_pulls::Told,
+    /// What was said of merge groups.
+    pub groups: super::groups::Told,
     /// Comments that were reacted to, and reviews that were answered.
     pub answered: BTreeSet<WordId>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.

@@ -6,6 +6,7 @@ mod changes;
 mod commit;
 pub mod dashboard;
 mod edited;
+mod groups;
 mod install;
 mod intent;
 pub mod line;
@@ -47,6 +48,7 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
     // Before anything is merged: branch rules may require our own check.
     publish::publish(line, seen, plan, now).await;
     other_pulls::publish(line, seen, now).await;
+    groups::publish(line, seen, plan, now).await;
     let mut refused = false;
     for action in &plan.actions {
         if queue::has(seen, action) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::snapshot::{CheckState, Read};
-use decide::{Plan, PluginName, Sha};
+use decide::{Plan, PluginName, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::act::line::Line;
@@ -24,6 +24,8 @@ pub struct Told {
     known: others::Known,
     /// The mark of the check that was written last, by head.
     marks: BTreeMap<Sha, String>,
+    /// The versions that pull requests of this repository change by hand.
+    by_hand: BTreeMap<PullNumber, Vec<MovedVersion>>,
     /// When the rules of a branch did not want our check.
     unrequired: BTreeMap<String, Timestamp>,
 }
@@ -35,9 +37,10 @@ pub async fn publish(line: &mut Line, seen: &Seen, now: Timestamp) {
     for pull in seen.others.iter().filter(|pull| !ours.contains(&pull.head)) {
         heads.entry(&pull.head).or_default().push(pull);
     }
-    heads.retain(|_, pulls| pulls.iter().all(|pull| !pull.claims));
+    heads.retain(|_, pulls| pulls.iter().all(|pull| !pull.claims) || pulls.iter().any(|pull| is_green(pull)));
     line.memory.others.marks.retain(|head, _| heads.contains_key(head));
     others::keep(&mut line.memory.others.known, &seen.others);
+    line.memory.others.by_hand.retain(|number, _| seen.others.iter().any(|pull| pull.number == *number));
     let (matters, mut before) = (Matters::of(&line.context, seen), None);
     for (head, pulls) in heads {
         if let Err(error) = one(line, (seen, &matters), &pulls, &mut before, now).await {
@@ -45,6 +48,22 @@ pub async fn publish(line: &mut Line, seen: &Seen, now: Timestamp) {
             tracing::warn!(repository, %head, error = %format!("{error:#}"), "check of somebody else's not put there");
         }
     }
+}
+
+/// The versions that open pull requests of others bring past the tiers below, for people.
+pub(super) fn by_hand(line: &Line, seen: &Seen) -> Vec<tell::ByHand> {
+    let found = line.memory.others.by_hand.iter().flat_map(|(number, moved)| {
+        let by = seen.others.iter().find(|pull| pull.number == *number).and_then(|pull| pull.author.clone());
+        let forward = moved.iter().filter(|one| !one.goes_back());
+        forward.map(move |one| tell::ByHand { number: *number, by: by.clone(), moved: one.clone() })
+    });
+    found.collect()
+}
+
+/// Whether our check on its head is green. The head of a merge group is: nobody else may go on with it.
+fn is_green(pull: &OtherPull) -> bool {
+    let check = pull.check.known().and_then(Option::as_ref);
+    check.is_some_and(|check| check.state == CheckState::Success)
 }
 
 /// Every commit that the bot is known to have written or to stand for, whoever opened something with it.
@@ -63,6 +82,9 @@ async fn one(
     before: &mut Option<Plan>,
     now: Timestamp,
 ) -> anyhow::Result<()> {
+    if let Some(pull) = pulls.iter().find(|pull| pull.claims) {
+        return put(line, pull, policy_check::not_ours()?, Vec::new()).await;
+    }
     let mut touched: Vec<(&OtherPull, Vec<ChangedFile>)> = Vec::new();
     for &pull in pulls {
         match others::touched(&mut line.memory.others.known, &line.context, matters, pull, now).await {
@@ -85,7 +107,7 @@ async fn one(
                 }
             };
         let (moved, required) = match &proposal.read {
-            Ok(_) => by_hand(line, (seen, matters), &touched, now).await,
+            Ok(_) => moved_by_hand(line, (seen, matters), &touched, now).await,
             Err(_) => (Read::Known(Vec::new()), Read::Known(false)),
         };
         let Read::Known(moved) = moved else { return Ok(()) };
@@ -115,7 +137,7 @@ async fn nothing_proposed(
     if plain && is_there(line, pull, &draft(&nothing, &pull.head, &remarks)) {
         return Ok(());
     }
-    let (moved, required) = by_hand(line, seen, touched, now).await;
+    let (moved, required) = moved_by_hand(line, seen, touched, now).await;
     match (moved, required) {
         (Read::Known(moved), Read::Known(true)) if moved.is_empty() => put(line, pull, nothing, remarks).await,
         (Read::Known(moved), Read::Known(true)) => put(line, pull, policy_check::by_hand(&moved)?, remarks).await,
@@ -127,9 +149,8 @@ async fn nothing_proposed(
     }
 }
 
-/// The versions that a head changes by hand, and whether the rules of a branch that it goes to want our check. Only where
-/// they certainly do not, nobody looks for versions.
-async fn by_hand(
+/// The versions that a head changes by hand, and whether the rules of a branch that it goes to want our check.
+async fn moved_by_hand(
     line: &mut Line,
     (seen, matters): (&Seen, &Matters<'_>),
     touched: &[(&OtherPull, Vec<ChangedFile>)],
@@ -143,20 +164,23 @@ async fn by_hand(
         }
     }
     let mut all = Vec::new();
-    if required != Read::Known(false) {
-        for (pull, files) in touched {
-            let known = &mut line.memory.others.known;
-            match others::moved(known, &line.context, (seen, matters), (pull, files), now).await {
-                Read::Known(moved) => all.extend(moved),
-                Read::Unread(why) => return (Read::Unread(why), required),
+    for (pull, files) in touched {
+        let known = &mut line.memory.others.known;
+        match others::moved(known, &line.context, (seen, matters), (pull, files), now).await {
+            Read::Known(moved) => {
+                if !pull.foreign {
+                    line.memory.others.by_hand.insert(pull.number, moved.clone());
+                }
+                all.extend(moved);
             }
+            Read::Unread(why) => return (Read::Unread(why), required),
         }
     }
     (Read::Known(all), required)
 }
 
 /// Whether the rules of a branch ask for our check: for one of that name by us, or by anybody.
-async fn is_required(line: &mut Line, branch: &str, now: Timestamp) -> Read<bool> {
+pub(super) async fn is_required(line: &mut Line, branch: &str, now: Timestamp) -> Read<bool> {
     let unrequired = &line.memory.others.unrequired;
     if unrequired.get(branch).is_some_and(|at| *at + UNREQUIRED > now) {
         return Read::Known(false);
@@ -236,7 +260,7 @@ fn following(
     (Some(tell::consequences(before, &after, same)), unknown)
 }
 
-fn draft(text: &CheckText, head: &Sha, annotations: &[CheckAnnotation]) -> CheckDraft {
+pub(super) fn draft(text: &CheckText, head: &Sha, annotations: &[CheckAnnotation]) -> CheckDraft {
     let conclusion = match text.conclusion {
         tell::Conclusion::ActionRequired => CheckConclusion::ActionRequired,
         tell::Conclusion::Success => CheckConclusion::Success,

@@ -4,13 +4,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use decide::snapshot::Read;
-use decide::{PullNumber, Sha};
+use decide::{Person, PullNumber, Sha};
 use serde::Deserialize;
 use url::Url;
 
 use super::client::segment;
 use super::pulls::malformed;
-use super::{HubCheck, HubError, HubPull, RepoHub};
+use super::{HubCheck, HubError, HubPull, InQueue, RepoHub};
 
 /// So many of them are kept of a base branch; those of this repository before those of forks, the newest first.
 const MOST: usize = 300;
@@ -37,12 +37,16 @@ pub struct PullPage {
 pub struct OtherPull {
     /// Its number.
     pub number: PullNumber,
+    /// Who opened it; none for a deleted account.
+    pub author: Option<Person>,
     /// The head commit.
     pub head: Sha,
     /// The branch that it goes to.
     pub base: String,
     /// Its branch is in another repository.
     pub foreign: bool,
+    /// Its place in the merge queue of its base branch.
+    pub queued: Option<InQueue>,
     /// Whether its head claims to be a commit of the bot; so it does while the hub does not show that commit.
     pub claims: bool,
     /// The check of our name on its head that is ours.
@@ -69,9 +73,11 @@ impl OtherPull {
         };
         Self {
             number: pull.number,
+            author: pull.author.map(|author| author.login),
             head: pull.head,
             base: pull.base,
             foreign: pull.foreign,
+            queued: pull.queued,
             claims: pull.message.known().is_none_or(|message| message.contains(TRAILER)),
             check,
         }
@@ -161,9 +167,11 @@ mod tests {
     fn the_newest_are_kept_and_forks_push_nobody_out() {
         let other = |number: u64, foreign: bool| OtherPull {
             number: PullNumber(number),
+            author: None,
             head: pull().head,
             base: pull().base,
             foreign,
+            queued: None,
             claims: false,
             check: Read::Known(None),
         };

@@ -71,6 +71,16 @@ pub struct HubPull {
     pub checks: Read<Vec<HubCheck>>,
 }
 
+impl HubPull {
+    /// Its place in the merge queue, and who put it there; nobody is named where whoever opened it did.
+    pub fn place_in_queue(&self) -> Option<(u64, Option<&Person>)> {
+        let queued = self.queued.as_ref()?;
+        let author = self.author.as_ref().map(|author| &author.login);
+        let by = queued.by.as_ref().map(|by| &by.login).filter(|by| Some(*by) != author);
+        Some((queued.position, by))
+    }
+}
+
 /// A place in the merge queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InQueue {
@@ -78,6 +88,8 @@ pub struct InQueue {
     pub by: Option<Author>,
     /// The place, from one.
     pub position: u64,
+    /// The commit that the queue has made of the base branch and everything up to this place; none while there is none.
+    pub group: Option<Sha>,
 }
 
 /// That the queue, or somebody, took a pull request out unmerged.

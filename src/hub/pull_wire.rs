@@ -152,11 +152,13 @@ struct WireEntry {
     #[serde(default)]
     position: u64,
     enqueuer: Option<WireActor>,
+    head_commit: Option<WireOid>,
 }
 
 impl WireEntry {
     fn read(self) -> InQueue {
-        InQueue { by: self.enqueuer.map(WireActor::read), position: self.position }
+        let group = self.head_commit.map(|commit| Sha::new(commit.oid));
+        InQueue { by: self.enqueuer.map(WireActor::read), position: self.position, group }
     }
 }
 

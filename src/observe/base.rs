@@ -32,6 +32,11 @@ pub const POLICY_FOLDER: &str = "coldframe.d";
 #[error("there is no {} or {} on the default branch", POLICY_FILES[0], POLICY_FILES[1])]
 pub struct NoPolicy;
 
+/// The policy file has errors, and no earlier one is known that has none. It holds what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}\nand none of the last {most} commits holds a policy that can be read", most = last_policy::MOST)]
+pub struct NoGoodPolicy(pub String);
+
 /// The base branches, each at one commit.
 pub struct Base {
     /// The commit of the default branch.
@@ -207,7 +212,7 @@ async fn load(
             }
             Ok((Arc::clone(last), Some(error)))
         }
-        None => bail!("{error}\nand none of the last {} commits holds a policy that can be read", last_policy::MOST),
+        None => bail!(NoGoodPolicy(error)),
     }
 }
 

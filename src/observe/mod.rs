@@ -45,7 +45,7 @@ use jiff::{SignedDuration, Timestamp};
 
 pub use self::again::again;
 use self::base::Base;
-pub use self::base::NoPolicy;
+pub use self::base::{NoGoodPolicy, NoPolicy};
 use self::context::SourceMemory;
 pub use self::context::{Context, Reach};
 pub use self::spots::{Spot, at as spots_at};
@@ -262,15 +262,10 @@ impl Seen {
         let notes = self.steps(wave);
         let page = wave.pull.and_then(|number| self.pull(number));
         let by_itself = page.and_then(|page| page.auto_merge.as_ref());
-        let queued = page.and_then(|page| page.queued.as_ref()).map(|queued| {
-            let by = queued.by.as_ref().map(|author| &author.login);
-            (
-                queued.position,
-                by.filter(|by| Some(*by) != page.and_then(|page| page.author.as_ref()).map(|bot| &bot.login)),
-            )
-        });
+        let queued = page.and_then(HubPull::place_in_queue);
         let links = self.links();
         let facts = tell::PullFacts::of(plan, wave, &links, &notes).changing(changes);
+        let facts = facts.noted(self.loaded.wiring.pulls.note.as_deref());
         let facts = facts.merging_by_itself(by_itself).queued(queued);
         let heard = wave.pull.and_then(|number| self.boxes.get(&number)).map(String::as_str);
         // What somebody has pushed is not written anew.

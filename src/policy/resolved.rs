@@ -154,7 +154,7 @@ fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) 
     }
 }
 
-fn pulls(file: &mut Mapping, PullRequests { labels, assignees, reviewers, prefix }: &PullRequests) {
+fn pulls(file: &mut Mapping, PullRequests { labels, assignees, reviewers, prefix, note }: &PullRequests) {
     let mut pulls = Mapping::new();
     let texts = |names: Vec<String>| Value::Sequence(names.into_iter().map(Value::from).collect());
     let reviewers = reviewers.iter().map(ToString::to_string).collect();
@@ -163,8 +163,10 @@ fn pulls(file: &mut Mapping, PullRequests { labels, assignees, reviewers, prefix
             put(&mut pulls, key, texts(names));
         }
     }
-    if let Some(prefix) = prefix {
-        put(&mut pulls, "prefix", prefix.as_str());
+    for (key, text) in [("prefix", prefix), ("note", note)] {
+        if let Some(text) = text {
+            put(&mut pulls, key, text.as_str());
+        }
     }
     if !pulls.is_empty() {
         put(file, "pullRequests", pulls);

@@ -38,6 +38,8 @@ pub struct PullRequests {
     pub reviewers: Vec<Reviewer>,
     /// What every title and the subject of every commit begin with; a space follows it.
     pub prefix: Option<String>,
+    /// Markdown that stands on every pull request; `{plugin}`, `{tier}` and `{version}` in it are replaced.
+    pub note: Option<String>,
 }
 
 /// Who is asked for a review.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::dashboard::{tiers, urgency};
 use super::page::{capped, overtaking};
-use super::{TellError, View, board, inert, render, words};
+use super::{ByHand, TellError, View, board, inert, render, words};
 
 /// What every such issue begins with.
 const MARK: &str = "<!-- coldframe:dashboard -->";
@@ -30,7 +30,7 @@ pub enum Ticked {
     Rebase(PullNumber, Sha),
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Page {
     name: String,
     dashboard: Option<String>,
@@ -56,7 +56,7 @@ struct Freeze {
 }
 
 /// A wave, and what it waits for.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Row {
     emoji: &'static str,
     what: String,
@@ -93,19 +93,21 @@ struct Rebase {
     what: String,
 }
 
-/// The text of the issue. `heads` are those of open pull requests that the bot may write anew, `heard` what became of
-/// the boxes that were ticked last.
+/// The text of the issue. `heads` are those of open pull requests that the bot may write anew, `by_hand` what others
+/// bring past the tiers below, `heard` what became of the boxes that were ticked last.
 ///
 /// # Errors
 /// Only when a built-in template is broken.
 pub fn dashboard_issue(
     view: &View,
     heads: &BTreeMap<PullNumber, Sha>,
+    by_hand: &[ByHand],
     heard: Option<&str>,
     now: Timestamp,
 ) -> Result<String, TellError> {
     let waves = || view.plan.waves.iter();
-    let (needs, more_needs) = cut(waves().filter(|wave| needs_a_person(wave)).map(|wave| row(view, wave)));
+    let stuck = waves().filter(|wave| needs_a_person(wave)).map(|wave| row(view, wave));
+    let (needs, more_needs) = cut(stuck.chain(by_hand.iter().map(|one| moved(view, one))));
     let (moves, more_moves) = cut(waves().filter(|wave| moves(wave)).map(|wave| row(view, wave)));
     let all = tiers(view);
     let (rows, more_rows) = cut(board::plugins(&view.plan).into_iter().map(|plugin| ladder(view, plugin, &all)));
@@ -132,6 +134,31 @@ pub fn dashboard_issue(
         more_moves,
         boxes: waves().filter_map(|wave| rebase(view, wave, heads)).take(ROWS).collect(),
         heard: heard.map(inert::line),
+    };
+    Ok(capped(render::markdown("issue", &page)?))
+}
+
+/// The text where there is no policy to go by: what is wrong with the newest one.
+///
+/// # Errors
+/// As [`dashboard_issue`].
+pub fn problem_issue(name: &str, problem: &str, heard: Option<&str>) -> Result<String, TellError> {
+    let (trouble, details) =
+        inert::headed(&format!("the policy file has errors, and no earlier one has none: {problem}"));
+    let why = Row {
+        emoji: "🔴",
+        what: "the policy".to_string(),
+        why: "it has errors, so nothing is promoted".to_string(),
+        who: "whoever writes the policy file".to_string(),
+        ..Row::default()
+    };
+    let page = Page {
+        name: name.to_string(),
+        trouble: Some(trouble),
+        details: details.map(|rest| inert::fenced(&rest, 4_000)),
+        needs: vec![why],
+        heard: heard.map(inert::line),
+        ..Page::default()
     };
     Ok(capped(render::markdown("issue", &page)?))
 }
@@ -231,6 +258,22 @@ fn row(view: &View, wave: &WaveReport) -> Row {
     }
 }
 
+/// What somebody else's pull request would bring past the tiers below.
+fn moved(view: &View, ByHand { number, by, moved }: &ByHand) -> Row {
+    let by = by.as_ref().map_or("a deleted account", |by| by.as_str());
+    let to = moved.to.as_deref().unwrap_or("nothing that is read");
+    let why = format!("{by} changes {} to {to} by hand: merged, it waits for no tier below and no gate", moved.from);
+    Row {
+        emoji: "⚠️",
+        what: format!("{} → {}", moved.plugin, moved.tier),
+        pull: Some(number.to_string()),
+        url: view.links.pull(*number),
+        why: inert::cut(&inert::line(&why), 300),
+        who: "whoever may close it".to_string(),
+        ..Row::default()
+    }
+}
+
 fn ladder(view: &View, plugin: &PluginName, tiers: &[&TierName]) -> Ladder {
     let cell = |tier: &&TierName| {
         let found = view.plan.waves.iter().find(|wave| wave.plugin == *plugin && wave.tier == **tier);
@@ -275,7 +318,7 @@ mod tests {
         let view = fixture::view();
         let open = view.plan.waves.iter().filter_map(|wave| wave.pull);
         let heads = open.map(|pull| (pull, Sha::from("0123456789"))).collect();
-        dashboard_issue(&view, &heads, heard, fixture::now()).unwrap()
+        dashboard_issue(&view, &heads, &[], heard, fixture::now()).unwrap()
     }
 
     #[test]
@@ -316,7 +359,7 @@ mod tests {
     #[test]
     fn it_is_the_same_text_a_minute_later() {
         let view = fixture::view();
-        let at = |now| dashboard_issue(&view, &BTreeMap::new(), None, now).unwrap();
+        let at = |now| dashboard_issue(&view, &BTreeMap::new(), &[], None, now).unwrap();
         assert_eq!(at(fixture::now()), at(fixture::now() + jiff::SignedDuration::from_mins(1)));
     }
 

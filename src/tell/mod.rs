@@ -42,13 +42,15 @@ pub use check::{CheckText, Conclusion, StatusText, check, status, urgent};
 pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
-pub use issue::{ISSUE_TITLE, Ticked, dashboard_issue, is_dashboard_issue, ticked, ticked_head, urgent_part};
+pub use issue::{
+    ISSUE_TITLE, Ticked, dashboard_issue, is_dashboard_issue, problem_issue, ticked, ticked_head, urgent_part,
+};
 pub use notice::{notice, read_notice};
 pub use onboarding::{Found, Onboarding, onboarding};
 pub use page::{PullFacts, ReleaseNote, body, title};
 pub use places::{PlaceRow, clusters, places};
 pub use plan_change::{Consequences, consequences};
-pub use policy_check::MovedVersion;
+pub use policy_check::{ByHand, MovedVersion};
 pub use reading::{Judged, Lacking, Wanted, reading, reading_json};
 pub use render::{CSP, SCRIPT, STYLE};
 pub use summary::step_summary;

@@ -5,9 +5,10 @@
 mod facts;
 mod files;
 mod grace;
+mod marks;
 mod notes;
 
-use decide::plan::{Finding, Gate, Verdict, WaveReport, WaveState};
+use decide::plan::{Finding, Gate, WaveReport, WaveState};
 use decide::{Plan, Reason, TierName, Version};
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -16,6 +17,7 @@ use super::climb::{Forced, Step, above, forced, goes_on, steps};
 use super::{Links, TellError, inert, render, words};
 pub use facts::PullFacts;
 use grace::{Grace, grace};
+use marks::{marks, status};
 pub use notes::ReleaseNote;
 use notes::notes;
 
@@ -100,6 +102,7 @@ struct Page {
     digest: Option<String>,
     files: String,
     changes: Option<String>,
+    note: Option<String>,
     notes: String,
     steps: String,
     landed: bool,
@@ -175,9 +178,9 @@ impl Page {
             folded: (names.len() > NAMES_IN_ROW).then(|| Folded { count: names.len(), names: listed(&names, NAMES) }),
             slices: slices(wave),
             pinned: wave.pinned.iter().take(NAMES).map(|pin| pinned(pin, &zone)).collect(),
-            status: queue(facts, waits.is_empty()).or_else(|| status(wave, waits.is_empty())),
+            status: status(facts, waits.is_empty()),
             waits,
-            marks: auto_merge(facts).into_iter().chain(queued_by(facts)).chain(marks(wave)).collect(),
+            marks: marks(facts),
             rollback: rollback(wave),
             grace: grace(wave, links, &zone),
             climb: climb.map_or_else(Vec::new, |climb| steps(facts, climb)),
@@ -193,6 +196,7 @@ impl Page {
                 .tier(&wave.plugin, &wave.tier)
                 .map_or_else(String::new, |tier| files::changes(tier, wave, facts.changes.is_some())),
             changes: facts.changes.map(str::to_string),
+            note: facts.note.map(|note| filled(note, wave)),
             notes: String::new(),
             steps: match &wave.from {
                 Some(from) => format!("{from} → {version}"),
@@ -206,6 +210,13 @@ impl Page {
             version,
         }
     }
+}
+
+/// What the policy adds, about this wave.
+fn filled(note: &str, wave: &WaveReport) -> String {
+    let version = wave.version.as_ref().map_or_else(String::new, Version::to_string);
+    let names = [("{plugin}", wave.plugin.as_str()), ("{tier}", wave.tier.as_str()), ("{version}", &version)];
+    names.iter().fold(note.to_string(), |text, (name, value)| text.replace(name, value))
 }
 
 /// Which slice of the climb this is, what moved before it and what follows.
@@ -297,91 +308,6 @@ fn rollback(wave: &WaveReport) -> Option<Rollback> {
         Some(why.to_string())
     });
     Some(Rollback { of, why })
-}
-
-/// Whether what stops a release is about the one of this wave: a tier that rests says as well why it
-/// passes over a newer one.
-fn about_itself(wave: &WaveReport, why: &Reason) -> bool {
-    matches!(why, Reason::ReleaseHeld { version, .. } if wave.version.as_ref() == Some(version))
-}
-
-/// That a person has taken the merge out of the bot's hands.
-fn auto_merge(facts: &PullFacts<'_>) -> Option<String> {
-    let by = facts.auto_merge.filter(|_| words::before_landing(&facts.wave.state))?;
-    Some(format!(
-        "{by} has switched auto-merge on: GitHub merges this as soon as the branch rules allow it, whatever it waits \
-         for here"
-    ))
-}
-
-/// That it waits in the merge queue, where the bot has put it.
-fn queue(facts: &PullFacts<'_>, nothing_waits: bool) -> Option<String> {
-    let (position, by) = facts.queued.filter(|_| words::before_landing(&facts.wave.state))?;
-    (by.is_none() && nothing_waits).then(|| {
-        format!(
-            "**Every gate passes.** It waits in the merge queue, at place {position}; GitHub merges it when the checks \
-             of its group succeed. A hold or a freeze takes it out again."
-        )
-    })
-}
-
-/// That a person has put it into the merge queue.
-fn queued_by(facts: &PullFacts<'_>) -> Option<String> {
-    let (position, by) = facts.queued.filter(|_| words::before_landing(&facts.wave.state))?;
-    let by = by?;
-    Some(format!(
-        "{by} has put this into the merge queue, at place {position}: GitHub merges it when the checks of its group \
-         succeed, whatever it waits for here"
-    ))
-}
-
-/// What was let through without its proof or through closed windows, and that a release which has landed
-/// here failed elsewhere. Missing approvals that were waived stand with the grace period.
-fn marks(wave: &WaveReport) -> Vec<String> {
-    let landed = words::landed(wave) && words::end(&wave.state).is_none();
-    let mark = |finding: &Finding| match finding.verdict {
-        Verdict::Waived { .. } if finding.gate == Gate::Window => Some(format!("Let through: {}", finding.because)),
-        Verdict::Waived { .. } if finding.gate != Gate::Approvals => Some(format!("Not proved: {}", finding.because)),
-        Verdict::Fail if landed && finding.gate == Gate::Release && about_itself(wave, &finding.because) => {
-            Some(format!("It stays here and goes no further: {}", finding.because))
-        }
-        Verdict::Waived { .. } | Verdict::Fail | Verdict::Pass | Verdict::Wait { .. } | Verdict::Unknown => None,
-    };
-    wave.findings.iter().filter_map(mark).collect()
-}
-
-/// One sentence where no list of waits stands.
-fn status(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
-    let text = match &wave.state {
-        WaveState::Open { .. } if nothing_waits => "**Every gate passes.** It is merged at the bot's next look.",
-        // Approvals and windows are asked of a pull request that is there: of this one nobody has asked yet.
-        WaveState::Waiting if nothing_waits => {
-            "**Just opened.** Who has to approve it, and what else it waits for, will stand here at the bot's next look."
-        }
-        WaveState::Converging { .. } => "**Merged.** Its clusters are on the way to this version.",
-        WaveState::Soaking { paused: false, .. } => match words::healthy(wave) {
-            (healthy, of) if healthy < of => {
-                return Some(format!(
-                    "**Merged.** {healthy} of its {of} clusters are healthy on this version, which the policy tolerates; \
-                     the soak runs."
-                ));
-            }
-            _ => "**Merged.** All of its clusters are healthy on this version; the soak runs.",
-        },
-        WaveState::Soaking { paused: true, .. } => {
-            "**Merged.** The soak stands still until all of its clusters are healthy again."
-        }
-        WaveState::Finished { .. } if wave.tier_index == wave.of => "**Finished.** This was the last tier.",
-        WaveState::Finished { .. } => "**Finished.** This release may go on to the next tier.",
-        WaveState::Open { .. }
-        | WaveState::Waiting
-        | WaveState::Idle { .. }
-        | WaveState::Failed { .. }
-        | WaveState::Rejected { .. }
-        | WaveState::Superseded { .. }
-        | WaveState::Withdrawn { .. } => return None,
-    };
-    Some(text.to_string())
 }
 
 #[cfg(test)]

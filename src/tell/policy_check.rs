@@ -1,7 +1,7 @@
 //! The check on a pull request of somebody else: what is wrong with the policy that it proposes, or what would follow
 //! from it. All of it is text of a stranger, and none of it is acted on.
 
-use decide::Version;
+use decide::{Person, PullNumber, Version};
 use serde::Serialize;
 
 use super::plan_change::Consequences;
@@ -32,9 +32,20 @@ pub struct MovedVersion {
     pub to: Option<String>,
 }
 
+/// A version that an open pull request of somebody else changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByHand {
+    /// The pull request.
+    pub number: PullNumber,
+    /// Who opened it; none for a deleted account.
+    pub by: Option<Person>,
+    /// What it changes.
+    pub moved: MovedVersion,
+}
+
 impl MovedVersion {
     /// Whether an older version comes back, which people may do at any time.
-    fn goes_back(&self) -> bool {
+    pub fn goes_back(&self) -> bool {
         let version = |text: &str| text.parse::<Version>().ok();
         let (from, to) = (version(&self.from), self.to.as_deref().and_then(version));
         from.zip(to).is_some_and(|(from, to)| to < from)
@@ -111,6 +122,31 @@ pub fn by_hand(moved: &[MovedVersion]) -> Result<CheckText, TellError> {
     let title = format!("{} that Coldframe promotes would change by hand", words::count(held, "version"));
     let lead = "It changes what Coldframe promotes".to_string();
     text(Conclusion::ActionRequired, &title, Page { lead, ..of_moved(moved) })
+}
+
+/// The check on a pull request whose head claims to be a commit of Coldframe and is none that it knows.
+///
+/// # Errors
+/// As [`nothing_to_say`].
+pub fn not_ours() -> Result<CheckText, TellError> {
+    let title = "Its head claims to be a commit of Coldframe and is none";
+    let lead = format!("{title}: close this pull request. Coldframe opens its own");
+    text(Conclusion::ActionRequired, title, Page { lead, ..Page::default() })
+}
+
+/// The check on a merge group with these pull requests in it.
+///
+/// # Errors
+/// As [`nothing_to_say`].
+pub fn merge_group(pulls: &[(PullNumber, Conclusion)]) -> Result<CheckText, TellError> {
+    let red = pulls.iter().find(|(_, conclusion)| *conclusion != Conclusion::Success);
+    let (conclusion, title) = match red {
+        Some((number, conclusion)) => (*conclusion, format!("{number} in this merge group has not passed this check")),
+        None => (Conclusion::Success, "Everything in this merge group has passed this check".to_string()),
+    };
+    let numbers: Vec<String> = pulls.iter().map(|(number, _)| number.to_string()).collect();
+    let lead = format!("{title}. In it: {}", numbers.join(", "));
+    text(conclusion, &title, Page { lead, ..Page::default() })
 }
 
 /// The check on a policy with mistakes, in the words of `coldframe check`.
@@ -294,6 +330,20 @@ mod tests {
             assert_eq!(check.summary.contains("- loki on gold: 1.0.0 → 2.0.0 in gold.yaml\n"), required);
         }
         assert_eq!(nothing_to_say().unwrap().conclusion, Conclusion::Success);
+        assert_eq!(not_ours().unwrap().conclusion, Conclusion::ActionRequired);
+    }
+
+    #[test]
+    fn a_merge_group_is_green_where_everything_in_it_is() {
+        let group = |last| merge_group(&[(PullNumber(4), Conclusion::Success), (PullNumber(7), last)]).unwrap();
+        let check = group(Conclusion::Success);
+        assert_eq!(check.conclusion, Conclusion::Success);
+        assert!(check.summary.contains("In it: `#4`, `#7`."), "{}", check.summary);
+        let check = group(Conclusion::ActionRequired);
+        assert_eq!(
+            (check.conclusion, check.title.as_str()),
+            (Conclusion::ActionRequired, "#7 in this merge group has not passed this check")
+        );
     }
 
     #[test]

@@ -31,7 +31,7 @@ const REPLACED: SignedDuration = SignedDuration::from_hours(1);
 const SIGNATURE: &str = "x-hub-signature-256";
 
 /// Events that can change what is decided. Others are acknowledged and ring nothing.
-const RINGING: [&str; 23] = [
+const RINGING: [&str; 24] = [
     "branch_protection_rule",
     "check_run",
     "check_suite",
@@ -42,6 +42,7 @@ const RINGING: [&str; 23] = [
     "issues",
     "member",
     "membership",
+    "merge_group",
     "package",
     "pull_request",
     "pull_request_review",

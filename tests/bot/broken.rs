@@ -55,3 +55,26 @@ async fn f45_nothing_is_merged_while_the_policy_is_broken() {
     let _bot = stage.serve();
     stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
+
+/// The policy has had a mistake since the first commit: there is nothing to go by, and the issue says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn f45_where_no_policy_was_ever_good_the_issue_says_what_is_wrong() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    policy(&stage, true);
+    let head = github.head(REPOSITORY, "main").unwrap().unwrap();
+    github.force_commit(REPOSITORY, "main", (&head, ("vera", "vera@acme.example")), &[]).unwrap();
+    let _bot = stage.serve();
+    let of_all = |words: &'static str| {
+        move |stage: &Stage| {
+            let issue = stage.world.github().issues(REPOSITORY).unwrap().into_iter().next();
+            issue.filter(|issue| issue.body.contains(words))
+        }
+    };
+    let said = "> 🔴 **the policy file has errors, and no earlier one has none: coldframe.yaml:";
+    let issue = stage.until("an issue says why", of_all(said)).await;
+    assert!(issue.body.contains("did you mean `soak`?") && stage.pulls().is_empty(), "{}", issue.body);
+    policy(&stage, false);
+    let issue = stage.until("it shows the ladder", of_all(PLUGIN)).await;
+    assert!(!issue.body.contains("errors"), "{}", issue.body);
+}

@@ -51,6 +51,28 @@ async fn there_is_one_issue_which_follows_what_happens_until_somebody_closes_it(
     says(&stage, "→ silver").await;
 }
 
+/// As another bot proposes it, for the last tier at once: it is named, with what it would pass over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_somebody_else_proposes_is_named_as_long_as_they_do() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let _bot = stage.serve();
+    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let path = demo::story::fleet::manifest_path("gold", "gold-eu", PLUGIN);
+    let text = github.file(REPOSITORY, "main", &path).unwrap().unwrap();
+    let version = text.lines().find(|line| line.contains("version: ")).unwrap();
+    github
+        .push_file(REPOSITORY, "renovate/x", "vera", &path, &text.replace(version, "      version: 1.15.0"), "Update")
+        .unwrap();
+    let number = github.open_pull(REPOSITORY, "vera", "renovate/x", "main", "Update", "").unwrap();
+    let words = "to 1.15.0 by hand: merged, it waits for no tier below and no gate";
+    let issue = says(&stage, words).await;
+    let row = issue.body.lines().find(|line| line.contains(words)).unwrap();
+    assert!(row.starts_with(&format!("| ⚠️ {PLUGIN} → gold ([`#{number}`](")) && row.contains("vera changes"), "{row}");
+    github.close(REPOSITORY, number, "vera").unwrap();
+    stage.until("it is named no more", |stage| own(stage).filter(|issue| !issue.body.contains(words))).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a45_a_ticked_box_writes_the_pull_request_anew_where_who_ticked_it_may() {
     let stage = Stage::set().await;

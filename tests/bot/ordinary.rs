@@ -37,7 +37,7 @@ async fn labels_assignees_and_reviewers_come_when_it_is_opened() {
     let stage = Stage::set().await;
     let github = stage.world.github();
     let beside = "pullRequests: {labels: [promotion, gitops bot], assignees: [maria, nobody-here], reviewers: [paula, \
-                  acme/platform], prefix: \"chore(deps):\"}\nplugins:\n";
+                  acme/platform], prefix: \"chore(deps):\", note: \"Runbook: <https://wiki.example/{plugin}/{tier}>\"}\nplugins:\n";
     stage.edit_policy("plugins:\n", beside);
     github.set_permission(REPOSITORY, "paula", Role::Read).unwrap();
     github.set_permission(REPOSITORY, "acme/platform", Role::Write).unwrap();
@@ -48,6 +48,8 @@ async fn labels_assignees_and_reviewers_come_when_it_is_opened() {
     assert_eq!(pull.assignees, ["maria"], "who cannot be assigned is left out by the hub");
     assert_eq!(pull.requested, ["paula", "platform"]);
     assert_eq!(pull.title, format!("chore(deps): {PLUGIN} 1.15.0 → bronze (2 of 4)"));
+    let note = format!("\n\nRunbook: <https://wiki.example/{PLUGIN}/bronze>\n\n### What changes\n");
+    assert!(pull.body.contains(&note), "{}", pull.body);
     let head = github.log(REPOSITORY, &pull.head).unwrap().remove(0);
     assert!(head.message.starts_with(&format!("chore(deps): {PLUGIN} 1.15.0 → bronze\n")), "{}", head.message);
     github.set_label(REPOSITORY, pull.number, "vera", "promotion", false).unwrap();

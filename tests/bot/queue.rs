@@ -1,6 +1,6 @@
 //! Base branches that a merge queue merges to: what the bot puts into it, takes out again, and tries later.
 
-use demo::github::{PullStanding, PullView, Rule};
+use demo::github::{Method, PullStanding, PullView, Rule};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
@@ -118,6 +118,45 @@ async fn a_repository_with_every_branch_rule_climbs() {
         (gold.len() == 5 && gold.iter().all(is_merged)).then_some(())
     };
     stage.until("every plugin is on gold", all).await;
+}
+
+/// The check of our name on a commit that is there last.
+fn conclusion(stage: &Stage, commit: &str) -> Option<String> {
+    let mut checks = stage.world.github().checks(REPOSITORY, commit).unwrap().into_iter();
+    checks.rfind(|check| check.name == "coldframe")?.conclusion
+}
+
+/// A repository that squashes and whose rules ask for our check, from our App: in the queue as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn a15_merge_groups_get_the_check_that_rules_ask_for_and_lend_it_to_nobody() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    github.set_merge_methods(REPOSITORY, &[Method::Squash]).unwrap();
+    let check = Rule::Checks { name: "coldframe", app: Some(stage.world.settings().app_id), strict: false };
+    github.add_ruleset(REPOSITORY, "main", &[check, Rule::MergeQueue], &[]).unwrap();
+    let _bot = stage.serve();
+    queued(&stage, "qa").await;
+    github.push_file(REPOSITORY, "words", "vera", "README.md", "# The fleet\n", "Words").unwrap();
+    let words = github.open_pull(REPOSITORY, "vera", "words", "main", "Words", "").unwrap();
+    let enter = |_: &Stage| github.enqueue_as(REPOSITORY, words, "vera").ok();
+    stage.until("a person's enters when its check is green", enter).await;
+    let all_green = |stage: &Stage, at_least: usize| {
+        let green = |(_, commit): &(u64, String)| conclusion(stage, commit).as_deref() == Some("success");
+        Some(github.groups(REPOSITORY).unwrap()).filter(|groups| groups.len() >= at_least && groups.iter().all(green))
+    };
+    let groups = stage.until("every group has the check", |stage| all_green(stage, 4)).await;
+    // Somebody keeps the commit of a group, whose check is green, and proposes it when the group is no more.
+    let [(first, _), (_, group), ..] = groups.as_slice() else { panic!("{groups:?}") };
+    github.force_branch(REPOSITORY, "kept", "vera", Some(group)).unwrap();
+    github.dequeue_as(REPOSITORY, *first, "maria").unwrap();
+    stage.until("the groups that were made anew have it", |stage| all_green(stage, 3)).await;
+    assert!(github.groups(REPOSITORY).unwrap().iter().all(|(_, commit)| commit != group), "{groups:?}");
+    let kept = github.open_pull(REPOSITORY, "vera", "kept", "main", "Mine", "").unwrap();
+    let red = |stage: &Stage| (conclusion(stage, group).as_deref() == Some("action_required")).then_some(());
+    stage.until("its check is taken back", red).await;
+    assert!(github.enqueue_as(REPOSITORY, kept, "vera").is_err(), "what was in the queue went in under another name");
+    while github.settle_queue(REPOSITORY, true).unwrap().is_some_and(|settled| settled != words) {}
+    assert!(is_merged(&github.pull(REPOSITORY, words).unwrap()), "the queue did not merge a person's");
 }
 
 /// Nobody rings when a window closes.

@@ -6,12 +6,12 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 2_170),
+    ("act", 2_290),
     ("cli", 2_320),
     ("clock", 50),
     ("command", 200),
     ("decide", 10_550),
-    ("demo", 13_730),
+    ("demo", 13_850),
     ("edit", 3_300),
     ("git", 1_870),
     ("hub", 4_250),
@@ -26,7 +26,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("observe", 6_700),
     ("onboard", 170),
     ("parse", 1_750),
-    ("policy", 4_040),
+    ("policy", 4_070),
     ("process", 50),
     ("proxies", 200),
     ("rehearse", 4_100),
@@ -34,7 +34,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_850),
-    ("tell", 4_060),
+    ("tell", 4_150),
     ("tick", 100),
     ("wake", 1_000),
 ];

@@ -58,10 +58,12 @@ fn violated(repo: &Repository, pull: &Pull, base: &str, wanted: &MergeRequest<'_
         Rule::Checks { name, app, strict } => {
             let green = match app {
                 None => all_checks(repo, &pull.head_sha).get(*name) == Some(&CheckState::Green),
-                // Of the App that the rule names, and of nobody else.
+                // Of the App that the rule names, and of nobody else; in the queue, on the commit of its group.
                 Some(app) => {
-                    let theirs =
-                        |run: &&CheckRun| run.head_sha == pull.head_sha && run.name == *name && run.app == *app;
+                    let group = repo.queue.iter().find(|queued| queued.number == pull.number);
+                    let group = group.and_then(|queued| queued.group.as_ref()).filter(|_| wanted.way == Way::Group);
+                    let commit = group.map_or(&pull.head_sha, |group| &group.commit);
+                    let theirs = |run: &&CheckRun| run.head_sha == *commit && run.name == *name && run.app == *app;
                     let newest = repo.checks.values().rfind(theirs).and_then(|run| run.conclusion.as_deref());
                     matches!(newest, Some("success" | "neutral" | "skipped"))
                 }

@@ -9,7 +9,7 @@ use super::GitHub;
 use super::git::Commit;
 use super::setup::plainly;
 use super::signature::verification;
-use super::state::{Annotation, Delivered, Issue, Pull, Repository, ReviewState, Told, World};
+use super::state::{Annotation, Delivered, Issue, Repository, ReviewState, Told, World};
 
 /// A pull request as a test wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn view(world: &mut World, id: u64, number: u64) -> anyhow::Result<PullView> {
     let repo = world.repo(id).map_err(plainly)?;
     Ok(PullView {
         comments: comments(repo, Some(number)),
-        checks: checks(world, repo, &pull),
+        checks: checks(world, repo, &pull.head_sha),
         files: standing.changes.into_iter().map(|change| change.path).collect(),
         blockers: standing.blockers,
         standing: match (&pull.merged, &pull.closed) {
@@ -191,8 +191,8 @@ fn comments(repo: &Repository, number: Option<u64>) -> Vec<CommentView> {
         .collect()
 }
 
-fn checks(world: &World, repo: &Repository, pull: &Pull) -> Vec<CheckView> {
-    let wanted = repo.checks.values().filter(|check| check.head_sha == pull.head_sha);
+fn checks(world: &World, repo: &Repository, commit: &str) -> Vec<CheckView> {
+    let wanted = repo.checks.values().filter(|check| check.head_sha == commit);
     wanted
         .map(|check| CheckView {
             name: check.name.clone(),
@@ -254,6 +254,13 @@ impl GitHub {
         let world = self.world();
         let repo = world.repo(world.named(repository)?).map_err(plainly)?;
         Ok(verification(&repo.git, sha)?.verified)
+    }
+
+    /// The check runs on a commit.
+    pub fn checks(&self, repository: &str, commit: &str) -> anyhow::Result<Vec<CheckView>> {
+        let world = self.world();
+        let repo = world.repo(world.named(repository)?).map_err(plainly)?;
+        Ok(checks(&world, repo, commit))
     }
 
     /// The commit at a branch; none when there is no such branch.

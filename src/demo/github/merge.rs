@@ -46,32 +46,17 @@ impl World {
             Way::Button | Way::Entry => self.login(wanted.actor),
             Way::Group => QUEUE.to_owned(),
         };
-        let now = self.now();
         let repo = self.repo(id)?;
         let tree = match fault {
             Some(MergeFault::WrongContent) => repo.git.commit(&base)?.tree,
             Some(_) | None => tree,
         };
-        let (title, message) = match wanted.method {
-            "squash" => (format!("{} (#{number})", pull.title), String::new()),
-            _ => (format!("Merge pull request #{number} from {}/{}", repo.owner, pull.head), pull.title.clone()),
+        let checked = self.group_on(id, number, &base)?.filter(|_| wanted.way == Way::Group && fault.is_none());
+        let sha = match checked {
+            Some(group) => group,
+            None => self.merge_commit(id, &pull, (&base, &tree), wanted, &login)?,
         };
-        let title = wanted.title.map_or(title, str::to_owned);
-        let message = wanted.message.map_or(message, str::to_owned);
-        let text = if message.is_empty() { title } else { format!("{title}\n\n{message}") };
-        let parents: &[&str] = if wanted.method == "merge" { &[&base, &pull.head_sha] } else { &[&base] };
-        // A rebased commit keeps its author and its message; the hub commits it.
-        let (author, text) = match wanted.method {
-            "rebase" => {
-                let head = repo.git.commit(&pull.head_sha)?;
-                let (name, email, _) = head.author;
-                (Signature { name, email }, head.message)
-            }
-            _ => (self.signature(&login), text),
-        };
-        let sha = repo.git.commit_tree(&tree, parents, &author, &hub_signature(), now, &text)?;
-        // What it rebases it does not sign.
-        let sha = if wanted.method == "rebase" { sha } else { sign(&repo.git, &sha)? };
+        let (now, repo) = (self.now(), self.repo(id)?);
         // Compared with the tip that was judged: git refuses when it moved meanwhile.
         let moved = repo.git.update_ref(&format!("refs/heads/{}", pull.base), &sha, &base);
         if moved.is_err() {
@@ -93,6 +78,43 @@ impl World {
             Some(MergeFault::ErrorAfter | MergeFault::BranchMergedPullOpen) => Err(Answer::broken()),
             Some(_) | None => Ok(sha),
         }
+    }
+
+    /// The commit that a merge of this pull request makes on its base.
+    pub(super) fn merge_commit(
+        &self,
+        id: u64,
+        pull: &Pull,
+        (base, tree): (&str, &str),
+        wanted: &MergeRequest<'_>,
+        login: &str,
+    ) -> Result<String, Answer> {
+        let (repo, number, now) = (self.repo(id)?, pull.number, self.now());
+        let (title, message) = match wanted.method {
+            // As the hub does where it is one commit: its text without the first line.
+            "squash" => {
+                let text = repo.git.commit(&pull.head_sha)?.message;
+                let body = text.split_once("\n\n").map_or("", |(_, body)| body.trim_end());
+                (format!("{} (#{number})", pull.title), body.to_owned())
+            }
+            _ => (format!("Merge pull request #{number} from {}/{}", repo.owner, pull.head), pull.title.clone()),
+        };
+        let title = wanted.title.map_or(title, str::to_owned);
+        let message = wanted.message.map_or(message, str::to_owned);
+        let text = if message.is_empty() { title } else { format!("{title}\n\n{message}") };
+        let parents: &[&str] = if wanted.method == "merge" { &[base, &pull.head_sha] } else { &[base] };
+        // A rebased commit keeps its author and its message; the hub commits it.
+        let (author, text) = match wanted.method {
+            "rebase" => {
+                let head = repo.git.commit(&pull.head_sha)?;
+                let (name, email, _) = head.author;
+                (Signature { name, email }, head.message)
+            }
+            _ => (self.signature(login), text),
+        };
+        let sha = repo.git.commit_tree(tree, parents, &author, &hub_signature(), now, &text)?;
+        // What it rebases it does not sign.
+        Ok(if wanted.method == "rebase" { sha } else { sign(&repo.git, &sha)? })
     }
 
     /// Another open pull request of the same author and base.

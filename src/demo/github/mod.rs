@@ -14,6 +14,7 @@ mod forks;
 mod git;
 mod git_http;
 mod graphql;
+mod groups;
 mod http;
 mod incoming;
 mod look;

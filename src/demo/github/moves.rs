@@ -33,7 +33,7 @@ impl World {
         for (name, old, new) in moves {
             self.moved(id, actor, &name, old.as_deref(), new.as_deref())?;
         }
-        Ok(())
+        self.regroup(id)
     }
 
     fn moved(

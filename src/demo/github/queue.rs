@@ -1,5 +1,5 @@
-//! The merge queue of a branch: what enters it, leaves it, and is merged by it. When the checks of its first group end,
-//! a test says: nothing runs here.
+//! The merge queue of a branch: what enters it, leaves it, and is merged by it. Whether the checks of its first group
+//! are green a test says, but for those that an App has to give: nothing else runs here.
 
 use super::answer::{Answer, Body};
 use super::demands::{MergeRequest, Way};
@@ -42,11 +42,11 @@ impl World {
         self.permit(id, &pull, &wanted)
             .map_err(|answer| Answer::error(422, &format!("Pull request {}", words(answer))))?;
         let (by, at) = (self.login(actor), self.now());
-        self.repo_mut(id)?.queue.push(Queued { number, by: by.clone(), at });
+        self.repo_mut(id)?.queue.push(Queued { number, by: by.clone(), at, group: None });
         self.turn(id, number, Turned::Enqueued, &by, None)?;
         self.note(id, format!("put #{number} into the merge queue by {by}"));
         webhooks::pull_request(self, id, number, "enqueued", &by);
-        Ok(())
+        self.regroup(id)
     }
 
     /// Takes a pull request out of the queue; one that is not in it stays as it is.
@@ -60,7 +60,7 @@ impl World {
         self.turn(id, number, Turned::Dequeued(why), login, None)?;
         self.note(id, format!("took #{number} out of the merge queue by {login}: {why}"));
         webhooks::pull_request(self, id, number, "dequeued", login);
-        Ok(())
+        self.regroup(id)
     }
 
     /// The method that a queue merges by.

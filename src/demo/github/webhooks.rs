@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::auth::hex;
 use super::rest::{render, render_checks};
 use super::signature::login_of;
-use super::state::{Delivered, Delivery, Shared, World, lock};
+use super::state::{Delivered, Delivery, MergeGroup, Shared, World, lock};
 
 /// The longest that the hub waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -222,6 +222,22 @@ pub fn status(world: &mut World, id: u64, status: u64, login: &str) {
     payload["name"] = repo.full_name().into();
     payload["branches"] = json!([]);
     emit(world, id, "status", login, payload);
+}
+
+/// `merge_group`: its checks are asked for.
+pub fn merge_group(world: &mut World, id: u64, name: &str, base: &str, group: &MergeGroup) {
+    let Some(repo) = world.repositories.get(&id) else { return };
+    let Ok(commit) = repo.git.commit(&group.commit) else { return };
+    let who = |(name, email, _): &(String, String, jiff::Timestamp)| json!({"name": name, "email": email});
+    let shown = json!({
+        "head_sha": group.commit, "head_ref": name, "base_sha": group.parent, "base_ref": format!("refs/heads/{base}"),
+        "head_commit": {
+            "id": commit.sha, "tree_id": commit.tree, "message": commit.message,
+            "timestamp": super::state::stamp(commit.committer.2),
+            "author": who(&commit.author), "committer": who(&commit.committer),
+        },
+    });
+    emit(world, id, "merge_group", super::queue::QUEUE, json!({"action": "checks_requested", "merge_group": shown}));
 }
 
 /// `release` published.

@@ -22,6 +22,8 @@ record! {
         optional reviewers "reviewers": List<ReviewerName>,
         /// What every title and the subject of every commit begin with, such as `chore(deps):`. Default nothing.
         optional prefix "prefix": Prefix,
+        /// Markdown that stands on every pull request, such as a link to your runbook. `{plugin}`, `{tier}` and `{version}` are replaced. Default nothing.
+        optional note "note": Note,
     }
     unsupported []
 }
@@ -47,6 +49,12 @@ scalar!(
     {"type": "string", "minLength": 1, "maxLength": 40, "examples": ["chore(deps):"]}
 );
 
+scalar!(
+    /// A paragraph of the policy's own on every pull request.
+    Note(String), "Markdown such as `Runbook: https://wiki.example/{plugin}`", note,
+    {"type": "string", "minLength": 1, "maxLength": 2000, "examples": ["Runbook: https://wiki.example/{plugin}"]}
+);
+
 fn label(text: &str) -> Result<String, Refusal> {
     let text = line(text, 50)?;
     if text.to_ascii_lowercase().starts_with(branches::PREFIX) {
@@ -58,6 +66,30 @@ fn label(text: &str) -> Result<String, Refusal> {
 
 fn prefix(text: &str) -> Result<String, Refusal> {
     line(text, 40)
+}
+
+/// What stands on a pull request beside the bot's own words, and cannot be taken for them.
+fn note(text: &str) -> Result<String, Refusal> {
+    const MOST: usize = 2_000;
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > MOST || text.chars().any(|c| c.is_control() && c != '\n') {
+        return Err(Refusal::new(format!("it must be a text of 1 to {MOST} characters")));
+    }
+    let tags = text.match_indices('<').filter(|(at, _)| !text[*at..].starts_with("<http"));
+    if tags.count() > 0 {
+        let why =
+            "it must not hold HTML: the bot reads its own marks from comments, and what is open would hide its text";
+        return Err(Refusal::new(why).help("write Markdown"));
+    }
+    if text.lines().map(str::trim_start).any(|line| line.starts_with("```") || line.starts_with("~~~")) {
+        let why = "it must not hold a block of code: one that is not closed would hide the bot's own text";
+        return Err(Refusal::new(why).help("put code between single backquotes, or link to it"));
+    }
+    if let Some(heading) = text.lines().find(|line| line.starts_with('#')) {
+        let why = format!("{} would be a heading, and the headings are the bot's own", quoted(heading));
+        return Err(Refusal::new(why).help("write it in bold: `**…**`"));
+    }
+    Ok(text.to_string())
 }
 
 /// One line of at most so many characters.

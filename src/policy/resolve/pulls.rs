@@ -22,6 +22,7 @@ pub fn pulls(file: Option<&Spanned<PullRequestsFile>>, report: &mut Report) -> P
             assignees: items(file.assignees.as_ref(), |login| login.0.clone()),
             reviewers: items(file.reviewers.as_ref(), |reviewer| reviewer.0.clone()),
             prefix: file.prefix.as_ref().map(|prefix| prefix.value.0.clone()),
+            note: file.note.as_ref().map(|note| note.value.0.clone()),
         }
     })
 }

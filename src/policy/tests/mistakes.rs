@@ -29,6 +29,10 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     ("xyzzy: 1", "1:1: unknown key `xyzzy` at the top level (known here: `version`, `extends`"),
     ("group: []", "1:1: `group` is not supported by this version"),
+    ("pullRequests: {note: \"\"}", "1:22: `note` of `pullRequests`: it must be a text of 1 to 2000 characters"),
+    ("pullRequests: {note: \"<!-- x -->\"}", "1:22: `note` of `pullRequests`: it must not hold HTML"),
+    ("pullRequests: {note: \"a\\n```\\nb\"}", "1:22: `note` of `pullRequests`: it must not hold a block of code"),
+    ("pullRequests: {note: \"# a\"}", "1:22: `note` of `pullRequests`: `# a` would be a heading"),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",

@@ -24,6 +24,8 @@ pub struct PullFacts<'a> {
     pub queued: Option<(u64, Option<&'a Person>)>,
     /// What its commit changes, told by [`changes`](super::changes()), where that is more than anybody reads.
     pub changes: Option<&'a str>,
+    /// What the policy adds to every text, with its placeholders.
+    pub note: Option<&'a str>,
     /// The head that a box offers to write anew, and what became of it when it was ticked last.
     pub rebase: Option<(&'a Sha, Option<&'a str>)>,
 }
@@ -44,6 +46,7 @@ impl<'a> PullFacts<'a> {
             auto_merge: None,
             queued: None,
             changes: None,
+            note: None,
             rebase: None,
         }
     }
@@ -52,6 +55,12 @@ impl<'a> PullFacts<'a> {
     #[must_use]
     pub fn changing(self, changes: Option<&'a str>) -> Self {
         Self { changes, ..self }
+    }
+
+    /// The same with what the policy adds.
+    #[must_use]
+    pub fn noted(self, note: Option<&'a str>) -> Self {
+        Self { note, ..self }
     }
 
     /// The same with a box that offers to write this head anew, and what became of it when it was ticked last.

@@ -4,6 +4,7 @@
 use super::super::fixture::{self, gates, put, wave};
 use super::*;
 use decide::PullNumber;
+use decide::Verdict;
 use decide::plan::MemberState;
 
 fn shown(wave: &WaveReport) -> String {

@@ -8,7 +8,7 @@ use super::query::{Arguments, Fault};
 use super::value::{Object, Resolved, null, ready};
 use crate::github::answer::Answer;
 use crate::github::queue::has_queue;
-use crate::github::state::{Access, Pull, Repository, Role, World, stamp};
+use crate::github::state::{Access, MergeGroup, Pull, Repository, Role, World, stamp};
 
 /// A field of a pull request that is about the queue.
 pub fn field(world: &World, repo: &Repository, pull: &Pull, name: &str) -> Resolved {
@@ -22,10 +22,16 @@ pub fn field(world: &World, repo: &Repository, pull: &Pull, name: &str) -> Resol
 fn entry(world: &World, repo: &Repository, pull: &Pull) -> Resolved {
     let queued = repo.queue.iter().find(|queued| queued.number == pull.number);
     let Some((queued, position)) = queued.zip(world.position(repo, pull)) else { return null() };
+    let commit = |of: fn(&MergeGroup) -> &String| match &queued.group {
+        Some(group) => Resolved::Object(Object::Commit(repo.id, of(group).clone())),
+        None => null(),
+    };
     let fields = [
         ("id", format!("MQE_{}", pull.id).into()),
         ("position", position.into()),
-        ("state", "AWAITING_CHECKS".into()),
+        ("state", if queued.group.is_some() { "AWAITING_CHECKS" } else { "UNMERGEABLE" }.into()),
+        ("headCommit", commit(|group| &group.commit)),
+        ("baseCommit", commit(|group| &group.parent)),
         ("enqueuer", actor(world, &queued.by)),
         ("enqueuedAt", stamp(queued.at).into()),
     ];

@@ -95,12 +95,13 @@ pub struct Hook {
 }
 
 /// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 10] = [
+pub const EVENTS: [&str; 11] = [
     "check_run",
     "deployment_status",
     "installation",
     "issue_comment",
     "issues",
+    "merge_group",
     "pull_request",
     "pull_request_review",
     "push",

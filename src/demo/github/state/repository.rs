@@ -144,6 +144,19 @@ pub struct Queued {
     pub by: String,
     /// When.
     pub at: Timestamp,
+    /// What it would be merged as, on top of what stands before it; none where the two conflict.
+    pub group: Option<MergeGroup>,
+}
+
+/// A commit that the queue has made for an entry: the base branch with every entry up to this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeGroup {
+    /// The commit.
+    pub commit: String,
+    /// The one before it: of the entry before, or of the base branch.
+    pub parent: String,
+    /// The head of the pull request in it.
+    pub head: String,
 }
 
 /// A way to merge.
