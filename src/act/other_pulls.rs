@@ -24,8 +24,8 @@ pub struct Told {
     known: others::Known,
     /// The mark of the check that was written last, by head.
     marks: BTreeMap<Sha, String>,
-    /// The versions that pull requests of this repository change by hand.
-    by_hand: BTreeMap<PullNumber, Vec<MovedVersion>>,
+    /// The versions that pull requests of this repository change by hand, each with the head that was read.
+    by_hand: BTreeMap<PullNumber, (Sha, Vec<MovedVersion>)>,
     /// When the rules of a branch did not want our check.
     unrequired: BTreeMap<String, Timestamp>,
 }
@@ -40,7 +40,10 @@ pub async fn publish(line: &mut Line, seen: &Seen, now: Timestamp) {
     heads.retain(|_, pulls| pulls.iter().all(|pull| !pull.claims) || pulls.iter().any(|pull| is_green(pull)));
     line.memory.others.marks.retain(|head, _| heads.contains_key(head));
     others::keep(&mut line.memory.others.known, &seen.others);
-    line.memory.others.by_hand.retain(|number, _| seen.others.iter().any(|pull| pull.number == *number));
+    let stands = |number: &PullNumber, head: &Sha| {
+        seen.others.iter().any(|pull| pull.number == *number && pull.head == *head && !pull.foreign)
+    };
+    line.memory.others.by_hand.retain(|number, (head, _)| stands(number, head));
     let (matters, mut before) = (Matters::of(&line.context, seen), None);
     for (head, pulls) in heads {
         if let Err(error) = one(line, (seen, &matters), &pulls, &mut before, now).await {
@@ -52,7 +55,7 @@ pub async fn publish(line: &mut Line, seen: &Seen, now: Timestamp) {
 
 /// The versions that open pull requests of others bring past the tiers below, for people.
 pub(super) fn by_hand(line: &Line, seen: &Seen) -> Vec<tell::ByHand> {
-    let found = line.memory.others.by_hand.iter().flat_map(|(number, moved)| {
+    let found = line.memory.others.by_hand.iter().flat_map(|(number, (_, moved))| {
         let by = seen.others.iter().find(|pull| pull.number == *number).and_then(|pull| pull.author.clone());
         let forward = moved.iter().filter(|one| !one.goes_back());
         forward.map(move |one| tell::ByHand { number: *number, by: by.clone(), moved: one.clone() })
@@ -169,7 +172,7 @@ async fn moved_by_hand(
         match others::moved(known, &line.context, (seen, matters), (pull, files), now).await {
             Read::Known(moved) => {
                 if !pull.foreign {
-                    line.memory.others.by_hand.insert(pull.number, moved.clone());
+                    line.memory.others.by_hand.insert(pull.number, (pull.head.clone(), moved.clone()));
                 }
                 all.extend(moved);
             }

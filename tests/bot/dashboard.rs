@@ -1,7 +1,7 @@
 //! The dashboard issue: one, kept up to date, left alone once it is closed; its boxes are heard, and what a stranger
 //! writes into one that looks like it is not.
 
-use demo::github::{Issue, IssueAct, Protection, Role};
+use demo::github::{Issue, IssueAct, Protection, Role, Rule};
 
 use crate::support::{REPOSITORY, Stage, is_merged, is_open};
 
@@ -51,6 +51,18 @@ async fn there_is_one_issue_which_follows_what_happens_until_somebody_closes_it(
     says(&stage, "→ silver").await;
 }
 
+const BY_HAND: &str = "to 1.15.0 by hand: merged, it waits for no tier below and no gate";
+
+/// The version of the last tier moved at once, as another bot does it; gives the commit.
+fn move_by_hand(stage: &Stage) -> String {
+    let github = stage.world.github();
+    let path = demo::story::fleet::manifest_path("gold", "gold-eu", PLUGIN);
+    let text = github.file(REPOSITORY, "main", &path).unwrap().unwrap();
+    let version = text.lines().find(|line| line.contains("version: ")).unwrap();
+    let text = text.replace(version, "      version: 1.15.0");
+    github.push_file(REPOSITORY, "renovate/x", "vera", &path, &text, "Update").unwrap()
+}
+
 /// As another bot proposes it, for the last tier at once: it is named, with what it would pass over.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_somebody_else_proposes_is_named_as_long_as_they_do() {
@@ -58,19 +70,35 @@ async fn a_version_that_somebody_else_proposes_is_named_as_long_as_they_do() {
     let github = stage.world.github();
     let _bot = stage.serve();
     stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
-    let path = demo::story::fleet::manifest_path("gold", "gold-eu", PLUGIN);
-    let text = github.file(REPOSITORY, "main", &path).unwrap().unwrap();
-    let version = text.lines().find(|line| line.contains("version: ")).unwrap();
-    github
-        .push_file(REPOSITORY, "renovate/x", "vera", &path, &text.replace(version, "      version: 1.15.0"), "Update")
-        .unwrap();
+    move_by_hand(&stage);
     let number = github.open_pull(REPOSITORY, "vera", "renovate/x", "main", "Update", "").unwrap();
-    let words = "to 1.15.0 by hand: merged, it waits for no tier below and no gate";
-    let issue = says(&stage, words).await;
-    let row = issue.body.lines().find(|line| line.contains(words)).unwrap();
+    let issue = says(&stage, BY_HAND).await;
+    let row = issue.body.lines().find(|line| line.contains(BY_HAND)).unwrap();
     assert!(row.starts_with(&format!("| ⚠️ {PLUGIN} → gold ([`#{number}`](")) && row.contains("vera changes"), "{row}");
     github.close(REPOSITORY, number, "vera").unwrap();
-    stage.until("it is named no more", |stage| own(stage).filter(|issue| !issue.body.contains(words))).await;
+    stage.until("it is named no more", |stage| own(stage).filter(|issue| !issue.body.contains(BY_HAND))).await;
+}
+
+/// Pushed back to a head that has our check already, which nobody reads again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_is_named_no_more_once_its_author_has_taken_it_back() {
+    let stage = Stage::set().await;
+    let (github, given) = (stage.world.github(), stage.world.settings());
+    let rule = Rule::Checks { name: "coldframe", app: Some(given.app_id), strict: false };
+    github.add_ruleset(REPOSITORY, "main", &[rule], &[given.bypass_app_id]).unwrap();
+    let _bot = stage.serve();
+    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let words = github.push_file(REPOSITORY, "renovate/x", "vera", "README.md", "# The fleet\n", "Words").unwrap();
+    let number = github.open_pull(REPOSITORY, "vera", "renovate/x", "main", "Update", "").unwrap();
+    let checked = |stage: &Stage| {
+        let pull = stage.world.github().pull(REPOSITORY, number).unwrap();
+        pull.checks.iter().any(|check| check.name == "coldframe").then_some(())
+    };
+    stage.until("its first head has our check", checked).await;
+    move_by_hand(&stage);
+    says(&stage, BY_HAND).await;
+    github.force_branch(REPOSITORY, "renovate/x", "vera", Some(&words)).unwrap();
+    stage.until("it is named no more", |stage| own(stage).filter(|issue| !issue.body.contains(BY_HAND))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
