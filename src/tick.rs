@@ -17,7 +17,7 @@ pub struct Ticked {
     /// What became of it; empty where nothing was to be done.
     pub receipts: Vec<Receipt>,
     /// Why somebody could not be told of it, when that is so.
-    pub untold: Option<String>,
+    pub notify_error: Option<String>,
 }
 
 /// Looks and decides. Nothing is written anywhere: this is the whole of a dry run.
@@ -55,6 +55,6 @@ pub async fn tick(line: &mut Line) -> anyhow::Result<Ticked> {
     plan.entries.extend(act::outages(&mut line.memory.outages));
     let receipts = act::carry_out(line, &seen, &plan, clock::now()).await?;
     act::dashboard::publish(line, &seen, &plan, clock::now()).await;
-    let untold = act::notify::notify(line, &seen, &plan, clock::now()).await.err();
-    Ok(Ticked { seen, plan, receipts, untold: untold.map(|error| format!("{error:#}")) })
+    let notify_error = act::notify::notify(line, &seen, &plan, clock::now()).await.err();
+    Ok(Ticked { seen, plan, receipts, notify_error: notify_error.map(|error| format!("{error:#}")) })
 }

@@ -61,7 +61,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     }
     let now = clock::now();
     line.context.repo.flush(now).await?;
-    let Some(Ticked { seen, plan, untold, .. }) = last else { return Ok(ExitCode::SUCCESS) };
+    let Some(Ticked { seen, plan, notify_error, .. }) = last else { return Ok(ExitCode::SUCCESS) };
     let view = tell::View::new(&line.context.repo.full_name(), &seen.web, &seen.snapshot, plan, now).having(done);
     let token = line.context.repo.hub.is_workflow_token().then(|| workflow::TOKEN.to_string());
     let view = tell::View { trouble: view.trouble.clone().or(token), ..view };
@@ -70,7 +70,7 @@ pub async fn once(settings: &Settings) -> anyhow::Result<ExitCode> {
     if let Some(problem) = &seen.snapshot.policy_problem {
         bail!("{problem}");
     }
-    if let Some(why) = untold {
+    if let Some(why) = notify_error {
         bail!("{why}");
     }
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -362,7 +362,7 @@ async fn pass(
                 tracing::warn!(repository = repository.full_name(), %receipt, "refused");
             }
         }
-        if let Some(why) = &ticked.untold {
+        if let Some(why) = &ticked.notify_error {
             tracing::warn!(repository = repository.full_name(), %why, "people were not told");
         }
         if shop.is_ending() || !ticked.receipts.iter().any(Receipt::changed) {

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use crate::constraint::Constraint;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::{Entry, Labelled};
 use crate::model::Block;
 use crate::obstacle::{Lasts, Obstacle};
@@ -13,19 +13,19 @@ use crate::snapshot::{Pull, Read};
 use crate::{Reason, TierName, Version, source};
 
 /// Remembers labels: the hub shows closed pull requests for a while only.
-pub(crate) fn fresh(desk: &Desk<'_>) -> Vec<Entry> {
+pub(crate) fn fresh(facts: &Facts<'_>) -> Vec<Entry> {
     let mut entries = Vec::new();
-    for pull in pulls(desk) {
-        let known = desk.page.labelled.iter().any(|known| known.pull == pull.number);
-        let plugin = desk.plugin().clone();
-        match (&pull.labelled, known, desk.release_of(pull).cloned()) {
+    for pull in pulls(facts) {
+        let known = facts.page.labelled.iter().any(|known| known.pull == pull.number);
+        let plugin = facts.plugin().clone();
+        match (&pull.labelled, known, facts.release_of(pull).cloned()) {
             (Read::Known(true), false, Some(version)) => {
-                let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: desk.now };
+                let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: facts.now };
                 entries.push(Entry::Labelled { plugin, labelled });
             }
-            (Read::Known(true), true, Some(version)) if !remembers(desk, pull, &version) => {
+            (Read::Known(true), true, Some(version)) if !remembers(facts, pull, &version) => {
                 // It holds another release by now.
-                let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: desk.now };
+                let labelled = Labelled { pull: pull.number, tier: pull.tier.clone(), version, at: facts.now };
                 entries.push(Entry::Unlabelled { plugin: plugin.clone(), pull: pull.number });
                 entries.push(Entry::Labelled { plugin, labelled });
             }
@@ -36,27 +36,27 @@ pub(crate) fn fresh(desk: &Desk<'_>) -> Vec<Entry> {
     entries
 }
 
-fn remembers(desk: &Desk<'_>, pull: &Pull, version: &Version) -> bool {
-    desk.page.labelled.iter().any(|known| known.pull == pull.number && known.version == *version)
+fn remembers(facts: &Facts<'_>, pull: &Pull, version: &Version) -> bool {
+    facts.page.labelled.iter().any(|known| known.pull == pull.number && known.version == *version)
 }
 
-fn pulls<'a>(desk: &Desk<'a>) -> impl Iterator<Item = &'a Pull> + use<'a> {
-    desk.facts.and_then(|facts| facts.pulls.known()).into_iter().flatten()
+fn pulls<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Pull> + use<'a> {
+    facts.observed.and_then(|facts| facts.pulls.known()).into_iter().flatten()
 }
 
 /// Why a step to a version must not be taken on this tier.
-pub(crate) fn blocked(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    by_the_file(desk, tier_index, version)
-        .or_else(|| by_its_chart(desk, tier_index, version))
+pub(crate) fn blocked(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
+    by_the_file(facts, tier_index, version)
+        .or_else(|| by_its_chart(facts, tier_index, version))
         .map(Obstacle::refused)
-        .or_else(|| by_a_label(desk, tier_index, version))
+        .or_else(|| by_a_label(facts, tier_index, version))
 }
 
 /// A step that the file forbids, from anything that runs on this tier.
-fn by_the_file(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
-    desk.policy.blocks.iter().filter(|block| applies(desk, tier_index, block) && block.to.covers(version)).find_map(
+fn by_the_file(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    facts.policy.blocks.iter().filter(|block| applies(facts, tier_index, block) && block.to.covers(version)).find_map(
         |block| {
-            let from = begins(desk, tier_index, version, block.from.as_ref())?;
+            let from = begins(facts, tier_index, version, block.from.as_ref())?;
             let (why, fixed_in) = (block.why.clone(), block.fixed_in.clone());
             Some(Reason::EdgeBlocked { from, to: version.clone(), why, fixed_in })
         },
@@ -64,18 +64,18 @@ fn by_the_file(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<
 }
 
 /// A step that the author of the release forbids.
-fn by_its_chart(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
-    let release = source::find(desk, version).ok()?;
+fn by_its_chart(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    let release = source::find(facts, version).ok()?;
     release.blocks.iter().find_map(|block| {
-        let from = begins(desk, tier_index, version, block.from.as_ref())?;
+        let from = begins(facts, tier_index, version, block.from.as_ref())?;
         Some(Reason::BlockedByChart { from, to: version.clone(), why: block.why.clone() })
     })
 }
 
 /// Where such a step would begin on this tier: inside of nothing for a first install, or the version that
 /// runs there and is covered. None where nothing is.
-fn begins(desk: &Desk<'_>, tier_index: usize, to: &Version, from: Option<&Constraint>) -> Option<Option<Version>> {
-    let running = desk.running(desk.policy.tiers.get(tier_index)?);
+fn begins(facts: &Facts<'_>, tier_index: usize, to: &Version, from: Option<&Constraint>) -> Option<Option<Version>> {
+    let running = facts.running(facts.policy.tiers.get(tier_index)?);
     let covered = |running: &&Version| *running < to && from.is_none_or(|from| from.covers(running));
     if from.is_none() && running.is_empty() {
         return Some(None);
@@ -84,14 +84,14 @@ fn begins(desk: &Desk<'_>, tier_index: usize, to: &Version, from: Option<&Constr
 }
 
 /// A release whose pull request on a tier below has the label; one of which nobody knows whether it has.
-fn by_a_label(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
+fn by_a_label(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
     let known =
-        desk.page.labelled.iter().find(|label| label.version == *version && is_above(desk, tier_index, &label.tier));
+        facts.page.labelled.iter().find(|label| label.version == *version && is_above(facts, tier_index, &label.tier));
     if let Some(Labelled { pull, tier, version, .. }) = known.cloned() {
         return Some(Obstacle::refused(Reason::BlockedByLabel { tier, version, pull }));
     }
-    let of_release = |pull: &&Pull| pull.version.as_ref() == Some(version) && is_above(desk, tier_index, &pull.tier);
-    pulls(desk).filter(of_release).find_map(|pull| match &pull.labelled {
+    let of_release = |pull: &&Pull| pull.version.as_ref() == Some(version) && is_above(facts, tier_index, &pull.tier);
+    pulls(facts).filter(of_release).find_map(|pull| match &pull.labelled {
         Read::Known(_) => None,
         Read::Unread(why) => {
             let why = Reason::Unread { what: alloc::format!("the labels of {}", pull.number), why: why.clone() };
@@ -101,12 +101,12 @@ fn by_a_label(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<O
 }
 
 /// A block that names a tier is for the tiers above it; one that names an unknown tier is for all.
-fn applies(desk: &Desk<'_>, tier_index: usize, block: &Block) -> bool {
-    block.above.as_ref().is_none_or(|above| is_above(desk, tier_index, above))
+fn applies(facts: &Facts<'_>, tier_index: usize, block: &Block) -> bool {
+    block.above.as_ref().is_none_or(|above| is_above(facts, tier_index, above))
 }
 
-fn is_above(desk: &Desk<'_>, tier_index: usize, tier: &TierName) -> bool {
-    desk.policy.tiers.iter().position(|known| known.name == *tier).is_none_or(|at| tier_index > at)
+fn is_above(facts: &Facts<'_>, tier_index: usize, tier: &TierName) -> bool {
+    facts.policy.tiers.iter().position(|known| known.name == *tier).is_none_or(|at| tier_index > at)
 }
 
 #[cfg(test)]
@@ -206,10 +206,10 @@ mod tests {
             let blocked = Release { blocks: vec![anywhere], ..release("1.1.0") };
             facts(&mut world).releases = Read::Known(vec![release("1.0.0"), blocked, release("1.2.0")]);
             facts(&mut world).base = Read::Known([place("qa", "1.1.0"), place("bronze", running)].into());
-            let shared = &mut crate::desk::Shared::count(&world, noon());
-            let common = crate::desk::Common::of(&world, noon());
-            let desk = Desk::new(&common, 0, shared);
-            assert_eq!(super::blocked(&desk, 1, &version("1.1.0")).is_some(), blocks, "{running}");
+            let shared = &mut crate::facts::Shared::count(&world, noon());
+            let common = crate::facts::Common::of(&world, noon());
+            let facts = Facts::new(&common, 0, shared);
+            assert_eq!(super::blocked(&facts, 1, &version("1.1.0")).is_some(), blocks, "{running}");
         }
     }
 

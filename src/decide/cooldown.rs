@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::model::Tier;
 use crate::next_release::{candidate, newer};
 use crate::plan::Alarm;
@@ -15,31 +15,31 @@ use crate::{Reason, Version, hotfix};
 /// Until when a release waits at the first tier for those that are taken together with it: until the
 /// cooldown has passed since the first of them was seen. So nobody waits longer than once the
 /// cooldown, however many follow. A hotfix does not wait, nor does a release that has begun before.
-pub(crate) fn cooling(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Timestamp> {
-    let first = first_tier(desk, tier_index)?;
-    let waves = desk.page.tiers.get(&first.name).into_iter().flatten();
-    let begun = waves.map(|wave| &wave.version).chain(desk.base(&first.name).highest()).max().cloned();
-    if hotfix::entry(desk, version).is_some() || begun.as_ref().is_some_and(|begun| version <= begun) {
+pub(crate) fn cooling(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Timestamp> {
+    let first = first_tier(facts, tier_index)?;
+    let waves = facts.page.tiers.get(&first.name).into_iter().flatten();
+    let begun = waves.map(|wave| &wave.version).chain(facts.base(&first.name).highest()).max().cloned();
+    if hotfix::entry(facts, version).is_some() || begun.as_ref().is_some_and(|begun| version <= begun) {
         return None;
     }
-    let together = newer(desk, 0).into_iter().filter(|other| begun.as_ref().is_none_or(|begun| other > begun));
-    let mut seen: Vec<_> = together.filter_map(|other| Some((desk.page.seen(&other)?.first_seen, other))).collect();
+    let together = newer(facts, 0).into_iter().filter(|other| begun.as_ref().is_none_or(|begun| other > begun));
+    let mut seen: Vec<_> = together.filter_map(|other| Some((facts.page.seen(&other)?.first_seen, other))).collect();
     seen.sort_by_key(|(at, _)| *at);
-    let (seen, _) = seen.into_iter().find(|(_, other)| stopped(desk, 0, other).is_none())?;
-    let until = seen + desk.policy.cooldown;
-    (until > desk.now).then_some(until)
+    let (seen, _) = seen.into_iter().find(|(_, other)| stopped(facts, 0, other).is_none())?;
+    let until = seen + facts.policy.cooldown;
+    (until > facts.now).then_some(until)
 }
 
 /// Rings when a release has cooled down that may move the pull request of this tier.
-pub(crate) fn alarm(desk: &Desk<'_>, tier_index: usize) -> Option<Alarm> {
-    first_tier(desk, tier_index)?;
-    let until = cooling(desk, tier_index, &candidate(desk, tier_index)?)?;
-    desk.alarm(until, Reason::Cooling { cooldown: desk.policy.cooldown })
+pub(crate) fn alarm(facts: &Facts<'_>, tier_index: usize) -> Option<Alarm> {
+    first_tier(facts, tier_index)?;
+    let until = cooling(facts, tier_index, &candidate(facts, tier_index)?)?;
+    facts.alarm(until, Reason::Cooling { cooldown: facts.policy.cooldown })
 }
 
 /// The first tier, where it is this one and releases cool down there.
-fn first_tier<'d>(desk: &'d Desk<'_>, tier_index: usize) -> Option<&'d Tier> {
-    desk.policy.tiers.first().filter(|_| tier_index == 0 && !desk.policy.cooldown.is_zero())
+fn first_tier<'d>(facts: &'d Facts<'_>, tier_index: usize) -> Option<&'d Tier> {
+    facts.policy.tiers.first().filter(|_| tier_index == 0 && !facts.policy.cooldown.is_zero())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::gate::asked::AskedOpen;
 use crate::gate::window;
 use crate::ledger::{Purpose, Wave};
@@ -32,13 +32,13 @@ pub(crate) struct Pressing {
 
 /// The grace period of a wave that was announced at `since`: the tier's, and a shorter one where its
 /// clusters must leave what they run. Nothing forces a pre-release.
-pub(crate) fn force<'a>(desk: &Desk<'_>, tier: &'a Tier, wave: &Wave, since: Timestamp) -> Option<Cow<'a, Force>> {
+pub(crate) fn force<'a>(facts: &Facts<'_>, tier: &'a Tier, wave: &Wave, since: Timestamp) -> Option<Cow<'a, Force>> {
     // Who is ahead may get a release early; nobody has to.
     if wave.part.purpose == Purpose::Early {
         return None;
     }
     let own = tier.force.as_ref();
-    let Some(pressing) = pressing(desk, tier, wave, since) else { return own.map(Cow::Borrowed) };
+    let Some(pressing) = pressing(facts, tier, wave, since) else { return own.map(Cow::Borrowed) };
     let left = pressing.by.duration_since(since).max(SignedDuration::ZERO);
     let after = own.map_or(left, |own| own.after.min(left));
     let notice = own.map_or_else(|| NOTICE.to_vec(), |own| own.notice.clone());
@@ -46,25 +46,25 @@ pub(crate) fn force<'a>(desk: &Desk<'_>, tier: &'a Tier, wave: &Wave, since: Tim
 }
 
 /// What presses most on the clusters of a wave.
-fn pressing(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Pressing> {
+fn pressing(facts: &Facts<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Pressing> {
     let early = wave.part.purpose == Purpose::Early;
     if wave.version.is_prerelease() || early || wave.rolls_back().is_some() {
         return None;
     }
-    let places = desk.places_of(&tier.name, &wave.own());
+    let places = facts.places_of(&tier.name, &wave.own());
     let mut running: Vec<&Version> = places.iter().filter_map(|place: &&Place| place.version.known()).collect();
     running.retain(|running| **running < wave.version);
-    let dated = running.iter().filter_map(|running| expiring(desk, running));
+    let dated = running.iter().filter_map(|running| expiring(facts, running));
     let dated = dated.map(|(expiry, version)| Pressing { by: expiry.at, why: expires(expiry, version) });
-    let crowd = running.iter().find_map(|running| crowded(desk, running));
+    let crowd = running.iter().find_map(|running| crowded(facts, running));
     let grace = tier.force.as_ref().map_or(GRACE, |force| force.after);
     let crowd = crowd.map(|why| Pressing { by: since + grace, why });
-    dated.chain(crowd).chain(unpinned(desk, wave)).min_by_key(|pressing| pressing.by)
+    dated.chain(crowd).chain(unpinned(facts, wave)).min_by_key(|pressing| pressing.by)
 }
 
 /// The entry by which a version expires first.
-fn expiring<'a, 'v>(desk: &Desk<'a>, version: &'v Version) -> Option<(&'a Expiry, &'v Version)> {
-    let entries = desk.policy.expires.iter().filter(|expiry| expiry.versions.covers(version));
+fn expiring<'a, 'v>(facts: &Facts<'a>, version: &'v Version) -> Option<(&'a Expiry, &'v Version)> {
+    let entries = facts.policy.expires.iter().filter(|expiry| expiry.versions.covers(version));
     entries.min_by_key(|expiry| expiry.at).map(|expiry| (expiry, version))
 }
 
@@ -73,9 +73,9 @@ fn expires(expiry: &Expiry, version: &Version) -> Reason {
 }
 
 /// A version that is older than the newest ones of which so many may run at once.
-fn crowded(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
-    let most = desk.policy.max_live?;
-    let mut live: Vec<Version> = desk.policy.tiers.iter().flat_map(|tier| desk.running(tier)).collect();
+fn crowded(facts: &Facts<'_>, version: &Version) -> Option<Reason> {
+    let most = facts.policy.max_live?;
+    let mut live: Vec<Version> = facts.policy.tiers.iter().flat_map(|tier| facts.running(tier)).collect();
     live.sort();
     live.dedup();
     let newer = live.iter().filter(|live| *live > version).count();
@@ -83,15 +83,15 @@ fn crowded(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
 }
 
 /// Clusters that catch up because their pins have ended, all of them.
-fn unpinned(desk: &Desk<'_>, wave: &Wave) -> Option<Pressing> {
+fn unpinned(facts: &Facts<'_>, wave: &Wave) -> Option<Pressing> {
     match wave.part.purpose {
         Purpose::CatchUp => {}
         Purpose::Promotion | Purpose::Early | Purpose::RollBack { .. } => return None,
     }
     let ended = |name| {
-        let labels = desk.labels(name)?;
-        let pins = desk.policy.pins.iter().filter(|pin| pin.select.matches(labels));
-        pins.filter_map(|pin| pin.until).filter(|until| *until <= desk.now).max()
+        let labels = facts.labels(name)?;
+        let pins = facts.policy.pins.iter().filter(|pin| pin.select.matches(labels));
+        pins.filter_map(|pin| pin.until).filter(|until| *until <= facts.now).max()
     };
     let ended: Option<Vec<Timestamp>> = wave.own().into_iter().map(ended).collect();
     let by = ended?.into_iter().max()?;
@@ -99,49 +99,49 @@ fn unpinned(desk: &Desk<'_>, wave: &Wave) -> Option<Pressing> {
 }
 
 /// Why a version is not taken any more: it is deprecated, or has expired.
-pub(crate) fn refused(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
-    let expired = expiring(desk, version).filter(|(expiry, _)| expiry.at <= desk.now);
-    expired.map(|(expiry, version)| expires(expiry, version)).or_else(|| deprecated(desk, version))
+pub(crate) fn refused(facts: &Facts<'_>, version: &Version) -> Option<Reason> {
+    let expired = expiring(facts, version).filter(|(expiry, _)| expiry.at <= facts.now);
+    expired.map(|(expiry, version)| expires(expiry, version)).or_else(|| deprecated(facts, version))
 }
 
-fn deprecated(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
-    let deprecated = desk.policy.deprecated.as_ref().filter(|deprecated| deprecated.covers(version))?;
+fn deprecated(facts: &Facts<'_>, version: &Version) -> Option<Reason> {
+    let deprecated = facts.policy.deprecated.as_ref().filter(|deprecated| deprecated.covers(version))?;
     Some(Reason::Deprecated { version: version.clone(), versions: deprecated.as_str().to_string() })
 }
 
 /// What has expired is left one consecutive stop a window (policy, section 6): where another release was
 /// forced on this tier in the window that is open now, the next one waits for the next window.
-pub(crate) fn one_stop(desk: &Desk<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Finding> {
-    pressing(desk, tier, wave, since)?;
-    let others = desk.page.tiers.get(&tier.name)?.iter().filter(|other| other.version != wave.version);
+pub(crate) fn one_stop(facts: &Facts<'_>, tier: &Tier, wave: &Wave, since: Timestamp) -> Option<Finding> {
+    pressing(facts, tier, wave, since)?;
+    let others = facts.page.tiers.get(&tier.name)?.iter().filter(|other| other.version != wave.version);
     let forced = |other: &Wave| {
         let merging = other.merging.as_ref().filter(|merging| merging.forced.is_some() && other.landed().is_some())?;
         Some((merging.at, other.version.clone()))
     };
     let (at, version) = others.filter_map(forced).max()?;
-    let (closes, until) = window::after(desk, tier, at)?;
+    let (closes, until) = window::after(facts, tier, at)?;
     let because = Reason::OneStopAWindow { version };
-    (desk.now < closes).then(|| Finding::new(Gate::Grace, Verdict::Wait { until }, because))
+    (facts.now < closes).then(|| Finding::new(Gate::Grace, Verdict::Wait { until }, because))
 }
 
 /// Says on an open wave why its clusters must leave what they run.
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Option<Finding> {
-    let AskedOpen { desk, tier, wave, .. } = *open;
-    let since = wave.grace.as_ref().map_or(desk.now, |grace| grace.since);
-    pressing(desk, tier, wave, since).map(|pressing| Finding::pass(Gate::Release, pressing.why))
+    let AskedOpen { facts, tier, wave, .. } = *open;
+    let since = wave.grace.as_ref().map_or(facts.now, |grace| grace.since);
+    pressing(facts, tier, wave, since).map(|pressing| Finding::pass(Gate::Release, pressing.why))
 }
 
 /// What people should know of the versions that run on a tier about which nothing else is said.
-pub(crate) fn marks(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
+pub(crate) fn marks(facts: &Facts<'_>, tier: &Tier) -> Vec<Finding> {
     let marked = |version: &Version| {
-        let dated = expiring(desk, version).map(|(expiry, version)| expires(expiry, version));
-        dated.or_else(|| crowded(desk, version)).or_else(|| deprecated(desk, version))
+        let dated = expiring(facts, version).map(|(expiry, version)| expires(expiry, version));
+        dated.or_else(|| crowded(facts, version)).or_else(|| deprecated(facts, version))
     };
-    let policy = desk.policy;
+    let policy = facts.policy;
     if policy.expires.is_empty() && policy.max_live.is_none() && policy.deprecated.is_none() {
         return Vec::new();
     }
-    let running = desk.running(tier);
+    let running = facts.running(tier);
     running.iter().filter_map(marked).map(|why| Finding::pass(Gate::Release, why)).collect()
 }
 

@@ -1,5 +1,5 @@
 //! The inventory as selectors see it: which clusters each tier of the policy selects, worked out once
-//! for all plugins. Whom pins take out of that is in `desk`.
+//! for all plugins. Whom pins take out of that is in `facts`.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use jiff::SignedDuration;
 
 use crate::commands::{Freezing, Word};
-use crate::desk::Common;
+use crate::facts::Common;
 use crate::ledger::{Entry, Frozen, Lifted, Thawed};
 use crate::plan::{Record, Urgency};
 use crate::snapshot::{FreezeScope, LedgerState, Pull};

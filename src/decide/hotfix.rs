@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::commands::Word;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::gate::asked::AskedOpen;
 use crate::gate::window;
 use crate::ledger::{Entry, Hotfixed, Purpose, Wave};
@@ -18,33 +18,34 @@ use crate::{PullNumber, Reason, TierName, Version, release, source};
 
 /// Words of people by which a release becomes a hotfix, and that the ledger does not know yet. A version that the source
 /// does not list is nothing yet.
-pub(crate) fn fresh(desk: &Desk<'_>) -> Vec<Entry> {
+pub(crate) fn fresh(facts: &Facts<'_>) -> Vec<Entry> {
     let mut fresh: Vec<Hotfixed> = Vec::new();
-    for word in said(desk) {
-        let known = desk.page.hotfixes.contains(&word) || fresh.contains(&word);
-        if !known && source::find(desk, &word.hotfix.version).is_ok() {
+    for word in said(facts) {
+        let known = facts.page.hotfixes.contains(&word) || fresh.contains(&word);
+        if !known && source::find(facts, &word.hotfix.version).is_ok() {
             fresh.push(word);
         }
     }
-    fresh.into_iter().map(|said| Entry::Hotfix { plugin: desk.plugin().clone(), said }).collect()
+    fresh.into_iter().map(|said| Entry::Hotfix { plugin: facts.plugin().clone(), said }).collect()
 }
 
 /// The hotfixes of the file and of people's words; none where nobody said anything. A command lets something through as
 /// the hub confirms it; a memory of it, where only the bots write it.
-pub(crate) fn known(desk: &Desk<'_>) -> Option<Vec<Hotfix>> {
-    let said = said(desk);
-    let believed = matches!(desk.snapshot.ledger_state, LedgerState::Intact { guarded: LedgerGuard::Sealed });
-    let known = desk.page.hotfixes.iter().filter(|word| believed || said.contains(word));
+pub(crate) fn known(facts: &Facts<'_>) -> Option<Vec<Hotfix>> {
+    let said = said(facts);
+    let believed = matches!(facts.snapshot.ledger_state, LedgerState::Intact { guarded: LedgerGuard::Sealed });
+    let known = facts.page.hotfixes.iter().filter(|word| believed || said.contains(word));
     let mut known = known.map(|word| word.hotfix.clone()).peekable();
     known.peek()?;
-    let mut all = desk.policy.hotfixes.clone();
+    let mut all = facts.policy.hotfixes.clone();
     known.for_each(|hotfix| join(&mut all, hotfix));
     Some(all)
 }
 
 /// What people who may have said on our pull requests of this plugin, in the order in which they did.
-fn said(desk: &Desk<'_>) -> Vec<Hotfixed> {
-    let words = desk.all_commands().flat_map(|(pull, commands)| commands.hotfixes.iter().map(move |word| (pull, word)));
+fn said(facts: &Facts<'_>) -> Vec<Hotfixed> {
+    let words =
+        facts.all_commands().flat_map(|(pull, commands)| commands.hotfixes.iter().map(move |word| (pull, word)));
     let mut said: Vec<Hotfixed> = words.map(|(pull, word)| hotfixed(pull, word)).collect();
     said.sort_by_key(|word: &Hotfixed| (word.at, word.pull));
     said
@@ -67,22 +68,22 @@ fn join(all: &mut Vec<Hotfix>, hotfix: Hotfix) {
 }
 
 /// What makes a version a hotfix, by the file or by a command.
-pub(crate) fn entry<'d>(desk: &'d Desk<'_>, version: &Version) -> Option<&'d Hotfix> {
-    desk.hotfixes.iter().find(|hotfix| hotfix.version == *version)
+pub(crate) fn entry<'d>(facts: &'d Facts<'_>, version: &Version) -> Option<&'d Hotfix> {
+    facts.hotfixes.iter().find(|hotfix| hotfix.version == *version)
 }
 
 /// Whether a wave is one: its version is named as one, or it takes a failed release back.
-pub(crate) fn is_one(desk: &Desk<'_>, wave: &Wave) -> bool {
+pub(crate) fn is_one(facts: &Facts<'_>, wave: &Wave) -> bool {
     let takes_back = match &wave.part.purpose {
         Purpose::RollBack { .. } => true,
         Purpose::Promotion | Purpose::CatchUp | Purpose::Early => false,
     };
-    takes_back || entry(desk, &wave.version).is_some()
+    takes_back || entry(facts, &wave.version).is_some()
 }
 
 /// The rules of a tier for a version: a hotfix may have a shorter soak of its own.
-pub(crate) fn rules<'a>(desk: &Desk<'_>, tier: &'a Tier, version: &Version) -> Cow<'a, Tier> {
-    match entry(desk, version).and_then(|hotfix| hotfix.soak) {
+pub(crate) fn rules<'a>(facts: &Facts<'_>, tier: &'a Tier, version: &Version) -> Cow<'a, Tier> {
+    match entry(facts, version).and_then(|hotfix| hotfix.soak) {
         Some(soak) => {
             let mut tier = tier.clone();
             tier.soak.min = tier.soak.min.min(soak);
@@ -95,12 +96,12 @@ pub(crate) fn rules<'a>(desk: &Desk<'_>, tier: &'a Tier, version: &Version) -> C
 /// Lets a hotfix through closed windows where the file or a command says so; the operator's windows are not
 /// theirs to open. What is merged by force waits for all of them, and so does a way back to what once was a
 /// hotfix.
-pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Finding]) {
-    let hotfix = entry(desk, &wave.version).filter(|hotfix| hotfix.through_windows && wave.rolls_back().is_none());
+pub(crate) fn through_windows(facts: &Facts<'_>, wave: &Wave, findings: &mut [Finding]) {
+    let hotfix = entry(facts, &wave.version).filter(|hotfix| hotfix.through_windows && wave.rolls_back().is_none());
     let Some(hotfix) = hotfix else { return };
     let closed = findings.iter_mut().find(|finding| finding.gate == Gate::Window && !finding.verdict.lets_through());
     if let Some(closed) = closed {
-        let operators = window::operators(desk);
+        let operators = window::operators(facts);
         if !operators.verdict.lets_through() {
             *closed = operators;
             return;
@@ -113,34 +114,34 @@ pub(crate) fn through_windows(desk: &Desk<'_>, wave: &Wave, findings: &mut [Find
 /// Says on an open wave that a command made it a hotfix; and on the pull request that carries a command
 /// which changes nothing, why it does not.
 pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
-    let AskedOpen { desk, wave, pull, .. } = *open;
-    let counts = |word: &&Hotfixed| word.hotfix.version == wave.version && entry(desk, &wave.version).is_some();
-    let one = desk.page.hotfixes.iter().rfind(counts);
+    let AskedOpen { facts, wave, pull, .. } = *open;
+    let counts = |word: &&Hotfixed| word.hotfix.version == wave.version && entry(facts, &wave.version).is_some();
+    let one = facts.page.hotfixes.iter().rfind(counts);
     let one = one.map(|word| Reason::HotfixByCommand { by: word.by.clone(), why: word.hotfix.why.clone() });
-    let void = desk.commands(pull).hotfixes.iter().filter_map(|word| {
+    let void = facts.commands(pull).hotfixes.iter().filter_map(|word| {
         let version = word.what.version.clone();
-        let why = Box::new(void(desk, &version)?);
+        let why = Box::new(void(facts, &version)?);
         Some(Reason::HotfixVoid { by: word.by.clone(), version, why })
     });
     one.into_iter().chain(void).map(|why| Finding::pass(Gate::Release, why)).collect()
 }
 
 /// Why naming a version a hotfix changes nothing: it may not climb, or something newer runs everywhere.
-fn void(desk: &Desk<'_>, version: &Version) -> Option<Reason> {
-    let lowest = desk.policy.tiers.iter().filter_map(|tier| desk.base(&tier.name).lowest().cloned()).min();
+fn void(facts: &Facts<'_>, version: &Version) -> Option<Reason> {
+    let lowest = facts.policy.tiers.iter().filter_map(|tier| facts.base(&tier.name).lowest().cloned()).min();
     let newer = lowest.filter(|lowest| lowest > version).map(|by| Reason::Superseded { by });
-    let stopped = || release::stopped(desk, 0, version).filter(|obstacle| obstacle.lasts != Lasts::Unread);
+    let stopped = || release::stopped(facts, 0, version).filter(|obstacle| obstacle.lasts != Lasts::Unread);
     newer.or_else(|| stopped().map(|obstacle| obstacle.why))
 }
 
 /// Whether the grace period of a wave starts anew although its pull request was there before: people
 /// were told about another release.
-pub(crate) fn restarts_clock(desk: &Desk<'_>, tier: &TierName, wave: &Wave) -> bool {
-    let moved = desk.page.tiers.get(tier).into_iter().flatten().any(|older| {
+pub(crate) fn restarts_clock(facts: &Facts<'_>, tier: &TierName, wave: &Wave) -> bool {
+    let moved = facts.page.tiers.get(tier).into_iter().flatten().any(|older| {
         older.gave_way_to(wave)
             && older.pull.as_ref().map(|pull| pull.number) == wave.pull.as_ref().map(|pull| pull.number)
     });
-    moved && is_one(desk, wave)
+    moved && is_one(facts, wave)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use jiff::Timestamp;
 
 use crate::clusters::Finder;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::model::{HealthRule, Tier};
 use crate::plan::{MemberState, Members, Since};
@@ -28,10 +28,10 @@ use question::Order;
 pub(crate) use question::Question;
 
 impl Order {
-    fn of(desk: &Desk<'_>, wave: &Wave) -> Self {
+    fn of(facts: &Facts<'_>, wave: &Wave) -> Self {
         let since = wave.landed().map_or(wave.begun, |landed| landed.at);
         // What others put there before its source could be read had no digest then, and may have one by now.
-        let digest = wave.digest.clone().or_else(|| source::pinned(desk, &wave.version));
+        let digest = wave.digest.clone().or_else(|| source::pinned(facts, &wave.version));
         let (clusters, version) = (wave.members.clone(), wave.version.clone());
         Self { clusters, version, digest, since }
     }
@@ -39,25 +39,25 @@ impl Order {
 
 /// Judges every cluster that has moved with a wave's climb, each since the slice that moved it landed;
 /// of a wave that is nowhere yet, and of no slice after others, its own clusters.
-pub(crate) fn assess(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment> {
-    let slices = desk.page.landed_with(&tier.name, wave);
+pub(crate) fn assess(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessment> {
+    let slices = facts.page.landed_with(&tier.name, wave);
     let newest = slices.last().copied().unwrap_or(wave);
     let clusters = match (wave.landed(), wave.part.slice) {
-        (None, 0) => desk.still(tier, &wave.own()),
-        (Some(_), _) | (None, _) => slice::moved(desk, tier, wave),
+        (None, 0) => facts.still(tier, &wave.own()),
+        (Some(_), _) | (None, _) => slice::moved(facts, tier, wave),
     };
-    let mut orders: Vec<Order> = slices.iter().map(|slice| Order::of(desk, slice)).collect();
+    let mut orders: Vec<Order> = slices.iter().map(|slice| Order::of(facts, slice)).collect();
     if orders.is_empty() {
-        orders.push(Order::of(desk, newest));
+        orders.push(Order::of(facts, newest));
     }
     let HealthRule { max_age, degraded_for, progress_deadline, .. } = tier.health;
     let landed = newest.landed().map(|landed| landed.at);
     let converged = newest.converged;
     let sliced = !newest.part.partition.is_empty();
     let question = Question { clusters, orders, sliced, landed, converged, max_age, degraded_for, progress_deadline };
-    desk.health(question, |question| match desk.facts {
-        Some(facts) => question.answer(&facts.readings, desk.now),
-        None => question.answer(&Readings::default(), desk.now),
+    facts.health(question, |question| match facts.observed {
+        Some(observed) => question.answer(&observed.readings, facts.now),
+        None => question.answer(&Readings::default(), facts.now),
     })
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use crate::desk::{Common, Decided, Desk, Draft, Fresh, Shared};
+use crate::facts::{Common, Decided, Draft, Facts, Fresh, Shared};
 use crate::ledger::{Entry, Rebuild};
 use crate::plan::{Plan, Record, Urgency};
 use crate::proof;
@@ -79,10 +79,10 @@ fn whole(entries: Vec<Record>, decided: Vec<Decided>) -> Plan {
 }
 
 fn decide<'a>(common: &'a Common<'a>, at: usize, shared: &'a mut Shared, awaited: &BTreeSet<&PluginName>) -> Decided {
-    let mut draft = Draft::new(Desk::new(common, at, shared));
+    let mut draft = Draft::new(Facts::new(common, at, shared));
     settle::settle(&mut draft);
     tiers::decide(&mut draft);
-    draft.climbs(report::climbs(&draft.desk, draft.told()));
+    draft.climbs(report::climbs(&draft.facts, draft.told()));
     draft.close(awaited)
 }
 

@@ -4,7 +4,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
+use crate::facts::{Base, Facts};
 use crate::ledger::{Failed, Purpose, State, Wave};
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
@@ -13,56 +13,56 @@ use crate::{PullNumber, Reason, TierName, Version, blocks, expiry, source};
 
 /// Why a version must not climb (further) on this tier; none when it may. What is for good comes before
 /// what may pass: a release that a person refused stays refused while the source does not list it.
-pub(crate) fn stopped(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    stop(desk, tier_index, version, unaccepted(desk, tier_index, version))
+pub(crate) fn stopped(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
+    stop(facts, tier_index, version, unaccepted(facts, tier_index, version))
 }
 
 /// The same for a version that ran here before and shall come back: the checks of its commit were asked
 /// when it came, or nobody asked for them yet.
-pub(crate) fn stopped_on_its_way_back(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    stop(desk, tier_index, version, unfit(desk, tier_index, version))
+pub(crate) fn stopped_on_its_way_back(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
+    stop(facts, tier_index, version, unfit(facts, tier_index, version))
 }
 
-fn stop(desk: &Desk<'_>, tier_index: usize, version: &Version, own: Option<Obstacle>) -> Option<Obstacle> {
+fn stop(facts: &Facts<'_>, tier_index: usize, version: &Version, own: Option<Obstacle>) -> Option<Obstacle> {
     if own.as_ref().is_some_and(Obstacle::is_final) {
         return own;
     }
-    held(desk, version).or_else(|| rejected(desk, tier_index, version).map(Obstacle::refused)).or(own)
+    held(facts, version).or_else(|| rejected(facts, tier_index, version).map(Obstacle::refused)).or(own)
 }
 
 /// Why the policy or the source refuses a version on this tier.
-pub(crate) fn unaccepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    unfit(desk, tier_index, version).or_else(|| unchecked(desk, source::find(desk, version).ok()?))
+pub(crate) fn unaccepted(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
+    unfit(facts, tier_index, version).or_else(|| unchecked(facts, source::find(facts, version).ok()?))
 }
 
 /// The same without the checks of the releasing commit.
-fn unfit(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
-    let tier = desk.policy.tiers.get(tier_index)?;
-    if let Some(obstacle) = outside(desk, tier, version)
+fn unfit(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Obstacle> {
+    let tier = facts.policy.tiers.get(tier_index)?;
+    if let Some(obstacle) = outside(facts, tier, version)
         .map(|why| Obstacle::new(Lasts::Outside, why))
-        .or_else(|| expiry::refused(desk, version).map(Obstacle::refused))
-        .or_else(|| blocks::blocked(desk, tier_index, version))
+        .or_else(|| expiry::refused(facts, version).map(Obstacle::refused))
+        .or_else(|| blocks::blocked(facts, tier_index, version))
     {
         return Some(obstacle);
     }
-    let release = match source::find(desk, version) {
+    let release = match source::find(facts, version) {
         Ok(release) => release,
         Err(obstacle) => return Some(*obstacle),
     };
-    let pinned = source::pinned(desk, version);
+    let pinned = source::pinned(facts, version);
     if let (Some(pinned), Some(found)) = (pinned, release.digest.clone())
         && pinned != found
     {
         let why = Reason::DigestChanged { version: version.clone(), pinned, found };
         return Some(Obstacle::refused(why));
     }
-    same_content(desk, tier, version).map(Obstacle::refused)
+    same_content(facts, tier, version).map(Obstacle::refused)
 }
 
 /// Outside a constraint, or a pre-release that nobody asked for.
-fn outside(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
-    let prereleases = desk.policy.prereleases;
-    let constraints = [desk.policy.constraint.as_ref(), tier.constraint.as_ref()];
+fn outside(facts: &Facts<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
+    let prereleases = facts.policy.prereleases;
+    let constraints = [facts.policy.constraint.as_ref(), tier.constraint.as_ref()];
     let allows = |constraint: &crate::constraint::Constraint| {
         if prereleases { constraint.allows_with_prereleases(version) } else { constraint.allows(version) }
     };
@@ -75,15 +75,15 @@ fn outside(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
 
 /// A release whose artefact is the one that the tier's turn runs already, whatever runs on clusters that are
 /// pinned or ahead. Nothing would change, so that nothing could prove that it runs: it is passed over.
-fn same_content(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
-    let digest = source::pinned(desk, version)?;
-    let base = desk.base(&tier.name);
+fn same_content(facts: &Facts<'_>, tier: &Tier, version: &Version) -> Option<Reason> {
+    let digest = source::pinned(facts, version)?;
+    let base = facts.base(&tier.name);
     let below = base.highest().filter(|highest| *highest < version)?;
-    let is_same = |running: &Version| source::pinned(desk, running).as_ref() == Some(&digest);
+    let is_same = |running: &Version| source::pinned(facts, running).as_ref() == Some(&digest);
     let same = match &base {
         Base::Uniform(running) => is_same(running),
         Base::Mixed { lowest, highest } => {
-            let places = desk.places(&tier.name);
+            let places = facts.places(&tier.name);
             [lowest, highest].into_iter().all(is_same)
                 && places.iter().filter_map(|place| place.version.known()).all(is_same)
         }
@@ -93,8 +93,8 @@ fn same_content(desk: &Desk<'_>, tier: &Tier, version: &Version) -> Option<Reaso
 }
 
 /// Checks of the releasing commit that are not green. What has not run is pending.
-fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Obstacle> {
-    if desk.policy.checks.is_empty() {
+fn unchecked(facts: &Facts<'_>, release: &Release) -> Option<Obstacle> {
+    if facts.policy.checks.is_empty() {
         return None;
     }
     let version = release.version.clone();
@@ -110,7 +110,7 @@ fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Obstacle> {
             let check = checks.iter().rfind(|check| check.name == *name);
             check.map_or(CheckState::Pending, |check| check.state) == state
         };
-        desk.policy.checks.iter().filter(|name| is(name)).cloned().collect()
+        facts.policy.checks.iter().filter(|name| is(name)).cloned().collect()
     };
     let (failed, pending) = (names(CheckState::Failure), names(CheckState::Pending));
     if !failed.is_empty() {
@@ -122,49 +122,49 @@ fn unchecked(desk: &Desk<'_>, release: &Release) -> Option<Obstacle> {
 
 /// A release that failed on any tier climbs no further anywhere; one that stalls there not until all
 /// are healthy on it.
-pub(crate) fn held(desk: &Desk<'_>, version: &Version) -> Option<Obstacle> {
-    let (tier, failed) = failed_on(desk, version)?;
+pub(crate) fn held(facts: &Facts<'_>, version: &Version) -> Option<Obstacle> {
+    let (tier, failed) = failed_on(facts, version)?;
     let why = Reason::ReleaseHeld { version: version.clone(), tier: tier.clone(), why: failed.why.clone().into() };
     Some(Obstacle::new(Lasts::Failed, why))
 }
 
 /// The first tier on which a release failed, or stalls.
-pub(crate) fn failed_on<'a>(desk: &'a Desk<'_>, version: &Version) -> Option<(&'a TierName, &'a Failed)> {
-    desk.policy.tiers.iter().find_map(|tier| {
-        let wave = desk.page.wave(&tier.name, version)?;
+pub(crate) fn failed_on<'a>(facts: &'a Facts<'_>, version: &Version) -> Option<(&'a TierName, &'a Failed)> {
+    facts.policy.tiers.iter().find_map(|tier| {
+        let wave = facts.page.wave(&tier.name, version)?;
         Some((&tier.name, wave.failed().or(wave.stalled())?))
     })
 }
 
 /// Somebody says on one of its pull requests that a release has failed, and whether they may could not
 /// be read: nothing more is done with it until that is known.
-pub(crate) fn doubted<'a>(desk: &Desk<'a>, version: &Version) -> Option<&'a str> {
-    let pulls = desk.facts?.pulls.known()?;
+pub(crate) fn doubted<'a>(facts: &Facts<'a>, version: &Version) -> Option<&'a str> {
+    let pulls = facts.observed?.pulls.known()?;
     let of_release = pulls.iter().filter(|pull| pull.version.as_ref() == Some(version));
-    of_release.into_iter().find_map(|pull| desk.commands(pull).doubt)
+    of_release.into_iter().find_map(|pull| facts.commands(pull).doubt)
 }
 
 /// A person's no on this tier or one below.
-pub(crate) fn rejected(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
-    desk.policy.tiers.iter().take(tier_index + 1).find_map(|tier| {
-        rejections(desk, tier).into_iter().find(|(said_no_to, _)| said_no_to == version).map(|(_, why)| why)
+pub(crate) fn rejected(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Option<Reason> {
+    facts.policy.tiers.iter().take(tier_index + 1).find_map(|tier| {
+        rejections(facts, tier).into_iter().find(|(said_no_to, _)| said_no_to == version).map(|(_, why)| why)
     })
 }
 
 /// Every no on a tier: as the ledger has it, and as the hub shows it (the ledger may have been
 /// lost). When the bot itself closes one, nobody has said no.
-pub(crate) fn rejections(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
+pub(crate) fn rejections(facts: &Facts<'_>, tier: &Tier) -> Vec<(Version, Reason)> {
     let mut rejections = Vec::new();
-    for wave in desk.page.tiers.get(&tier.name).into_iter().flatten() {
+    for wave in facts.page.tiers.get(&tier.name).into_iter().flatten() {
         if let Some(no) = wave.rejected().filter(|_| wave.rolls_back().is_none()) {
             rejections.push((wave.version.clone(), Reason::Rejected { by: no.by.clone(), pull: no.pull }));
         }
     }
-    for pull in desk.pulls(&tier.name).unwrap_or_default() {
+    for pull in facts.pulls(&tier.name).unwrap_or_default() {
         if let PullState::Closed { by, .. } = &pull.state
-            && let Some(version) = desk.release_of(pull)
-            && by.as_ref() != Some(&desk.snapshot.hub.bot)
-            && !is_rollback(desk, &tier.name, pull.number)
+            && let Some(version) = facts.release_of(pull)
+            && by.as_ref() != Some(&facts.snapshot.hub.bot)
+            && !is_rollback(facts, &tier.name, pull.number)
         {
             rejections.push((version.clone(), Reason::Rejected { by: by.clone(), pull: pull.number }));
         }
@@ -174,38 +174,38 @@ pub(crate) fn rejections(desk: &Desk<'_>, tier: &Tier) -> Vec<(Version, Reason)>
 
 /// Versions that have finished a tier, were not found wanting afterwards, and are still there: those of them that
 /// are asked for.
-pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(desk: &Desk<'_>, tier_index: usize, which: F) -> Vec<Version> {
-    let Some(tier) = desk.policy.tiers.get(tier_index) else { return Vec::new() };
-    if desk.is_passed(tier) {
+pub(crate) fn finished<F: Fn(&Version) -> bool + Copy>(facts: &Facts<'_>, tier_index: usize, which: F) -> Vec<Version> {
+    let Some(tier) = facts.policy.tiers.get(tier_index) else { return Vec::new() };
+    if facts.is_passed(tier) {
         let accepted =
-            |release: &&Release| which(&release.version) && unaccepted(desk, tier_index, &release.version).is_none();
+            |release: &&Release| which(&release.version) && unaccepted(facts, tier_index, &release.version).is_none();
         return match tier_index.checked_sub(1) {
-            Some(below) => finished(desk, below, which),
+            Some(below) => finished(facts, below, which),
             None => {
-                let releases = desk.releases().unwrap_or_default().iter().filter(accepted);
+                let releases = facts.releases().unwrap_or_default().iter().filter(accepted);
                 releases.map(|release| release.version.clone()).collect()
             }
         };
     }
-    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten();
     // Clusters ahead of their tier do not finish it, nor do those that get back what ran before.
     let whole = waves.filter(|wave| wave.part.purpose != Purpose::Early && wave.rolls_back().is_none());
     // Who finished it may all have left, and others came in their place: no tier gets ahead of those.
-    let runs = desk.base(&tier.name);
+    let runs = facts.base(&tier.name);
     let gone = |wave: &Wave| runs.highest().is_some_and(|highest| *highest < wave.version);
     let whole = whole.filter(|wave| matches!(wave.state(), State::Finished(_)) && which(&wave.version));
     let whole = whole.filter(|wave| !gone(wave));
-    whole.map(|wave| source::spelled(desk, &wave.version).clone()).collect()
+    whole.map(|wave| source::spelled(facts, &wave.version).clone()).collect()
 }
 
 /// Whether a version has finished a tier.
-pub(crate) fn has_finished(desk: &Desk<'_>, tier_index: usize, version: &Version) -> bool {
-    !finished(desk, tier_index, |known| known == version).is_empty()
+pub(crate) fn has_finished(facts: &Facts<'_>, tier_index: usize, version: &Version) -> bool {
+    !finished(facts, tier_index, |known| known == version).is_empty()
 }
 
 /// Whether this pull request is a rollback: closing it says no to that, not to the version it holds.
-fn is_rollback(desk: &Desk<'_>, tier: &TierName, number: PullNumber) -> bool {
-    let waves = desk.page.tiers.get(tier).into_iter().flatten();
+fn is_rollback(facts: &Facts<'_>, tier: &TierName, number: PullNumber) -> bool {
+    let waves = facts.page.tiers.get(tier).into_iter().flatten();
     waves
         .filter(|wave| wave.rolls_back().is_some())
         .any(|wave| wave.pull.as_ref().is_some_and(|announced| announced.number == number))

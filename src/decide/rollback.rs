@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
+use crate::facts::{Base, Facts};
 use crate::gate::asked::{Asked, AskedOpen};
 use crate::gate::{announce, approvals, breaking, freeze, head, hold, ledger, limits, window};
 use crate::gate::{release as release_gate, tier_below};
@@ -18,115 +18,115 @@ use crate::{Reason, TierName, Version, next_release, release, slice, source};
 
 /// What has to be restored on a tier whose wave failed, or why it must not be; none where nothing
 /// failed or the file asks for no rollback.
-pub(crate) fn due(desk: &Desk<'_>, tier_index: usize) -> Option<Result<Proposal, Obstacle>> {
-    let tier = desk.policy.tiers.get(tier_index)?;
-    let failed = failed_here(desk, tier)?.clone();
-    Some(match obstacle(desk, tier_index, &failed) {
-        None => proposal(desk, tier, &failed).ok_or(Obstacle::refused(Reason::NothingKnownBefore)),
+pub(crate) fn due(facts: &Facts<'_>, tier_index: usize) -> Option<Result<Proposal, Obstacle>> {
+    let tier = facts.policy.tiers.get(tier_index)?;
+    let failed = failed_here(facts, tier)?.clone();
+    Some(match obstacle(facts, tier_index, &failed) {
+        None => proposal(facts, tier, &failed).ok_or(Obstacle::refused(Reason::NothingKnownBefore)),
         Some(obstacle) => Err(obstacle),
     })
 }
 
 /// The failed wave of the release that runs on a tier which asks for rollbacks; of one that moves in
 /// slices the newest, though it may not have landed.
-fn failed_here<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
-    let base = desk.base(&tier.name);
-    let wave = failed_with(desk, tier, base.highest()?)?;
+fn failed_here<'a>(facts: &'a Facts<'_>, tier: &Tier) -> Option<&'a Wave> {
+    let base = facts.base(&tier.name);
+    let wave = failed_with(facts, tier, base.highest()?)?;
     let whole = wave.part.partition.is_empty();
     // Who joined with it was not moved by the wave, and who has it back already needs nothing.
-    let moved = slice::moved(desk, tier, wave);
+    let moved = slice::moved(facts, tier, wave);
     let here = match base {
         Base::Uniform(_) => true,
         // One place of several may be somebody's own doing; of slices it is what is to be expected, and so it is
         // where others joined, or a pin ended, with what ran before.
-        Base::Mixed { .. } => !whole || (wave.landed().is_some() && slice::holds(desk, tier, &moved, &wave.version)),
+        Base::Mixed { .. } => !whole || (wave.landed().is_some() && slice::holds(facts, tier, &moved, &wave.version)),
         Base::Unread(_) | Base::Empty => false,
     };
-    let runs = !moved.is_empty() && desk.spread(&tier.name, &moved).highest.as_ref() == base.highest();
+    let runs = !moved.is_empty() && facts.spread(&tier.name, &moved).highest.as_ref() == base.highest();
     (here && runs).then_some(wave)
 }
 
 /// The failed wave of a release that may be taken back on a tier which asks for rollbacks.
-fn failed_with<'a>(desk: &'a Desk<'_>, tier: &Tier, version: &Version) -> Option<&'a Wave> {
+fn failed_with<'a>(facts: &'a Facts<'_>, tier: &Tier, version: &Version) -> Option<&'a Wave> {
     match tier.on_failure {
         // Where the tier follows releases by itself, the bot opens nothing.
         OnFailure::RollBack { .. } if !tier.follows => {}
         OnFailure::RollBack { .. } | OnFailure::Hold | OnFailure::Stall => return None,
     }
-    let wave = desk.page.wave(&tier.name, version)?;
+    let wave = facts.page.wave(&tier.name, version)?;
     // What was taken back once, by us or by somebody, and runs again, a person has put there.
     let taken_back = wave.failed()?.is_reverted();
     let landed = |known: &Wave| known.rolls_back() == Some(&wave.version) && known.landed().is_some();
-    (!taken_back && !desk.page.tiers.get(&tier.name)?.iter().any(landed)).then_some(wave)
+    (!taken_back && !facts.page.tiers.get(&tier.name)?.iter().any(landed)).then_some(wave)
 }
 
 /// What ran before on all clusters that have moved with a failed wave; none where it is not known, or
 /// where slices came from different versions.
-fn before(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Version> {
-    let slices = desk.page.landed_with(&tier.name, failed);
+fn before(facts: &Facts<'_>, tier: &Tier, failed: &Wave) -> Option<Version> {
+    let slices = facts.page.landed_with(&tier.name, failed);
     let before = slices.first().map_or(failed.from.as_ref(), |first| first.from.as_ref())?;
     let same = slices.iter().all(|slice| slice.from.as_ref() == Some(before));
     (same && *before < failed.version).then(|| before.clone())
 }
 
 /// Why what ran before a failed wave must not be restored.
-fn obstacle(desk: &Desk<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacle> {
+fn obstacle(facts: &Facts<'_>, tier_index: usize, failed: &Wave) -> Option<Obstacle> {
     if failed.rolls_back().is_some() {
         return Some(Obstacle::refused(Reason::RollBackOfRollBack));
     }
-    let tier = desk.policy.tiers.get(tier_index)?;
-    let Some(before) = before(desk, tier, failed) else {
+    let tier = facts.policy.tiers.get(tier_index)?;
+    let Some(before) = before(facts, tier, failed) else {
         return Some(Obstacle::refused(Reason::NothingKnownBefore));
     };
-    if let Some(no) = refused(desk, tier, &failed.version) {
+    if let Some(no) = refused(facts, tier, &failed.version) {
         return Some(Obstacle::refused(no));
     }
     // Both have to be listed: what is marked as breaking between them is not known otherwise.
-    let own = release::stopped_on_its_way_back(desk, tier_index, &before)
-        .or_else(|| source::find(desk, &failed.version).err().map(|obstacle| *obstacle))
-        .or_else(|| unproved(desk, &before));
+    let own = release::stopped_on_its_way_back(facts, tier_index, &before)
+        .or_else(|| source::find(facts, &failed.version).err().map(|obstacle| *obstacle))
+        .or_else(|| unproved(facts, &before));
     if own.is_some() {
         return own;
     }
     let (from, to) = (before, failed.version.clone());
-    breaking::is_breaking(desk, &from, &to).then(|| Obstacle::refused(Reason::BreakingBetween { from, to }))
+    breaking::is_breaking(facts, &from, &to).then(|| Obstacle::refused(Reason::BreakingBetween { from, to }))
 }
 
 /// A person said no to this very rollback.
-fn refused(desk: &Desk<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
-    let waves = desk.page.tiers.get(&tier.name)?.iter().filter(|wave| wave.rolls_back() == Some(failed));
+fn refused(facts: &Facts<'_>, tier: &Tier, failed: &Version) -> Option<Reason> {
+    let waves = facts.page.tiers.get(&tier.name)?.iter().filter(|wave| wave.rolls_back() == Some(failed));
     waves.filter_map(Wave::rejected).next().map(|no| Reason::Rejected { by: no.by.clone(), pull: no.pull })
 }
 
 /// The artefact has to be at the source still, with the digest that was pinned at first sight.
-fn unproved(desk: &Desk<'_>, version: &Version) -> Option<Obstacle> {
-    let found = match source::find(desk, version) {
+fn unproved(facts: &Facts<'_>, version: &Version) -> Option<Obstacle> {
+    let found = match source::find(facts, version) {
         Ok(release) => release.digest.clone(),
         Err(obstacle) => return Some(*obstacle),
     };
-    let same = found.is_some() && found == source::pinned(desk, version);
+    let same = found.is_some() && found == source::pinned(facts, version);
     (!same).then(|| Obstacle::refused(Reason::DigestUnproved { version: version.clone() }))
 }
 
 /// Every cluster that has moved gets back what it had.
-fn proposal(desk: &Desk<'_>, tier: &Tier, failed: &Wave) -> Option<Proposal> {
-    let to = before(desk, tier, failed)?;
+fn proposal(facts: &Facts<'_>, tier: &Tier, failed: &Wave) -> Option<Proposal> {
+    let to = before(facts, tier, failed)?;
     Some(Proposal {
-        plugin: desk.plugin().clone(),
+        plugin: facts.plugin().clone(),
         tier: tier.name.clone(),
         from: Some(failed.version.clone()),
-        digest: source::pinned(desk, &to),
+        digest: source::pinned(facts, &to),
         part: Part { purpose: Purpose::RollBack { of: failed.version.clone() }, ..Part::default() },
-        members: slice::moved(desk, tier, failed).to_vec(),
+        members: slice::moved(facts, tier, failed).to_vec(),
         written: None,
         to,
     })
 }
 
 /// Why an open rollback has to be taken back; what could not be read waits.
-pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
-    let tier = desk.policy.tiers.get(tier_index)?;
-    let running = desk.base(&tier.name);
+pub(crate) fn withdrawal(facts: &Facts<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+    let tier = facts.policy.tiers.get(tier_index)?;
+    let running = facts.base(&tier.name);
     let of = wave.rolls_back()?;
     if let Base::Uniform(other) = &running
         && other != of
@@ -137,12 +137,12 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
     if let Some(by) = running.highest().filter(|highest| *highest > of) {
         return Some(Reason::Superseded { by: by.clone() });
     }
-    let own = desk.still(tier, &wave.own());
+    let own = facts.still(tier, &wave.own());
     if own.is_empty() {
-        return Some(release_gate::nobody(desk, tier));
+        return Some(release_gate::nobody(facts, tier));
     }
     // None of its clusters runs the failed release any more, and not all of them what it would bring.
-    let own = desk.spread(&tier.name, &own);
+    let own = facts.spread(&tier.name, &own);
     if let Some(by) = own.highest.filter(|highest| own.read == own.places && *highest < *of) {
         return Some(Reason::Superseded { by });
     }
@@ -150,10 +150,10 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
         OnFailure::RollBack { .. } => {}
         OnFailure::Hold | OnFailure::Stall => return Some(Reason::RollBackOff),
     }
-    match obstacle(desk, tier_index, desk.page.wave(&tier.name, of)?) {
+    match obstacle(facts, tier_index, facts.page.wave(&tier.name, of)?) {
         Some(obstacle) if obstacle.is_final() => Some(obstacle.why),
         // It will hardly come back to the source: a newer release need not wait for that.
-        Some(Obstacle { lasts: Lasts::Unlisted, why }) => next_release::candidate(desk, tier_index).map(|_| why),
+        Some(Obstacle { lasts: Lasts::Unlisted, why }) => next_release::candidate(facts, tier_index).map(|_| why),
         Some(_) | None => None,
     }
 }
@@ -161,39 +161,39 @@ pub(crate) fn withdrawal(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
 /// Every gate of a rollback before its pull request exists.
 pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
     vec![
-        ledger::finding(asked.desk),
-        gate(asked.desk, asked.tier_index, failed_here(asked.desk, asked.tier)),
+        ledger::finding(asked.facts),
+        gate(asked.facts, asked.tier_index, failed_here(asked.facts, asked.tier)),
         release_gate::members(asked),
-        slice::finding(asked.desk, asked.tier),
+        slice::finding(asked.facts, asked.tier),
         limits::opening(asked),
     ]
 }
 
 /// Every gate of an open rollback. It asks no tier below, and steps back over nothing that breaks.
 pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
-    let AskedOpen { desk, tier_index, tier, wave, .. } = *open;
+    let AskedOpen { facts, tier_index, tier, wave, .. } = *open;
     // What it takes back it takes back, though somebody has restored a cluster, or others have come, since.
-    let failed = wave.rolls_back().and_then(|failed| failed_with(desk, tier, failed));
+    let failed = wave.rolls_back().and_then(|failed| failed_with(facts, tier, failed));
     let mut findings = vec![
-        ledger::finding(desk),
-        gate(desk, tier_index, failed),
+        ledger::finding(facts),
+        gate(facts, tier_index, failed),
         tier_below::none_asked(),
         Finding::pass(Gate::Breaking, Reason::NotBreaking),
-        release_gate::rejection(&Asked::of(desk, tier_index, &wave.version)),
+        release_gate::rejection(&Asked::of(facts, tier_index, &wave.version)),
         hold::finding(open),
         freeze::finding(open),
         window::finding(open),
     ];
     findings.extend(announce::finding(open));
     findings.extend([approvals::finding(open), head::finding(open), limits::merging(open)]);
-    findings.extend(slice::apart(desk, tier));
+    findings.extend(slice::apart(facts, tier));
     findings
 }
 
 /// Whether the rollback may happen, with what it takes back and why.
-fn gate(desk: &Desk<'_>, tier_index: usize, failed: Option<&Wave>) -> Finding {
+fn gate(facts: &Facts<'_>, tier_index: usize, failed: Option<&Wave>) -> Finding {
     let Some(failed) = failed else { return Finding::wait(Gate::Release, Reason::RollBackOff) };
-    match (obstacle(desk, tier_index, failed), failed.failed()) {
+    match (obstacle(facts, tier_index, failed), failed.failed()) {
         // Whether it comes back to the source is no question of minutes.
         (Some(Obstacle { lasts, why }), _) => match lasts {
             Lasts::Unlisted => Finding::wait(Gate::Release, why),
@@ -209,9 +209,9 @@ fn gate(desk: &Desk<'_>, tier_index: usize, failed: Option<&Wave>) -> Finding {
 }
 
 /// Said about a failed wave whose rollback must not be.
-pub(crate) fn held(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
+pub(crate) fn held(facts: &Facts<'_>, tier_index: usize) -> Option<Finding> {
     let because = |why: Reason| Reason::NoRollBack { why: Box::new(why) };
-    match due(desk, tier_index)? {
+    match due(facts, tier_index)? {
         Ok(_) => None,
         Err(Obstacle { lasts: Lasts::Unread | Lasts::Pending, why }) => {
             Some(Finding::new(Gate::Release, Verdict::Unknown, because(why)))
@@ -224,10 +224,10 @@ pub(crate) fn held(desk: &Desk<'_>, tier_index: usize) -> Option<Finding> {
 
 /// Whether a newer version left the base branch because a rollback of ours landed: that of this version, or
 /// of one that came after it.
-pub(crate) fn explains(desk: &Desk<'_>, tier: &TierName, running: &Version, gone: &Version) -> bool {
+pub(crate) fn explains(facts: &Facts<'_>, tier: &TierName, running: &Version, gone: &Version) -> bool {
     let takes_back = |wave: &Wave| wave.rolls_back().is_some_and(|failed| failed >= gone);
     let landed = |wave: &&Wave| takes_back(wave) && wave.landed().is_some() && wave.merging.is_some();
-    desk.page.wave(tier, running).filter(landed).is_some()
+    facts.page.wave(tier, running).filter(landed).is_some()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::clusters::Finder;
-use crate::desk::{Desk, follow};
+use crate::facts::{Facts, follow};
 use crate::ledger::{Part, Purpose, State, Wave};
 use crate::model::{HealthRule, Strategy, Tier};
 use crate::plan::{Finding, Gate};
@@ -20,13 +20,13 @@ pub(crate) struct Portion {
 }
 
 /// The first portion of a release that comes to a tier: members, order and cuts are fixed by it.
-pub(crate) fn first(desk: &Desk<'_>, tier: &Tier) -> Portion {
-    let members = desk.selected(tier).unwrap_or_default();
+pub(crate) fn first(facts: &Facts<'_>, tier: &Tier) -> Portion {
+    let members = facts.selected(tier).unwrap_or_default();
     let preview = |name: &ClusterName| match &tier.strategy {
-        Strategy::BlueGreen { preview, .. } => desk.labels(name).is_some_and(|labels| preview.matches(labels)),
+        Strategy::BlueGreen { preview, .. } => facts.labels(name).is_some_and(|labels| preview.matches(labels)),
         Strategy::AllAtOnce | Strategy::Delegated | Strategy::RollingUpdate { .. } | Strategy::Canary { .. } => false,
     };
-    let first_install = from(desk, tier, &members).is_none();
+    let first_install = from(facts, tier, &members).is_none();
     let cut = cut::cut(tier, &members, first_install, preview);
     match cut.slices.first() {
         Some(slice) if cut.slices.len() > 1 => {
@@ -42,22 +42,22 @@ pub(crate) fn first(desk: &Desk<'_>, tier: &Tier) -> Portion {
 
 /// The portion after the newest slice of a climb: the next one of which some cluster is still there
 /// and does not hold the version. None when all have moved.
-pub(crate) fn following(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Portion> {
+pub(crate) fn following(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Portion> {
     let landed = usize::from(wave.landed().is_some());
     let begin = wave.part.slice as usize + landed;
     let slices = (begin..).zip(wave.later());
-    slices.map(|(at, slice)| (at, desk.still(tier, &wave.staying(core::slice::from_ref(slice))))).find_map(
+    slices.map(|(at, slice)| (at, facts.still(tier, &wave.staying(core::slice::from_ref(slice))))).find_map(
         |(at, members)| {
             let part = Part { slice: u32::try_from(at).unwrap_or(u32::MAX), ..wave.part.clone() };
-            (!holds(desk, tier, &members, &wave.version)).then_some(Portion { part, members })
+            (!holds(facts, tier, &members, &wave.version)).then_some(Portion { part, members })
         },
     )
 }
 
 /// Where a climb stands of which the bot took a slice back: the slice before that one. Who was to move and has
 /// left since is noted with the later one, and comes back as a new one.
-pub(crate) fn before(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Wave> {
-    let earlier = desk.page.landed_with(&tier.name, wave).into_iter().next_back()?;
+pub(crate) fn before(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Wave> {
+    let earlier = facts.page.landed_with(&tier.name, wave).into_iter().next_back()?;
     let moved = earlier.moved();
     let mut moved = Finder::new(&moved);
     let left = wave.left.iter().filter(|name| !moved.has(name)).cloned().collect();
@@ -68,31 +68,31 @@ pub(crate) fn before(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Wave> 
 
 /// Whether the last slices of a climb were taken back because nobody is left to move with them: it ends
 /// with those that have moved, and soaks.
-pub(crate) fn ends_early(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
-    if !wave.may_come_again() || following(desk, tier, wave).is_some() {
+pub(crate) fn ends_early(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> bool {
+    if !wave.may_come_again() || following(facts, tier, wave).is_some() {
         return false;
     }
-    let moved = moved(desk, tier, wave);
-    !moved.is_empty() && holds(desk, tier, &moved, &wave.version)
+    let moved = moved(facts, tier, wave);
+    !moved.is_empty() && holds(facts, tier, &moved, &wave.version)
 }
 
 /// Clusters that joined the tier, or whose pin ended, after a release had finished it, and that release.
-pub(crate) fn catch_up(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Portion)> {
-    let tier = desk.policy.tiers.get(tier_index).filter(|tier| !tier.follows)?;
-    let base = desk.base(&tier.name);
+pub(crate) fn catch_up(facts: &Facts<'_>, tier_index: usize) -> Option<(Version, Portion)> {
+    let tier = facts.policy.tiers.get(tier_index).filter(|tier| !tier.follows)?;
+    let base = facts.base(&tier.name);
     let highest = base.highest()?;
-    let version = release::finished(desk, tier_index, |version| version >= highest).into_iter().max()?;
+    let version = release::finished(facts, tier_index, |version| version >= highest).into_iter().max()?;
     let taken =
-        || release::stopped(desk, tier_index, &version).is_none() && next_release::outdated(desk, &version).is_none();
+        || release::stopped(facts, tier_index, &version).is_none() && next_release::outdated(facts, &version).is_none();
     if *highest != version || !taken() {
         return None;
     }
-    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
-    if desk.everywhere(&tier.name).as_ref() == Some(&version) {
+    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten();
+    if facts.everywhere(&tier.name).as_ref() == Some(&version) {
         return None;
     }
     let behind = |place: &&Place| place.vacant || place.version.known().is_some_and(|there| *there < version);
-    let places = desk.places(&tier.name).into_iter().filter(behind);
+    let places = facts.places(&tier.name).into_iter().filter(behind);
     let behind: Vec<ClusterName> = places.filter_map(|place| place.cluster.clone()).collect();
     if behind.is_empty() {
         return None;
@@ -101,34 +101,34 @@ pub(crate) fn catch_up(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, P
     let climbed: Vec<ClusterName> = climbed.flat_map(|clusters| clusters.to_vec()).collect();
     let (mut climbed, mut behind) = (Finder::new(&climbed), Finder::new(&behind));
     let late = |name: &&ClusterName| behind.has(name) && !climbed.has(name);
-    let members: Clusters = desk.selected(tier)?.iter().filter(late).cloned().collect();
+    let members: Clusters = facts.selected(tier)?.iter().filter(late).cloned().collect();
     let part = Part { purpose: Purpose::CatchUp, ..Part::default() };
     (!members.is_empty()).then_some((version, Portion { part, members }))
 }
 
 /// Clusters that are ahead of their tier and run something older than the newest release that has
 /// finished the first one, and that release.
-pub(crate) fn early(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Portion)> {
-    let tier = desk.policy.tiers.get(tier_index)?;
-    let ahead = desk.ahead(tier);
+pub(crate) fn early(facts: &Facts<'_>, tier_index: usize) -> Option<(Version, Portion)> {
+    let tier = facts.policy.tiers.get(tier_index)?;
+    let ahead = facts.ahead(tier);
     if ahead.is_empty() {
         return None;
     }
-    let accepted = |version: &Version| release::stopped(desk, tier_index, version).is_none();
-    let first = desk.first_with_clusters(tier_index);
-    let version = release::finished(desk, first, |_| true).into_iter().filter(accepted).max()?;
+    let accepted = |version: &Version| release::stopped(facts, tier_index, version).is_none();
+    let first = facts.first_with_clusters(tier_index);
+    let version = release::finished(facts, first, |_| true).into_iter().filter(accepted).max()?;
     // What a newer release has taken the place of would be taken back at once.
-    if next_release::outdated(desk, &version).is_some() {
+    if next_release::outdated(facts, &version).is_some() {
         return None;
     }
-    let digest = source::pinned(desk, &version);
-    let same = |there: &Version| digest.is_some() && source::pinned(desk, there) == digest;
+    let digest = source::pinned(facts, &version);
+    let same = |there: &Version| digest.is_some() && source::pinned(facts, there) == digest;
     // Of the same artefact under another version nothing could prove that it runs.
     let behind = |name: &&ClusterName| {
-        if desk.places_of(&tier.name, core::slice::from_ref(*name)).iter().any(|place| place.vacant) {
+        if facts.places_of(&tier.name, core::slice::from_ref(*name)).iter().any(|place| place.vacant) {
             return true;
         }
-        let there = desk.spread(&tier.name, core::slice::from_ref(*name));
+        let there = facts.spread(&tier.name, core::slice::from_ref(*name));
         let changes = [&there.lowest, &there.highest].into_iter().flatten().any(|there| !same(there));
         changes && there.lowest.is_some_and(|there| there < version)
     };
@@ -140,35 +140,35 @@ pub(crate) fn early(desk: &Desk<'_>, tier_index: usize) -> Option<(Version, Port
 /// The newest wave of clusters ahead of their tier that is on the base branch and not over. Once the others get
 /// the same release, it is their wave that is judged, and this one waits for nothing any more; nor does one of
 /// which everybody has left the tier.
-pub(crate) fn early_wave<'a>(desk: &'a Desk<'_>, tier: &Tier) -> Option<&'a Wave> {
+pub(crate) fn early_wave<'a>(facts: &'a Facts<'_>, tier: &Tier) -> Option<&'a Wave> {
     let early = |wave: &Wave| wave.part.purpose == Purpose::Early && matches!(wave.state(), State::Landed(_));
-    desk.page.present(&tier.name, early).rfind(|wave| !desk.still(tier, &wave.own()).is_empty())
+    facts.page.present(&tier.name, early).rfind(|wave| !facts.still(tier, &wave.own()).is_empty())
 }
 
 /// The clusters on which the health of a climb is judged: those that have moved with it, and those
 /// that somebody moved ahead of their slice.
-pub(crate) fn moved(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Clusters {
+pub(crate) fn moved(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Clusters {
     let moved = wave.moved();
     let ahead = match wave.later() {
         [] => Vec::new(),
-        later => holding(desk, tier, &wave.staying(later), &wave.version),
+        later => holding(facts, tier, &wave.staying(later), &wave.version),
     };
     if ahead.is_empty() {
-        return desk.still(tier, &moved);
+        return facts.still(tier, &moved);
     }
-    desk.still(tier, &moved.iter().cloned().chain(ahead).collect())
+    facts.still(tier, &moved.iter().cloned().chain(ahead).collect())
 }
 
 /// Those of some clusters for which the base branch holds the version, each by itself.
-fn holding(desk: &Desk<'_>, tier: &Tier, clusters: &Clusters, version: &Version) -> Vec<ClusterName> {
+fn holding(facts: &Facts<'_>, tier: &Tier, clusters: &Clusters, version: &Version) -> Vec<ClusterName> {
     if tier.follows {
-        let one = |name: &&ClusterName| holds(desk, tier, core::slice::from_ref(*name), version);
+        let one = |name: &&ClusterName| holds(facts, tier, core::slice::from_ref(*name), version);
         return clusters.iter().filter(one).cloned().collect();
     }
     let mut finder = Finder::new(clusters);
     // Whether each has a place, and whether all of its places hold the version.
     let mut places = alloc::vec![(false, true); clusters.len()];
-    for place in desk.places(&tier.name) {
+    for place in facts.places(&tier.name) {
         let there = place.version.known() == Some(version);
         let mut note = |(any, all): &mut (bool, bool)| (*any, *all) = (true, *all && there);
         match &place.cluster {
@@ -192,20 +192,20 @@ pub(crate) fn as_begun<'a>(tier: &'a Tier, wave: &Wave) -> Cow<'a, Tier> {
 
 /// Whether the base branch holds the version for each of these clusters. None of them, or none with
 /// a place, is held by nothing.
-pub(crate) fn holds(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName], version: &Version) -> bool {
+pub(crate) fn holds(facts: &Facts<'_>, tier: &Tier, clusters: &[ClusterName], version: &Version) -> bool {
     if tier.follows && !clusters.is_empty() {
-        return follow::running(desk, desk.plugin(), clusters)
+        return follow::running(facts, facts.plugin(), clusters)
             .is_ok_and(|running| !running.is_empty() && running.iter().all(|it| *it == version));
     }
-    clusters.is_empty() || desk.spread(&tier.name, clusters).is(version)
+    clusters.is_empty() || facts.spread(&tier.name, clusters).is(version)
 }
 
 /// Whether the base branch holds a wave's version for each of its own clusters that is still there. Of a landed
 /// slice that everybody has left it is those who moved before it that count.
-pub(crate) fn is_there(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> bool {
-    let own = desk.still(tier, &wave.own());
-    let members = if own.is_empty() && wave.landed().is_some() { moved(desk, tier, wave) } else { own };
-    !members.is_empty() && holds(desk, tier, &members, &wave.version)
+pub(crate) fn is_there(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> bool {
+    let own = facts.still(tier, &wave.own());
+    let members = if own.is_empty() && wave.landed().is_some() { moved(facts, tier, wave) } else { own };
+    !members.is_empty() && holds(facts, tier, &members, &wave.version)
 }
 
 /// What somebody else put where a climb had been, or is to go.
@@ -219,11 +219,11 @@ pub(crate) enum Astray {
 /// Whether somebody put other versions where a landed wave has its own. From a wave that is over they
 /// have to have taken it everywhere: single clusters may follow another rule by then. A climb of
 /// which a slice was taken back is not over.
-pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
+pub(crate) fn astray(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
     let (moved, all) = (wave.moved(), wave.clusters());
     if !tier.follows {
         // Mostly nobody is: then nothing has to be listed.
-        let (own, all) = (desk.spread(&tier.name, &moved), desk.spread(&tier.name, &all));
+        let (own, all) = (facts.spread(&tier.name, &moved), facts.spread(&tier.name, &all));
         let back = own.lowest.is_some_and(|lowest| lowest < wave.version);
         if !back {
             return all.highest.filter(|highest| *highest > wave.version).map(Astray::Past);
@@ -231,11 +231,11 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
     }
     let versions = |clusters: &Clusters| -> Vec<Version> {
         if tier.follows {
-            let clusters = desk.still(tier, clusters);
-            let running = follow::running(desk, desk.plugin(), &clusters).unwrap_or_default();
+            let clusters = facts.still(tier, clusters);
+            let running = follow::running(facts, facts.plugin(), &clusters).unwrap_or_default();
             return running.into_iter().cloned().collect();
         }
-        let places = desk.places_of(&tier.name, clusters);
+        let places = facts.places_of(&tier.name, clusters);
         places.into_iter().filter_map(|place| place.version.known().cloned()).collect()
     };
     // What the bot merged has not come to all clusters yet: who is still on the version before has taken nothing off.
@@ -253,25 +253,25 @@ pub(crate) fn astray(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Option<Astray
 }
 
 /// Clusters that move one after the other, or not at all, each need a place of their own.
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier) -> Finding {
+pub(crate) fn finding(facts: &Facts<'_>, tier: &Tier) -> Finding {
     let in_turn = match tier.strategy {
         Strategy::AllAtOnce | Strategy::Delegated => false,
         Strategy::RollingUpdate { .. } | Strategy::Canary { .. } | Strategy::BlueGreen { .. } => true,
     };
-    let shared = in_turn && shares(desk, tier);
+    let shared = in_turn && shares(facts, tier);
     let pass = || Finding::pass(Gate::Release, Reason::Accepted);
-    if shared { shared_finding(tier) } else { apart(desk, tier).unwrap_or_else(pass) }
+    if shared { shared_finding(tier) } else { apart(facts, tier).unwrap_or_else(pass) }
 }
 
 /// What is open already may not be written either where a pinned cluster, or one ahead of its tier, has no
 /// place of its own.
-pub(crate) fn apart(desk: &Desk<'_>, tier: &Tier) -> Option<Finding> {
-    let some = || !desk.pinned_of(tier).is_empty() || !desk.ahead(tier).is_empty();
-    (shares(desk, tier) && some()).then(|| shared_finding(tier))
+pub(crate) fn apart(facts: &Facts<'_>, tier: &Tier) -> Option<Finding> {
+    let some = || !facts.pinned_of(tier).is_empty() || !facts.ahead(tier).is_empty();
+    (shares(facts, tier) && some()).then(|| shared_finding(tier))
 }
 
-fn shares(desk: &Desk<'_>, tier: &Tier) -> bool {
-    desk.places(&tier.name).iter().any(|place| place.cluster.is_none())
+fn shares(facts: &Facts<'_>, tier: &Tier) -> bool {
+    facts.places(&tier.name).iter().any(|place| place.cluster.is_none())
 }
 
 fn shared_finding(tier: &Tier) -> Finding {
@@ -279,15 +279,15 @@ fn shared_finding(tier: &Tier) -> Finding {
 }
 
 /// The oldest version on the places of these clusters: what a portion starts from.
-pub(crate) fn from(desk: &Desk<'_>, tier: &Tier, clusters: &[ClusterName]) -> Option<Version> {
-    desk.spread(&tier.name, clusters).lowest
+pub(crate) fn from(facts: &Facts<'_>, tier: &Tier, clusters: &[ClusterName]) -> Option<Version> {
+    facts.spread(&tier.name, clusters).lowest
 }
 
 /// Whether a path that a pull request may change is one of this wave's: the place of another cluster
 /// of the tier is not, anything else is.
-pub(crate) fn concerns(desk: &Desk<'_>, tier: &Tier, wave: &Wave, path: &str) -> bool {
+pub(crate) fn concerns(facts: &Facts<'_>, tier: &Tier, wave: &Wave, path: &str) -> bool {
     let named = |places: Vec<&Place>| places.iter().any(|place| place.file == path);
-    named(desk.places_of(&tier.name, &wave.own())) || !named(desk.places(&tier.name))
+    named(facts.places_of(&tier.name, &wave.own())) || !named(facts.places(&tier.name))
 }
 
 #[cfg(test)]

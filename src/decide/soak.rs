@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::gate::hold;
 use crate::ledger::{LetThrough, Soaked, Wave};
 use crate::member::Assessment;
@@ -70,14 +70,14 @@ pub(crate) fn longest(wave: &Wave, tier: &Tier) -> Option<Timestamp> {
 /// healthy since; so do a stopped release and a hold. Whatever stood still counts as soak then, but
 /// nothing from before the last time that somebody was degraded does.
 pub(crate) fn overdue(
-    desk: &Desk<'_>,
+    facts: &Facts<'_>,
     tier: &Tier,
     wave: &Wave,
     health: &Assessment,
     soaked: Option<Soaked>,
 ) -> Option<LetThrough> {
     let after = tier.soak.max?;
-    if desk.now < longest(wave, tier)? || health.degraded(&tier.health) {
+    if facts.now < longest(wave, tier)? || health.degraded(&tier.health) {
         return None;
     }
     let since = match soaked {
@@ -86,16 +86,16 @@ pub(crate) fn overdue(
         None if health.healthy() > 0 => wave.landed()?.at,
         None => return None,
     };
-    let tier_index = desk.policy.tiers.iter().position(|other| other.name == tier.name)?;
-    let pulls = desk.pulls(&tier.name).unwrap_or_default();
-    let held = own_pull(wave, &pulls).is_some_and(|pull| hold::is_held(desk, pull));
-    if desk.now < since + tier.soak.min || held || release::stopped(desk, tier_index, &wave.version).is_some() {
+    let tier_index = facts.policy.tiers.iter().position(|other| other.name == tier.name)?;
+    let pulls = facts.pulls(&tier.name).unwrap_or_default();
+    let held = own_pull(wave, &pulls).is_some_and(|pull| hold::is_held(facts, pull));
+    if facts.now < since + tier.soak.min || held || release::stopped(facts, tier_index, &wave.version).is_some() {
         return None;
     }
     let late = |state: &MemberState| {
         matches!(state, MemberState::Progressing(_) | MemberState::Suspended(_) | MemberState::Unknown(_))
     };
-    Some(LetThrough { at: desk.now, after, members: health.troubles(late) })
+    Some(LetThrough { at: facts.now, after, members: health.troubles(late) })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Pull requests of ours that are open though their wave is over, or that no wave knows, and how they
 //! are closed. What takes their place is decided in `tiers`.
 
-use crate::desk::{Desk, Noted};
+use crate::facts::{Facts, Noted};
 use crate::ledger::{Change, Closed, State, Withdrawn};
 use crate::model::Tier;
 use crate::plan::{Action, Finding, Gate, Verdict};
@@ -9,24 +9,24 @@ use crate::snapshot::{Pull, PullState};
 use crate::{Reason, gate};
 
 /// Whether some wave of the tier wrote what this pull request holds. A lost ledger forgets that.
-pub(crate) fn is_known(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> bool {
-    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+pub(crate) fn is_known(facts: &Facts<'_>, tier: &Tier, pull: &Pull) -> bool {
+    let mut waves = facts.page.tiers.get(&tier.name).into_iter().flatten();
     waves.any(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
 }
 
 /// That somebody pushed to the branch of an open pull request whose wave is over: what it holds is theirs, and
 /// nothing is written over it. A lost ledger forgets which ones are ours.
-pub(crate) fn theirs(desk: &Desk<'_>, tier: &Tier, pull: &Pull) -> Option<Finding> {
-    let mut waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+pub(crate) fn theirs(facts: &Facts<'_>, tier: &Tier, pull: &Pull) -> Option<Finding> {
+    let mut waves = facts.page.tiers.get(&tier.name).into_iter().flatten();
     let ours_once = waves.any(|wave| wave.pull.as_ref().is_some_and(|known| known.number == pull.number));
-    let edited = ours_once && !is_known(desk, tier, pull);
+    let edited = ours_once && !is_known(facts, tier, pull);
     edited.then(|| Finding::fail(Gate::Head, Reason::HeadEdited { head: pull.head.clone() }))
 }
 
 /// Whether somebody put the release of an open pull request on the base branch past it, or a slice of
 /// it failed: what comes then has a pull request of its own.
-pub(crate) fn moot(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
-    let waves = desk.page.tiers.get(&desk.policy.tiers[tier_index].name).into_iter().flatten();
+pub(crate) fn moot(facts: &Facts<'_>, tier_index: usize, pull: &Pull) -> bool {
+    let waves = facts.page.tiers.get(&facts.policy.tiers[tier_index].name).into_iter().flatten();
     waves
         .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
         .any(|wave| wave.landed().is_some() || (wave.part.slice > 0 && wave.failed().is_some()))
@@ -34,9 +34,9 @@ pub(crate) fn moot(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
 
 /// A pull request of ours that is open though its wave is over: the closing was cut off. One that
 /// no wave knows waits until a release is ready for this tier.
-pub(crate) fn tidied_up(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> Option<Action> {
-    let tier = &desk.policy.tiers[tier_index];
-    let known = desk.page.tiers.get(&tier.name).into_iter().flatten();
+pub(crate) fn tidied_up(facts: &Facts<'_>, tier_index: usize, pull: &Pull) -> Option<Action> {
+    let tier = &facts.policy.tiers[tier_index];
+    let known = facts.page.tiers.get(&tier.name).into_iter().flatten();
     let why = known.filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head)).find_map(|wave| {
         // Somebody put the release on the base branch past its pull request.
         let past = || Reason::NothingNewer { version: Some(wave.version.clone()) };
@@ -57,13 +57,13 @@ pub(crate) fn tidied_up(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> Opti
             State::Open | State::Closed(Closed::Rejected(_)) => None,
         }
     });
-    closing(desk, tier_index, Some(pull), why?)
+    closing(facts, tier_index, Some(pull), why?)
 }
 
 /// Whether it was to be closed, whatever comes next: its release was taken back, or failed before it landed. What was
 /// only given up for a newer release waits to be moved to it.
-pub(crate) fn is_condemned(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> bool {
-    let waves = desk.page.tiers.get(&desk.policy.tiers[tier_index].name).into_iter().flatten();
+pub(crate) fn is_condemned(facts: &Facts<'_>, tier_index: usize, pull: &Pull) -> bool {
+    let waves = facts.page.tiers.get(&facts.policy.tiers[tier_index].name).into_iter().flatten();
     waves
         .filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head))
         .any(|wave| wave.withdrawn().is_some() || (wave.failed().is_some() && wave.landed().is_none()))
@@ -71,32 +71,32 @@ pub(crate) fn is_condemned(desk: &Desk<'_>, tier_index: usize, pull: &Pull) -> b
 
 /// Whether an open pull request whose wave is over takes the last place under the cap of open ones, while the next
 /// release waits for something that may need this very place. What could not be read is read soon.
-pub(crate) fn keeps_a_place(desk: &Desk<'_>, findings: &[Finding]) -> bool {
+pub(crate) fn keeps_a_place(facts: &Facts<'_>, findings: &[Finding]) -> bool {
     let waits = |finding: &Finding| matches!(finding.verdict, Verdict::Wait { .. } | Verdict::Fail);
-    findings.iter().any(waits) && gate::limits::is_reached(desk)
+    findings.iter().any(waits) && gate::limits::is_reached(facts)
 }
 
 /// The closing of a pull request of ours that goes to another branch than the tier's, where nothing else troubles the
 /// tier, and what becomes of its wave: the next one goes where it belongs. A branch that somebody edited is theirs and
 /// stays.
 pub(crate) fn turned_back(
-    desk: &Desk<'_>,
+    facts: &Facts<'_>,
     tier_index: usize,
     troubles: &[Finding],
 ) -> Option<(Option<Noted>, Option<Action>)> {
     let [Finding { because: why @ Reason::OtherBase { .. }, .. }] = troubles else { return None };
-    let tier = &desk.policy.tiers[tier_index];
-    let pull = desk.open_pull(&tier.name).filter(|pull| is_known(desk, tier, pull))?;
-    let wave = desk.page.climbing(&tier.name).filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
-    let withdrawn = || Change::Withdrawn(Withdrawn { at: desk.now, why: why.clone() });
+    let tier = &facts.policy.tiers[tier_index];
+    let pull = facts.open_pull(&tier.name).filter(|pull| is_known(facts, tier, pull))?;
+    let wave = facts.page.climbing(&tier.name).filter(|wave| wave.heads.iter().any(|head| head.commit == pull.head));
+    let withdrawn = || Change::Withdrawn(Withdrawn { at: facts.now, why: why.clone() });
     let noted = wave.map(|wave| Noted::new(&wave.version, withdrawn()));
-    Some((noted, closing(desk, tier_index, Some(pull), why.clone())))
+    Some((noted, closing(facts, tier_index, Some(pull), why.clone())))
 }
 
 /// The closing of a pull request that is still open, with the reason.
-pub(crate) fn closing(desk: &Desk<'_>, tier_index: usize, pull: Option<&Pull>, why: Reason) -> Option<Action> {
+pub(crate) fn closing(facts: &Facts<'_>, tier_index: usize, pull: Option<&Pull>, why: Reason) -> Option<Action> {
     let pull = pull.filter(|pull| pull.state == PullState::Open)?;
-    let (plugin, tier) = (desk.plugin().clone(), desk.policy.tiers[tier_index].name.clone());
+    let (plugin, tier) = (facts.plugin().clone(), facts.policy.tiers[tier_index].name.clone());
     Some(Action::Close { plugin, tier, pull: pull.number, head: pull.head.clone(), why })
 }
 

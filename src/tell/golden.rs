@@ -1,4 +1,4 @@
-//! Every face of one realistic plan, compared with files that people looked at
+//! Every page of one realistic plan, compared with files that people looked at
 //! (`tests/fixtures/tell`; `COLDFRAME_BLESS=1` writes them anew), and the rules that hold for all.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -1,4 +1,4 @@
-//! The words that every face shares: a state's mark and name, a verdict, an instant, what holds a
+//! The words that every page shares: a state's mark and name, a verdict, an instant, what holds a
 //! wave back. One word means one thing, wherever it is shown.
 
 use decide::ledger::{Part, Purpose};

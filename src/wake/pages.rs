@@ -69,7 +69,8 @@ impl Pages {
             self.metrics.action(action, outcome);
         }
         let view = View::new(repository, &ticked.seen.web, &ticked.seen.snapshot, ticked.plan.clone(), now);
-        let trouble = view.trouble.clone().or_else(|| refused(&ticked.receipts)).or_else(|| ticked.untold.clone());
+        let trouble =
+            view.trouble.clone().or_else(|| refused(&ticked.receipts)).or_else(|| ticked.notify_error.clone());
         let view = View { trouble, ..view };
         self.shown().views.insert(repository.to_string(), Arc::new(view));
     }

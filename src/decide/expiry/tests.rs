@@ -108,10 +108,10 @@ fn the_shorter_of_two_periods_counts() {
         bronze(&mut world).force = own;
         expire(&mut world, "<1.1", -days_left);
         let wave = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        let force = force(&desk, &desk.policy.tiers[1], &wave, noon()).unwrap().into_owned();
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        let force = force(&facts, &facts.policy.tiers[1], &wave, noon()).unwrap().into_owned();
         (force.after.as_hours() / 24, force.notice.len())
     };
     let own = |days: i64| Some(Force { after: SignedDuration::from_hours(days * 24), notice: vec![NOTICE[2]] });
@@ -204,10 +204,10 @@ fn presses(change: fn(&mut Snapshot), wave: fn(&mut Wave)) -> Option<Pressing> {
     change(&mut world);
     let mut climbs = world.ledger.plugins[&"app".into()].wave(&"bronze".into(), &version("1.1.0")).cloned().unwrap();
     wave(&mut climbs);
-    let shared = &mut crate::desk::Shared::count(&world, noon());
-    let common = crate::desk::Common::of(&world, noon());
-    let desk = Desk::new(&common, 0, shared);
-    pressing(&desk, &desk.policy.tiers[1], &climbs, ago(DAY))
+    let shared = &mut crate::facts::Shared::count(&world, noon());
+    let common = crate::facts::Common::of(&world, noon());
+    let facts = Facts::new(&common, 0, shared);
+    pressing(&facts, &facts.policy.tiers[1], &climbs, ago(DAY))
 }
 
 #[test]
@@ -247,10 +247,10 @@ fn what_is_too_many_goes_after_the_grace_period() {
     let too_many = |text: &str, most: u32| {
         let mut world = told();
         world.policy.plugins[0].max_live = Some(most);
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        crowded(&desk, &version(text)).is_some()
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        crowded(&facts, &version(text)).is_some()
     };
     assert!(too_many("1.0.0", 1) && !too_many("1.1.0", 1) && !too_many("1.0.0", 2) && too_many("0.9.0", 2));
 }
@@ -261,10 +261,10 @@ fn what_is_deprecated_is_marked() {
     let marked = |change: &dyn Fn(&mut Snapshot)| {
         let mut world = ready();
         change(&mut world);
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        marks(&desk, &desk.policy.tiers[1]).into_iter().map(|finding| finding.because.to_string()).collect::<Vec<_>>()
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        marks(&facts, &facts.policy.tiers[1]).into_iter().map(|finding| finding.because.to_string()).collect::<Vec<_>>()
     };
     let deprecated = |text: &'static str| move |w: &mut Snapshot| w.policy.plugins[0].deprecated = text.parse().ok();
     assert_eq!(marked(&deprecated("<1.1")), ["1.0.0 is deprecated (`<1.1`)"]);

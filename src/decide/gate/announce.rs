@@ -7,14 +7,14 @@ use crate::plan::{Finding, Gate, Verdict};
 
 /// None where the file asks for no announcement.
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Option<Finding> {
-    let AskedOpen { desk, tier, wave, .. } = *open;
+    let AskedOpen { facts, tier, wave, .. } = *open;
     let of = tier.announce;
     if of.is_zero() {
         return None;
     }
     // A pull request that was moved to a newer release tells of that one since then.
     let until = wave.pull.as_ref().map(|pull| pull.at.max(wave.begun) + of);
-    Some(if until.is_some_and(|until| until <= desk.now) {
+    Some(if until.is_some_and(|until| until <= facts.now) {
         Finding::pass(Gate::Announce, Reason::Told { of })
     } else {
         Finding::new(Gate::Announce, Verdict::Wait { until }, Reason::ToBeTold { of })

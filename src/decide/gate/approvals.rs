@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::about;
 use super::asked::AskedOpen;
 use super::inherited::{Inherited, inherited};
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::model::{Merge, OnFailure, Tier};
 use crate::obstacle::{Lasts, Obstacle};
@@ -27,41 +27,41 @@ pub(crate) fn rule(tier: &Tier, wave: &Wave) -> Merge {
 }
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
-    let AskedOpen { desk, tier, wave, pull, .. } = *open;
+    let AskedOpen { facts, tier, wave, pull, .. } = *open;
     let objections = objections(pull);
     if !objections.is_empty() {
         return Finding::wait(Gate::Approvals, Reason::ChangesRequested { by: objections });
     }
     match rule(tier, wave) {
-        Merge::Automatic => automatic(desk, pull),
-        Merge::Approved => approved(desk, tier, wave, pull),
+        Merge::Automatic => automatic(facts, pull),
+        Merge::Approved => approved(facts, tier, wave, pull),
         Merge::Manual => Finding::wait(Gate::Approvals, Reason::ManualMerge),
     }
 }
 
 /// Who asks for the merge: the ordinary identity, unless branch rules want a review that the policy
 /// does not.
-pub(crate) fn identity(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
+pub(crate) fn identity(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Identity {
     let waived = match rule(tier, wave) {
         Merge::Automatic => true,
-        Merge::Approved => !inherited(desk, tier, wave).is_empty(),
+        Merge::Approved => !inherited(facts, tier, wave).is_empty(),
         Merge::Manual => false,
     };
-    let passes = waived && review_missing(pull) && barred(desk, pull).is_none();
+    let passes = waived && review_missing(pull) && barred(facts, pull).is_none();
     if passes { Identity::Bypass } else { Identity::Ordinary }
 }
 
 /// Why a review that branch rules ask for may not be passed: nobody is there who could, others write the ledger,
 /// or more than the review would be skipped. A bypass passes every rule of a ruleset, not the one that is meant.
-pub(crate) fn barred(desk: &Desk<'_>, pull: &Pull) -> Option<Obstacle> {
+pub(crate) fn barred(facts: &Facts<'_>, pull: &Pull) -> Option<Obstacle> {
     if !review_missing(pull) {
         return None;
     }
-    if !desk.snapshot.hub.bypass {
+    if !facts.snapshot.hub.bypass {
         return Some(Obstacle::refused(Reason::BypassMissing));
     }
     let unmet = |one: &UnmetRule| Reason::RuleUnmet { rule: one.rule.clone(), why: one.why.clone() };
-    open_ledger(desk).map(Obstacle::refused).or_else(|| match &pull.unmet {
+    open_ledger(facts).map(Obstacle::refused).or_else(|| match &pull.unmet {
         Read::Known(rules) => rules.first().map(unmet).map(Obstacle::refused),
         Read::Unread(why) => {
             let why = Reason::Unread { what: "what branch rules ask for".into(), why: why.clone() };
@@ -72,9 +72,9 @@ pub(crate) fn barred(desk: &Desk<'_>, pull: &Pull) -> Option<Obstacle> {
 
 /// Why nothing is forced and no branch rule is bypassed: on a ledger that others can write unnoticed rests nothing
 /// that people would otherwise have to look at.
-pub(crate) fn open_ledger(desk: &Desk<'_>) -> Option<Reason> {
+pub(crate) fn open_ledger(facts: &Facts<'_>) -> Option<Reason> {
     let open = |why: &str| Some(Reason::LedgerOpen { why: why.to_string() });
-    match &desk.snapshot.ledger_state {
+    match &facts.snapshot.ledger_state {
         LedgerState::Intact { guarded: LedgerGuard::Sealed } => None,
         LedgerState::Intact { guarded: LedgerGuard::Open(why) } => open(why),
         LedgerState::Lost { .. } | LedgerState::Unread(_) => open("the ledger cannot be believed"),
@@ -120,18 +120,18 @@ fn latest(pull: &Pull) -> BTreeMap<&Person, &Review> {
     latest
 }
 
-fn automatic(desk: &Desk<'_>, pull: &Pull) -> Finding {
-    match barred(desk, pull) {
+fn automatic(facts: &Facts<'_>, pull: &Pull) -> Finding {
+    match barred(facts, pull) {
         Some(obstacle) => waits(obstacle),
         None => Finding::pass(Gate::Approvals, Reason::ApprovalNotAsked),
     }
 }
 
-fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
-    let with_inherited = || counted(desk, tier, wave, pull, inherited(desk, tier, wave));
-    let Some(why) = open_ledger(desk) else { return with_inherited() };
+fn approved(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
+    let with_inherited = || counted(facts, tier, wave, pull, inherited(facts, tier, wave));
+    let Some(why) = open_ledger(facts) else { return with_inherited() };
     // Only the ledger says for which release a pull request was approved; whoever may write could say so there.
-    let own = counted(desk, tier, wave, pull, Vec::new());
+    let own = counted(facts, tier, wave, pull, Vec::new());
     if own.verdict != Verdict::Pass && with_inherited().verdict == Verdict::Pass {
         waits(Obstacle::refused(why))
     } else {
@@ -139,8 +139,8 @@ fn approved(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Finding {
     }
 }
 
-fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Inherited>) -> Finding {
-    let mut yes = valid(desk, wave, pull);
+fn counted(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<Inherited>) -> Finding {
+    let mut yes = valid(facts, wave, pull);
     let inherited = !others.is_empty();
     let mut tiers: Vec<TierName> = Vec::new();
     for (by, given_on) in others.into_iter().filter(|(by, _)| !yes.contains(by)).collect::<Vec<_>>() {
@@ -154,7 +154,7 @@ fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<I
             Read::Known(owned) => owned,
             Read::Unread(why) => return Finding::unread(Gate::Approvals, "the code owners", why),
         };
-        let mine = owned.iter().filter(|path| slice::concerns(desk, tier, wave, &path.path));
+        let mine = owned.iter().filter(|path| slice::concerns(facts, tier, wave, &path.path));
         for path in mine.filter(|path| !yes.iter().any(|person| path.people.contains(person))) {
             owners.extend(path.owners.iter().filter(|owner| !owners.contains(owner)).cloned().collect::<Vec<_>>());
         }
@@ -164,7 +164,7 @@ fn counted(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec<I
     if !owners.is_empty() || (missing == 0 && !inherited && review_missing(pull)) {
         missing = missing.max(1);
     }
-    if let Some(obstacle) = barred(desk, pull).filter(|_| missing == 0) {
+    if let Some(obstacle) = barred(facts, pull).filter(|_| missing == 0) {
         // What was inherited suffices here; the hub counts only what is said on this pull request.
         return waits(obstacle);
     }
@@ -190,13 +190,13 @@ fn everybody(pull: &Pull) -> Vec<String> {
 }
 
 /// People whose approval counts for the head as it is.
-pub(crate) fn valid(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
-    let slack = desk.snapshot.hub.skew.abs().as_secs(); // beside that, the hub's times have whole seconds
+pub(crate) fn valid(facts: &Facts<'_>, wave: &Wave, pull: &Pull) -> Vec<Person> {
+    let slack = facts.snapshot.hub.skew.abs().as_secs(); // beside that, the hub's times have whole seconds
     let about_it = |review: &&Review| {
-        about::same(desk, wave, pull)
+        about::same(facts, wave, pull)
             .any(|head| head.commit == review.commit && review.at.as_second() + slack >= head.at.as_second())
     };
-    let by_people = |review: &&Review| review.human && review.by != desk.snapshot.hub.bot;
+    let by_people = |review: &&Review| review.human && review.by != facts.snapshot.hub.bot;
     latest(pull)
         .into_values()
         .filter(|review| review.verdict == ReviewVerdict::Approved && review.may_write == Read::Known(true))

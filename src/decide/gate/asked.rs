@@ -1,7 +1,7 @@
 //! What a gate is asked about: a release that may come to a tier, or a wave with its open pull request and how that one
 //! stands to it.
 
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::{Part, Purpose, Wave};
 use crate::model::Tier;
 use crate::plan::Identity;
@@ -11,7 +11,7 @@ use crate::{ClusterName, Version};
 /// A release that may come to a tier.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    pub desk: &'a Desk<'a>,
+    pub facts: &'a Facts<'a>,
     pub tier_index: usize,
     pub tier: &'a Tier,
     pub version: &'a Version,
@@ -22,7 +22,7 @@ pub(crate) struct Asked<'a> {
 /// A wave with its open pull request.
 #[derive(Clone, Copy)]
 pub(crate) struct AskedOpen<'a> {
-    pub desk: &'a Desk<'a>,
+    pub facts: &'a Facts<'a>,
     pub tier_index: usize,
     pub tier: &'a Tier,
     pub wave: &'a Wave,
@@ -49,8 +49,8 @@ pub(crate) struct PullStatus {
 }
 
 impl<'a> Asked<'a> {
-    pub(crate) fn of(desk: &'a Desk<'a>, tier_index: usize, version: &'a Version) -> Self {
-        Self { desk, tier_index, tier: &desk.policy.tiers[tier_index], version, early: None }
+    pub(crate) fn of(facts: &'a Facts<'a>, tier_index: usize, version: &'a Version) -> Self {
+        Self { facts, tier_index, tier: &facts.policy.tiers[tier_index], version, early: None }
     }
 
     /// The same for clusters that move as such a part of a climb.

@@ -5,31 +5,31 @@
 use alloc::vec::Vec;
 
 use super::asked::AskedOpen;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate};
 use crate::snapshot::{BreakingFact, MissingValue};
 use crate::{Reason, Version};
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
-    let AskedOpen { desk, wave, .. } = *open;
-    let missing = missing(desk, wave);
+    let AskedOpen { facts, wave, .. } = *open;
+    let missing = missing(facts, wave);
     if !missing.is_empty() {
         return Finding::fail(Gate::Breaking, Reason::RequiredValueMissing { missing });
     }
     let Some(from) = &wave.from else { return Finding::pass(Gate::Breaking, Reason::NotBreaking) };
-    if !is_breaking(desk, from, &wave.version) {
+    if !is_breaking(facts, from, &wave.version) {
         return Finding::pass(Gate::Breaking, Reason::NotBreaking);
     }
     // The word holds for the release: it is given once, on the pull request of whichever tier.
-    let mut words = desk.all_commands().flat_map(|(_, commands)| &commands.acknowledged);
+    let mut words = facts.all_commands().flat_map(|(_, commands)| &commands.acknowledged);
     match words.find(|word| *word.what == wave.version) {
         Some(word) => Finding::pass(Gate::Breaking, Reason::Acknowledged { by: word.by.clone() }),
         None => {
             let because = Reason::BreakingUnacknowledged {
                 from: from.clone(),
                 to: wave.version.clone(),
-                facts: facts(desk, from, &wave.version),
+                facts: breaking_facts(facts, from, &wave.version),
             };
             Finding::wait(Gate::Breaking, because)
         }
@@ -37,25 +37,25 @@ pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
 }
 
 /// Whether the step is breaking by number or by its author's mark.
-pub(crate) fn is_breaking(desk: &Desk<'_>, from: &Version, to: &Version) -> bool {
+pub(crate) fn is_breaking(facts: &Facts<'_>, from: &Version, to: &Version) -> bool {
     let marked = |version: &Version| version > from && version <= to;
     to.breaks_after(from)
-        || desk
+        || facts
             .releases()
             .is_ok_and(|releases| releases.iter().any(|release| release.marked_breaking && marked(&release.version)))
-        || !facts(desk, from, to).is_empty()
+        || !breaking_facts(facts, from, to).is_empty()
 }
 
 /// The breaking facts of every release on the way.
-fn facts(desk: &Desk<'_>, from: &Version, to: &Version) -> Vec<BreakingFact> {
-    let releases = desk.releases().unwrap_or_default().iter();
+fn breaking_facts(facts: &Facts<'_>, from: &Version, to: &Version) -> Vec<BreakingFact> {
+    let releases = facts.releases().unwrap_or_default().iter();
     let between = releases.filter(|release| release.version > *from && release.version <= *to);
     between.flat_map(|release| release.breaking.clone()).collect()
 }
 
 /// Values that this release requires and members of the wave lack.
-fn missing(desk: &Desk<'_>, wave: &Wave) -> Vec<MissingValue> {
-    let releases = desk.releases().unwrap_or_default().iter();
+fn missing(facts: &Facts<'_>, wave: &Wave) -> Vec<MissingValue> {
+    let releases = facts.releases().unwrap_or_default().iter();
     let missing =
         releases.filter(|release| release.version == wave.version).flat_map(|release| &release.missing_values);
     missing.filter(|missing| wave.members.contains(&missing.cluster)).cloned().collect()

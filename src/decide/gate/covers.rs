@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use super::approvals::{objections, valid};
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::{Purpose, Wave};
 use crate::model::{Each, Tier};
 use crate::proof::own_pull;
@@ -13,32 +13,32 @@ use crate::snapshot::PullState;
 use crate::{Person, TierName};
 
 /// Whose approvals count here too, and on which tier each was given.
-pub(crate) fn covering(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Vec<(Person, TierName)> {
+pub(crate) fn covering(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Vec<(Person, TierName)> {
     if wave.digest.is_none() || wave.part.purpose != Purpose::Promotion {
         return Vec::new();
     }
-    let below = desk.policy.tiers.iter().take_while(|other| other.name != tier.name);
+    let below = facts.policy.tiers.iter().take_while(|other| other.name != tier.name);
     let covering = below.filter(|other| other.approvals.covers.contains(&tier.name));
-    covering.flat_map(|other| given(desk, other, wave).into_iter().map(|by| (by, other.name.clone()))).collect()
+    covering.flat_map(|other| given(facts, other, wave).into_iter().map(|by| (by, other.name.clone()))).collect()
 }
 
 /// The approvals on the merged pull requests of the same release on another tier. A standing request
 /// for changes there voids them, as it would here.
-fn given(desk: &Desk<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
+fn given(facts: &Facts<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
     let same = |there: &&Wave| {
         there.version == wave.version && there.digest == wave.digest && there.part.purpose == Purpose::Promotion
     };
-    let mut waves = desk.page.tiers.get(&other.name).into_iter().flatten();
+    let mut waves = facts.page.tiers.get(&other.name).into_iter().flatten();
     let Some(last) = waves.rfind(same).filter(|there| there.landed().is_some()) else {
         return Vec::new();
     };
-    let mut slices = desk.page.landed_with(&other.name, last);
+    let mut slices = facts.page.landed_with(&other.name, last);
     match other.approvals.each {
         Each::Tier => {}
         // Each slice asks anew there: only the last yes is one for all of it.
         Each::Slice => slices = slices.into_iter().next_back().into_iter().collect(),
     }
-    let pulls = desk.pulls(&other.name).unwrap_or_default();
+    let pulls = facts.pulls(&other.name).unwrap_or_default();
     let mut given: Vec<Person> = Vec::new();
     for (there, pull) in slices.into_iter().filter_map(|there| Some((there, own_pull(there, &pulls)?))) {
         if !objections(pull).is_empty() {
@@ -49,7 +49,7 @@ fn given(desk: &Desk<'_>, other: &Tier, wave: &Wave) -> Vec<Person> {
         if !matches!(pull.state, PullState::Merged { .. }) {
             continue;
         }
-        given.extend(valid(desk, there, pull).into_iter().filter(|by| !given.contains(by)).collect::<Vec<_>>());
+        given.extend(valid(facts, there, pull).into_iter().filter(|by| !given.contains(by)).collect::<Vec<_>>());
     }
     given
 }

@@ -3,22 +3,22 @@
 
 use super::asked::AskedOpen;
 use crate::Reason;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::model::{Freeze, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
-    let AskedOpen { desk, tier, wave, .. } = *open;
-    if let Some(broken) = broken(desk) {
+    let AskedOpen { facts, tier, wave, .. } = *open;
+    if let Some(broken) = broken(facts) {
         return Finding::wait(Gate::Freeze, broken);
     }
-    let of_file = of_file(desk, tier, wave);
-    let commanded = desk
+    let of_file = of_file(facts, tier, wave);
+    let commanded = facts
         .shared
         .freezes
         .iter()
-        .filter(|frozen| frozen.holds(desk.hub_now()) && frozen.covers(desk.plugin(), &tier.name));
+        .filter(|frozen| frozen.holds(facts.hub_now()) && frozen.covers(facts.plugin(), &tier.name));
     let Some(frozen) = commanded.max_by_key(|frozen| (frozen.until.is_none(), frozen.until)) else { return of_file };
     if let Verdict::Wait { until } = of_file.verdict
         && (until.is_none(), until) >= (frozen.until.is_none(), frozen.until)
@@ -30,15 +30,15 @@ pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
 }
 
 /// What is wrong with the newest policy file, by its first mistake.
-pub(super) fn broken(desk: &Desk<'_>) -> Option<Reason> {
-    let why = desk.snapshot.policy_problem.as_ref()?;
+pub(super) fn broken(facts: &Facts<'_>) -> Option<Reason> {
+    let why = facts.snapshot.policy_problem.as_ref()?;
     Some(Reason::PolicyBroken { why: why.lines().next().unwrap_or_default().into() })
 }
 
-fn of_file(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
-    let freezes = desk.snapshot.policy.freezes.iter();
+fn of_file(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Finding {
+    let freezes = facts.snapshot.policy.freezes.iter();
     let here =
-        freezes.filter(|freeze| freeze.covers(desk.plugin(), &tier.name, desk.now) && selects(desk, freeze, wave));
+        freezes.filter(|freeze| freeze.covers(facts.plugin(), &tier.name, facts.now) && selects(facts, freeze, wave));
     // Of several the one that ends last is the one that people wait for; one without an end most of all.
     match here.max_by_key(|freeze| (freeze.until.is_none(), freeze.until)) {
         None => Finding::pass(Gate::Freeze, Reason::NotFrozen),
@@ -52,12 +52,12 @@ fn of_file(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
 
 /// Whether a member of the wave is among the frozen clusters. One whose labels cannot be read may
 /// be.
-fn selects(desk: &Desk<'_>, freeze: &Freeze, wave: &Wave) -> bool {
+fn selects(facts: &Facts<'_>, freeze: &Freeze, wave: &Wave) -> bool {
     let Some(select) = &freeze.select else { return true };
-    if desk.snapshot.clusters.known().is_none() {
+    if facts.snapshot.clusters.known().is_none() {
         return true;
     }
-    wave.members.iter().any(|member| desk.labels(member).is_none_or(|labels| select.matches(labels)))
+    wave.members.iter().any(|member| facts.labels(member).is_none_or(|labels| select.matches(labels)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::asked::PullStatus;
 use super::{approvals, force_command, freeze};
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::{ForceEvidence, Grace, Ledger, PluginLedger, Wave};
 use crate::model::{Force, Merge, Tier};
 use crate::plan::{Action, Alarm, Finding, Gate, Verdict};
@@ -61,7 +61,7 @@ pub(crate) struct Considered {
 /// Adds what the grace period and people say to the findings of an open pull request; names the next notice
 /// when it is due; waives the approvals when every condition holds.
 pub(crate) fn consider(
-    desk: &Desk<'_>,
+    facts: &Facts<'_>,
     tier: &Tier,
     wave: &Wave,
     pull: &Pull,
@@ -74,14 +74,14 @@ pub(crate) fn consider(
     }
     // Nothing forces a way back.
     let forcible = wave.rolls_back().is_none() && approvals::rule(tier, wave) == Merge::Approved;
-    let over = if forcible { when_over(desk, tier, wave, pull, status, findings) } else { Considered::default() };
-    let forced = over.forced.or_else(|| force_command::consider(desk, tier, wave, pull, findings));
+    let over = if forcible { when_over(facts, tier, wave, pull, status, findings) } else { Considered::default() };
+    let forced = over.forced.or_else(|| force_command::consider(facts, tier, wave, pull, findings));
     Considered { forced, ..over }
 }
 
 /// Waives the approvals when the grace period is over.
 fn when_over(
-    desk: &Desk<'_>,
+    facts: &Facts<'_>,
     tier: &Tier,
     wave: &Wave,
     pull: &Pull,
@@ -92,31 +92,31 @@ fn when_over(
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
         return Considered::default();
     };
-    let Some(force) = expiry::force(desk, tier, wave, grace.since) else {
+    let Some(force) = expiry::force(facts, tier, wave, grace.since) else {
         findings.push(Finding::pass(Gate::Grace, Reason::GraceOff));
         return Considered::default();
     };
     if let Some(before) = next_notice(&force, grace) {
-        findings.push(running(grace.deadline.max(desk.now + before), grace.deadline));
+        findings.push(running(grace.deadline.max(facts.now + before), grace.deadline));
         let shown = pull.state == PullState::Open && status.current;
-        return if shown { notice(desk, tier, wave, pull, grace, before) } else { Considered::default() };
+        return if shown { notice(facts, tier, wave, pull, grace, before) } else { Considered::default() };
     }
     // The deadline is the hub's: a clock of ours that runs ahead within bounds must not reach it sooner.
-    let over = grace.deadline + desk.snapshot.hub.skew.abs().min(MOST_SKEW);
-    if desk.now < over {
+    let over = grace.deadline + facts.snapshot.hub.skew.abs().min(MOST_SKEW);
+    if facts.now < over {
         findings.push(running(over, grace.deadline));
         return Considered::default();
     }
-    if let Some(by) = blocker(desk, pull) {
+    if let Some(by) = blocker(facts, pull) {
         findings.push(Finding::wait(Gate::Grace, Reason::ForceBlocked { by: Box::new(by) }));
         return Considered::default();
     }
-    if let Some(finding) = expiry::one_stop(desk, tier, wave, grace.since) {
+    if let Some(finding) = expiry::one_stop(facts, tier, wave, grace.since) {
         findings.push(finding);
         return Considered::default();
     }
     let over = Finding::pass(Gate::Grace, Reason::GraceOver { deadline: grace.deadline });
-    let evidence = waive(desk, findings, grace.deadline, over);
+    let evidence = waive(facts, findings, grace.deadline, over);
     let notices = grace.notices.clone();
     let forced = evidence.map(|evidence| ForceEvidence { deadline: Some(grace.deadline), notices, ..evidence });
     Considered { forced, ..Considered::default() }
@@ -124,7 +124,7 @@ fn when_over(
 
 /// Waives the missing approvals since some instant; what else held is the evidence.
 pub(super) fn waive(
-    desk: &Desk<'_>,
+    facts: &Facts<'_>,
     findings: &mut Vec<Finding>,
     since: Timestamp,
     why: Finding,
@@ -140,7 +140,7 @@ pub(super) fn waive(
         notices: Vec::new(),
         held: held.map(|finding| alloc::format!("{}: {}", finding.gate, finding.because)).collect(),
         waived,
-        policy: desk.snapshot.policy_commit.clone(),
+        policy: facts.snapshot.policy_commit.clone(),
     })
 }
 
@@ -154,57 +154,65 @@ fn next_notice(force: &Force, grace: &Grace) -> Option<SignedDuration> {
 }
 
 /// The notice that is due next: given now, or when it is to be thought of again.
-fn notice(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull, grace: &Grace, before: SignedDuration) -> Considered {
+fn notice(
+    facts: &Facts<'_>,
+    tier: &Tier,
+    wave: &Wave,
+    pull: &Pull,
+    grace: &Grace,
+    before: SignedDuration,
+) -> Considered {
     let again = |alarms: Vec<Option<Alarm>>| Considered {
         alarms: alarms.into_iter().flatten().collect(),
         ..Considered::default()
     };
     let due = grace.deadline - before;
-    if desk.now < due {
-        return again(vec![desk.alarm(due, Reason::NoticeDue { before })]);
+    if facts.now < due {
+        return again(vec![facts.alarm(due, Reason::NoticeDue { before })]);
     }
-    if let Some(giving) = grace.giving.as_ref().filter(|giving| giving.before == before && desk.now < giving.at + LAG) {
-        return again(vec![desk.alarm(giving.at + LAG, Reason::NoticeDue { before }), desk.soon()]);
+    if let Some(giving) = grace.giving.as_ref().filter(|giving| giving.before == before && facts.now < giving.at + LAG)
+    {
+        return again(vec![facts.alarm(giving.at + LAG, Reason::NoticeDue { before }), facts.soon()]);
     }
     // A notice that does not name who could approve would be none.
-    let Some(owners) = asked(desk, tier, wave, pull) else { return again(vec![desk.soon()]) };
+    let Some(owners) = asked(facts, tier, wave, pull) else { return again(vec![facts.soon()]) };
     let notice = Action::Notice {
-        plugin: desk.plugin().clone(),
+        plugin: facts.plugin().clone(),
         tier: tier.name.clone(),
         version: wave.version.clone(),
         pull: pull.number,
         before,
-        deadline: grace.deadline.max(desk.hub_now() + before),
+        deadline: grace.deadline.max(facts.hub_now() + before),
         owners,
     };
     Considered { notice: Some(notice), ..Considered::default() }
 }
 
 /// The owners of what a wave changes; none where the file asks for them and nobody knows who they are.
-fn asked(desk: &Desk<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Vec<String>> {
+fn asked(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull) -> Option<Vec<String>> {
     let Read::Known(owned) = &pull.owned else { return (!tier.approvals.code_owners).then(Vec::new) };
-    let mine = owned.iter().filter(|path| slice::concerns(desk, tier, wave, &path.path));
+    let mine = owned.iter().filter(|path| slice::concerns(facts, tier, wave, &path.path));
     let owners: BTreeSet<&String> = mine.flat_map(|path| &path.owners).collect();
     Some(owners.into_iter().cloned().collect())
 }
 
 /// What keeps force off although the deadline has passed or somebody asks for it. Everything else that it must not waive
 /// (window, freeze, tier below, head, hold, breaking, limits) is a gate of its own.
-pub(super) fn blocker(desk: &Desk<'_>, pull: &Pull) -> Option<Reason> {
-    if let Some(broken) = freeze::broken(desk) {
+pub(super) fn blocker(facts: &Facts<'_>, pull: &Pull) -> Option<Reason> {
+    if let Some(broken) = freeze::broken(facts) {
         return Some(broken);
     }
     let by = approvals::objections(pull);
     if !by.is_empty() {
         return Some(Reason::ChangesRequested { by });
     }
-    if let Some(open) = approvals::open_ledger(desk) {
+    if let Some(open) = approvals::open_ledger(facts) {
         return Some(open);
     }
-    if desk.snapshot.hub.skew.abs() > MOST_SKEW {
-        return Some(Reason::ClockSkew { skew: desk.snapshot.hub.skew });
+    if facts.snapshot.hub.skew.abs() > MOST_SKEW {
+        return Some(Reason::ClockSkew { skew: facts.snapshot.hub.skew });
     }
-    approvals::barred(desk, pull).map(|obstacle| obstacle.why)
+    approvals::barred(facts, pull).map(|obstacle| obstacle.why)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::asked::AskedOpen;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read, RequiredCheck};
@@ -35,7 +35,7 @@ pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
 /// Its checks, as far as they have come; or what is wrong with a head, whichever base it stands on.
 fn unready<'a>(open: &AskedOpen<'a>) -> Result<&'a [RequiredCheck], Finding> {
     let AskedOpen { wave, pull, status, .. } = *open;
-    let now = open.desk.now;
+    let now = open.facts.now;
     match pull.state {
         PullState::Open => {}
         PullState::Merged { .. } | PullState::Closed { .. } => {
@@ -81,11 +81,11 @@ pub(crate) fn lacks_only_its_base(open: &AskedOpen<'_>, findings: &[Finding]) ->
 
 /// Whatever may merge waits, for an hour at most, for the pull request that was brought up to date before it: a merge
 /// would put that one behind again. A hotfix does not wait.
-pub(crate) fn let_pass(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &mut [Finding]) {
-    let Some(first) = desk.shared.first.as_ref().filter(|first| first.pull != pull.number) else { return };
+pub(crate) fn let_pass(facts: &Facts<'_>, wave: &Wave, pull: &Pull, findings: &mut [Finding]) {
+    let Some(first) = facts.shared.first.as_ref().filter(|first| first.pull != pull.number) else { return };
     let passes = findings.iter().all(|finding| finding.verdict.lets_through());
     let head = findings.iter_mut().find(|finding| finding.gate == Gate::Head);
-    if let Some(head) = head.filter(|_| passes && !hotfix::is_one(desk, wave)) {
+    if let Some(head) = head.filter(|_| passes && !hotfix::is_one(facts, wave)) {
         let because = Reason::LetsPass { pull: first.pull };
         *head = Finding::new(Gate::Head, Verdict::Wait { until: Some(first.until) }, because);
     }

@@ -4,7 +4,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::Wave;
 use crate::member::{self, Assessment, past_deadline};
 use crate::model::Tier;
@@ -18,9 +18,9 @@ pub(crate) fn findings(wave: &Wave, tier: &Tier, health: &Assessment, now: Times
 }
 
 /// Whether every cluster that has moved so far is healthy: a slice waits for those before it.
-pub(crate) fn of_earlier_slices(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> Finding {
+pub(crate) fn of_earlier_slices(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Finding {
     let tier = &*slice::as_begun(tier, wave);
-    let health = member::assess(desk, tier, wave);
+    let health = member::assess(facts, tier, wave);
     // Of those before it nobody is left to wait for: it is the first one now.
     let alone = health.members.is_empty() && wave.failed().is_none() && wave.stalled().is_none();
     if alone && wave.landed().is_none() {

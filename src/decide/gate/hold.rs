@@ -2,24 +2,24 @@
 
 use super::asked::AskedOpen;
 use crate::Reason;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::plan::{Finding, Gate};
 use crate::snapshot::Pull;
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
-    let AskedOpen { desk, pull, .. } = *open;
+    let AskedOpen { facts, pull, .. } = *open;
     if pull.draft {
         return Finding::wait(Gate::Hold, Reason::Draft);
     }
-    match desk.commands(pull).hold {
+    match facts.commands(pull).hold {
         Some(word) => Finding::wait(Gate::Hold, Reason::Held { by: word.by.clone(), why: word.what.into() }),
         None => Finding::pass(Gate::Hold, Reason::NotHeld),
     }
 }
 
 /// Whether somebody holds a pull request.
-pub(crate) fn is_held(desk: &Desk<'_>, pull: &Pull) -> bool {
-    pull.draft || desk.commands(pull).hold.is_some()
+pub(crate) fn is_held(facts: &Facts<'_>, pull: &Pull) -> bool {
+    pull.draft || facts.commands(pull).hold.is_some()
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Whether the ledger can be believed, and what was merged by it was proved. A lost one delays; it never mis-promotes.
 
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::proof::Trouble;
 use crate::snapshot::LedgerState;
 use crate::{Reason, Sha};
 
 /// What is asked about everything at once.
-pub(crate) fn finding(desk: &Desk<'_>) -> Finding {
-    match &desk.snapshot.ledger_state {
-        LedgerState::Intact { .. } => match desk.shared.proofs.trouble() {
+pub(crate) fn finding(facts: &Facts<'_>) -> Finding {
+    match &facts.snapshot.ledger_state {
+        LedgerState::Intact { .. } => match facts.shared.proofs.trouble() {
             None => Finding::pass(Gate::Ledger, Reason::LedgerIntact),
             Some(Trouble::Stopped(why)) => Finding::fail(Gate::Ledger, why),
             Some(Trouble::Waits(why)) => Finding::new(Gate::Ledger, Verdict::Unknown, why),

@@ -1,7 +1,7 @@
 //! Shared caps: open pull requests, clusters changed in an hour.
 
 use super::asked::{Asked, AskedOpen};
-use crate::desk::{CAP_SPAN, Desk, InLine, Ready, Turn, asked_at};
+use crate::facts::{CAP_SPAN, Facts, InLine, Ready, Turn, asked_at};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
@@ -10,28 +10,28 @@ use crate::{Reason, hotfix};
 
 /// Whether one more pull request may be opened. One that is open on the tier already is written anew.
 pub(crate) fn opening(asked: &Asked<'_>) -> Finding {
-    let Asked { desk, tier, .. } = *asked;
-    let there = desk.shared.openings;
+    let Asked { facts, tier, .. } = *asked;
+    let there = facts.shared.openings;
     // Whoever stands first in the file would keep all others out for as long as there are releases.
-    let kept = desk.shared.kept_before(desk.plugin(), &tier.name);
-    match desk.open_pull(&tier.name) {
+    let kept = facts.shared.kept_before(facts.plugin(), &tier.name);
+    match facts.open_pull(&tier.name) {
         Some(_) => Finding::pass(Gate::Limits, Reason::WithinLimits),
-        None => beside(desk, there.open.saturating_add(there.unfinished).saturating_add(kept)),
+        None => beside(facts, there.open.saturating_add(there.unfinished).saturating_add(kept)),
     }
 }
 
 /// The place in line of a tier by whose findings a pull request lacks nothing but perhaps room under the cap of open
 /// ones. What is `urgent` is due before all others.
-pub(crate) fn in_line(desk: &Desk<'_>, tier: &Tier, urgent: bool, findings: &[Finding]) -> Option<InLine> {
+pub(crate) fn in_line(facts: &Facts<'_>, tier: &Tier, urgent: bool, findings: &[Finding]) -> Option<InLine> {
     // What is open on the tier already is written anew, and takes no place.
-    let stands = desk.open_pull(&tier.name).is_none() && lack_only_room(findings);
-    if desk.snapshot.policy.limits.open_pulls.is_none() || !stands {
+    let stands = facts.open_pull(&tier.name).is_none() && lack_only_room(findings);
+    if facts.snapshot.policy.limits.open_pulls.is_none() || !stands {
         return None;
     }
-    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten();
+    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten();
     let last = waves.filter(|wave| wave.head().is_some()).map(|wave| wave.begun).max();
     let opens = findings.iter().all(|finding| finding.verdict.lets_through());
-    Some(InLine { turn: (!urgent, last), plugin: desk.plugin().clone(), tier: tier.name.clone(), opens })
+    Some(InLine { turn: (!urgent, last), plugin: facts.plugin().clone(), tier: tier.name.clone(), opens })
 }
 
 /// Whether whatever does not pass waits for room under a cap. What is larger than a cap fails it.
@@ -41,18 +41,18 @@ fn lack_only_room(findings: &[Finding]) -> bool {
 }
 
 /// Whether there is no room for one more pull request.
-pub(crate) fn is_reached(desk: &Desk<'_>) -> bool {
-    let there = desk.shared.openings;
-    !beside(desk, there.open.saturating_add(there.unfinished)).verdict.lets_through()
+pub(crate) fn is_reached(facts: &Facts<'_>) -> bool {
+    let there = facts.shared.openings;
+    !beside(facts, there.open.saturating_add(there.unfinished)).verdict.lets_through()
 }
 
 /// Whether an opening that was cut off may be finished now.
-pub(crate) fn finishing(desk: &Desk<'_>) -> Finding {
-    beside(desk, desk.shared.openings.open)
+pub(crate) fn finishing(facts: &Facts<'_>) -> Finding {
+    beside(facts, facts.shared.openings.open)
 }
 
-fn beside(desk: &Desk<'_>, open: u32) -> Finding {
-    match desk.snapshot.policy.limits.open_pulls {
+fn beside(facts: &Facts<'_>, open: u32) -> Finding {
+    match facts.snapshot.policy.limits.open_pulls {
         Some(limit) if open >= limit => Finding::wait(Gate::Limits, Reason::OpenPullLimit { limit }),
         Some(_) | None => Finding::pass(Gate::Limits, Reason::WithinLimits),
     }
@@ -61,44 +61,44 @@ fn beside(desk: &Desk<'_>, open: u32) -> Finding {
 /// Whether the members of this wave may be changed now. One that is larger than the cap itself never
 /// may: the cap is what somebody is ready to lose in an hour.
 pub(crate) fn merging(open: &AskedOpen<'_>) -> Finding {
-    let AskedOpen { desk, wave, .. } = *open;
-    let Some(limit) = desk.snapshot.policy.limits.clusters_per_hour else {
+    let AskedOpen { facts, wave, .. } = *open;
+    let Some(limit) = facts.snapshot.policy.limits.clusters_per_hour else {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     };
     let members = clusters(wave);
     if members > limit {
         return Finding::fail(Gate::Limits, Reason::WaveAboveLimit { members, limit });
     }
-    let lately = desk.shared.changed_lately();
-    let others = if is_counted(desk, wave) { lately.saturating_sub(members) } else { lately };
+    let lately = facts.shared.changed_lately();
+    let others = if is_counted(facts, wave) { lately.saturating_sub(members) } else { lately };
     // Room is kept for what waits for longer: many that are small would never let a large one in.
-    let before = wave.head().map_or(0, |head| desk.shared.due_before(desk.plugin(), &head.commit));
+    let before = wave.head().map_or(0, |head| facts.shared.due_before(facts.plugin(), &head.commit));
     let others = others.saturating_add(before);
     if others.saturating_add(members) <= limit {
         return Finding::pass(Gate::Limits, Reason::WithinLimits);
     }
-    let until = desk.shared.changed.iter().map(|(at, _)| *at + CAP_SPAN).min();
+    let until = facts.shared.changed.iter().map(|(at, _)| *at + CAP_SPAN).min();
     Finding::new(Gate::Limits, Verdict::Wait { until }, Reason::ClusterLimit { limit })
 }
 
 /// The place in the turn of a wave whose findings these are, where they lack nothing but perhaps room under
 /// the cap of changed clusters.
-pub(crate) fn in_turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull, findings: &[Finding]) -> Option<Ready> {
-    if desk.snapshot.policy.limits.clusters_per_hour.is_none() || !lack_only_room(findings) {
+pub(crate) fn in_turn(facts: &Facts<'_>, wave: &Wave, pull: &Pull, findings: &[Finding]) -> Option<Ready> {
+    if facts.snapshot.policy.limits.clusters_per_hour.is_none() || !lack_only_room(findings) {
         return None;
     }
     Some(Ready {
-        turn: turn(desk, wave, pull),
-        plugin: desk.plugin().clone(),
+        turn: turn(facts, wave, pull),
+        plugin: facts.plugin().clone(),
         head: wave.head()?.commit.clone(),
-        clusters: if is_counted(desk, wave) { 0 } else { clusters(wave) },
+        clusters: if is_counted(facts, wave) { 0 } else { clusters(wave) },
         merges: findings.iter().all(|finding| finding.verdict.lets_through()),
     })
 }
 
 /// The place of a pull request among those that are due.
-pub(crate) fn turn(desk: &Desk<'_>, wave: &Wave, pull: &Pull) -> Turn {
-    (!hotfix::is_one(desk, wave), pull.opened_at, pull.number)
+pub(crate) fn turn(facts: &Facts<'_>, wave: &Wave, pull: &Pull) -> Turn {
+    (!hotfix::is_one(facts, wave), pull.opened_at, pull.number)
 }
 
 fn clusters(wave: &Wave) -> u32 {
@@ -106,9 +106,9 @@ fn clusters(wave: &Wave) -> u32 {
 }
 
 /// A merge that was asked for and not seen yet is counted already.
-fn is_counted(desk: &Desk<'_>, wave: &Wave) -> bool {
-    let pulls = desk.facts.and_then(|facts| facts.pulls.known()).map_or(&[][..], |pulls| pulls.as_slice());
-    asked_at(wave, pulls).is_some_and(|at| at + CAP_SPAN > desk.now)
+fn is_counted(facts: &Facts<'_>, wave: &Wave) -> bool {
+    let pulls = facts.observed.and_then(|facts| facts.pulls.known()).map_or(&[][..], |pulls| pulls.as_slice());
+    asked_at(wave, pulls).is_some_and(|at| at + CAP_SPAN > facts.now)
 }
 
 #[cfg(test)]

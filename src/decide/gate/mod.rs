@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 
 use asked::{Asked, AskedOpen};
 
-use crate::desk::{Base, Desk};
+use crate::facts::{Base, Facts};
 use crate::ledger::Wave;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
@@ -62,29 +62,29 @@ impl Finding {
 }
 
 /// What has to hold before anything is decided about a tier; empty when all of it does.
-pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
+pub(crate) fn preconditions(facts: &Facts<'_>, tier: &Tier) -> Vec<Finding> {
     let mut troubles = Vec::new();
-    let ledger = ledger::finding(desk);
+    let ledger = ledger::finding(facts);
     if !ledger.verdict.lets_through() {
         troubles.push(ledger);
     }
-    if let Read::Unread(why) = &desk.snapshot.clusters {
+    if let Read::Unread(why) = &facts.snapshot.clusters {
         troubles.push(Finding::unread(Gate::Release, "the inventory", why));
     }
-    if let Some(range) = release::range(desk, tier) {
+    if let Some(range) = release::range(facts, tier) {
         troubles.push(range);
-    } else if let Base::Unread(why) = desk.base(&tier.name) {
+    } else if let Base::Unread(why) = facts.base(&tier.name) {
         troubles.push(Finding::unread(Gate::Release, if tier.follows { "what runs" } else { "the base branch" }, &why));
     }
-    match desk.facts.map(|facts| &facts.pulls) {
+    match facts.observed.map(|facts| &facts.pulls) {
         Some(Read::Known(_)) => {}
         Some(Read::Unread(why)) => troubles.push(Finding::unread(Gate::Release, "the list of pull requests", why)),
         None => troubles.push(Finding::unread(Gate::Release, "the plugin", "it was not looked at")),
     }
-    if let Some(base) = desk.open_pull(&tier.name).and_then(|pull| pull.misplaced.clone()) {
+    if let Some(base) = facts.open_pull(&tier.name).and_then(|pull| pull.misplaced.clone()) {
         troubles.push(Finding::fail(Gate::Head, Reason::OtherBase { base }));
     }
-    if let Some((cluster, tiers)) = desk.in_two_tiers(tier) {
+    if let Some((cluster, tiers)) = facts.in_two_tiers(tier) {
         troubles.push(Finding::fail(Gate::Release, Reason::ClusterInTwoTiers { cluster, tiers }));
     }
     troubles
@@ -94,12 +94,12 @@ pub(crate) fn preconditions(desk: &Desk<'_>, tier: &Tier) -> Vec<Finding> {
 /// can review meanwhile.
 pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
     vec![
-        ledger::finding(asked.desk),
+        ledger::finding(asked.facts),
         release::finding(asked),
         tier_below::finding(asked),
         after::opening(asked),
         release::members(asked),
-        slice::finding(asked.desk, asked.tier),
+        slice::finding(asked.facts, asked.tier),
         limits::opening(asked),
     ]
 }
@@ -107,20 +107,20 @@ pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
 /// The same before the next slice of a climb, for what has moved to be healthy and what stands between the slices.
 pub(crate) fn before_next_slice(asked: &Asked<'_>, wave: &Wave, next: &Portion) -> Vec<Finding> {
     let mut findings = before_opening(asked);
-    findings.push(pause::finding(asked.desk, asked.tier, wave, next));
-    findings.push(health::of_earlier_slices(asked.desk, asked.tier, wave));
+    findings.push(pause::finding(asked.facts, asked.tier, wave, next));
+    findings.push(health::of_earlier_slices(asked.facts, asked.tier, wave));
     findings
 }
 
 /// Every gate of an open pull request but the grace period, in the order in which people read them.
 pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
-    let AskedOpen { desk, tier_index, tier, wave, .. } = *open;
+    let AskedOpen { facts, tier_index, tier, wave, .. } = *open;
     if wave.rolls_back().is_some() {
         return rollback::findings(open);
     }
     let own = wave.own();
-    let asked = &Asked::of(desk, tier_index, &wave.version).of_part(&wave.part, &own);
-    let mut findings = vec![ledger::finding(desk), release::finding(asked)];
+    let asked = &Asked::of(facts, tier_index, &wave.version).of_part(&wave.part, &own);
+    let mut findings = vec![ledger::finding(facts), release::finding(asked)];
     findings.extend(hotfix::findings(open));
     findings.extend(expiry::finding(open));
     findings.extend([
@@ -134,8 +134,8 @@ pub(crate) fn findings(open: &AskedOpen<'_>) -> Vec<Finding> {
     ]);
     findings.extend(announce::finding(open));
     findings.extend([approvals::finding(open), head::finding(open), limits::merging(open)]);
-    findings.extend(slice::apart(desk, tier));
-    findings.extend((wave.part.slice > 0).then(|| health::of_earlier_slices(desk, tier, wave)));
+    findings.extend(slice::apart(facts, tier));
+    findings.extend((wave.part.slice > 0).then(|| health::of_earlier_slices(facts, tier, wave)));
     findings
 }
 

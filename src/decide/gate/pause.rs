@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::verify;
 use crate::Reason;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::ledger::{Verify, Wait, Wave};
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
@@ -23,7 +23,7 @@ pub(crate) enum Open {
 
 /// The first of the waits between a landed slice and the portion after it that is not over; they come
 /// one after the other. None when all are, and before all that have moved are healthy.
-pub(crate) fn open(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Option<Open> {
+pub(crate) fn open(facts: &Facts<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Option<Open> {
     let mut at = wave.converged?;
     let (from, to) = (wave.part.slice + 1, next.part.slice);
     for slice in from..=to {
@@ -32,15 +32,15 @@ pub(crate) fn open(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) ->
             match wait {
                 Wait::Pause(Some(pause)) => {
                     at += *pause;
-                    if desk.now < at {
+                    if facts.now < at {
                         return Some(Open::Time { until: at, pause: *pause });
                     }
                 }
-                Wait::Pause(None) => match resumed(desk, tier, at) {
+                Wait::Pause(None) => match resumed(facts, tier, at) {
                     Some(said) => at = said,
                     None => return Some(Open::Resume),
                 },
-                Wait::Verify(verify) => match verify::passed(desk, tier, wave, (slice, step)) {
+                Wait::Verify(verify) => match verify::passed(facts, tier, wave, (slice, step)) {
                     Some(passed) => at = at.max(passed),
                     None => return Some(Open::Verify { slice, step, verify: verify.clone() }),
                 },
@@ -51,21 +51,21 @@ pub(crate) fn open(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) ->
 }
 
 /// Whether everything between a landed slice and the portion after it is over.
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Finding {
-    match open(desk, tier, wave, next) {
+pub(crate) fn finding(facts: &Facts<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Finding {
+    match open(facts, tier, wave, next) {
         None => Finding::pass(Gate::Hold, Reason::NotHeld),
         Some(Open::Time { until, pause }) => {
             Finding::new(Gate::Hold, Verdict::Wait { until: Some(until) }, Reason::BetweenSlices { pause })
         }
         Some(Open::Resume) => Finding::wait(Gate::Hold, Reason::NeedsResume),
-        Some(Open::Verify { slice, step, verify }) => verify::finding(desk, tier, wave, (slice, step), &verify),
+        Some(Open::Verify { slice, step, verify }) => verify::finding(facts, tier, wave, (slice, step), &verify),
     }
 }
 
 /// When somebody who may first said that it goes on, not before `since`. The hub's times have whole
 /// seconds.
-fn resumed(desk: &Desk<'_>, tier: &Tier, since: Timestamp) -> Option<Timestamp> {
-    let pulls = desk.pulls(&tier.name)?;
-    let words = pulls.iter().flat_map(|pull| &desk.commands(pull).resumes);
+fn resumed(facts: &Facts<'_>, tier: &Tier, since: Timestamp) -> Option<Timestamp> {
+    let pulls = facts.pulls(&tier.name)?;
+    let words = pulls.iter().flat_map(|pull| &facts.commands(pull).resumes);
     words.filter(|word| word.at.as_second() >= since.as_second()).map(|word| word.at).min()
 }

@@ -2,7 +2,7 @@
 //! members.
 
 use super::asked::Asked;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::model::Tier;
 use crate::obstacle::{Lasts, Obstacle};
 use crate::plan::{Finding, Gate, Verdict};
@@ -11,9 +11,9 @@ use crate::snapshot::Place;
 use crate::{Reason, Version, cooldown};
 
 pub(crate) fn finding(asked: &Asked<'_>) -> Finding {
-    let Asked { desk, tier_index, version, .. } = *asked;
-    match unaccepted(desk, tier_index, version).or_else(|| held(desk, version)) {
-        None => accepted(desk, tier_index, version),
+    let Asked { facts, tier_index, version, .. } = *asked;
+    match unaccepted(facts, tier_index, version).or_else(|| held(facts, version)) {
+        None => accepted(facts, tier_index, version),
         Some(Obstacle { lasts, why }) => match lasts {
             Lasts::Unread => Finding::new(Gate::Release, Verdict::Unknown, why),
             // A source that left it out once may list it again: the next poll rings, nobody has to look sooner.
@@ -24,24 +24,24 @@ pub(crate) fn finding(asked: &Asked<'_>) -> Finding {
 }
 
 /// A range on the base branch: a controller would move the tier past every gate.
-pub(crate) fn range(desk: &Desk<'_>, tier: &Tier) -> Option<Finding> {
+pub(crate) fn range(facts: &Facts<'_>, tier: &Tier) -> Option<Finding> {
     if tier.follows {
         return None;
     }
-    let places = desk.facts?.base.known()?.get(&tier.name)?;
+    let places = facts.observed?.base.known()?.get(&tier.name)?;
     let because = |place: &Place| Some(Reason::RangeInPlace { file: place.file.clone(), range: place.range.clone()? });
     places.iter().find_map(because).map(|why| Finding::fail(Gate::Release, why))
 }
 
 /// One that may climb, unless it is taken together with others later, or somebody may have said that it
 /// failed.
-fn accepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
-    if let Some(why) = doubted(desk, version) {
+fn accepted(facts: &Facts<'_>, tier_index: usize, version: &Version) -> Finding {
+    if let Some(why) = doubted(facts, version) {
         return Finding::unread(Gate::Release, "whether somebody may say that it failed", why);
     }
-    match cooldown::cooling(desk, tier_index, version) {
+    match cooldown::cooling(facts, tier_index, version) {
         Some(until) => {
-            let because = Reason::Cooling { cooldown: desk.policy.cooldown };
+            let because = Reason::Cooling { cooldown: facts.policy.cooldown };
             Finding::new(Gate::Release, Verdict::Wait { until: Some(until) }, because)
         }
         None => Finding::pass(Gate::Release, Reason::Accepted),
@@ -50,7 +50,7 @@ fn accepted(desk: &Desk<'_>, tier_index: usize, version: &Version) -> Finding {
 
 /// A pull request that a person closed is their no to this release on that tier and above.
 pub(crate) fn rejection(asked: &Asked<'_>) -> Finding {
-    match rejected(asked.desk, asked.tier_index, asked.version) {
+    match rejected(asked.facts, asked.tier_index, asked.version) {
         None => Finding::pass(Gate::Rejection, Reason::NotRejected),
         Some(why) => Finding::fail(Gate::Rejection, why),
     }
@@ -58,18 +58,18 @@ pub(crate) fn rejection(asked: &Asked<'_>) -> Finding {
 
 /// A tier without clusters promotes nothing.
 pub(crate) fn members(asked: &Asked<'_>) -> Finding {
-    let Asked { desk, tier, .. } = *asked;
-    match desk.selected(tier) {
-        Some(members) if members.is_empty() => Finding::fail(Gate::Release, nobody(desk, tier)),
+    let Asked { facts, tier, .. } = *asked;
+    match facts.selected(tier) {
+        Some(members) if members.is_empty() => Finding::fail(Gate::Release, nobody(facts, tier)),
         Some(_) => Finding::pass(Gate::Release, Reason::Accepted),
         None => Finding::unread(Gate::Release, "the inventory", "it is not there"),
     }
 }
 
 /// Why nobody on a tier is to move.
-pub(crate) fn nobody(desk: &Desk<'_>, tier: &Tier) -> Reason {
+pub(crate) fn nobody(facts: &Facts<'_>, tier: &Tier) -> Reason {
     let tier_name = tier.name.clone();
-    match desk.fleet.selected(desk.snapshot, &tier.select).is_empty() {
+    match facts.fleet.selected(facts.snapshot, &tier.select).is_empty() {
         true => Reason::NoMembers { tier: tier_name },
         false => Reason::NobodyMoves { tier: tier_name },
     }

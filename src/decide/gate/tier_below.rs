@@ -2,7 +2,7 @@
 
 use super::asked::Asked;
 use super::limits;
-use crate::desk::{Base, Desk};
+use crate::facts::{Base, Facts};
 use crate::ledger::{Purpose, Wave};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::release::has_finished;
@@ -13,13 +13,13 @@ pub(crate) fn finding(asked: &Asked<'_>) -> Finding {
 }
 
 fn of_tier(asked: &Asked<'_>) -> Finding {
-    let Asked { desk, tier_index, version, .. } = *asked;
+    let Asked { facts, tier_index, version, .. } = *asked;
     let Some(below) = tier_index.checked_sub(1) else { return Finding::pass(Gate::TierBelow, Reason::FirstTier) };
-    let tier = desk.policy.tiers[below].name.clone();
+    let tier = facts.policy.tiers[below].name.clone();
     let version = version.clone();
-    if has_finished(desk, below, &version) {
+    if has_finished(facts, below, &version) {
         // Loud: whoever approves has to know on what the climb rests.
-        let through = desk.page.wave(&tier, &version).and_then(|wave| wave.let_through.as_ref());
+        let through = facts.page.wave(&tier, &version).and_then(|wave| wave.let_through.as_ref());
         if let Some(since) = through.map(|through| through.at) {
             let because = Reason::TierBelowLetThrough { tier, version };
             return Finding::new(Gate::TierBelow, Verdict::Waived { since }, because);
@@ -33,25 +33,25 @@ fn of_tier(asked: &Asked<'_>) -> Finding {
 /// For clusters that are ahead of their tier it is enough that it has finished the first one with clusters; as
 /// soon as one of them is so no more, it waits for the tier below.
 fn of_early(asked: &Asked<'_>, clusters: &[ClusterName]) -> Option<Finding> {
-    let Asked { desk, tier_index, tier, version, .. } = *asked;
-    let ahead = desk.ahead(tier);
-    let first = desk.first_with_clusters(tier_index);
+    let Asked { facts, tier_index, tier, version, .. } = *asked;
+    let ahead = facts.ahead(tier);
+    let first = facts.first_with_clusters(tier_index);
     // On the first tier nobody is ahead.
-    let enough = has_finished(desk, first, version) && clusters.iter().all(|name| ahead.contains(name));
+    let enough = has_finished(facts, first, version) && clusters.iter().all(|name| ahead.contains(name));
     enough.then(|| {
-        let (tier, version) = (desk.policy.tiers[first].name.clone(), version.clone());
+        let (tier, version) = (facts.policy.tiers[first].name.clone(), version.clone());
         Finding::pass(Gate::TierBelow, Reason::AheadOfTier { tier, version })
     })
 }
 
 /// Why an open wave may not wait for the tier below with its pull request open.
-pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
+pub(crate) fn in_the_way(facts: &Facts<'_>, tier_index: usize, wave: &Wave) -> Option<Reason> {
     let own = wave.own();
-    let asked = Asked::of(desk, tier_index, &wave.version).of_part(&wave.part, &own);
+    let asked = Asked::of(facts, tier_index, &wave.version).of_part(&wave.part, &own);
     let finding = match wave.part.purpose {
         // Who is ahead no more waits for the tier's turn, and does not keep it from others.
         Purpose::Early => finding(&asked),
-        Purpose::Promotion | Purpose::CatchUp => keeps_the_place(desk, tier_index, wave).then(|| finding(&asked))?,
+        Purpose::Promotion | Purpose::CatchUp => keeps_the_place(facts, tier_index, wave).then(|| finding(&asked))?,
         Purpose::RollBack { .. } => return None,
     };
     (!finding.verdict.lets_through()).then_some(finding.because)
@@ -59,16 +59,16 @@ pub(crate) fn in_the_way(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> Opt
 
 /// Whether the cap of open pull requests is reached, and the tier below has to open one before it can finish this
 /// release: both would wait for each other.
-fn keeps_the_place(desk: &Desk<'_>, tier_index: usize, wave: &Wave) -> bool {
-    let Some(tier) = desk.policy.tiers.get(tier_index).filter(|_| limits::is_reached(desk)) else { return false };
-    let Some(below) = desk.policy.tiers.iter().take(tier_index).rfind(|below| !desk.is_passed(below)) else {
+fn keeps_the_place(facts: &Facts<'_>, tier_index: usize, wave: &Wave) -> bool {
+    let Some(tier) = facts.policy.tiers.get(tier_index).filter(|_| limits::is_reached(facts)) else { return false };
+    let Some(below) = facts.policy.tiers.iter().take(tier_index).rfind(|below| !facts.is_passed(below)) else {
         return false;
     };
     // What has been merged meanwhile keeps no place.
-    let open = wave.pull.is_none() || desk.open_pull(&tier.name).is_some();
-    let opening = desk.shared.opening.iter().any(|(plugin, on)| plugin == desk.plugin() && *on == below.name);
-    let idle = !opening && desk.open_pull(&below.name).is_none() && desk.page.climbing(&below.name).is_none();
-    let lacks = match desk.base(&below.name) {
+    let open = wave.pull.is_none() || facts.open_pull(&tier.name).is_some();
+    let opening = facts.shared.opening.iter().any(|(plugin, on)| plugin == facts.plugin() && *on == below.name);
+    let idle = !opening && facts.open_pull(&below.name).is_none() && facts.page.climbing(&below.name).is_none();
+    let lacks = match facts.base(&below.name) {
         Base::Uniform(lowest) | Base::Mixed { lowest, .. } => lowest < wave.version,
         Base::Unread(_) | Base::Empty => false,
     };

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::pause::{self, Open};
 use crate::Reason;
-use crate::desk::{Desk, Noted};
+use crate::facts::{Facts, Noted};
 use crate::ledger::{Change, Verification, Verify, Wave};
 use crate::model::{OnFailure, Tier};
 use crate::plan::{Action, Finding, Gate, Verdict};
@@ -39,21 +39,21 @@ enum Stand<'a> {
 }
 
 /// When the success of a step was seen.
-pub(crate) fn passed(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Option<Timestamp> {
-    attempts(desk, tier, wave, place).into_iter().find_map(|attempt| attempt.passed)
+pub(crate) fn passed(facts: &Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Option<Timestamp> {
+    attempts(facts, tier, wave, place).into_iter().find_map(|attempt| attempt.passed)
 }
 
 /// The dispatches for one step after a slice. They may be noted with a later one that was taken back.
-fn attempts<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Vec<&'a Verification> {
+fn attempts<'a>(facts: &'a Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Vec<&'a Verification> {
     let Some(landed) = wave.landed() else { return Vec::new() };
-    let waves = desk.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| other.climbs_with(wave));
+    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| other.climbs_with(wave));
     let all = waves.flat_map(|wave| &wave.verifications);
     all.filter(|one| (one.slice, one.step) == place && one.at >= landed.at).collect()
 }
 
-fn stand<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), verify: &Verify) -> Stand<'a> {
-    let attempts = attempts(desk, tier, wave, place);
-    let runs = match desk.facts.map(|facts| &facts.runs) {
+fn stand<'a>(facts: &'a Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), verify: &Verify) -> Stand<'a> {
+    let attempts = attempts(facts, tier, wave, place);
+    let runs = match facts.observed.map(|facts| &facts.runs) {
         Some(Read::Known(runs)) => runs,
         Some(Read::Unread(why)) => return Stand::Unread(why),
         None => return Stand::Unread("it was not looked at"),
@@ -63,12 +63,12 @@ fn stand<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), ve
         runs.iter().filter(|run| run.workflow == verify.workflow).find(|run| named(&run.title)).map(|run| run.state)
     };
     let next = || {
-        let next = next(desk, tier, wave, place, attempts.len() + 1);
+        let next = next(facts, tier, wave, place, attempts.len() + 1);
         if state(&next.id).is_some() { Stand::Found(next) } else { Stand::Due(next) }
     };
     let Some(last) = attempts.last().copied() else { return next() };
     let states = || attempts.iter().filter_map(|attempt| state(&attempt.id));
-    let late = desk.now >= last.at + verify.timeout;
+    let late = facts.now >= last.at + verify.timeout;
     if states().any(|state| state == CheckState::Failure) {
         return Stand::Red;
     }
@@ -78,7 +78,7 @@ fn stand<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), ve
     if states().next().is_some() {
         return Stand::Green(last);
     }
-    match (desk.now >= last.at + LOST && attempts.len() < ATTEMPTS, late) {
+    match (facts.now >= last.at + LOST && attempts.len() < ATTEMPTS, late) {
         (true, _) => next(),
         (false, true) => Stand::Late,
         (false, false) => Stand::Running(last),
@@ -86,17 +86,17 @@ fn stand<'a>(desk: &'a Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), ve
 }
 
 /// What is remembered of a dispatch. Its id is this landing's own by the number of the pull request.
-fn next(desk: &Desk<'_>, tier: &Tier, wave: &Wave, (slice, step): (u32, u32), attempt: usize) -> Verification {
+fn next(facts: &Facts<'_>, tier: &Tier, wave: &Wave, (slice, step): (u32, u32), attempt: usize) -> Verification {
     let pull = wave.pull.as_ref().map_or(0, |pull| pull.number.0);
-    let id = format!("{}-{}-{}-{pull}-{slice}.{step}.{attempt}", desk.plugin(), tier.name, wave.version);
-    Verification { id, slice, step, at: desk.now, passed: None }
+    let id = format!("{}-{}-{}-{pull}-{slice}.{step}.{attempt}", facts.plugin(), tier.name, wave.version);
+    Verification { id, slice, step, at: facts.now, passed: None }
 }
 
 /// What a step says that has not succeeded yet.
-pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), verify: &Verify) -> Finding {
+pub(crate) fn finding(facts: &Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), verify: &Verify) -> Finding {
     let Verify { workflow, timeout } = verify.clone();
     let because = Reason::Verifying { workflow: workflow.clone() };
-    match stand(desk, tier, wave, place, verify) {
+    match stand(facts, tier, wave, place, verify) {
         Stand::Due(_) | Stand::Found(_) | Stand::Green(_) => Finding::wait(Gate::Verification, because),
         Stand::Running(last) => {
             Finding::new(Gate::Verification, Verdict::Wait { until: Some(last.at + timeout) }, because)
@@ -109,14 +109,14 @@ pub(crate) fn finding(desk: &Desk<'_>, tier: &Tier, wave: &Wave, place: (u32, u3
 
 /// Notes a success, and a dispatch that the ledger has lost. Why the wave fails, when a run failed or took
 /// too long: under `stall` it does not, a run that is started again there may still succeed.
-pub(crate) fn settled(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> (Option<Noted>, Option<Reason>) {
-    let Some(next) = slice::following(desk, tier, wave) else { return (None, None) };
-    let Some(Open::Verify { slice, step, verify }) = pause::open(desk, tier, wave, &next) else { return (None, None) };
+pub(crate) fn settled(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> (Option<Noted>, Option<Reason>) {
+    let Some(next) = slice::following(facts, tier, wave) else { return (None, None) };
+    let Some(Open::Verify { slice, step, verify }) = pause::open(facts, tier, wave, &next) else { return (None, None) };
     let Verify { workflow, timeout } = verify.clone();
-    let (note, why) = match stand(desk, tier, wave, (slice, step), &verify) {
+    let (note, why) = match stand(facts, tier, wave, (slice, step), &verify) {
         Stand::Due(_) | Stand::Running(_) | Stand::Unread(_) => (None, None),
         Stand::Found(known) => (Some(Change::Dispatching(known)), None),
-        Stand::Green(last) => (Some(Change::Verified { id: last.id.clone(), at: desk.now }), None),
+        Stand::Green(last) => (Some(Change::Verified { id: last.id.clone(), at: facts.now }), None),
         Stand::Red => (None, Some(Reason::VerifyFailed { workflow })),
         Stand::Late => (None, Some(Reason::VerifyTimedOut { workflow, timeout })),
     };
@@ -129,7 +129,7 @@ pub(crate) fn settled(desk: &Desk<'_>, tier: &Tier, wave: &Wave) -> (Option<Note
 
 /// The dispatch that is due before the next portion, when nothing else keeps it.
 pub(crate) fn dispatch(
-    desk: &Desk<'_>,
+    facts: &Facts<'_>,
     tier: &Tier,
     wave: &Wave,
     next: &Portion,
@@ -139,14 +139,14 @@ pub(crate) fn dispatch(
     if findings.iter().any(kept) {
         return None;
     }
-    let Some(Open::Verify { slice, step, verify }) = pause::open(desk, tier, wave, next) else { return None };
-    let Stand::Due(verification) = stand(desk, tier, wave, (slice, step), &verify) else { return None };
+    let Some(Open::Verify { slice, step, verify }) = pause::open(facts, tier, wave, next) else { return None };
+    let Stand::Due(verification) = stand(facts, tier, wave, (slice, step), &verify) else { return None };
     Some(Action::Dispatch {
-        plugin: desk.plugin().clone(),
+        plugin: facts.plugin().clone(),
         tier: tier.name.clone(),
         version: wave.version.clone(),
         workflow: verify.workflow,
         verification,
-        clusters: slice::moved(desk, tier, wave).to_vec(),
+        clusters: slice::moved(facts, tier, wave).to_vec(),
     })
 }

@@ -7,62 +7,62 @@ use jiff::Timestamp;
 
 use super::asked::AskedOpen;
 use crate::Reason;
-use crate::desk::Desk;
+use crate::facts::Facts;
 use crate::model::Tier;
 use crate::plan::{Finding, Gate, Verdict};
 use crate::reason::Scope;
 use crate::window::{Windows, all_open};
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
-    among(open.desk, &of(open.desk, open.tier))
+    among(open.facts, &of(open.facts, open.tier))
 }
 
-fn of<'a>(desk: &Desk<'a>, tier: &'a Tier) -> [(Scope, Option<&'a Windows>); 4] {
-    let policy = &desk.snapshot.policy;
+fn of<'a>(facts: &Facts<'a>, tier: &'a Tier) -> [(Scope, Option<&'a Windows>); 4] {
+    let policy = &facts.snapshot.policy;
     [
         (Scope::Operator, policy.operator_windows.as_ref()),
         (Scope::File, policy.windows.as_ref()),
         (Scope::Tier, tier.windows.as_ref()),
-        (Scope::Plugin, desk.policy.windows.as_ref()),
+        (Scope::Plugin, facts.policy.windows.as_ref()),
     ]
 }
 
 /// When the window ends in which something happened at `at`, and when the next one opens, if that is known.
 /// None where windows never close, or one was closed then.
-pub(crate) fn after(desk: &Desk<'_>, tier: &Tier, at: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
-    let every: Vec<&Windows> = of(desk, tier).into_iter().filter_map(|(_, windows)| windows).collect();
+pub(crate) fn after(facts: &Facts<'_>, tier: &Tier, at: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
+    let every: Vec<&Windows> = of(facts, tier).into_iter().filter_map(|(_, windows)| windows).collect();
     let closes = every.iter().filter_map(|windows| windows.closes(at)).min()?;
     Some((closes, all_open(&every, closes)))
 }
 
 /// The windows of the operator alone.
-pub(crate) fn operators(desk: &Desk<'_>) -> Finding {
-    among(desk, &[(Scope::Operator, desk.snapshot.policy.operator_windows.as_ref())])
+pub(crate) fn operators(facts: &Facts<'_>) -> Finding {
+    among(facts, &[(Scope::Operator, facts.snapshot.policy.operator_windows.as_ref())])
 }
 
-fn among(desk: &Desk<'_>, all: &[(Scope, Option<&Windows>)]) -> Finding {
+fn among(facts: &Facts<'_>, all: &[(Scope, Option<&Windows>)]) -> Finding {
     let all: Vec<(Scope, &Windows)> = all.iter().filter_map(|(whose, windows)| Some((*whose, (*windows)?))).collect();
     if all.is_empty() {
         return Finding::pass(Gate::Window, Reason::NoWindow);
     }
     // Of several closed windows the one that opens last is the one that people wait for.
-    let closed = all.iter().filter(|(_, windows)| !windows.open_at(desk.now));
+    let closed = all.iter().filter(|(_, windows)| !windows.open_at(facts.now));
     let closed = closed.max_by_key(|(_, windows)| {
-        let opens = windows.next_open(desk.now);
+        let opens = windows.next_open(facts.now);
         opens.map_or((1, None), |opens| (0, Some(opens)))
     });
     match closed {
         None => Finding::pass(Gate::Window, Reason::WindowOpen),
         Some((whose, windows)) => {
             let every: Vec<&Windows> = all.iter().map(|(_, windows)| *windows).collect();
-            let until = all_open(&every, desk.now);
-            Finding::new(Gate::Window, Verdict::Wait { until }, because(desk, *whose, windows))
+            let until = all_open(&every, facts.now);
+            Finding::new(Gate::Window, Verdict::Wait { until }, because(facts, *whose, windows))
         }
     }
 }
 
-fn because(desk: &Desk<'_>, whose: Scope, windows: &Windows) -> Reason {
-    match windows.closed_because(desk.now) {
+fn because(facts: &Facts<'_>, whose: Scope, windows: &Windows) -> Reason {
+    match windows.closed_because(facts.now) {
         Some(closed) if !closed.why.is_empty() => Reason::ClosedDays { whose, why: closed.why.clone() },
         Some(_) | None => Reason::WindowClosed { whose },
     }

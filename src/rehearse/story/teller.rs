@@ -1,4 +1,4 @@
-//! The telling: what happened, day by day, in the words that every other face of the product uses.
+//! The telling: what happened, day by day, in the words that the other pages use.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -90,10 +90,10 @@ fn a_closed_rollback_is_no_no_to_what_ran_before() {
             pull.number = PullNumber(number);
             pull.state = PullState::Closed { at: ago(1), by: Some("noor".into()) };
         });
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        release::rejections(&desk, &desk.policy.tiers[1]).len()
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        release::rejections(&facts, &facts.policy.tiers[1]).len()
     };
     assert_eq!((rejections(8), rejections(9)), (0, 1));
 }

@@ -163,15 +163,15 @@ fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
     assert_eq!((names(&turn).len(), turn.from), (2, Some(version("1.1.0"))));
     write(&mut world, "1.2.0", Change::Finished(ago(1)));
     assert_eq!(opened(&crate::plan(&world, noon())).map(|turn| turn.members.len()), Some(2));
-    let shared = &mut crate::desk::Shared::count(&world, noon());
-    let common = crate::desk::Common::of(&world, noon());
-    let desk = Desk::new(&common, 0, shared);
-    assert!(!release::has_finished(&desk, 2, &version("1.2.0")));
+    let shared = &mut crate::facts::Shared::count(&world, noon());
+    let common = crate::facts::Common::of(&world, noon());
+    let facts = Facts::new(&common, 0, shared);
+    assert!(!release::has_finished(&facts, 2, &version("1.2.0")));
     // Its failure stops the release everywhere.
     let mut world = ahead_landed();
     finish_staging(&mut world);
     let sick = Reading { health: Health::Failed, since: Some(ago(5)), ..healthy("1.2.0") };
-    facts(&mut world).readings.insert("bronze-2".into(), vec![sick]);
+    crate::testing::facts(&mut world).readings.insert("bronze-2".into(), vec![sick]);
     assert_eq!(opened(&crate::plan(&world, noon())), None);
 }
 
@@ -179,10 +179,10 @@ fn who_is_ahead_finishes_nothing_and_keeps_nobody() {
 #[test]
 fn only_what_landed_and_is_not_over_is_shown_of_who_is_ahead() {
     let shown = |world: &Snapshot| {
-        let shared = &mut crate::desk::Shared::count(world, noon());
-        let common = crate::desk::Common::of(world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        early_wave(&desk, &desk.policy.tiers[2]).is_some()
+        let shared = &mut crate::facts::Shared::count(world, noon());
+        let common = crate::facts::Common::of(world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        early_wave(&facts, &facts.policy.tiers[2]).is_some()
     };
     let mut world = ahead();
     let Proposal { from, digest, part, members, .. } = opened(&crate::plan(&world, noon())).unwrap();

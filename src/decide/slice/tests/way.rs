@@ -260,11 +260,11 @@ fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
         vec![Pin { select, version: version("1.0.0"), until: None, why: "audit".to_string() }];
     holds(&mut world, "bronze-2", "1.0.0");
     // It runs all the same, for whoever counts what does.
-    let shared = &mut crate::desk::Shared::count(&world, noon());
-    let common = crate::desk::Common::of(&world, noon());
-    let desk = Desk::new(&common, 0, shared);
-    assert_eq!(desk.base(&"bronze".into()), crate::desk::Base::Uniform(version("1.1.0")));
-    assert_eq!(desk.running(&desk.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
+    let shared = &mut crate::facts::Shared::count(&world, noon());
+    let common = crate::facts::Common::of(&world, noon());
+    let facts = Facts::new(&common, 0, shared);
+    assert_eq!(facts.base(&"bronze".into()), crate::facts::Base::Uniform(version("1.1.0")));
+    assert_eq!(facts.running(&facts.policy.tiers[1]), [version("1.0.0"), version("1.1.0")]);
 }
 
 /// One cluster of a finished release is on another version: that is somebody's own doing.
@@ -346,12 +346,12 @@ fn who_follows_by_itself_goes_astray_by_what_its_clusters_say() {
     let astray = |running: &str| {
         let mut world = landed(vec![healthy(running)]);
         bronze(&mut world).follows = true;
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        let tier = &desk.policy.tiers[1];
-        let wave = desk.page.wave(&tier.name, &version("1.1.0")).unwrap();
-        super::astray(&desk, tier, wave).map(|astray| match astray {
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        let tier = &facts.policy.tiers[1];
+        let wave = facts.page.wave(&tier.name, &version("1.1.0")).unwrap();
+        super::astray(&facts, tier, wave).map(|astray| match astray {
             Astray::Back(to) => format!("back to {}", to[0]),
             Astray::Past(to) => format!("past to {to}"),
         })

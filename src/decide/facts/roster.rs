@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use jiff::Timestamp;
 
-use super::Desk;
+use super::Facts;
 use crate::clusters::Finder;
 use crate::fleet::Fleet;
 use crate::model::{Early, Empty, Pin, PluginPolicy, Tier};
@@ -15,7 +15,7 @@ use crate::selector::Labels;
 use crate::snapshot::Snapshot;
 use crate::{ClusterName, Clusters, PluginName, TierName};
 
-impl<'a> Desk<'a> {
+impl<'a> Facts<'a> {
     /// Whether releases pass a tier as if they had finished it: it has no cluster at all, and the policy
     /// says so. A tier that only has pinned clusters has some.
     pub(crate) fn is_passed(&self, tier: &Tier) -> bool {

@@ -4,17 +4,17 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::desk::{Base, Desk};
+use crate::facts::{Base, Facts};
 use crate::model::Tier;
 use crate::snapshot::PluginFacts;
 use crate::{ClusterName, PluginName, Version};
 
 /// What the clusters of such a tier run. One that does not say makes it unknown.
-pub(crate) fn base(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier) -> Base {
-    let Some(clusters) = desk.selected_of(plugin, tier) else {
+pub(crate) fn base(facts: &Facts<'_>, plugin: &PluginName, tier: &Tier) -> Base {
+    let Some(clusters) = facts.selected_of(plugin, tier) else {
         return Base::Unread("the inventory was not read".into());
     };
-    match running(desk, plugin, &clusters) {
+    match running(facts, plugin, &clusters) {
         Ok(running) => Base::between(&running),
         Err(why) => Base::Unread(why),
     }
@@ -23,17 +23,17 @@ pub(crate) fn base(desk: &Desk<'_>, plugin: &PluginName, tier: &Tier) -> Base {
 /// What these clusters say that they run. One that says nothing makes it unknown, unless nothing was ever installed
 /// there: as on a tier that is written, it takes no part until it is.
 pub(crate) fn running<'a>(
-    desk: &Desk<'a>,
+    facts: &Facts<'a>,
     plugin: &PluginName,
     clusters: &[ClusterName],
 ) -> Result<Vec<&'a Version>, String> {
-    let facts = desk.snapshot.plugins.get(plugin).ok_or("this plugin was not looked at")?;
+    let observed = facts.snapshot.plugins.get(plugin).ok_or("this plugin was not looked at")?;
     let mut running: Vec<&Version> = Vec::new();
     for cluster in clusters {
-        let says = facts.readings.of(cluster).iter().filter_map(|row| row.fact.running.as_ref());
+        let says = observed.readings.of(cluster).iter().filter_map(|row| row.fact.running.as_ref());
         let before = running.len();
         running.extend(says);
-        if running.len() == before && !is_vacant(facts, cluster) {
+        if running.len() == before && !is_vacant(observed, cluster) {
             return Err(alloc::format!("{cluster} does not say what it runs"));
         }
     }
@@ -41,8 +41,8 @@ pub(crate) fn running<'a>(
 }
 
 /// Whether the base branch has no file yet for this cluster, and is known to have none.
-fn is_vacant(facts: &PluginFacts, cluster: &ClusterName) -> bool {
-    let mut places = facts.base.known().into_iter().flat_map(|base| base.values()).flatten();
+fn is_vacant(observed: &PluginFacts, cluster: &ClusterName) -> bool {
+    let mut places = observed.base.known().into_iter().flat_map(|base| base.values()).flatten();
     places.any(|place| place.vacant && place.cluster.as_ref() == Some(cluster))
 }
 

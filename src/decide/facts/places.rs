@@ -3,13 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Desk, Memo, follow};
+use super::{Facts, Memo, follow};
 use crate::clusters::Finder;
 use crate::model::Tier;
 use crate::snapshot::{Place, Read};
 use crate::{ClusterName, PluginName, TierName, Version};
 
-impl<'a> Desk<'a> {
+impl<'a> Facts<'a> {
     /// Every version that the base branch holds for a tier, each once.
     pub(crate) fn running(&self, tier: &Tier) -> Vec<Version> {
         let base = self.base(&tier.name);
@@ -17,7 +17,8 @@ impl<'a> Desk<'a> {
         let mut running: Vec<Version> = match self.everywhere(&tier.name) {
             Some(version) if self.policy.pins.is_empty() => [version].into_iter().chain(ends).collect(),
             Some(_) | None => {
-                let places = self.facts.and_then(|facts| facts.base.known()?.get(&tier.name)).into_iter().flatten();
+                let places =
+                    self.observed.and_then(|observed| observed.base.known()?.get(&tier.name)).into_iter().flatten();
                 let mut held: Vec<&Version> = places.filter_map(|place| place.version.known()).collect();
                 held.dedup(); // neighbours mostly hold the same
                 held.into_iter().cloned().chain(ends).collect()
@@ -88,7 +89,7 @@ impl<'a> Desk<'a> {
     }
 
     fn free_places(&self, tier: &TierName) -> impl Iterator<Item = &'a Place> {
-        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        let places = self.observed.and_then(|observed| observed.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
         places.iter().filter(|place| place.cluster.as_ref().is_none_or(|name| self.pin(name).is_none()))
     }
 
@@ -126,7 +127,7 @@ impl<'a> Desk<'a> {
     /// Whether the first place of a tier that may change is for one of these clusters, or for all: so it
     /// is mostly, and then nothing else has to be looked at.
     fn has_place(&self, tier: &TierName, clusters: &[ClusterName]) -> bool {
-        let places = self.facts.and_then(|facts| facts.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
+        let places = self.observed.and_then(|observed| observed.base.known()?.get(tier)).map_or(&[][..], Vec::as_slice);
         let of = |name: &ClusterName| self.pin(name).is_none() && clusters.first() == Some(name);
         places.first().is_some_and(|place| place.cluster.as_ref().is_none_or(of))
     }
@@ -253,12 +254,12 @@ mod tests {
         let (bronze, mut places) = place("bronze", "1.0.0");
         places[0].cluster = Some("bronze-1".into());
         facts(&mut world).base = Read::Known([place("qa", "1.1.0"), (bronze, places)].into());
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
         let spread = |names: &[&str]| {
             let names: Vec<ClusterName> = names.iter().map(|name| (*name).into()).collect();
-            desk.spread(&"bronze".into(), &names).places
+            facts.spread(&"bronze".into(), &names).places
         };
         assert_eq!([spread(&["bronze-1"]), spread(&["bronze-2"]), spread(&[])], [1, 0, 0]);
         assert_eq!(spread(&["bronze-1", "bronze-2"]), 1);
@@ -274,13 +275,13 @@ mod tests {
             Read::Known(base) => base.get_mut(&"bronze".into()).unwrap()[1].version = Read::Unread("no YAML".into()),
             Read::Unread(_) => unreachable!(),
         }
-        let shared = &mut crate::desk::Shared::count(&world, noon());
-        let common = crate::desk::Common::of(&world, noon());
-        let desk = Desk::new(&common, 0, shared);
-        let spread = desk.spread(&"bronze".into(), &["bronze-1".into(), "bronze-2".into()]);
+        let shared = &mut crate::facts::Shared::count(&world, noon());
+        let common = crate::facts::Common::of(&world, noon());
+        let facts = Facts::new(&common, 0, shared);
+        let spread = facts.spread(&"bronze".into(), &["bronze-1".into(), "bronze-2".into()]);
         assert_eq!((spread.places, spread.read, spread.is(&version("1.0.0"))), (2, 1, false));
         let unread = Base::Unread("clusters/bronze-2/app.yaml: no YAML".into());
-        assert_eq!(desk.base(&"bronze".into()), unread, "it is not one on which nothing is installed");
+        assert_eq!(facts.base(&"bronze".into()), unread, "it is not one on which nothing is installed");
     }
 
     /// Of a tier of which all are ahead nobody takes the turn, whatever all of them run.
@@ -292,10 +293,10 @@ mod tests {
             let match_labels = [("tier".to_string(), "bronze".to_string())].into();
             let select = crate::selector::Selector { match_labels, match_expressions: Vec::new() };
             bronze(&mut world).early.extend(ahead.then_some(crate::model::Early { select, until: None }));
-            let shared = &mut crate::desk::Shared::count(&world, noon());
-            let common = crate::desk::Common::of(&world, noon());
-            let desk = Desk::new(&common, 0, shared);
-            desk.base(&"bronze".into())
+            let shared = &mut crate::facts::Shared::count(&world, noon());
+            let common = crate::facts::Common::of(&world, noon());
+            let facts = Facts::new(&common, 0, shared);
+            facts.base(&"bronze".into())
         };
         assert_eq!([runs(false), runs(true)], [Base::Uniform(version("1.0.0")), Base::Empty]);
     }

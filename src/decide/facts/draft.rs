@@ -4,7 +4,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::Desk;
+use super::Facts;
 use crate::ledger::{Change, Entry};
 use crate::plan::{Action, Alarm, Climb, Record, Urgency, WaveReport};
 use crate::{PluginName, TierName, Version};
@@ -53,20 +53,20 @@ impl From<WaveReport> for Told {
 /// One plugin under decision, and what has been decided about it so far.
 pub(crate) struct Draft<'a> {
     /// What is known; what is noted shows in its page at once.
-    pub desk: Desk<'a>,
+    pub facts: Facts<'a>,
     done: Decided,
 }
 
 impl<'a> Draft<'a> {
-    pub(crate) fn new(desk: Desk<'a>) -> Self {
-        Self { desk, done: Decided::default() }
+    pub(crate) fn new(facts: Facts<'a>) -> Self {
+        Self { facts, done: Decided::default() }
     }
 
     /// What was decided. Those who wait for the plugin are shown its page.
     pub(crate) fn close(self, awaited: &BTreeSet<&PluginName>) -> Decided {
-        let Self { desk, done } = self;
-        if awaited.contains(&desk.policy.name) {
-            desk.shared.pages.insert(desk.policy.name.clone(), desk.page.into_owned());
+        let Self { facts, done } = self;
+        if awaited.contains(&facts.policy.name) {
+            facts.shared.pages.insert(facts.policy.name.clone(), facts.page.into_owned());
         }
         done
     }
@@ -74,8 +74,8 @@ impl<'a> Draft<'a> {
     /// Notes what was found of waves of a tier.
     pub(crate) fn note(&mut self, tier: &TierName, noted: impl IntoIterator<Item = Noted>) {
         for Noted { version, change, urgency } in noted {
-            self.desk.page.to_mut().apply(tier, &version, &change);
-            let plugin = self.desk.plugin().clone();
+            self.facts.page.to_mut().apply(tier, &version, &change);
+            let plugin = self.facts.plugin().clone();
             let entry = Entry::Wave { plugin, tier: tier.clone(), version, change };
             self.done.entries.push(Record { entry, urgency });
         }
@@ -85,11 +85,11 @@ impl<'a> Draft<'a> {
     pub(crate) fn enter(&mut self, entries: impl IntoIterator<Item = Entry>) {
         for entry in entries {
             match &entry {
-                Entry::Seen { seen, .. } => self.desk.page.to_mut().releases.push(seen.clone()),
-                Entry::Hotfix { said, .. } => self.desk.page.to_mut().hotfixes.push(said.clone()),
-                Entry::Labelled { labelled, .. } => self.desk.page.to_mut().labelled.push(labelled.clone()),
+                Entry::Seen { seen, .. } => self.facts.page.to_mut().releases.push(seen.clone()),
+                Entry::Hotfix { said, .. } => self.facts.page.to_mut().hotfixes.push(said.clone()),
+                Entry::Labelled { labelled, .. } => self.facts.page.to_mut().labelled.push(labelled.clone()),
                 Entry::Unlabelled { pull, .. } => {
-                    self.desk.page.to_mut().labelled.retain(|known| known.pull != *pull);
+                    self.facts.page.to_mut().labelled.retain(|known| known.pull != *pull);
                 }
                 Entry::Wave { .. }
                 | Entry::Outage(_)
@@ -105,10 +105,10 @@ impl<'a> Draft<'a> {
     /// Does something at the hub, and looks soon at what came of it.
     pub(crate) fn act(&mut self, action: Action) {
         if let Action::Open(proposal) = &action {
-            self.desk.shared.opening.push((proposal.plugin.clone(), proposal.tier.clone()));
+            self.facts.shared.opening.push((proposal.plugin.clone(), proposal.tier.clone()));
         }
         self.done.actions.push(action);
-        self.ring(self.desk.soon());
+        self.ring(self.facts.soon());
     }
 
     /// Tells people about a tier.

@@ -1,5 +1,5 @@
-//! The desk on which one plugin is decided: its facts, and its page of the ledger as far as it is settled. Whoever is
-//! given the desk reads; what is decided is written to the `draft`, by `settle` and `tiers` alone.
+//! The facts on which one plugin is decided: what was observed of it, and its page of the ledger as far as it is settled.
+//! Whoever is given them reads; what is decided is written to the `draft`, by `settle` and `tiers` alone.
 
 mod common;
 mod draft;
@@ -34,14 +34,15 @@ use roster::Pins;
 pub(crate) use shared::{CAP_SPAN, InLine, Ready, Shared, asked_at};
 
 /// One plugin under decision.
-pub(crate) struct Desk<'a> {
+pub(crate) struct Facts<'a> {
     pub snapshot: &'a Snapshot,
     pub fleet: &'a Fleet,
     commands: &'a AllCommands<'a>,
     /// The plugin's place in the file.
     pub at: usize,
     pub policy: &'a PluginPolicy,
-    pub facts: Option<&'a PluginFacts>,
+    /// What was read of it; none where nothing was.
+    pub observed: Option<&'a PluginFacts>,
     pub now: Timestamp,
     pub shared: &'a mut Shared,
     /// The ledger's page with this plan's entries applied; a copy only where there are any.
@@ -73,7 +74,7 @@ struct Memo {
     health: Vec<(Question, Rc<Assessment>)>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Facts<'a> {
     pub(crate) fn new(common: &'a Common<'a>, at: usize, shared: &'a mut Shared) -> Self {
         let Common { snapshot, now, fleet, commands } = common;
         let (snapshot, now) = (*snapshot, *now);
@@ -94,7 +95,7 @@ impl<'a> Desk<'a> {
             commands,
             at,
             policy,
-            facts: snapshot.plugins.get(&policy.name),
+            observed: snapshot.plugins.get(&policy.name),
             now,
             shared,
             page: snapshot.ledger.plugins.get(&policy.name).map_or_else(Cow::default, Cow::Borrowed),
@@ -132,7 +133,7 @@ impl<'a> Desk<'a> {
 
     /// Our pull requests of a tier, newest last; none when they could not be read.
     pub(crate) fn pulls(&self, tier: &TierName) -> Option<Vec<&'a Pull>> {
-        let pulls = self.facts?.pulls.known()?;
+        let pulls = self.observed?.pulls.known()?;
         let mut pulls: Vec<&Pull> = pulls.iter().filter(|pull| pull.tier == *tier).collect();
         pulls.sort_by_key(|pull| pull.number);
         Some(pulls)
@@ -162,7 +163,7 @@ impl<'a> Desk<'a> {
 
     /// The releases at the source.
     pub(crate) fn releases(&self) -> Result<&'a [Release], &'a str> {
-        match self.facts.map(|facts| &facts.releases) {
+        match self.observed.map(|observed| &observed.releases) {
             Some(Read::Known(releases)) => Ok(releases),
             Some(Read::Unread(why)) => Err(why),
             None => Err("this plugin was not looked at"),
