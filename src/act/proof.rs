@@ -1,5 +1,5 @@
 //! Proofs from git around a merge: before it, that the head is what the bot would write, and nothing else; after it,
-//! that the base branch got just that (design: attack A15, failure F30). What follows is decided by the caller.
+//! that the base branch got just that (`docs/attacks.md`, A15 and F30). What follows is decided by the caller.
 
 use std::time::Duration;
 

@@ -130,7 +130,7 @@ impl fmt::Display for PullNumber {
 }
 
 /// A strict `SemVer` 2 version. A leading `v` is kept for writing and ignored for ordering; build
-/// metadata never orders (design: releases, section 2 of the policy).
+/// metadata never orders (<https://semver.org>, item 10).
 ///
 /// A copy shares what was parsed.
 #[derive(Clone, Debug)]

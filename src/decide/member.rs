@@ -1,5 +1,5 @@
-//! How each cluster of a wave stands: version proof, then freshness, then state (design: health
-//! rules). How long that has to last is in `soak`.
+//! How each cluster of a wave stands: version proof, then freshness, then state
+//! (`docs/signals/README.md`). How long that has to last is in `soak`.
 
 use alloc::format;
 use alloc::rc::Rc;

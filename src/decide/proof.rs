@@ -1,4 +1,4 @@
-//! Whether what the bot asked to be merged has landed as planned (design: invariant S14). What is not proved stops
+//! Whether what the bot asked to be merged has landed as planned. What is not proved stops
 //! every plugin: a hub that merged something else once may do so again. How git proves it is the bot's `act/proof`.
 
 use alloc::format;

@@ -238,7 +238,7 @@ fn evidence(forced: &ForceEvidence) -> String {
 }
 
 /// The reason in its one wording, but without what clusters said: a commit message carries no text
-/// from outside (design: invariant S24). The ledger's page keeps it, as data.
+/// from outside. The ledger's page keeps it, as data.
 fn plain(why: &Reason) -> String {
     let mut why = why.clone();
     hush(&mut why);

@@ -88,7 +88,7 @@ pub struct HubFacts {
     #[serde(default)]
     pub own: Vec<Person>,
     /// How far our clock is ahead of the hub's `Date` header (behind: negative); more than 30 s either way
-    /// blocks force (design: invariant S8).
+    /// blocks force.
     pub skew: SignedDuration,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn is_template(value: &str) -> bool {
 }
 
 /// Whether a value is a range rather than a version: what runs would change without a commit, so a
-/// gated place must not hold one (design: policy, section 2).
+/// gated place must not hold one (`docs/edit.md`).
 pub(super) fn is_range(value: &str) -> bool {
     let value = value.trim();
     let core = value.strip_prefix('v').unwrap_or(value).split(['-', '+']).next().unwrap_or(value);

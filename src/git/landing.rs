@@ -1,5 +1,5 @@
 //! What came to a branch since a merge was asked for: whether one commit brought what the head changes, and nothing
-//! else (design: invariant S14). Whether that stops anything is decided in `decide::proof`.
+//! else. Whether that stops anything is decided in `decide::proof`.
 
 use std::collections::BTreeMap;
 

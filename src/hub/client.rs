@@ -218,7 +218,7 @@ impl Client {
 }
 
 /// The path of the next page below the API's base. A list never leads to another host: the token
-/// would go with it (design: attack A23).
+/// would go with it (`docs/attacks.md`, A23).
 fn next_page(headers: &HeaderMap, base: &Url) -> Result<Option<String>, String> {
     for header in headers.get_all(http::header::LINK) {
         let links = header.to_str().map_err(|_| "the Link header is no text".to_owned())?;

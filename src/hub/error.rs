@@ -72,7 +72,7 @@ pub enum HubError {
         why: String,
     },
     /// Not found, this time. One such answer never proves that a thing is closed or gone: the hub
-    /// also answers so by mistake and where it hides things (design: failure F06).
+    /// also answers so by mistake and where it hides things (`docs/attacks.md`, F06).
     #[error("{what}: the hub does not find it, or hides it from this credential")]
     NotFound {
         /// The call.

@@ -40,7 +40,7 @@ pub enum MergeAnswer {
         /// Its words.
         why: String,
     },
-    /// It may have merged it. Look at the base branch before anything else (design: failure F29).
+    /// It may have merged it. Look at the base branch before anything else (`docs/attacks.md`, F29).
     Indeterminate {
         /// What happened.
         why: String,

@@ -1,5 +1,5 @@
 //! What people and teams may do here, and whom the file of code owners names in vain: asked at the hub
-//! each time; never the association that a comment shows (design: attack A07).
+//! each time; never the association that a comment shows (`docs/attacks.md`, A07).
 
 use std::collections::BTreeSet;
 

@@ -205,7 +205,7 @@ pub struct RequiredContext {
 
 impl HubPull {
     /// Whether we opened it: our login, our repository, a branch of ours. Text and labels prove
-    /// nothing, anybody can copy them (design: attack A10).
+    /// nothing, anybody can copy them (`docs/attacks.md`, A10).
     pub fn is_by(&self, bot: &Person) -> bool {
         !self.foreign
             && self.branch.starts_with(branches::PREFIX)

@@ -24,7 +24,7 @@ struct Rule {
 #[derive(Clone, Debug)]
 pub struct BranchRules {
     /// The checks, each with the App that a rule pins it to: any writer can set a status of any name
-    /// (design: attack A06). See [`super::HubPull::check_state`].
+    /// (`docs/attacks.md`, A06). See [`super::HubPull::check_state`].
     pub contexts: BTreeSet<RequiredContext>,
     /// A ruleset wants heads to contain the branch.
     pub strict: bool,

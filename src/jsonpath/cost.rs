@@ -4,7 +4,7 @@ use jsonpath_rust::parser::model::{
     Comparable, Comparison, Filter, FilterAtom, FnArg, Literal, Segment, Selector, SingularQuery, Test, TestFunction,
 };
 
-/// Counts what multiplies the work of a query (design: crates, section 5).
+/// Counts what multiplies the work of a query.
 #[derive(Default)]
 pub(super) struct Cost {
     /// `..`, anywhere.

@@ -1,4 +1,4 @@
-//! A kubeconfig, read into what a connection needs and nothing else (design: security, A28). Every key that is not
+//! A kubeconfig, read into what a connection needs and nothing else (`docs/attacks.md`, A28). Every key that is not
 //! known is refused by name; values never show up in an error. The client of it is made in `observe/cluster`.
 
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ pub(super) fn compose(entries: &[Entry], writer: &str) -> String {
     text
 }
 
-/// One line that mentions nobody and hides nothing (design: invariant S24).
+/// One line that mentions nobody and hides nothing.
 fn inert(text: &str) -> String {
     let hidden =
         |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');

@@ -1,4 +1,4 @@
-//! Any object, by JSONPath (design: health, sections 3.6 and 3.8). What the paths do not say is
+//! Any object, by JSONPath (`docs/signals/resource.md`). What the paths do not say is
 //! looked for where every controller puts it: a condition's own generation and time, and the signs
 //! that it is still at work.
 

@@ -14,7 +14,7 @@ const STATUS_CAP: usize = 140;
 const MEMBERS: usize = 120;
 
 /// How the check ends. `neutral` would satisfy a required check, and an unfinished run goes stale
-/// after 14 days (design: face, the check).
+/// after 14 days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
     /// It waits for something.

@@ -105,7 +105,7 @@ fn once<T>(place: &mut Option<T>, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-/// `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?` (design: security A18).
+/// `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?` (`docs/attacks.md`, A18).
 fn name(text: &str) -> Option<&str> {
     let ends = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     let bytes = text.bytes();

@@ -1,6 +1,6 @@
 //! Foreign text that tries to come alive, in every place where foreign text may stand, read as
 //! GitHub reads it: nothing in it may become a mention, a reference, a closing keyword, HTML, an
-//! image or a link (design: invariant S24, security A19 to A21, A35).
+//! image or a link (`docs/attacks.md`, A19 to A21, A35).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 #![allow(clippy::wildcard_enum_match_arm)] // the parser's own nodes: what is not named is not alive
 

@@ -21,7 +21,7 @@ use marks::{marks, status};
 pub use notes::ReleaseNote;
 use notes::notes;
 
-/// The most characters of a text; the hub's own cap is 65,536 (design: github A3).
+/// The most characters of a text; the hub's own cap is 65,536.
 pub(crate) const CAP: usize = 58_000;
 /// Up to so many clusters stand in the table itself; more are folded.
 const NAMES_IN_ROW: usize = 6;

@@ -15,7 +15,7 @@ pub const STYLE: &str = include_str!("../../templates/style.css");
 /// Countdowns and the reload, served as `script.js` beside the dashboard; all works without it.
 pub const SCRIPT: &str = include_str!("../../templates/script.js");
 /// The `Content-Security-Policy` under which the pages work: nothing inline, nothing from
-/// elsewhere (design: security A35).
+/// elsewhere (`docs/attacks.md`, A35).
 pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
                        base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -33,7 +33,7 @@ pub enum Level {
 }
 
 /// `::error file=…,line=…,col=…::message`, with everything escaped that could end it or begin
-/// another command (design: security A19). One line, without a line end.
+/// another command (`docs/attacks.md`, A19). One line, without a line end.
 pub fn annotation(level: Level, what: &Annotation) -> String {
     let name = match level {
         Level::Error => "error",

@@ -1,6 +1,6 @@
 //! `/coldframe force <why>`: two people who may (or as many as the file says) want it merged now, without the
-//! missing approvals. Their word stands for the deadline and its notices and for nothing else (design: `ovr` of the
-//! invariants): it is about this release, this tier and this head, and the ledger's deadline stays what it is.
+//! missing approvals. Their word stands for the deadline and its notices and for nothing else: it is
+//! about this release, this tier and this head, and the ledger's deadline stays what it is.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

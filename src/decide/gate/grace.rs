@@ -20,7 +20,7 @@ use crate::{PullNumber, Reason, TierName, expiry, slice};
 
 /// How long the hub may not show a notice that was just given. One that it does not show then was not given.
 const LAG: SignedDuration = SignedDuration::from_mins(1);
-/// How far the clocks may differ before nothing is forced (design: invariant S8).
+/// How far the clocks may differ before nothing is forced.
 const MOST_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
 /// From when a clock that is already running on this pull request counts: the clock belongs to the

@@ -20,7 +20,7 @@ pub(crate) fn inherited(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Vec<Inhe
 }
 
 /// People whose approval of the first slice counts for this one: from the same version to the same,
-/// with the same content (design: invariant S7). An objection there ends that.
+/// with the same content. An objection there ends that.
 fn approvers(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Vec<Person> {
     match tier.approvals.each {
         // Before the first slice nothing has landed, and nobody's approval is found.

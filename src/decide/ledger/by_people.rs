@@ -61,7 +61,7 @@ impl Frozen {
     }
 }
 
-/// A merge that the bot asked for and that did not land as planned (design: invariant S14).
+/// A merge that the bot asked for and that did not land as planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {

@@ -127,7 +127,7 @@ impl Refused {
     }
 
     /// When it may be tried again: ten seconds after the first time, then four times as long after each, and never
-    /// more than six hours (design: failure F32).
+    /// more than six hours (`docs/attacks.md`, F32).
     pub fn until(&self) -> Timestamp {
         let seconds = 10_i64.saturating_mul(4_i64.saturating_pow(self.times.saturating_sub(1)));
         self.at + SignedDuration::from_secs(seconds.min(6 * 3600))

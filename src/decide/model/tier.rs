@@ -201,7 +201,7 @@ pub struct HealthRule {
 
 impl Default for HealthRule {
     /// Two hours to converge: a Greenhouse tier retries for up to 105 minutes before it gives up
-    /// (design: health of Greenhouse). Five minutes degraded: shorter than a person's patience,
+    /// (`docs/signals/plugin.md`). Five minutes degraded: shorter than a person's patience,
     /// longer than a rolling restart.
     fn default() -> Self {
         Self {

@@ -14,7 +14,7 @@ use super::index::Entry;
 use super::registry::credentials;
 use super::{Answer, Found, Net, Source, SourceError, closed, index, is_closed, plain, status};
 
-/// The largest index that is read, in bytes (design: security, A24).
+/// The largest index that is read, in bytes (`docs/attacks.md`, A24).
 const MAX_INDEX: usize = 64 * 1024 * 1024;
 
 pub(super) struct Repository {
@@ -107,7 +107,7 @@ impl Repository {
     }
 }
 
-/// The newest version of before, when it is there no more (design: security, A38).
+/// The newest version of before, when it is there no more (`docs/attacks.md`, A38).
 fn gone<'a>(before: &'a BTreeMap<String, Entry>, now: &BTreeMap<String, Entry>) -> Option<&'a Version> {
     let newest = before.values().map(|entry| &entry.version).max()?;
     (!now.contains_key(newest.as_str())).then_some(newest)

@@ -19,7 +19,7 @@ use crate::world::{Spot, World};
 /// For so long everything that a merge needs may be there before it is asked for.
 const SOON: SignedDuration = SignedDuration::from_mins(5);
 
-/// The longest that a refused merge is left alone (design: failure F32).
+/// The longest that a refused merge is left alone (`docs/attacks.md`, F32).
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_hours(6);
 
 /// What keeps a merge back and ends by the clock alone: windows, announcements, the hourly cap.

@@ -303,7 +303,7 @@ pub fn plain_issue(world: &World, repo: &Repository, issue: &Issue) -> Value {
     })
 }
 
-/// `author_association`, which says less than it seems to (design: A07).
+/// `author_association`, which says less than it seems to.
 pub fn association(world: &World, repository: &Repository, login: &str) -> &'static str {
     use crate::github::state::Role;
     if repository.owner == login {
