@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Strangers who are named in the log; of more it is said that there are more.
 const MOST_TOLD: usize = 20;
+/// What it is called that the log was told of them.
+const EVENTS: &str = "the App's events";
 /// What an account and all of its repositories are called by.
 const ALL: &str = "/*";
 
@@ -139,6 +141,7 @@ impl Tenants {
     /// Nobody is named, and the App has no owner that could be meant.
     pub async fn look(&mut self, hub: &Arc<Hub>) -> anyhow::Result<List> {
         let mut list = List::default();
+        self.say_unheard(hub).await;
         if self.wanted.names.is_empty() && self.wanted.accounts.is_empty() {
             self.ask_for_the_registrar(hub, &mut list).await?;
         }
@@ -183,6 +186,22 @@ impl Tenants {
             self.asked.clear();
         }
         Ok(list)
+    }
+
+    /// Says once which events the App does not get: without them nothing is lost, and all of it is slow.
+    async fn say_unheard(&mut self, hub: &Hub) {
+        if self.told.contains(EVENTS) {
+            return;
+        }
+        let Ok(unheard) = hub.unheard().await else { return };
+        self.told.insert(EVENTS.to_owned());
+        if !unheard.is_empty() {
+            let events = unheard.join(", ");
+            tracing::warn!(
+                events,
+                "the App does not get these events, so that the bot finds what they tell at its sweeps only; subscribe it to them, which takes the permissions in README.md"
+            );
+        }
     }
 
     /// The account that owns the App, by its number: it may take another name, and whoever has its old one then is a

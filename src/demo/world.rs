@@ -250,6 +250,7 @@ fn furnish(github: &GitHub, files: &[(String, String)]) -> anyhow::Result<(AppSe
             ("deployments", Read),
             ("issues", Write),
             ("members", Read),
+            ("merge_queues", Read),
             ("pull_requests", Write),
             ("statuses", Write),
         ],

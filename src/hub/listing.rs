@@ -74,6 +74,9 @@ impl WireRepository {
     }
 }
 
+/// What people wait to be answered after, and checks that a merge waits for.
+const AWAITED: [&str; 6] = ["check_run", "issue_comment", "pull_request", "pull_request_review", "push", "status"];
+
 impl Hub {
     /// The account that registered the App; none for a token, and for the App of an enterprise.
     ///
@@ -86,6 +89,20 @@ impl Hub {
         }
         let Some(signed) = self.main.signed() else { return Ok(None) };
         Ok(signed.get::<App>("/app").await?.owner.as_ref().and_then(owner))
+    }
+
+    /// Those events that ring for what people do and wait for, and that the App does not get; none for a token.
+    ///
+    /// # Errors
+    /// The hub did not say.
+    pub async fn unheard(&self) -> Result<Vec<&'static str>, HubError> {
+        #[derive(Deserialize)]
+        struct App {
+            events: Vec<String>,
+        }
+        let Some(signed) = self.main.signed() else { return Ok(Vec::new()) };
+        let App { events } = signed.get("/app").await?;
+        Ok(AWAITED.into_iter().filter(|one| !events.iter().any(|event| event == one)).collect())
     }
 
     /// Some of the accounts that have the App installed, a hundred at most: enough to say who is left out, and no

@@ -77,7 +77,8 @@ fn emit(world: &mut World, id: u64, event: &'static str, login: &str, payload: V
         });
     }
     let at = |app: &super::state::App| Some((app.id, app.installed_in(id)?.id));
-    let apps: Vec<(u64, u64)> = world.apps.values().filter_map(at).collect();
+    let subscribed = |app: &&super::state::App| app.events().any(|one| one == event);
+    let apps: Vec<(u64, u64)> = world.apps.values().filter(subscribed).filter_map(at).collect();
     for (app, installation) in apps {
         emit_to(world, (app, installation), event, payload.clone());
     }

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::github::state::{
-    App, Comment, EVENTS, Installation, Issue, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, World,
-    stamp,
+    App, Comment, Installation, Issue, Kind, Method, Pull, REACTIONS, Repository, Review, ReviewState, World, stamp,
 };
 
 /// A person, an App's account or an organization.
@@ -369,7 +368,7 @@ pub fn app(world: &World, app: &App) -> Value {
         "owner": user(world, &owner), "name": app.slug, "description": "", "external_url": world.url,
         "html_url": format!("{}/apps/{}", world.url, app.slug), "created_at": stamp(app.created_at),
         "updated_at": stamp(app.created_at), "permissions": permissions,
-        "events": EVENTS, "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
+        "events": app.events().collect::<Vec<_>>(), "installations_count": app.installations.values().filter(|one| !one.repositories.is_empty()).count(),
     })
 }
 
@@ -386,7 +385,7 @@ pub fn installation(world: &World, app: &App, here: &Installation) -> Value {
         "repositories_url": format!("{api}/installation/repositories"),
         "html_url": format!("{}/settings/installations/{}", world.url, here.id), "app_id": app.id,
         "app_slug": app.slug, "target_id": world.account(&here.account).map(|account| account.id),
-        "target_type": target, "permissions": permissions, "events": EVENTS,
+        "target_type": target, "permissions": permissions, "events": app.events().collect::<Vec<_>>(),
         "created_at": stamp(app.created_at), "updated_at": stamp(app.created_at), "single_file_name": null,
         "has_multiple_single_files": false, "single_file_paths": [], "suspended_by": here.suspended_at.map(|_| user(world, &here.account)), "suspended_at": here.suspended_at.map(stamp),
     })

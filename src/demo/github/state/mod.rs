@@ -21,7 +21,7 @@ use crate::clock::Clock;
 
 pub use issue::Issue;
 pub use outbox::{Delivered, Delivery, Told};
-pub use people::{Access, Account, Actor, App, EVENTS, Hook, Installation, Kind, Role, Token};
+pub use people::{Access, Account, Actor, App, Hook, Installation, Kind, Role, Token};
 pub use pull::{
     Annotation, CheckRun, Comment, Deployment, DeploymentStatus, Merged, Pull, REACTIONS, Reaction, Review,
     ReviewState, Status, Turn, Turned,

@@ -79,6 +79,11 @@ impl App {
         format!("{}[bot]", self.slug)
     }
 
+    /// The events that it gets.
+    pub fn events(&self) -> impl Iterator<Item = &'static str> {
+        EVENTS.into_iter().filter(|(_, takes)| self.permissions.contains_key(*takes)).map(|(event, _)| event)
+    }
+
     /// Its installation that reaches a repository.
     pub fn installed_in(&self, repository: u64) -> Option<&Installation> {
         self.installations.values().find(|one| one.repositories.contains(&repository))
@@ -94,19 +99,20 @@ pub struct Hook {
     pub secret: String,
 }
 
-/// The events that Apps of this world subscribe to.
-pub const EVENTS: [&str; 11] = [
-    "check_run",
-    "deployment_status",
-    "installation",
-    "issue_comment",
-    "issues",
-    "merge_group",
-    "pull_request",
-    "pull_request_review",
-    "push",
-    "release",
-    "status",
+/// The events that Apps of this world subscribe to, and the permission without which none of them is sent. Those of
+/// comments take the permission for issues, whatever the comment is about.
+const EVENTS: [(&str, &str); 11] = [
+    ("check_run", "checks"),
+    ("deployment_status", "deployments"),
+    ("installation", "metadata"),
+    ("issue_comment", "issues"),
+    ("issues", "issues"),
+    ("merge_group", "merge_queues"),
+    ("pull_request", "pull_requests"),
+    ("pull_request_review", "pull_requests"),
+    ("push", "contents"),
+    ("release", "contents"),
+    ("status", "statuses"),
 ];
 
 /// What an App may do with one kind of thing.

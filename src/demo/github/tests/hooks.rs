@@ -106,6 +106,24 @@ async fn installations_ring_too() {
     assert_eq!(came, ["installation.\"created\"", "installation_repositories.\"added\""]);
 }
 
+/// As GitHub does: a comment on a pull request rings an App that may read issues, and no other.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_gets_no_event_that_it_has_no_permission_for() {
+    let town = town().await;
+    let (url, inbox) = receiver("x").await;
+    town.hub.set_webhook(town.bot.id, &url, "x").unwrap();
+    town.hub.set_app_permission(town.bot.id, "issues", None).unwrap();
+    town.hub.push_file(REPO, "s", "bob", "a", "1", "one").unwrap();
+    let number = town.hub.open_pull(REPO, "bob", "s", "main", "s", "").unwrap();
+    town.hub.comment(REPO, number, "bob", "first").unwrap();
+    town.hub.set_app_permission(town.bot.id, "issues", Some(Access::Read)).unwrap();
+    town.hub.comment(REPO, number, "bob", "second").unwrap();
+    let came = until(&inbox, 3).await;
+    let comments: Vec<&Value> =
+        came.iter().filter(|one| one.0 == "issue_comment").map(|one| &one.3["comment"]["body"]).collect();
+    assert_eq!(comments, ["second"], "{came:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn webhooks_are_lost_doubled_and_never_retried() {
     let town = town().await;
