@@ -13,12 +13,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use decide::Sha;
 use futures_util::StreamExt;
+use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::runtime::Runtime;
 
-use super::{Access, Store};
+use super::{Access, Author, Draft, Store};
 use crate::secret::Secret;
 
 /// The token that the server takes.
@@ -53,6 +55,18 @@ struct Desk {
     root: PathBuf,
     fault: Option<(&'static str, Fault)>,
     seen: Vec<Seen>,
+}
+
+/// A commit on another that gives one file a text. The same one for the same three.
+pub fn draft(base: &Sha, path: &str, text: &str) -> Draft {
+    Draft {
+        parents: vec![base.clone()],
+        tree_of: Some(base.clone()),
+        files: vec![(path.to_string(), Some(text.as_bytes().to_vec()))],
+        message: "cert-manager 1.15.0 to silver\n".to_string(),
+        author: Author { name: "coldframe[bot]".to_string(), email: "bot@example.org".to_string() },
+        at: Timestamp::from_second(1_760_000_000).unwrap(),
+    }
 }
 
 /// The server with one bare repository, `acme/fleet.git`.

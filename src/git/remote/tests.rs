@@ -1,24 +1,11 @@
-//! Fetch and push against the real `git http-backend`.
+//! Fetching against the real `git http-backend`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use super::*;
-use crate::git::testing::{Fault, Server, TOKEN, store};
-use crate::git::{Author, Draft};
-
-fn draft(base: &Sha, path: &str, text: &str) -> Draft {
-    Draft {
-        parents: vec![base.clone()],
-        tree_of: Some(base.clone()),
-        files: vec![(path.to_string(), Some(text.as_bytes().to_vec()))],
-        message: "cert-manager 1.15.0 to silver\n".to_string(),
-        author: Author { name: "coldframe[bot]".to_string(), email: "bot@example.org".to_string() },
-        at: Timestamp::from_second(1_760_000_000).unwrap(),
-    }
-}
+use crate::git::testing::{Fault, Server, TOKEN, draft, store};
+use crate::git::{Draft, Pushed};
 
 #[test]
 fn a_shallow_fetch_a_commit_and_a_push_are_a_one_line_diff() {
@@ -214,78 +201,6 @@ fn an_absent_branch_is_none_and_an_absent_repository_is_missing() {
     assert!(matches!(&error, GitError::Missing { .. }), "{error}");
     let error = store.tip(&server.access(), "a..b").unwrap_err();
     assert!(matches!(&error, GitError::Malformed { .. }), "{error}");
-}
-
-#[test]
-fn a_push_compares_before_it_moves() {
-    let server = Server::start();
-    let (_folder, store) = store();
-    server.commit("main", &[("a", "0")]);
-    let base = store.fetch(&server.access(), "main", None).unwrap().unwrap();
-    let ours = store.commit(&draft(&base, "a", "ours")).unwrap();
-    let other = store.commit(&draft(&base, "a", "other")).unwrap();
-    let next = store.commit(&draft(&ours, "a", "next")).unwrap();
-    let moved = |found: Option<&Sha>| Pushed::Moved { found: found.cloned() };
-    let access = server.access();
-    let cases: &[(&str, &Sha, Option<&Sha>, bool, Pushed)] = &[
-        ("expected there, is not", &ours, Some(&base), false, moved(None)),
-        ("a new branch", &ours, None, false, Pushed::Done),
-        ("expected absent, is there", &other, None, false, moved(Some(&ours))),
-        ("stale", &next, Some(&base), false, moved(Some(&ours))),
-        ("stale, forced", &next, Some(&base), true, moved(Some(&ours))),
-        ("does not build on it", &other, Some(&ours), false, moved(Some(&ours))),
-        ("written anew", &other, Some(&ours), true, Pushed::Done),
-        ("and back", &ours, Some(&other), true, Pushed::Done),
-        ("forward", &next, Some(&ours), false, Pushed::Done),
-        ("again, with an old belief", &next, Some(&ours), false, Pushed::Done),
-    ];
-    for (case, commit, expected, forced, end) in cases {
-        let before = store.tip(&access, "topic").unwrap();
-        let push = if *forced { Store::push_forced } else { Store::push };
-        assert_eq!(&push(&store, &access, "topic", commit, *expected).unwrap(), end, "{case}");
-        let after = store.tip(&access, "topic").unwrap();
-        let wanted = if *end == Pushed::Done { Some((*commit).clone()) } else { before };
-        assert_eq!(after, wanted, "{case}");
-    }
-    let unknown = Sha::new("1".repeat(40));
-    assert!(matches!(store.push(&access, "topic", &unknown, None), Err(GitError::Missing { .. })));
-}
-
-#[test]
-fn a_refusal_comes_in_the_words_of_the_server() {
-    let server = Server::start();
-    let (_folder, store) = store();
-    server.commit("main", &[("a", "0")]);
-    let base = store.fetch(&server.access(), "main", Some(1)).unwrap().unwrap();
-    let commit = store.commit(&draft(&base, "a", "1")).unwrap();
-    server.hook("pre-receive", "echo 'error: GH006: Protected branch update failed' >&2\nexit 1");
-    let Pushed::Refused { why } = store.push(&server.access(), "main", &commit, Some(&base)).unwrap() else {
-        panic!("the hook says no")
-    };
-    assert!(why.starts_with("pre-receive hook declined: ") && why.contains("GH006: Protected branch"), "{why}");
-    // Somebody else's push during ours makes it a move.
-    server.hook("pre-receive", "exit 0");
-    server.hook(
-        "update",
-        "git update-ref refs/heads/main $(git -c user.name=x -c user.email=x commit-tree -m x $3^{tree}) && exit 1",
-    );
-    let end = store.push(&server.access(), "main", &commit, Some(&base)).unwrap();
-    assert_eq!(end, Pushed::Moved { found: Some(Sha::new(server.git(&["rev-parse", "main"]).trim())) });
-}
-
-#[test]
-fn a_push_whose_answer_is_lost_is_settled_by_looking() {
-    let server = Server::start();
-    let (_folder, store) = store();
-    server.commit("main", &[("a", "0")]);
-    let base = store.fetch(&server.access(), "main", Some(1)).unwrap().unwrap();
-    let commit = store.commit(&draft(&base, "a", "1")).unwrap();
-    server.fault("git-receive-pack", Fault::Status(502, "bad gateway"));
-    let error = store.push(&server.access(), "main", &commit, Some(&base)).unwrap_err();
-    assert!(error.passes() && !error.to_string().contains("unknown"), "{error}");
-    server.fault("/git-receive-pack", Fault::BreakOff);
-    assert_eq!(store.push(&server.access(), "main", &commit, Some(&base)).unwrap(), Pushed::Done);
-    assert_eq!(server.git(&["rev-parse", "main"]).trim(), commit.as_str());
 }
 
 #[test]
