@@ -1,13 +1,14 @@
 //! Puts the texts of `tell` on the hub where they differ from what stands there: at once what tells people where they
 //! stand, the rest seldom. A text that cannot be put there stops no promotion.
 
-use decide::PullNumber;
 use decide::plan::{Action, Plan, WaveReport};
-use decide::snapshot::CheckState;
+use decide::snapshot::{CheckState, Read};
+use decide::{PullNumber, Sha};
 use jiff::Timestamp;
 
 use super::answers;
 use super::changes::{self, Whose};
+use super::other_pulls::is_required;
 use crate::act::line::Line;
 use crate::hub::{CheckConclusion, CheckDraft, HubCheck, HubPull, HubState, same_text};
 use crate::observe::Seen;
@@ -35,7 +36,7 @@ async fn one(
     (wave, page): (&WaveReport, &HubPull),
     now: Timestamp,
 ) -> anyhow::Result<()> {
-    let urgent = format!("{} {}", page.head, tell::urgent(wave));
+    let urgent = urgent(&page.head, wave);
     let before = line.memory.published.get(&page.number);
     let told = before.is_some_and(|(told, at)| *told == urgent && now < *at + line.seldom());
     let ticked = tell::ticked_head(&page.body).is_some();
@@ -46,20 +47,27 @@ async fn one(
     // written anew gets its text with its head, and its box stays ticked until then.
     let merging = format!("merging {urgent}");
     let waits = before.is_none_or(|(told, _)| *told != merging);
-    let later = (merges(plan, page.number) && waits) || (updates(plan, page.number) && (ticked || waits));
+    let merges = merges(plan, page.number) && waits;
+    let later = merges || (updates(plan, page.number) && (ticked || waits));
     let whose = Whose { plugin: &wave.plugin, tier: &wave.tier, members: wave.members.clusters() };
     let changes = changes::section(line, seen, whose, &page.head).await?;
     let changes = changes.as_deref();
     let (title, body) = (seen.title(wave), seen.body(plan, wave, &page.head, changes)?);
-    let mut written = !later && text(line, page, &title, &body).await?;
-    // What is merged is followed until it has finished the tier.
-    if !matches!(page.state, HubState::Closed { .. }) {
+    let mut written = !later && (!told || ticked) && text(line, page, &title, &body).await?;
+    // Where no branch rule waits for the check, it is written once it has merged.
+    let quiet = merges && is_required(line, &page.base, now).await == Read::Known(false);
+    if !quiet && !matches!(page.state, HubState::Closed { .. }) {
         written |= check(line, tell::check(wave, &seen.links(), changes)?, wave, page).await?;
     }
     let before = line.memory.published.get(&page.number).filter(|_| !written);
     let at = before.map_or(now, |(_, at)| *at);
     line.memory.published.insert(page.number, (if later { merging } else { urgent }, at));
     Ok(())
+}
+
+/// What people are told at once of a pull request with this head. Whoever has told it notes it in the memory of the line.
+pub(super) fn urgent(head: &Sha, wave: &WaveReport) -> String {
+    format!("{head} {}", tell::urgent(wave))
 }
 
 /// Whether its check is missing, or green where it should not be, or the other way round.

@@ -100,7 +100,7 @@ struct MemberRow {
 }
 
 /// The check run of a wave, with what its commit changes, told by [`changes`](super::changes()), where that is more
-/// than anybody reads.
+/// than anybody reads. It is about the merge: of what is merged, the text of the pull request says how it goes.
 ///
 /// # Errors
 /// Only when a built-in template is broken.
@@ -118,7 +118,9 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
             who: words::who(finding).unwrap_or_default(),
         }
     };
-    let (passed, mut told): (Vec<_>, Vec<_>) = wave.findings.iter().partition(|f| f.verdict == Verdict::Pass);
+    let landed = has_landed(&wave.state);
+    let findings: &[decide::Finding] = if landed { &[] } else { &wave.findings };
+    let (passed, mut told): (Vec<_>, Vec<_>) = findings.iter().partition(|f| f.verdict == Verdict::Pass);
     told.sort_by_key(|finding| finding.verdict.lets_through()); // stable: what was waived stands below what waits
     let passing = words::count(passed.len(), "gate");
     let mut members: Vec<_> = wave.members.iter().collect();
@@ -133,10 +135,7 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
     });
     let asked = wave.members.asked();
     let names: Vec<String> = wave.members.clusters().iter().map(ToString::to_string).collect();
-    let mut title = headline(wave);
-    if let WaveState::Soaking { paused: false, until, of, healthy_for, .. } = &wave.state {
-        title.push_str(&format!(", the soak ends {}", words::brief(*until + (*of - *healthy_for), &zone)));
-    }
+    let title = headline(wave);
     let page = Page {
         name: words::name(wave),
         lead: lead(wave, &title),
@@ -144,10 +143,10 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
         passed: passed.into_iter().map(row).collect(),
         passing,
         changes: changes.map(str::to_string),
-        members: if asked { members.collect() } else { Vec::new() },
+        members: if asked && !landed { members.collect() } else { Vec::new() },
         more: if asked { names.len().saturating_sub(most) } else { 0 },
         clusters: words::clusters(wave),
-        names: if asked { String::new() } else { listed(&names, NAMES) },
+        names: if asked || landed { String::new() } else { listed(&names, NAMES) },
         forced: forced(wave, &zone),
     };
     let summary = capped(render::markdown("check", &page)?) + &links.on_dashboard(&wave.plugin, &wave.tier);
@@ -158,7 +157,9 @@ pub fn check(wave: &WaveReport, links: &Links, changes: Option<&str>) -> Result<
 pub fn status(wave: &WaveReport) -> StatusText {
     let title = headline(wave);
     let description = match words::first(wave).filter(|finding| !is_for_a_person(&finding.because)) {
-        Some(first) if words::end(&wave.state).is_none() => format!("{title}: {}", first.because),
+        Some(first) if words::end(&wave.state).is_none() && !has_landed(&wave.state) => {
+            format!("{title}: {}", first.because)
+        }
         Some(_) | None => title,
     };
     let description = inert::cut(&inert::line(&description), STATUS_CAP);
@@ -184,6 +185,20 @@ pub fn urgent(wave: &WaveReport) -> String {
     let holding: Vec<String> = holding.map(|finding| format!("{}: {}", finding.gate, finding.because)).collect();
     let deadline = wave.grace.as_ref().map(|grace| grace.deadline.to_string()).unwrap_or_default();
     format!("{}, {word}, {deadline}\n{}", super::title(wave), holding.join("\n"))
+}
+
+/// Whether it is merged, and nothing has come of it that the check would have to take back.
+fn has_landed(state: &WaveState) -> bool {
+    match state {
+        WaveState::Converging { .. } | WaveState::Soaking { .. } | WaveState::Finished { .. } => true,
+        WaveState::Idle { .. }
+        | WaveState::Waiting
+        | WaveState::Open { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => false,
+    }
 }
 
 /// A merge that the policy leaves to a person: the check lets them.
@@ -214,15 +229,12 @@ fn conclusion(wave: &WaveReport) -> Conclusion {
 }
 
 fn headline(wave: &WaveReport) -> String {
-    let (healthy, of) = words::healthy(wave);
     match &wave.state {
         WaveState::Failed { .. } => "Failed here".to_string(),
         WaveState::Rejected { .. } => "Rejected".to_string(),
         WaveState::Superseded { by, .. } => format!("Superseded by {by}"),
         WaveState::Withdrawn { .. } => "Taken back".to_string(),
-        WaveState::Converging { .. } => format!("Merged, {healthy} of {of} healthy on it"),
-        WaveState::Soaking { .. } => format!("Merged, soaking, {healthy} of {of} healthy on it"),
-        WaveState::Finished { .. } => "Finished".to_string(),
+        WaveState::Converging { .. } | WaveState::Soaking { .. } | WaveState::Finished { .. } => "Merged".to_string(),
         WaveState::Idle { .. } | WaveState::Waiting | WaveState::Open { .. } => {
             let waits: Vec<&decide::Finding> =
                 words::holding(wave).filter(|finding| !is_for_a_person(&finding.because)).collect();
@@ -241,6 +253,9 @@ fn headline(wave: &WaveReport) -> String {
 
 /// The one sentence above the table: why, else what the title says.
 fn lead(wave: &WaveReport, title: &str) -> String {
+    if has_landed(&wave.state) {
+        return "merged; the text of the pull request says how its clusters take it".to_string();
+    }
     let why = words::end(&wave.state).or_else(|| words::first(wave).map(|finding| finding.because.clone()));
     why.map_or_else(|| title.to_string(), |why| why.to_string())
 }
@@ -279,7 +294,7 @@ mod tests {
         let rolling = in_state(WaveState::Converging { landed: fixture::now(), healthy: 0 });
         let mut one = rolling.clone();
         one.members = fixture::members("silver", &MemberState::Healthy { since: None });
-        assert_ne!(headline(&rolling), headline(&one));
+        assert_ne!(words::healthy(&rolling), words::healthy(&one));
         assert_eq!(urgent(&rolling), urgent(&one));
         assert_eq!(urgent(&one), urgent(&in_state(soaking(false, SignedDuration::ZERO))));
         let ready = open(|_| {});
@@ -321,9 +336,9 @@ mod tests {
             ("failure", "Failed here", fixture::held()),
             ("failure", "Rejected", in_state(WaveState::Rejected { at, by: None, pull: PullNumber(12) })),
             ("failure", "Superseded by 1.15.1", in_state(WaveState::Superseded { at, by: newer })),
-            ("success", "Merged, soaking, 3 of 3 healthy on it, the soak ends 22 Nov 01:02", fixture::soaking()),
-            ("success", "Merged, 5 of 8 healthy on it", fixture::forced()),
-            ("success", "Finished", in_state(WaveState::Finished { at })),
+            ("success", "Merged", fixture::soaking()),
+            ("success", "Merged", fixture::forced()),
+            ("success", "Merged", in_state(WaveState::Finished { at })),
         ];
         for (conclusion, title, wave) in cases {
             let check = check(&wave, &Links::default(), None).unwrap();
@@ -346,9 +361,28 @@ mod tests {
         assert_eq!(status(&fixture::held()).description, "Failed here");
     }
 
+    /// Else it was written again for each cluster that moves, beside the text that says the same.
+    #[test]
+    fn what_is_merged_has_one_check_however_it_goes_on() {
+        let text = |wave: &WaveReport| {
+            let CheckText { conclusion, title, summary } = check(wave, &Links::default(), None).unwrap();
+            (conclusion, title, summary, status(wave).description)
+        };
+        let rolling = in_state(WaveState::Converging { landed: fixture::now(), healthy: 0 });
+        let mut one = rolling.clone();
+        one.members = fixture::members("silver", &MemberState::Healthy { since: None });
+        let finished = in_state(WaveState::Finished { at: fixture::now() });
+        assert_eq!(text(&rolling), text(&one));
+        assert_eq!(text(&one), text(&finished));
+        assert_ne!(text(&one), text(&open(|_| {})));
+        assert!(text(&fixture::forced()).2.contains("### Merged by force"), "the evidence stays");
+    }
+
     #[test]
     fn unhealthy_clusters_come_first() {
-        let summary = check(&fixture::forced(), &Links::default(), None).unwrap().summary;
+        let landed = fixture::forced();
+        let failed = WaveState::Failed { at: fixture::now(), why: Reason::ManualMerge };
+        let summary = check(&WaveReport { state: failed, ..landed }, &Links::default(), None).unwrap().summary;
         let place = |name: &str| summary.find(name).unwrap_or_else(|| panic!("{name} is not in {summary}"));
         assert!(place("| us-g3 |") < place("| us-g1 |") && place("| ap-g1 |") < place("| eu-g1 |"), "{summary}");
     }

@@ -117,6 +117,14 @@ fn failed(text: &str) -> WaveReport {
     WaveReport { plugin: "trust-manager".into(), state, ..wave(text) }
 }
 
+/// One that is merged, and a cluster of which says so.
+fn merged(text: &str) -> WaveReport {
+    let WaveState::Failed { why, .. } = failed(text).state else { panic!("it has failed") };
+    let mut wave = fixture::forced();
+    fixture::put(&mut wave, Gate::Health, Verdict::Wait { until: None }, why);
+    wave
+}
+
 /// The whole view with the text in the repository's own words too.
 fn view(text: &str) -> View {
     let mut view = fixture::view();
@@ -154,6 +162,7 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     vec![
         ("pull request", pull(&wave(text))),
         ("held pull request", pull(&failed(text))),
+        ("merged pull request", pull(&merged(text))),
         ("pull request of many files", body(&many).unwrap()),
         ("check", check(&wave(text), &view.links, None).unwrap().summary),
         ("check of many files", check(&wave(text), &view.links, Some(&changed)).unwrap().summary),

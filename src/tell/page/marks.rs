@@ -4,11 +4,11 @@ use decide::Reason;
 use decide::plan::{Finding, Gate, Verdict, WaveReport, WaveState};
 
 use super::PullFacts;
-use crate::tell::words;
+use crate::tell::{inert, words};
 
 /// One sentence where no list of waits stands.
 pub(super) fn status(facts: &PullFacts<'_>, nothing_waits: bool) -> Option<String> {
-    queue(facts, nothing_waits).or_else(|| stands(facts.wave, nothing_waits))
+    queue(facts, nothing_waits).or_else(|| merged(facts)).or_else(|| stands(facts.wave, nothing_waits))
 }
 
 /// Who else may merge it, what was let through, and where it goes no further.
@@ -67,6 +67,43 @@ fn about_itself(wave: &WaveReport, why: &Reason) -> bool {
     matches!(why, Reason::ReleaseHeld { version, .. } if wave.version.as_ref() == Some(version))
 }
 
+/// How the clusters take what is merged, which of them do not, and until when it soaks.
+fn merged(facts: &PullFacts<'_>) -> Option<String> {
+    let wave = facts.wave;
+    let (healthy, of) = words::healthy(wave);
+    let not_yet = wave.findings.iter().find(|one| one.gate == Gate::Health && one.verdict != Verdict::Pass);
+    let not_yet = not_yet.map(|finding| format!(" Not yet: {}.", inert::md(&finding.because.to_string())));
+    let not_yet = not_yet.unwrap_or_default();
+    let ends = |at| words::when(at, &facts.links.zone(&wave.plugin, &wave.tier));
+    let text = match &wave.state {
+        WaveState::Converging { .. } if wave.members.asked() => {
+            format!("{healthy} of its {of} clusters are healthy on this version.{not_yet}")
+        }
+        WaveState::Converging { .. } => "Its clusters are on the way to this version.".to_string(),
+        WaveState::Soaking { paused: true, .. } => {
+            format!("The soak stands still until all of its clusters are healthy again.{not_yet}")
+        }
+        WaveState::Soaking { until, of: asked, healthy_for, .. } => {
+            let ends = ends(*until + (*asked - *healthy_for));
+            let clusters = if healthy < of {
+                format!("{healthy} of its {of} clusters are healthy on this version, which the policy tolerates")
+            } else {
+                "All of its clusters are healthy on this version".to_string()
+            };
+            format!("{clusters}; the soak ends on **{ends}**.")
+        }
+        WaveState::Open { .. }
+        | WaveState::Waiting
+        | WaveState::Idle { .. }
+        | WaveState::Finished { .. }
+        | WaveState::Failed { .. }
+        | WaveState::Rejected { .. }
+        | WaveState::Superseded { .. }
+        | WaveState::Withdrawn { .. } => return None,
+    };
+    Some(format!("**Merged.** {text}"))
+}
+
 /// One sentence on where it stands.
 fn stands(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
     let text = match &wave.state {
@@ -75,24 +112,13 @@ fn stands(wave: &WaveReport, nothing_waits: bool) -> Option<String> {
         WaveState::Waiting if nothing_waits => {
             "**Just opened.** Who has to approve it, and what else it waits for, will stand here at the bot's next look."
         }
-        WaveState::Converging { .. } => "**Merged.** Its clusters are on the way to this version.",
-        WaveState::Soaking { paused: false, .. } => match words::healthy(wave) {
-            (healthy, of) if healthy < of => {
-                return Some(format!(
-                    "**Merged.** {healthy} of its {of} clusters are healthy on this version, which the policy tolerates; \
-                     the soak runs."
-                ));
-            }
-            _ => "**Merged.** All of its clusters are healthy on this version; the soak runs.",
-        },
-        WaveState::Soaking { paused: true, .. } => {
-            "**Merged.** The soak stands still until all of its clusters are healthy again."
-        }
         WaveState::Finished { .. } if wave.tier_index == wave.of => "**Finished.** This was the last tier.",
         WaveState::Finished { .. } => "**Finished.** This release may go on to the next tier.",
         WaveState::Open { .. }
         | WaveState::Waiting
         | WaveState::Idle { .. }
+        | WaveState::Converging { .. }
+        | WaveState::Soaking { .. }
         | WaveState::Failed { .. }
         | WaveState::Rejected { .. }
         | WaveState::Superseded { .. }
