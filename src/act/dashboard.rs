@@ -65,7 +65,7 @@ pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) 
     let links = seen.links();
     let view = tell::View { links, ..view };
     let (by_hand, heard) = (other_pulls::by_hand(line, seen), line.memory.dashboard.heard.as_deref());
-    let text = tell::dashboard_issue(&view, &heads, &by_hand, heard, now);
+    let text = tell::dashboard_issue(&view, &heads, &by_hand, &line.memory.refused, (heard, now));
     put(line, text, now).await;
 }
 

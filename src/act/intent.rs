@@ -1,7 +1,6 @@
-//! What is written to the ledger branch before the hub is asked for anything, and the branch that a wave is proposed on.
+//! What is written to the ledger branch before the hub is asked for anything.
 
 use decide::plan::{Record, Urgency};
-use decide::{PluginName, TierName};
 use jiff::Timestamp;
 
 use super::line::Line;
@@ -24,9 +23,4 @@ pub(super) async fn remember(line: &mut Line, records: Vec<Record>, now: Timesta
         return Ok(Appended::Nothing);
     }
     line.context.repo.with_ledger(move |branch, store, access| branch.append(store, access, &records, now)).await
-}
-
-/// The branch of a plugin on a tier; built from names that the policy's reader has checked.
-pub fn branch(plugin: &PluginName, tier: &TierName) -> String {
-    format!("coldframe/{plugin}/{tier}")
 }

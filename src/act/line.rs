@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use decide::ledger::Outage;
-use decide::{PullNumber, Sha};
+use decide::{PluginName, PullNumber, Sha, TierName};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::hub::WordId;
@@ -43,6 +43,8 @@ pub struct Memory {
     pub groups: super::groups::Told,
     /// Comments that were reacted to, and reviews that were answered.
     pub answered: BTreeSet<WordId>,
+    /// Why what is planned to be opened was refused, when that was tried last.
+    pub refused: BTreeMap<(PluginName, TierName), String>,
     /// Pull requests that were opened, by branch: lists may not show them for a while.
     pub opened: BTreeMap<String, Opened>,
 }

@@ -7,7 +7,7 @@ use decide::snapshot::Landing;
 use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::Timestamp;
 
-use super::intent::{branch, intend};
+use super::intent::intend;
 use super::permit::{No, Permit};
 use super::proof;
 use super::queue::{self, Entered};
@@ -17,7 +17,7 @@ use crate::clock;
 use crate::git::Asked;
 use crate::hub::demands::Demand;
 use crate::hub::{HubError, HubState, MergeAnswer, MergeRequest};
-use crate::observe::Seen;
+use crate::observe::{Seen, branch};
 
 pub(super) async fn merge(line: &mut Line, seen: &Seen, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
     let Action::Merge { plugin, tier, version, head, forced, pull, via } = action else {

@@ -7,6 +7,7 @@ mod commit;
 pub mod dashboard;
 mod edited;
 mod groups;
+mod heads;
 mod install;
 mod intent;
 pub mod line;
@@ -23,13 +24,13 @@ mod queue;
 mod receipt;
 mod verify;
 
-use decide::plan::{Action, Plan, Record, Urgency};
+use decide::plan::{Action, Plan, Proposal, Record, Urgency};
+use decide::{PluginName, TierName};
 use jiff::Timestamp;
 
 use crate::ledger::Appended;
 use crate::observe::Seen;
 pub use edited::edited;
-pub use intent::branch;
 use intent::remember;
 pub use line::Line;
 pub use receipt::Receipt;
@@ -49,22 +50,22 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
     publish::publish(line, seen, plan, now).await;
     other_pulls::publish(line, seen, now).await;
     groups::publish(line, seen, plan, now).await;
-    let mut refused = false;
-    for action in &plan.actions {
+    line.memory.refused.retain(|key, _| plan.actions.iter().any(|action| opens(action, key)));
+    let (mut refused, mut rest) = (false, plan.actions.as_slice());
+    while let Some((action, after)) = rest.split_first() {
         if queue::has(seen, action) {
             receipts.extend(queue::renew(line, seen, action, now).await?);
+            rest = after;
             continue;
         }
-        let receipt = one(line, seen, plan, action, now).await?;
-        tracing::info!(repository = %line.context.repo.full_name(), %receipt, "acted");
-        let goes_on = match &receipt {
-            // What is refused is that pull request's matter alone: else a branch that somebody calls as we would call ours
-            // stopped all others for good.
-            Receipt::Done(_) | Receipt::Refused(_) => true,
-            Receipt::Noted(_) | Receipt::Moved(_) => false,
-        };
-        refused |= matches!((action, &receipt), (Action::Merge { .. }, Receipt::Refused(_)));
-        receipts.push(receipt);
+        let became;
+        (became, rest) = next(line, seen, plan, (action, rest), now).await?;
+        for receipt in &became {
+            tracing::info!(repository = %line.context.repo.full_name(), %receipt, "acted");
+            refused |= matches!((action, receipt), (Action::Merge { .. }, Receipt::Refused(_)));
+        }
+        let goes_on = became.iter().all(Receipt::goes_on);
+        receipts.extend(became);
         if !goes_on {
             break;
         }
@@ -76,24 +77,43 @@ pub async fn carry_out(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp
     Ok(receipts)
 }
 
-async fn one(line: &mut Line, seen: &Seen, plan: &Plan, action: &Action, now: Timestamp) -> anyhow::Result<Receipt> {
-    match action {
-        Action::Open(proposal) => {
-            let receipt = promote::open(line, seen, plan, proposal, now).await?;
-            Ok(receipt.about(proposal, "opened"))
+/// Does the first of what is left, and what is opened together with it; with what is left then.
+async fn next<'a>(
+    line: &mut Line,
+    seen: &Seen,
+    plan: &Plan,
+    (action, left): (&Action, &'a [Action]),
+    now: Timestamp,
+) -> anyhow::Result<(Vec<Receipt>, &'a [Action])> {
+    let receipt = match action {
+        Action::Open(_) => {
+            let opening = opening(left);
+            let receipts = promote::open(line, seen, plan, &opening, now).await?;
+            return Ok((receipts, &left[opening.len()..]));
         }
         Action::Update { pull, head, proposal } => {
             let receipt = promote::update(line, seen, plan, (*pull, head), proposal, now).await?;
-            Ok(receipt.about(proposal, "written anew"))
+            receipt.about(proposal, "written anew")
         }
-        Action::Merge { .. } => merge::merge(line, seen, action, now).await,
+        Action::Merge { .. } => merge::merge(line, seen, action, now).await?,
         Action::Close { plugin, tier, pull, .. } => {
             line.context.repo.hub.close_pull(*pull).await?;
-            Ok(Receipt::Done(format!("closed {pull}, {plugin} → {tier}")))
+            Receipt::Done(format!("closed {pull}, {plugin} → {tier}"))
         }
-        Action::Dispatch { .. } => verify::dispatch(line, action, now).await,
-        Action::Notice { .. } => notice::give(line, seen, plan, action, now).await,
-    }
+        Action::Dispatch { .. } => verify::dispatch(line, action, now).await?,
+        Action::Notice { .. } => notice::give(line, seen, plan, action, now).await?,
+    };
+    Ok((vec![receipt], &left[1..]))
+}
+
+fn opens(action: &Action, (plugin, tier): &(PluginName, TierName)) -> bool {
+    matches!(action, Action::Open(proposal) if proposal.plugin == *plugin && proposal.tier == *tier)
+}
+
+/// What is opened together: the first of these, up to where something else comes.
+fn opening(actions: &[Action]) -> Vec<&Proposal> {
+    let proposals = actions.iter().map_while(|action| if let Action::Open(one) = action { Some(one) } else { None });
+    proposals.take(promote::TOGETHER).collect()
 }
 
 /// Entries for outages of the hub that are over.

@@ -1,65 +1,173 @@
 //! Opens and moves promotion pull requests: commit, intent, branch, pull request, in that order, so
-//! that a crash between any two leaves something that the next look finds and finishes.
+//! that a crash between any two leaves something that the next look finds and finishes. The first three are in `heads`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use decide::ledger::{Change, Entry, Head};
 use decide::plan::{Plan, Proposal};
-use decide::{ClusterName, Person, PullNumber, Sha};
+use decide::{Person, PullNumber, Sha};
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::{self, Whose};
-use super::intent::{branch, intend};
+use super::heads::{self, Made};
 use super::receipt::{Receipt, fenced};
-use super::{commit, edited, install, opened};
+use super::{opened, publish};
 use crate::act::line::{Line, Opened};
-use crate::git::{Draft, FileChange, Pushed};
+use crate::clock;
 use crate::hub::{HubError, HubState, RestPull};
-use crate::observe::{Seen, Spot};
-use crate::tell;
-use crate::{branches, ledger};
+use crate::observe::{self, Foreseen, Seen, branch};
 
+/// So many pull requests are opened together at most.
+pub(super) const TOGETHER: usize = 20;
 /// How long the hub may not show what it has just made; its worst days knew minutes.
 const LONGEST_LAG: SignedDuration = SignedDuration::from_mins(10);
+/// For so long it holds for the next ones, too, that no other process has written.
+const FRESH: SignedDuration = SignedDuration::from_secs(5);
 
-/// Writes the commit, pushes the branch, opens the pull request. What already exists is found.
+/// How far a proposal has come.
+enum Step {
+    /// Its commit is made, and on no branch yet.
+    Made(Box<Made>),
+    /// Its commit is at its branch.
+    Pushed(Sha),
+    /// It is there, says our memory, and the hub does not show it.
+    Hidden(String),
+    /// It is not opened.
+    Ended(Receipt),
+}
+
+/// Writes their commits, pushes the branches, opens the pull requests. What already exists is found. Where the world has
+/// moved, those that come after are left to the next look.
 pub(super) async fn open(
     line: &mut Line,
     seen: &Seen,
     plan: &Plan,
-    proposal: &Proposal,
+    proposals: &[&Proposal],
     now: Timestamp,
-) -> anyhow::Result<Receipt> {
+) -> anyhow::Result<Vec<Receipt>> {
+    let names: Vec<String> = proposals.iter().map(|one| branch(&one.plugin, &one.tier)).collect();
+    let tips = line.context.repo.git(move |store, access| store.tips(access, &names)).await?;
+    let mut steps = Vec::with_capacity(proposals.len());
+    for proposal in proposals {
+        let there = tips.get(&branch(&proposal.plugin, &proposal.tier));
+        let step = prepare(line, seen, proposal, there, now).await?;
+        let goes_on = if let Step::Ended(receipt) = &step { receipt.goes_on() } else { true };
+        steps.push((*proposal, step));
+        if !goes_on {
+            break;
+        }
+    }
+    push(line, &mut steps, now).await?;
+    let opening: Vec<(&Proposal, &Sha)> = steps.iter().filter_map(|(one, step)| Some((*one, step.pushed()?))).collect();
+    let foreseen = observe::foresee(&mut line.context, seen, &opening, now).await;
+    let (mut receipts, mut looked) = (Vec::with_capacity(steps.len()), None);
+    for (proposal, step) in steps {
+        let head = match step {
+            Step::Pushed(head) => head,
+            Step::Hidden(why) => {
+                receipts.push(Receipt::Refused(why).about(proposal, "opened"));
+                continue;
+            }
+            Step::Ended(receipt) => {
+                let key = (proposal.plugin.clone(), proposal.tier.clone());
+                line.memory.refused.extend(receipt.refusal().map(|why| (key, why.to_string())));
+                receipts.push(receipt.about(proposal, "opened"));
+                continue;
+            }
+            Step::Made(made) => anyhow::bail!("{} was not pushed", made.commit()),
+        };
+        // The push may have been long on its way: what another process opened and merged meanwhile has left no branch.
+        if looked.is_none_or(|at| clock::now().duration_since(at) > FRESH) {
+            if heads::is_fenced(line).await? {
+                receipts.push(fenced());
+                break;
+            }
+            looked = Some(clock::now());
+        }
+        line.memory.refused.remove(&(proposal.plugin.clone(), proposal.tier.clone()));
+        let receipt = open_one(line, seen, (plan, foreseen.as_ref()), (proposal, head), now).await?;
+        receipts.push(receipt);
+    }
+    Ok(receipts)
+}
+
+impl Step {
+    fn pushed(&self) -> Option<&Sha> {
+        match self {
+            Self::Pushed(head) => Some(head),
+            Self::Made(_) | Self::Hidden(_) | Self::Ended(_) => None,
+        }
+    }
+}
+
+/// Makes the commit of one, unless it is at its branch already.
+async fn prepare(
+    line: &mut Line,
+    seen: &Seen,
+    proposal: &Proposal,
+    there: Option<&Sha>,
+    now: Timestamp,
+) -> anyhow::Result<Step> {
     let name = branch(&proposal.plugin, &proposal.tier);
     // A second, independent look: a person may have said no while our list lagged.
     for earlier in line.context.repo.hub.pulls_of_branch(&name).await? {
         if let Some(receipt) = in_the_way(line, seen, proposal, &earlier, now) {
-            return Ok(receipt);
+            return Ok(Step::Ended(receipt));
         }
     }
-    let there = tip(line, &name).await?;
-    let written = proposal.written.as_ref().filter(|head| there.as_ref() == Some(&head.commit));
-    if let Some(head) = written
-        && let Some(why) = hidden(line, &name, &head.commit, now).await?
-    {
-        return Ok(Receipt::Refused(why));
-    }
-    let head = match written {
-        Some(head) => head.commit.clone(),
-        None => match push_anew(line, seen, proposal, there.as_ref(), now).await? {
-            Ok(head) => head,
-            Err(receipt) => return Ok(receipt),
-        },
+    let Some(head) = proposal.written.as_ref().filter(|head| there == Some(&head.commit)) else {
+        let made = heads::make(line, seen, proposal, there, now).await?;
+        return Ok(made.map_or_else(Step::Ended, |made| Step::Made(Box::new(made))));
     };
-    let (title, body) = texts(line, seen, plan, proposal, &head).await?;
-    let (base, _) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
-    // The push may have been long on its way: what another process opened and merged meanwhile has left no branch.
-    if is_fenced(line).await? {
-        return Ok(fenced());
+    let hidden = hidden(line, &name, &head.commit, now).await?;
+    Ok(hidden.map_or_else(|| Step::Pushed(head.commit.clone()), Step::Hidden))
+}
+
+/// Brings everything that is made to its branch.
+async fn push(line: &mut Line, steps: &mut [(&Proposal, Step)], now: Timestamp) -> anyhow::Result<()> {
+    let made: Vec<&Made> =
+        steps.iter().filter_map(|(_, step)| if let Step::Made(made) = step { Some(&**made) } else { None }).collect();
+    if made.is_empty() {
+        return Ok(());
     }
+    let mut ends = match heads::write(line, &made, now).await? {
+        Ok(ends) => ends.into_iter(),
+        Err(receipt) => vec![Some(receipt); made.len()].into_iter(),
+    };
+    for (_, step) in steps {
+        if let Step::Made(made) = step {
+            let end = ends.next().context("a push without an end")?;
+            *step = end.map_or_else(|| Step::Pushed(made.commit().clone()), Step::Ended);
+        }
+    }
+    Ok(())
+}
+
+/// Opens one whose head is at its branch.
+async fn open_one(
+    line: &mut Line,
+    seen: &Seen,
+    (plan, foreseen): (&Plan, Option<&Foreseen>),
+    (proposal, head): (&Proposal, Sha),
+    now: Timestamp,
+) -> anyhow::Result<Receipt> {
+    let Proposal { plugin, tier, .. } = proposal;
+    let changes = changed(line, seen, proposal, &head).await;
+    let told = foreseen.and_then(|next| next.texts(seen, (plugin, tier), &head, changes.as_deref()));
+    let (title, body, urgent) = match told {
+        Some((wave, title, body)) => (title, body, Some(publish::urgent(&head, wave))),
+        None => {
+            let (title, body) = texts(seen, plan, proposal, &head, changes.as_deref())?;
+            (title, body, None)
+        }
+    };
+    let (base, _) = seen.base(tier).context("the base branch of the tier was not read")?;
+    let name = branch(plugin, tier);
     let number = line.context.repo.hub.open_pull(&title, &name, base, &body).await?.number();
     line.memory.opened.insert(name, Opened { number, head, at: now });
+    if let Some(urgent) = urgent {
+        line.memory.published.insert(number, (urgent, now));
+    }
     opened::add(line, number, &seen.loaded.wiring.pulls).await;
     Ok(Receipt::Done(format!("opened {number}, {title}")))
 }
@@ -111,155 +219,46 @@ pub(super) async fn update(
     now: Timestamp,
 ) -> anyhow::Result<Receipt> {
     let name = branch(&proposal.plugin, &proposal.tier);
-    let there = tip(line, &name).await?;
+    let there = line.context.repo.git(move |store, access| store.tip(access, &name)).await?;
     if there.as_ref() != Some(head) {
         return Ok(Receipt::Moved(format!("the branch of {pull} moved")));
     }
-    let head = match push_anew(line, seen, proposal, there.as_ref(), now).await? {
-        Ok(head) => head,
+    let made = match heads::make(line, seen, proposal, there.as_ref(), now).await? {
+        Ok(made) => made,
         Err(receipt) => return Ok(receipt),
     };
-    let (title, body) = texts(line, seen, plan, proposal, &head).await?;
+    match heads::write(line, &[&made], now).await? {
+        Ok(ends) => {
+            if let Some(receipt) = ends.into_iter().flatten().next() {
+                return Ok(receipt);
+            }
+        }
+        Err(receipt) => return Ok(receipt),
+    }
+    let changes = changed(line, seen, proposal, made.commit()).await;
+    let (title, body) = texts(seen, plan, proposal, made.commit(), changes.as_deref())?;
     line.context.repo.hub.edit_pull(pull, Some(&title), Some(&body)).await?;
     Ok(Receipt::Done(format!("moved {pull} to {title}")))
 }
 
-/// Builds the commit on the present base, writes the intent, pushes the branch from `there`; the commit, or
-/// a receipt where that did not come to its end.
-async fn push_anew(
-    line: &mut Line,
-    seen: &Seen,
-    proposal: &Proposal,
-    there: Option<&Sha>,
-    now: Timestamp,
-) -> anyhow::Result<Result<Sha, Receipt>> {
-    if let Some(held) = there
-        && !seen.wrote(&proposal.plugin, &proposal.tier, held)
-    {
-        // Another process may have written both since: its intent is on the ledger branch before its commit is anywhere.
-        if is_fenced(line).await? {
-            return Ok(Err(fenced()));
-        }
-        let name = branch(&proposal.plugin, &proposal.tier);
-        let why = format!("the branch {name} holds {}, which the bot did not write; delete or rename it", held.short());
-        return Ok(Err(Receipt::Refused(why)));
-    }
-    let ledger = line.context.repo.ledger.as_ref().and_then(|branch| branch.tip().cloned());
-    let ledger = ledger.context("the ledger has no commit yet that a promotion could cite")?;
-    let (base_branch, base) = seen.base(&proposal.tier).context("the base branch of the tier was not read")?;
-    let files = match edits(line, base, seen.spots(&proposal.plugin, &proposal.tier), proposal).await? {
-        Ok(files) => files,
-        Err(why) => return Ok(Err(Receipt::Refused(why))),
-    };
-    let draft = Draft {
-        parents: vec![base.clone()],
-        tree_of: Some(base.clone()),
-        files,
-        message: seen.loaded.wiring.pulls.titled(&tell::commit_message(proposal, &ledger)),
-        author: line.context.repo.author(),
-        at: now,
-    };
-    let commit = match commit::make(line, base_branch, draft, now).await? {
-        Ok(commit) => commit,
-        Err(receipt) => return Ok(Err(receipt)),
-    };
-    let repeats = repeats(line, seen, proposal, there, &commit).await?;
-    let change = Change::Intent {
-        from: proposal.from.clone(),
-        digest: proposal.digest.clone(),
-        part: proposal.part.clone(),
-        members: proposal.members.clone(),
-        head: Head { commit: commit.clone(), at: now, repeats },
-    };
-    let (plugin, tier, version) = (proposal.plugin.clone(), proposal.tier.clone(), proposal.to.clone());
-    let name = branch(&plugin, &tier);
-    if let Some(receipt) = intend(line, Entry::Wave { plugin, tier, version, change }, now).await? {
-        return Ok(Err(receipt));
-    }
-    let (expected, head) = (there.cloned(), commit.clone());
-    let pushed = line
-        .context
-        .repo
-        .git(move |store, access| store.push_forced(access, &name, &commit, expected.as_ref()))
-        .await?;
-    Ok(match pushed {
-        Pushed::Done => Ok(head),
-        Pushed::Moved { .. } => Err(Receipt::Moved("somebody moved the branch".to_string())),
-        Pushed::Refused { why } => Err(Receipt::Refused(format!("the hub refused the branch: {why}"))),
+/// What a head changes, where that is more than anybody reads.
+async fn changed(line: &mut Line, seen: &Seen, proposal: &Proposal, head: &Sha) -> Option<Arc<str>> {
+    let whose = Whose { plugin: &proposal.plugin, tier: &proposal.tier, members: &proposal.members };
+    changes::section(line, seen, whose, head).await.unwrap_or_else(|error| {
+        tracing::warn!(%head, error = %format!("{error:#}"), "what a commit changes is told at the next look");
+        None
     })
 }
 
-/// Whether a commit changes what the newest one of its wave, at the tip of its branch, changes: then it is the same on a
-/// newer commit of the base branch.
-async fn repeats(
-    line: &Line,
-    seen: &Seen,
-    proposal: &Proposal,
-    there: Option<&Sha>,
-    commit: &Sha,
-) -> anyhow::Result<bool> {
-    let page = seen.snapshot.ledger.plugins.get(&proposal.plugin);
-    let wave = page.and_then(|page| page.wave(&proposal.tier, &proposal.to));
-    let last = wave.and_then(|wave| wave.head()).map(|head| head.commit.clone());
-    let Some(last) = last.filter(|last| there == Some(last) && last != commit) else { return Ok(false) };
-    let commit = commit.clone();
-    line.context.repo.git(move |store, access| store.repeats(access, &last, &commit)).await
-}
-
-/// The edited files of the proposal's clusters, among the spots of its plugin and tier at a commit. The inner error is
-/// a refusal that names the place.
-pub(super) async fn edits(
-    line: &Line,
-    base: &Sha,
-    spots: &[Spot],
-    proposal: &Proposal,
-) -> anyhow::Result<Result<Vec<FileChange>, String>> {
-    let members: BTreeSet<&ClusterName> = proposal.members.iter().collect();
-    let moves = |spot: &&Spot| spot.cluster.as_ref().is_none_or(|name| members.contains(name));
-    let spots: Vec<Spot> = spots.iter().filter(moves).cloned().collect();
-    if spots.is_empty() {
-        return Ok(Err("no place on the base branch belongs to these clusters".to_string()));
-    }
-    let (base, to) = (base.clone(), proposal.to.as_str().to_string());
-    // What is not there yet is made; what is there is edited.
-    let (vacant, there): (Vec<Spot>, Vec<Spot>) = spots.into_iter().partition(|spot| spot.vacant);
-    let mut made: BTreeMap<String, String> = BTreeMap::new();
-    for spot in &vacant {
-        match install::text(line, &base, spot, proposal).await? {
-            Ok(text) => made.insert(spot.file.clone(), text),
-            Err(why) => return Ok(Err(why)),
-        };
-    }
-    let files = line.context.repo.git(move |store, _| edited(store, &base, &there, &to)).await?;
-    let made = made.into_iter().map(|(path, text)| (path, Some(text.into_bytes())));
-    Ok(files.map(|files| files.into_iter().chain(made).collect()))
-}
-
-/// Whether another process has written to the ledger since this one read it.
-async fn is_fenced(line: &Line) -> anyhow::Result<bool> {
-    let there = tip(line, branches::LEDGER).await?;
-    Ok(there.as_ref() != line.context.repo.ledger.as_ref().and_then(ledger::Branch::tip))
-}
-
-async fn tip(line: &Line, name: &str) -> anyhow::Result<Option<Sha>> {
-    let name = name.to_string();
-    line.context.repo.git(move |store, access| store.tip(access, &name)).await
-}
-
 /// Title and body as the plan has them; the next look writes what has changed since.
-async fn texts(
-    line: &mut Line,
+fn texts(
     seen: &Seen,
     plan: &Plan,
     proposal: &Proposal,
     head: &Sha,
+    changes: Option<&str>,
 ) -> anyhow::Result<(String, String)> {
     let wave = plan.waves.iter().find(|wave| wave.plugin == proposal.plugin && wave.tier == proposal.tier);
     let wave = wave.context("the plan proposes a wave that it does not report")?;
-    let whose = Whose { plugin: &proposal.plugin, tier: &proposal.tier, members: &proposal.members };
-    let changes = changes::section(line, seen, whose, head).await.unwrap_or_else(|error| {
-        tracing::warn!(%head, error = %format!("{error:#}"), "what a commit changes is told at the next look");
-        None
-    });
-    Ok((seen.title(wave), seen.body(plan, wave, head, changes.as_deref())?))
+    Ok((seen.title(wave), seen.body(plan, wave, head, changes)?))
 }

@@ -7,7 +7,7 @@ use decide::plan::Proposal;
 use decide::snapshot::Landing;
 use decide::{PluginName, Sha, TierName, Version};
 
-use super::promote;
+use super::heads;
 use crate::act::line::Line;
 use crate::git::{Asked, Raw};
 use crate::hub::HubError;
@@ -60,7 +60,7 @@ pub(super) async fn head(line: &Line, seen: &Seen, planned: Planned<'_>) -> anyh
         let (plugin, tier) = (planned.plugin.clone(), planned.tier.clone());
         line.context.repo.git(move |store, _| spots_at(store, &at, &loaded, &clusters, (&plugin, &tier))).await?
     };
-    let files = match promote::edits(line, &parent, &spots, &proposal).await? {
+    let files = match heads::edits(line, &parent, &spots, &proposal).await? {
         Ok(files) => files,
         Err(why) => return Ok(Err(Flaw::NotAsPlanned(why))),
     };

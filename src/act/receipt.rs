@@ -26,6 +26,15 @@ impl Receipt {
         }
     }
 
+    /// Whether what was planned beside it still holds. What is refused is that pull request's matter alone: else a branch
+    /// that somebody calls as we would call ours stopped all others for good.
+    pub(super) fn goes_on(&self) -> bool {
+        match self {
+            Self::Done(_) | Self::Refused(_) => true,
+            Self::Noted(_) | Self::Moved(_) => false,
+        }
+    }
+
     /// Why it was refused.
     pub fn refusal(&self) -> Option<&str> {
         match self {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::error::harmless;
 use super::pulls::{data, malformed, not_there, partial};
+use super::rules::Reviews;
 use super::{HubError, RepoHub};
 
 const DOCUMENT: &str = include_str!("queries/demands.graphql");
@@ -201,6 +202,8 @@ struct Branch {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct UpdateRule {
+    required_approving_review_count: Option<u64>,
+    requires_code_owner_reviews: bool,
     requires_conversation_resolution: bool,
     requires_linear_history: bool,
     requires_signatures: bool,
@@ -217,23 +220,25 @@ pub struct MergeCandidate<'a> {
 }
 
 impl RepoHub {
-    /// What classic protection asks of a merge to a branch, as far as readers are shown it. The rest of it
-    /// binds those, too, whom it lets merge without a review.
+    /// What classic protection asks of a merge to a branch, as far as readers are shown it, and its reviews. The rest of
+    /// it binds those, too, whom it lets merge without a review.
     ///
     /// # Errors
     /// It was not read.
-    pub(super) async fn classic_demands(&self, branch: &str) -> Result<Vec<Demand>, HubError> {
+    pub(super) async fn classic_demands(&self, branch: &str) -> Result<(Vec<Demand>, Reviews), HubError> {
         let what = "GraphQL Protection";
         let name = format!("refs/heads/{branch}");
         let answer = self.demand("Protection", json!({ "branch": name, "queue": branch }), what).await?;
         let queue = answer.merge_queue.is_some().then_some(Demand::Queue);
         // Where the branch itself is not shown, nobody knows what protects it.
         let branch = answer.branch.ok_or_else(|| not_there(what, &[]))?;
-        let Some(rule) = branch.ref_update_rule else { return Ok(queue.into_iter().collect()) };
+        let Some(rule) = branch.ref_update_rule else { return Ok((queue.into_iter().collect(), Reviews::default())) };
+        let approvals = rule.required_approving_review_count.is_some_and(|count| count > 0);
+        let reviews = Reviews { approvals, code_owners: rule.requires_code_owner_reviews };
         let conversations = rule.requires_conversation_resolution.then_some(Demand::Conversations);
         let signatures = rule.requires_signatures.then_some(Demand::Signatures);
         let linear = rule.requires_linear_history.then(linear);
-        Ok(conversations.into_iter().chain(linear).chain(signatures).chain(queue).collect())
+        Ok((conversations.into_iter().chain(linear).chain(signatures).chain(queue).collect(), reviews))
     }
 
     /// Those demands that a merge of this head would not meet now.

@@ -58,7 +58,7 @@ pub(crate) use pull::tests::pull as a_pull;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, InQueue, RequiredContext, TakenOut};
 pub use pulls::RestPull;
 pub use queue::QueueAnswer;
-pub use rules::BranchRules;
+pub use rules::{BranchRules, Reviews};
 pub use signed::{HubCommit, TreeFile};
 pub use word::{Word, WordId};
 pub use workflows::Inputs;

@@ -204,6 +204,47 @@ pub struct RequiredContext {
 }
 
 impl HubPull {
+    /// One that is about to be opened, as the hub will show it before anybody or anything has said a word about it: the
+    /// number that it will have, who opens it and when, where it goes and from which branch.
+    pub fn opening(
+        (number, bot, at): (PullNumber, Person, Timestamp),
+        (base, branch): (&str, &str),
+        head: Sha,
+        message: String,
+        labels: Vec<String>,
+    ) -> Self {
+        Self {
+            number,
+            node: String::new(),
+            title: String::new(),
+            body: String::new(),
+            editor: None,
+            state: HubState::Open,
+            draft: false,
+            mergeable: Mergeable::Yes,
+            auto_merge: None,
+            queued: None,
+            taken_out: None,
+            behind: false,
+            review_decision: ReviewDecision::NotRequired,
+            author: Some(Author { login: bot, human: false }),
+            foreign: false,
+            base: base.to_owned(),
+            base_commit: None,
+            branch: branch.to_owned(),
+            head,
+            message: Read::Known(message),
+            opened_at: at,
+            updated_at: at,
+            labels: Read::Known(labels),
+            reviews: Read::Known(Vec::new()),
+            older_reviews: None,
+            comments: Read::Known(Vec::new()),
+            older_comments: None,
+            checks: Read::Known(Vec::new()),
+        }
+    }
+
     /// Whether we opened it: our login, our repository, a branch of ours. Text and labels prove
     /// nothing, anybody can copy them (`docs/attacks.md`, A10).
     pub fn is_by(&self, bot: &Person) -> bool {
@@ -247,36 +288,10 @@ pub(crate) mod tests {
 
     pub(crate) fn pull() -> HubPull {
         let at: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
-        HubPull {
-            number: PullNumber(1),
-            node: "PR_1".to_owned(),
-            title: String::new(),
-            body: String::new(),
-            editor: None,
-            state: HubState::Open,
-            draft: false,
-            mergeable: Mergeable::Yes,
-            auto_merge: None,
-            queued: None,
-            taken_out: None,
-            behind: false,
-            review_decision: ReviewDecision::Required,
-            author: Some(Author { login: Person::from("coldframe[bot]"), human: false }),
-            foreign: false,
-            base: "main".to_owned(),
-            base_commit: None,
-            branch: "coldframe/a/b".to_owned(),
-            head: Sha::from("1"),
-            message: Read::Known(String::new()),
-            opened_at: at,
-            updated_at: at,
-            labels: Read::Known(Vec::new()),
-            reviews: Read::Known(Vec::new()),
-            comments: Read::Known(Vec::new()),
-            older_reviews: None,
-            older_comments: None,
-            checks: Read::Known(Vec::new()),
-        }
+        let (bot, message) = (Person::from("coldframe[bot]"), String::new());
+        let opening =
+            HubPull::opening((PullNumber(1), bot, at), ("main", "coldframe/a/b"), "1".into(), message, vec![]);
+        HubPull { node: "PR_1".to_owned(), review_decision: ReviewDecision::Required, ..opening }
     }
 
     #[test]

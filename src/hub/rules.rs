@@ -32,8 +32,36 @@ pub struct BranchRules {
     pub dismisses: bool,
     /// Commits have to be signed.
     pub signed: bool,
+    /// The reviews; known where everything is that could ask for them.
+    pub reviews: Read<Reviews>,
     /// Everything else; known where somebody is there who could pass it.
     pub demands: Read<Vec<Demand>>,
+}
+
+/// The reviews that rules ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reviews {
+    /// Of some people who may write.
+    pub approvals: bool,
+    /// Of the code owners of what is changed, where that has any.
+    pub code_owners: bool,
+}
+
+impl Reviews {
+    /// Those of a rule for pull requests.
+    fn of_rule(parameters: &serde_json::Value) -> Self {
+        let asked = parameters.get("required_approving_review_count").and_then(serde_json::Value::as_u64);
+        let named = parameters.get("required_reviewers").and_then(serde_json::Value::as_array);
+        let approvals = asked.is_some_and(|count| count > 0) || named.is_some_and(|reviewers| !reviewers.is_empty());
+        let code_owners = parameters.get("require_code_owner_review").and_then(serde_json::Value::as_bool);
+        Self { approvals, code_owners: code_owners == Some(true) }
+    }
+
+    /// Those of both.
+    fn and(self, other: Self) -> Self {
+        let Self { approvals, code_owners } = other;
+        Self { approvals: self.approvals || approvals, code_owners: self.code_owners || code_owners }
+    }
 }
 
 #[derive(Deserialize)]
@@ -77,6 +105,8 @@ impl RepoHub {
         let strict = says("required_status_checks", "strict_required_status_checks_policy");
         let dismisses = says("pull_request", "dismiss_stale_reviews_on_push");
         let signed = rules.iter().any(|rule| rule.kind == "required_signatures");
+        let reviewed = rules.iter().filter(|rule| rule.kind == "pull_request");
+        let reviews = reviewed.map(|rule| Reviews::of_rule(&rule.parameters)).fold(Reviews::default(), Reviews::and);
         for rule in rules {
             let asked = demands::of_rule(&rule.kind, &rule.parameters);
             demands = demands.and_then(|mut all: BTreeSet<Demand>| asked.map(|asked| all.extend(asked)).map(|()| all));
@@ -93,9 +123,14 @@ impl RepoHub {
         contexts.extend(classic);
         // A merge past them has to know them all; how an ordinary one is asked for, and whether commits are signed, hangs
         // on them, too.
-        let classic = if self.has_bypass() || protected { self.classic_demands(branch).await } else { Ok(Vec::new()) };
-        let signed = signed || classic.as_ref().is_ok_and(|asked| asked.contains(&Demand::Signatures));
-        match (&mut demands, classic) {
+        let asks = self.has_bypass() || protected;
+        let classic = if asks { self.classic_demands(branch).await } else { Ok((Vec::new(), Reviews::default())) };
+        let signed = signed || classic.as_ref().is_ok_and(|(asked, _)| asked.contains(&Demand::Signatures));
+        let reviews = match &classic {
+            Ok((_, asked)) => Read::Known(reviews.and(*asked)),
+            Err(error) => Read::Unread(error.to_string()),
+        };
+        match (&mut demands, classic.map(|(asked, _)| asked)) {
             (Ok(all), Ok(asked)) => all.extend(asked),
             // An ordinary merge is the hub's to refuse.
             (Ok(_), Err(error)) if self.has_bypass() => demands = Err(error),
@@ -105,7 +140,7 @@ impl RepoHub {
             Ok(demands) => Read::Known(demands.into_iter().collect()),
             Err(error) => Read::Unread(error.to_string()),
         };
-        Ok(BranchRules { contexts, strict, dismisses, signed, demands })
+        Ok(BranchRules { contexts, strict, dismisses, signed, reviews, demands })
     }
 
     /// Whether the rules about merges bind our ordinary identity.

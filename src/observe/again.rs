@@ -61,7 +61,8 @@ pub async fn again(context: &Context, seen: &Seen, last: &HubPull, fresh: &mut H
     let branch = base::branch_of(&seen.loaded, &tier, &context.repo.repository.default_branch);
     let line = Ok(seen.lines.get(branch)?.known()?);
     let difference = context.memory.differences.get(&last.head).cloned().map(Read::Known);
-    let (hub, ledger, difference) = (&context.repo.hub, Some(&seen.snapshot.ledger), difference.as_ref());
+    let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
+    let (hub, difference) = (&context.repo.hub, difference.as_ref());
     let (loaded, spots, now) = (&*seen.loaded, &seen.spots, clock::now());
     let ground = Ground { hub, ledger, loaded, spots, branch, line, difference, now };
     Some(one(last, (&plugin, tier), &ground, fresh).await)

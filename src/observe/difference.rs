@@ -59,6 +59,13 @@ pub async fn of_heads(context: &mut Context, page: &[HubPull]) -> BTreeMap<Sha, 
     found
 }
 
+/// The same of one that is about to be the head of one, and is on disk.
+pub(super) async fn of_head(context: &mut Context, head: &Sha) {
+    let asked = head.clone();
+    let looked = context.repo.git(move |store, access| Ok(look(store, access, &asked))).await;
+    context.memory.differences.extend(looked.ok().and_then(Result::ok).map(|found| (head.clone(), found)));
+}
+
 fn look(store: &Store, access: &Access, head: &Sha) -> Result<Difference, String> {
     let told = |error: GitError| error.to_string();
     let here = |commit: &Sha| match store.fetch_commit(access, commit) {

@@ -47,6 +47,11 @@ pub struct Around<'a> {
     pub now: Timestamp,
 }
 
+/// The branch of a plugin on a tier; built from names that the policy's reader has checked.
+pub fn branch(plugin: &PluginName, tier: &TierName) -> String {
+    format!("{}{plugin}/{tier}", crate::branches::PREFIX)
+}
+
 /// The plugin and the tier that a branch of ours is about.
 pub fn subject(branch: &str) -> Option<(PluginName, TierName)> {
     let (plugin, tier) = branch.strip_prefix(crate::branches::PREFIX)?.split_once('/')?;

@@ -94,7 +94,8 @@ struct Rebase {
 }
 
 /// The text of the issue. `heads` are those of open pull requests that the bot may write anew, `by_hand` what others
-/// bring past the tiers below, `heard` what became of the boxes that were ticked last.
+/// bring past the tiers below, `refused` why what should be open is not, `heard` what became of the boxes that were
+/// ticked last.
 ///
 /// # Errors
 /// Only when a built-in template is broken.
@@ -102,13 +103,19 @@ pub fn dashboard_issue(
     view: &View,
     heads: &BTreeMap<PullNumber, Sha>,
     by_hand: &[ByHand],
-    heard: Option<&str>,
-    now: Timestamp,
+    refused: &BTreeMap<(PluginName, TierName), String>,
+    (heard, now): (Option<&str>, Timestamp),
 ) -> Result<String, TellError> {
     let waves = || view.plan.waves.iter();
-    let stuck = waves().filter(|wave| needs_a_person(wave)).map(|wave| row(view, wave));
-    let (needs, more_needs) = cut(stuck.chain(by_hand.iter().map(|one| moved(view, one))));
-    let (moves, more_moves) = cut(waves().filter(|wave| moves(wave)).map(|wave| row(view, wave)));
+    let refusal = |wave: &WaveReport| {
+        let why = refused.get(&(wave.plugin.clone(), wave.tier.clone()));
+        why.filter(|_| matches!(wave.state, WaveState::Waiting | WaveState::Open { pull: None, .. }))
+    };
+    let shut = waves().filter_map(|wave| Some(not_opened(row(view, wave), refusal(wave)?)));
+    let stuck = waves().filter(|wave| refusal(wave).is_none() && needs_a_person(wave)).map(|wave| row(view, wave));
+    let (needs, more_needs) = cut(shut.chain(stuck).chain(by_hand.iter().map(|one| moved(view, one))));
+    let on_its_way = waves().filter(|wave| refusal(wave).is_none() && moves(wave));
+    let (moves, more_moves) = cut(on_its_way.map(|wave| row(view, wave)));
     let all = tiers(view);
     let (rows, more_rows) = cut(board::plugins(&view.plan).into_iter().map(|plugin| ladder(view, plugin, &all)));
     let trouble = view.trouble.as_deref().map(inert::headed);
@@ -258,6 +265,12 @@ fn row(view: &View, wave: &WaveReport) -> Row {
     }
 }
 
+/// The row of a wave whose pull request could not be opened.
+fn not_opened(row: Row, why: &str) -> Row {
+    let why = inert::cut(&inert::line(&format!("its pull request cannot be opened: {why}")), 300);
+    Row { emoji: "🔴", why, until: String::new(), who: "whoever may change that".to_string(), ..row }
+}
+
 /// What somebody else's pull request would bring past the tiers below.
 fn moved(view: &View, ByHand { number, by, moved }: &ByHand) -> Row {
     let by = by.as_ref().map_or("a deleted account", |by| by.as_str());
@@ -318,7 +331,7 @@ mod tests {
         let view = fixture::view();
         let open = view.plan.waves.iter().filter_map(|wave| wave.pull);
         let heads = open.map(|pull| (pull, Sha::from("0123456789"))).collect();
-        dashboard_issue(&view, &heads, &[], heard, fixture::now()).unwrap()
+        dashboard_issue(&view, &heads, &[], &BTreeMap::new(), (heard, fixture::now())).unwrap()
     }
 
     #[test]
@@ -359,7 +372,7 @@ mod tests {
     #[test]
     fn it_is_the_same_text_a_minute_later() {
         let view = fixture::view();
-        let at = |now| dashboard_issue(&view, &BTreeMap::new(), &[], None, now).unwrap();
+        let at = |now| dashboard_issue(&view, &BTreeMap::new(), &[], &BTreeMap::new(), (None, now)).unwrap();
         assert_eq!(at(fixture::now()), at(fixture::now() + jiff::SignedDuration::from_mins(1)));
     }
 

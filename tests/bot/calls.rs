@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use demo::github::PullView;
+
 use crate::several::{is_over, small};
-use crate::support::{Stage, is_approved, is_merged, is_open};
+use crate::support::{BOT, REPOSITORY, Stage, is_approved, is_merged, is_open};
 use crate::wake::looks;
 
 /// Writes of one promotion that are aimed at, and those of them that make something new, which is held. The others are
 /// texts that follow what they tell.
 const AIM: (f64, f64) = (6.0, 3.0);
 /// So many writes a promotion takes at most.
-const MOST: f64 = 12.0;
+const MOST: f64 = 7.0;
 /// Calls of a look with nothing to do: twelve looks an hour stay under sixty.
 const IDLE: u64 = 5;
 
@@ -43,7 +45,7 @@ async fn a_promotion_takes_few_writes_and_a_look_with_nothing_to_do_none() {
     let bot = stage.serve();
     let over = |stage: &Stage| {
         for pull in stage.pulls().into_iter().filter(|pull| is_open(pull) && !is_approved(pull)) {
-            stage.world.github().approve(crate::support::REPOSITORY, pull.number, "maria").ok();
+            stage.world.github().approve(REPOSITORY, pull.number, "maria").ok();
         }
         is_over(stage).then_some(())
     };
@@ -52,10 +54,16 @@ async fn a_promotion_takes_few_writes_and_a_look_with_nothing_to_do_none() {
     let calls = github.requests();
     let promotions = stage.pulls().into_iter().filter(is_merged).count();
     let each = |count: u64| count as f64 / promotions as f64;
-    let (written, made) = (each(sum(&calls, writes)), each(sum(&calls, makes)));
+    // The dashboard issue is one for all of them.
+    let shared = |route: &str| route.contains("/issues");
+    let written = each(sum(&calls, |route| writes(route) && !shared(route)));
+    let made = each(sum(&calls, |route| makes(route) && !shared(route)));
     println!(
-        "{promotions} promotions: {written:.1} writes each (aim {}), {made:.1} of them make something (aim {})",
-        AIM.0, AIM.1
+        "{promotions} promotions: {written:.1} writes each (aim {}), {made:.1} of them make something (aim {}), and {:.1} \
+         of the issue that they share",
+        AIM.0,
+        AIM.1,
+        each(sum(&calls, |route| writes(route) && shared(route)))
     );
     for (route, count) in calls.iter().filter(|(route, _)| writes(route)) {
         println!("  {:5.1}  {route}", each(*count));
@@ -79,4 +87,77 @@ async fn a_promotion_takes_few_writes_and_a_look_with_nothing_to_do_none() {
     }
     assert_eq!(sum(&calls, writes), 0, "{calls:#?}");
     assert!(asked <= IDLE as f64, "{calls:#?}");
+}
+
+/// What is opened together costs two pushes, and nobody has to come back to read what it waits for.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_opens_at_once_takes_one_push_and_says_at_once_what_it_waits_for() {
+    let stage = Stage::set().await;
+    stage.edit_policy("plugins:\n", "freeze: [{why: a quiet day}]\nplugins:\n");
+    let github = stage.world.github();
+    let before = github.requests();
+    let _bot = stage.serve();
+    let all = |stage: &Stage| {
+        let open: Vec<PullView> =
+            stage.pulls().into_iter().filter(|pull| pull.author == BOT && is_open(pull)).collect();
+        (open.len() == 3).then_some(open)
+    };
+    let first = stage.until("all three are open", all).await;
+    let pushes = sum(&since(&stage, &before), |route| route == "GIT git-receive-pack");
+    println!("3 pull requests at once: {pushes} pushes");
+    // What it has found out first, the intents, the branches.
+    assert!(pushes <= 3, "{:#?}", since(&stage, &before));
+    stage
+        .never(6, "it was not opened with its text", |stage| {
+            sum(&since(stage, &before), |route| route.starts_with("PATCH ") && route.contains("/pulls/")) > 0
+        })
+        .await;
+    for (pull, now) in first.iter().zip(all(&stage).unwrap()) {
+        assert!(pull.body.contains("a quiet day"), "{}", pull.body);
+        assert_eq!((&pull.title, &pull.body), (&now.title, &now.body));
+        assert_eq!(now.checks.len(), 1, "it was looked at since");
+    }
+}
+
+/// So many pull requests are opened at once, and so many requests that may take, git's pushes among them.
+const AT_ONCE: usize = 20;
+const AT_MOST: u64 = 120;
+
+/// Twenty charts have a release on the same day.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_opens_at_once_shares_its_calls() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let policy = github.file(REPOSITORY, "main", "coldframe.yaml").unwrap().unwrap();
+    let (head, plugins) = policy.split_once("plugins:\n").unwrap();
+    let chart = plugins.lines().find(|line| line.contains("chart: {oci: ")).unwrap();
+    let mut text = format!("{head}freeze: [{{why: a quiet day}}]\nplugins:\n");
+    for number in 0..AT_ONCE {
+        let name = format!("chart-{number:02}");
+        text.push_str(&format!(
+            "  - name: {name}\n{chart}\n    versions: {{constraint: \"^1.14\"}}\n    write: [{{file: \"extra/{name}/{{tier}}.yaml\", \
+             path: $.version}}]\n    signals: [{{helmRelease: {{namespace: {name}, name: {name}}}}}]\n"
+        ));
+        for tier in ["qa", "bronze", "silver", "gold"] {
+            let path = format!("extra/{name}/{tier}.yaml");
+            github.push_file(REPOSITORY, "more", "vera", &path, "version: 1.14.7\n", "A chart").unwrap();
+        }
+    }
+    let head = github.push_file(REPOSITORY, "more", "vera", "coldframe.yaml", &text, "More charts").unwrap();
+    github.force_branch(REPOSITORY, "main", "vera", Some(&head)).unwrap();
+    github.force_branch(REPOSITORY, "more", "vera", None).unwrap();
+    let before = github.requests();
+    let _bot = stage.serve_with(&[("COLDFRAME_SWEEP", "1h"), ("COLDFRAME_POLL", "1h")]);
+    let told = |pull: &PullView| pull.author == BOT && is_open(pull) && !pull.checks.is_empty();
+    let all = |stage: &Stage| (stage.pulls().iter().filter(|pull| told(pull)).count() == AT_ONCE).then_some(());
+    stage.until("all are open, and each has its check", all).await;
+    // The clusters read from git as well.
+    let mut calls = since(&stage, &before);
+    calls.retain(|route, _| !route.starts_with("GIT git-upload-pack"));
+    let all = sum(&calls, |_| true);
+    println!("{AT_ONCE} pull requests at once: {all} requests (at most {AT_MOST}), without what git reads");
+    for (route, count) in &calls {
+        println!("  {count:5}  {route}");
+    }
+    assert!(all <= AT_MOST, "{calls:#?}");
 }

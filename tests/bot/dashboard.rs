@@ -51,6 +51,33 @@ async fn there_is_one_issue_which_follows_what_happens_until_somebody_closes_it(
     says(&stage, "→ silver").await;
 }
 
+/// Somebody has a branch that is called as the bot would call its own: no pull request could say so.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_opened_says_why_until_it_can() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let branch = format!("coldframe/{PLUGIN}/qa");
+    github.push_file(REPOSITORY, &branch, "vera", "notes.md", "Mine.\n", "Mine").unwrap();
+    let _bot = stage.serve();
+    let why = format!("its pull request cannot be opened: the branch {branch} holds ");
+    let issue = says(&stage, &why).await;
+    let needs = issue.body.split("### The ladder").next().unwrap();
+    assert!(needs.contains(&why) && needs.contains("which the bot did not write; delete or rename it"), "{needs}");
+    assert_eq!(
+        issue.body.matches(&format!("{PLUGIN} 1.15.0 → qa")).count(),
+        1,
+        "it is not on its way as well: {}",
+        issue.body
+    );
+    github.force_branch(REPOSITORY, &branch, "vera", None).unwrap();
+    stage.until("it is opened", |stage| stage.pull(PLUGIN, "qa")).await;
+    stage
+        .until("and nobody is asked any more", |stage| {
+            own(stage).filter(|issue| !issue.body.contains("cannot be opened"))
+        })
+        .await;
+}
+
 const BY_HAND: &str = "to 1.15.0 by hand: merged, it waits for no tier below and no gate";
 
 /// Moves the version of the last tier at once, as another bot does it.
@@ -181,6 +208,8 @@ async fn without_the_permission_there_is_no_issue_and_all_else_goes_on() {
     assert!(issues(&stage).is_empty());
     let said = stage.whole_log();
     assert_eq!(said.matches("there is no dashboard issue").count(), 1, "{said}");
+    // GitHub sends comments to those alone who may read issues.
+    assert!(said.contains("the App does not get these events") && said.contains("issue_comment"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,15 +6,15 @@ use super::source::File;
 
 /// Lines of code that ship, without comments, blank lines and tests. Who writes more raises the number here.
 const BUDGETS: &[(&str, usize)] = &[
-    ("act", 2_290),
-    ("cli", 2_320),
+    ("act", 2_450),
+    ("cli", 2_340),
     ("clock", 50),
     ("command", 200),
     ("decide", 10_550),
     ("demo", 13_850),
     ("edit", 3_300),
-    ("git", 1_870),
-    ("hub", 4_250),
+    ("git", 1_940),
+    ("hub", 4_300),
     ("init", 3_020),
     ("inventory", 400),
     ("jsonpath", 400),
@@ -23,7 +23,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("lib", 50),
     ("main", 50),
     ("metrics", 250),
-    ("observe", 6_700),
+    ("observe", 6_790),
     ("onboard", 170),
     ("parse", 1_750),
     ("policy", 4_070),
@@ -34,7 +34,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_850),
-    ("tell", 4_150),
+    ("tell", 4_190),
     ("tick", 100),
     ("wake", 1_000),
 ];
