@@ -70,7 +70,7 @@ impl Question {
         let mut since = Since::Rows(readings.clone(), 0);
         let mut odd = Vec::new();
         let mut all = Together::default();
-        let (mut turn, mut everybody) = (Turn::default(), Turn::default());
+        let (mut turn, mut early) = (Turn::default(), Turn::default());
         for (at, cluster) in self.clusters.iter().enumerate() {
             let (begin, rows) = cursor.of(cluster);
             let (order, ahead) = orders.of(cluster);
@@ -86,9 +86,10 @@ impl Question {
                     | MemberState::Failed(_)) => Err(other),
                 },
             };
-            everybody.add(&state);
-            if !ahead {
-                turn.add(&state);
+            if ahead {
+                early.add(&state)
+            } else {
+                turn.add(&state)
             }
             match state {
                 Ok(healthy) => {
@@ -105,7 +106,7 @@ impl Question {
             members: Members::healthy_but(self.clusters.clone(), since, odd),
             observed_until: all.observed_until.and_then(Stamp::get),
             healthy_since: all.since.filter(|_| !all.unsaid).and_then(Stamp::get),
-            turn: if turn.members > 0 { turn } else { everybody },
+            turn: if turn.members > 0 { turn } else { early },
         }
     }
 }
@@ -120,6 +121,7 @@ struct Together {
 }
 
 impl Together {
+    #[inline]
     fn add(&mut self, rows: &[Row], since: Stamp) {
         for row in rows {
             let seen = row.observed();
@@ -168,11 +170,13 @@ impl<'a> Orders<'a> {
 }
 
 impl<'a> OrderState<'a> {
+    #[inline]
     fn plainly_healthy(&mut self, row: &'a Row) -> bool {
         row.observed().key() >= self.fresh.key() && self.speaks_well(&row.fact)
     }
 
     /// Most answers share the few facts there are.
+    #[inline]
     fn speaks_well(&mut self, fact: &'a Arc<Fact>) -> bool {
         match self.last {
             Some((last, well)) if Arc::ptr_eq(last, fact) => well,

@@ -117,7 +117,7 @@ async fn a_repository_with_every_branch_rule_climbs() {
             demo::story::fleet::PLUGINS.iter().filter_map(|plugin| stage.pull(plugin.name, "gold")).collect();
         (gold.len() == 5 && gold.iter().all(is_merged)).then_some(())
     };
-    stage.until("every plugin is on gold", all).await;
+    stage.within(480, "every plugin is on gold", all).await;
 }
 
 /// The check of our name on a commit that is there last.

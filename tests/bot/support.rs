@@ -173,13 +173,18 @@ impl Stage {
     }
 
     /// Waits until `look` shows something; says what was logged when it never does.
-    pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> T {
+    pub async fn until<T>(&self, what: &str, look: impl FnMut(&Self) -> Option<T>) -> T {
+        self.within(180, what, look).await
+    }
+
+    /// The same with another patience, in seconds: for a story that takes long beside others.
+    pub async fn within<T>(&self, seconds: u64, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
             if let Some(found) = look(self) {
                 return found;
             }
-            assert!(begun.elapsed() < Duration::from_secs(180), "never came: {what}\n{}", self.logged());
+            assert!(begun.elapsed() < Duration::from_secs(seconds), "never came: {what}\n{}", self.logged());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

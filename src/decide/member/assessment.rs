@@ -38,6 +38,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    #[inline]
     pub(super) fn add(&mut self, state: &Result<Stamp, MemberState>) {
         self.members += 1;
         match state {
