@@ -117,14 +117,6 @@ fn failed(text: &str) -> WaveReport {
     WaveReport { plugin: "trust-manager".into(), state, ..wave(text) }
 }
 
-/// One that is merged, and a cluster of which says so.
-fn merged(text: &str) -> WaveReport {
-    let WaveState::Failed { why, .. } = failed(text).state else { panic!("it has failed") };
-    let mut wave = fixture::forced();
-    fixture::put(&mut wave, Gate::Health, Verdict::Wait { until: None }, why);
-    wave
-}
-
 /// The whole view with the text in the repository's own words too.
 fn view(text: &str) -> View {
     let mut view = fixture::view();
@@ -157,12 +149,15 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     let changed = changes(&fixture::changes_that_say(text)).unwrap();
     let many = wave(text);
     let many = PullFacts::of(&view.plan, &many, &view.links, &notes).changing(Some(&changed));
+    let mut merged = fixture::forced();
+    let unread = Reason::Unread { what: text.to_string(), why: text.to_string() };
+    fixture::put(&mut merged, Gate::Health, Verdict::Unknown, unread);
     let mut noticed = wave(text);
     noticed.findings.retain(|finding| finding.gate == Gate::Approvals);
     vec![
         ("pull request", pull(&wave(text))),
         ("held pull request", pull(&failed(text))),
-        ("merged pull request", pull(&merged(text))),
+        ("merged pull request", pull(&merged)),
         ("pull request of many files", body(&many).unwrap()),
         ("check", check(&wave(text), &view.links, None).unwrap().summary),
         ("check of many files", check(&wave(text), &view.links, Some(&changed)).unwrap().summary),
