@@ -13,7 +13,7 @@ use crate::wake::looks;
 /// texts that follow what they tell.
 const AIM: (f64, f64) = (6.0, 3.0);
 /// So many writes a promotion takes at most.
-const MOST: f64 = 7.0;
+const MOST: f64 = 8.0;
 /// Calls of a look with nothing to do: twelve looks an hour stay under sixty.
 const IDLE: u64 = 5;
 
