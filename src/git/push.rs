@@ -58,8 +58,7 @@ impl Store {
         commit: &Sha,
         expected: Option<&Sha>,
     ) -> Result<Pushed, GitError> {
-        let moved = Move { branch: branch.to_string(), commit: commit.clone(), expected: expected.cloned() };
-        self.push_one(access, &moved, true)
+        self.push_one(access, (branch, commit, expected), true)
     }
 
     /// As `push`, but the commit need not build on `expected`: for the bot's own branches, which are
@@ -74,8 +73,7 @@ impl Store {
         commit: &Sha,
         expected: Option<&Sha>,
     ) -> Result<Pushed, GitError> {
-        let moved = Move { branch: branch.to_string(), commit: commit.clone(), expected: expected.cloned() };
-        self.push_one(access, &moved, false)
+        self.push_one(access, (branch, commit, expected), false)
     }
 
     /// The same for branches with different names, in one conversation; the ends come in the order of the moves. One
@@ -102,9 +100,15 @@ impl Store {
         Ok(moves.iter().filter_map(|moved| ends.get(moved.branch.as_str()).cloned()).collect())
     }
 
-    fn push_one(&self, access: &Access, moved: &Move, forward: bool) -> Result<Pushed, GitError> {
+    fn push_one(
+        &self,
+        access: &Access,
+        (branch, commit, expected): (&str, &Sha, Option<&Sha>),
+        forward: bool,
+    ) -> Result<Pushed, GitError> {
         let repo = self.afresh()?;
-        let aim = Aim::of(self, &repo, moved, forward)?;
+        let moved = Move { branch: branch.to_string(), commit: commit.clone(), expected: expected.cloned() };
+        let aim = Aim::of(self, &repo, &moved, forward)?;
         let end = self.send(access, &repo, &[&aim])?.ends.pop().map(|(_, end)| end);
         end.ok_or_else(|| GitError::local("pushing a branch", "it came to no end"))
     }
