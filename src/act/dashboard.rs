@@ -48,6 +48,7 @@ pub async fn hear(line: &mut Line, now: Timestamp) {
 /// Brings its text up to date where that has changed.
 pub async fn publish(line: &mut Line, seen: &Seen, plan: &Plan, now: Timestamp) {
     let asked = std::mem::take(&mut line.context.memory.rebase);
+    line.context.memory.open_now.clear();
     if !line.memory.dashboard.read {
         return;
     }
@@ -152,6 +153,10 @@ async fn obey(line: &mut Line, asked: &[Ticked], by: Option<Author>, now: Timest
             Ticked::Rebase(pull, head) => {
                 memory.rebase.insert(*pull, head.clone());
                 wishes.push(format!("to write {pull} anew"));
+            }
+            Ticked::Open(plugin, tier, version) => {
+                wishes.push(format!("to open {plugin} {version} → {tier}"));
+                memory.open_now.entry(plugin.clone()).or_default().insert(tier.clone(), version.clone());
             }
         }
     }

@@ -217,6 +217,16 @@ pub struct Check {
     /// The operator's limits to hold it against
     #[arg(long, env = "COLDFRAME_LIMITS", value_name = "FILE")]
     pub limits: Option<PathBuf>,
+    /// A copy of a preset of another repository that the policy extends, once for each
+    #[arg(long = "preset", value_name = "PRESET=FILE", value_parser = preset)]
+    pub presets: Vec<(String, PathBuf)>,
+}
+
+/// A preset as the policy names it, and the file that has its copy.
+fn preset(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, file) = text.split_once('=').ok_or("write the preset as the policy names it, `=`, and its file")?;
+    let preset: crate::policy::PinnedPreset = name.parse().map_err(|refusal: crate::policy::Refusal| refusal.why)?;
+    Ok((preset.to_string(), PathBuf::from(file)))
 }
 
 const CHECK_HELP: &str = "\

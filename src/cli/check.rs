@@ -25,7 +25,11 @@ const FILES: [&str; 2] = ["coldframe.yaml", ".github/coldframe.yaml"];
 
 /// Reads a policy file from this disk, and what it speaks of, and shows all errors at once.
 pub fn check(arguments: &Check) -> anyhow::Result<ExitCode> {
-    let files = policy_files(arguments.file.as_deref())?;
+    let mut files = policy_files(arguments.file.as_deref())?;
+    for (name, path) in &arguments.presets {
+        let text = std::fs::read_to_string(path).with_context(|| format!("the preset `{}`", path.display()))?;
+        files.push(SourceFile { path: name.clone(), text });
+    }
     let setting = Setting { limits: limits(arguments.limits.as_deref())?, mode: Mode::default() };
     if arguments.resolved {
         let (text, good) = policy::check_resolved(&files, &setting);

@@ -4,8 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::ledger::{Verify, Wait};
-use crate::model::{Promote, Step, Strategy, Tier};
+use crate::ledger::Wait;
+use crate::model::{Promote, Step, Strategy, Tier, Verify};
 use crate::{ClusterName, Clusters};
 
 /// The slices of a tier in the order in which they move.
@@ -28,7 +28,9 @@ pub(crate) fn cut(
     match &tier.strategy {
         Strategy::RollingUpdate { max_update } => chunks(members, max_update.of(members.len())),
         Strategy::Canary { steps } => by_weight(steps, members),
-        Strategy::BlueGreen { promote, .. } if !first_install => preview_first(*promote, members, is_preview),
+        Strategy::BlueGreen { promote, verify, .. } if !first_install => {
+            preview_first(*promote, verify.as_ref(), members, is_preview)
+        }
         Strategy::BlueGreen { .. } | Strategy::AllAtOnce | Strategy::Delegated => chunks(members, members.len()),
     }
 }
@@ -71,15 +73,21 @@ fn share(weight: u8, members: usize) -> usize {
     }
 }
 
-fn preview_first(promote: Promote, members: &[ClusterName], is_preview: impl Fn(&ClusterName) -> bool) -> Cut {
+fn preview_first(
+    promote: Promote,
+    verify: Option<&Verify>,
+    members: &[ClusterName],
+    is_preview: impl Fn(&ClusterName) -> bool,
+) -> Cut {
     let (preview, rest): (Vec<ClusterName>, Vec<ClusterName>) = members.iter().cloned().partition(is_preview);
     if preview.is_empty() || rest.is_empty() {
         return chunks(members, members.len());
     }
-    let pause = match promote {
-        Promote::Automatic => Vec::new(),
-        Promote::Manual => vec![Wait::Pause(None)],
-    };
+    let mut pause: Vec<Wait> = verify.cloned().map(Wait::Verify).into_iter().collect();
+    match promote {
+        Promote::Automatic => {}
+        Promote::Manual => pause.push(Wait::Pause(None)),
+    }
     Cut { slices: vec![preview.into(), rest.into()], pauses: vec![Vec::new(), pause] }
 }
 
@@ -142,7 +150,11 @@ mod tests {
 
     #[test]
     fn a_preview_goes_first() {
-        let blue_green = |promote| Strategy::BlueGreen { preview: Selector::default(), promote };
+        let blue_green = |promote| Strategy::BlueGreen { preview: Selector::default(), verify: None, promote };
+        let smoke = Verify { workflow: "smoke.yml".into(), timeout: SignedDuration::from_mins(30) };
+        let verified =
+            Strategy::BlueGreen { preview: Selector::default(), verify: Some(smoke), promote: Promote::Manual };
+        assert_eq!(sizes(verified, 4), (vec![1, 3], vec![0, 2]), "a workflow first, then a word");
         assert_eq!(sizes(blue_green(Promote::Automatic), 4), (vec![1, 3], vec![0, 0]));
         assert_eq!(sizes(blue_green(Promote::Manual), 4), (vec![1, 3], vec![0, 1]));
         assert_eq!(sizes(blue_green(Promote::Manual), 1), (vec![1], vec![0]), "no member is the preview");

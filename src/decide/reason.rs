@@ -48,6 +48,8 @@ pub enum Reason {
     WindowOpen,
     WindowClosed { whose: Scope },
     ClosedDays { whose: Scope, why: String },
+    OpeningClosed { why: String },
+    OpensAtOnce,
     NotFrozen,
     Frozen { why: String, by: Option<Person> },
     FrozenByCommand { why: String, by: Person },
@@ -74,6 +76,7 @@ pub enum Reason {
     ChecksGreen,
     ChecksPending { names: Vec<String> },
     ChecksFailed { names: Vec<String> },
+    RulesLack { what: Vec<String> },
     // health
     NotLanded,
     AllHealthy { members: u32, tolerated: u32 },

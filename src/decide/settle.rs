@@ -227,7 +227,7 @@ fn verdict(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Vec<Noted> {
     });
     let moved = soaked.filter(|_| soaked != wave.soak);
     noted.extend(moved.map(|soaked| Noted::progress(&wave.version, Change::Soaked(soaked))));
-    if !whole {
+    if !whole || !gate::verify::is_over(facts, tier, wave) {
         return noted;
     }
     let mut note = |change| noted.push(Noted::new(&wave.version, change));

@@ -108,6 +108,9 @@ pub struct PluginFacts {
     /// Runs that the bot dispatched of the workflows by which a climb under way is verified.
     #[serde(default = "unasked", skip_serializing_if = "is_unread")]
     pub runs: Read<Vec<WorkflowRun>>,
+    /// Tiers whose pull request somebody who may wants opened now, each for this release.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub open_now: BTreeMap<TierName, Version>,
 }
 
 /// One run of a workflow at the hub, dispatched by the bot.

@@ -72,6 +72,7 @@ pub(crate) fn pull() -> Pull {
         strict: false,
         dismisses: false,
         unmet: Read::Known(Vec::new()),
+        lacks: Vec::new(),
         number: PullNumber(7),
         tier: "bronze".into(),
         misplaced: None,
@@ -152,6 +153,7 @@ pub(crate) fn ready() -> Snapshot {
                     .into_iter()
                     .collect(),
                 runs: Read::Known(Vec::new()),
+                open_now: BTreeMap::new(),
             },
         )]),
     }

@@ -58,7 +58,9 @@ fn landed_wave(draft: &mut Draft<'_>, tier_index: usize, wave: &Wave) {
     let tier = &facts.policy.tiers[tier_index];
     // A tier that follows releases by itself since brings the others there, too.
     let Some(next) = slice::following(facts, tier, wave).filter(|_| !tier.follows) else {
+        let dispatch = gate::verify::dispatch_at_the_end(facts, tier, wave);
         draft.tell(findings::landed(&draft.facts, tier_index, wave));
+        dispatch.into_iter().for_each(|action| draft.act(action));
         return;
     };
     let mut findings = gate::before_next_slice(&Asked::of(facts, tier_index, &wave.version), wave, &next);

@@ -6,6 +6,7 @@ use decide::snapshot::{CheckState, RequiredCheck};
 use serde::Deserialize;
 
 use super::client::segment;
+use super::wire_file::WireFile;
 use super::{HubError, RepoHub};
 
 /// Statuses in one answer; a commit with more of them is nobody's.
@@ -61,13 +62,43 @@ impl RepoHub {
     /// # Errors
     /// It could not be read, or one of them is not there.
     pub async fn contains(&self, tip: &Sha, commit: &Sha) -> Result<bool, HubError> {
+        self.is_ancestor(&self.path(""), commit.as_str(), tip.as_str()).await
+    }
+
+    /// The text of a file of a public repository, or of our own, at a commit that its default branch contains: others
+    /// could be those of somebody's fork, which the hub shows as if they were its own.
+    ///
+    /// # Errors
+    /// It could not be read, is not there, or is not to be read by whoever may write a policy.
+    pub async fn pinned_file(&self, repository: &str, path: &str, commit: &Sha) -> Result<String, HubError> {
+        #[derive(Deserialize)]
+        struct Wire {
+            private: bool,
+            default_branch: String,
+        }
+        let root = root(repository)?;
+        let found: Wire = self.main().get(&root).await?;
+        // A token of a person reads more than whoever writes the policy.
+        if found.private && repository != self.repository().full_name() {
+            return Err(HubError::Setup(format!("{repository} is not public")));
+        }
+        if !self.is_ancestor(&root, commit.as_str(), &found.default_branch).await? {
+            let branch = super::error::harmless(&found.default_branch);
+            return Err(HubError::Setup(format!("{commit} is not on the branch {branch} of {repository}")));
+        }
+        let file = path.split('/').map(segment).collect::<Vec<_>>().join("/");
+        let path = format!("{root}/contents/{file}?ref={}", segment(commit.as_str()));
+        self.main().get::<WireFile>(&path).await?.text(&format!("GET {path}"))
+    }
+
+    /// Whether one commit is another one or an ancestor of it.
+    async fn is_ancestor(&self, root: &str, commit: &str, tip: &str) -> Result<bool, HubError> {
         #[derive(Deserialize)]
         struct Compared {
             status: String,
         }
         // The first page has the files, too, which nobody asks for.
-        let range = format!("{}...{}", segment(commit.as_str()), segment(tip.as_str()));
-        let path = self.path(&format!("/compare/{range}?per_page=1&page=2"));
+        let path = format!("{root}/compare/{}...{}?per_page=1&page=2", segment(commit), segment(tip));
         let compared: Compared = self.main().get(&path).await?;
         Ok(matches!(compared.status.as_str(), "ahead" | "identical"))
     }

@@ -177,6 +177,17 @@ fn linear() -> Demand {
     }
 }
 
+impl Demand {
+    /// Whether people or other machines see to it, so that a pull request may wait for it. Whatever else a merge has to
+    /// meet, the bot does itself, or the hub judges when it is asked.
+    pub fn is_for_people(&self) -> bool {
+        match self {
+            Self::Conversations | Self::Deployments(_) => true,
+            Self::UpToDate | Self::Methods { .. } | Self::Signatures | Self::Queue | Self::Never { .. } => false,
+        }
+    }
+}
+
 /// What is asked about one pull request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

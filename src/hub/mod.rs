@@ -30,6 +30,7 @@ mod signed;
 pub mod statements;
 mod talk;
 mod wire;
+mod wire_file;
 mod word;
 mod workflows;
 mod write;

@@ -1,8 +1,6 @@
 //! Pull requests that are not the bot's: as much of them as a check on them rests on, and the files that they
 //! change. What the check says is in `tell/policy_check`.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use decide::snapshot::Read;
 use decide::{Person, PullNumber, Sha};
 use serde::Deserialize;
@@ -10,6 +8,7 @@ use url::Url;
 
 use super::client::segment;
 use super::pulls::malformed;
+use super::wire_file::WireFile;
 use super::{HubCheck, HubError, HubPull, InQueue, RepoHub};
 
 /// So many of them are kept of a base branch; those of this repository before those of forks, the newest first.
@@ -18,8 +17,6 @@ const MOST: usize = 300;
 const MOST_PAGES: usize = 30;
 /// With so many files the list may have been cut.
 const MOST_FILES: usize = 3_000;
-/// The most bytes of one file that is read.
-const MOST_BYTES: usize = 1 << 20;
 /// What the trailers of each commit of the bot begin with.
 const TRAILER: &str = "\nColdframe-";
 
@@ -137,24 +134,8 @@ impl RepoHub {
     /// # Errors
     /// It could not be read, or is larger than a mebibyte.
     pub async fn text_of(&self, blob: &Sha) -> Result<String, HubError> {
-        #[derive(Deserialize)]
-        struct Wire {
-            size: usize,
-            content: String,
-            encoding: String,
-        }
-        let what = format!("file {}", blob.short());
-        let found: Wire = self.main().get(&self.path(&format!("/git/blobs/{}", segment(blob.as_str())))).await?;
-        if found.size > MOST_BYTES {
-            let why = format!("it has {} bytes; {MOST_BYTES} are the most that is read", found.size);
-            return Err(HubError::TooMuch { what, why });
-        }
-        if found.encoding != "base64" {
-            return Err(malformed(&what, "its content is not base64"));
-        }
-        let plain: String = found.content.split_ascii_whitespace().collect();
-        let bytes = STANDARD.decode(plain).map_err(|error| malformed(&what, &error.to_string()))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let found: WireFile = self.main().get(&self.path(&format!("/git/blobs/{}", segment(blob.as_str())))).await?;
+        found.text(&format!("file {}", blob.short()))
     }
 }
 

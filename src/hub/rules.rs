@@ -28,7 +28,7 @@ pub struct BranchRules {
     pub contexts: BTreeSet<RequiredContext>,
     /// A ruleset wants heads to contain the branch.
     pub strict: bool,
-    /// A ruleset voids approvals when something is pushed.
+    /// A ruleset voids approvals when something is pushed, or wants the last push to be approved.
     pub dismisses: bool,
     /// Commits have to be signed.
     pub signed: bool,
@@ -103,7 +103,8 @@ impl RepoHub {
             of_kind.filter_map(|rule| rule.parameters.get(key)).any(|value| value.as_bool() == Some(true))
         };
         let strict = says("required_status_checks", "strict_required_status_checks_policy");
-        let dismisses = says("pull_request", "dismiss_stale_reviews_on_push");
+        let dismisses = ["dismiss_stale_reviews_on_push", "require_last_push_approval"];
+        let dismisses = dismisses.iter().any(|key| says("pull_request", key));
         let signed = rules.iter().any(|rule| rule.kind == "required_signatures");
         let reviewed = rules.iter().filter(|rule| rule.kind == "pull_request");
         let reviews = reviewed.map(|rule| Reviews::of_rule(&rule.parameters)).fold(Reviews::default(), Reviews::and);

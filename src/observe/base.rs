@@ -17,6 +17,7 @@ use crate::observe::answers::Versions;
 use crate::observe::context::Context;
 use crate::observe::last_policy;
 use crate::observe::owners::OwnersFile;
+use crate::observe::presets;
 use crate::observe::spots::{self, Spot};
 use crate::observe::whose::Whose;
 use crate::policy::wiring::Inventory;
@@ -187,20 +188,22 @@ async fn load(
     let error = match files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() {
         0 if context.memory.policy.is_none() => bail!(NoPolicy),
         0 => NoPolicy.to_string(),
-        1 => match policy::load_in(&files, &context.setting) {
+        1 => match whole(context, &files).await {
             Ok(loaded) => {
                 let loaded = Arc::new(loaded);
                 context.memory.policy = Some((files, Arc::clone(&loaded)));
                 context.memory.broken = None;
                 return Ok((loaded, None));
             }
-            Err(problems) => policy::render(&problems, &files),
+            Err(why) => why,
         },
         _ => format!("there are both {}; keep one", POLICY_FILES.join(" and ")),
     };
     if context.memory.policy.is_none() {
         let (setting, newest) = (Arc::clone(&context.setting), commit.clone());
-        let before = context.repo.git(move |store, access| last_policy::find(store, access, &setting, &newest)).await?;
+        let presets = context.memory.presets.values().cloned().collect();
+        let find = move |store: &Store, access: &_| last_policy::find(store, access, (&setting, presets), &newest);
+        let before = context.repo.git(find).await?;
         context.memory.policy = before.map(|(files, loaded)| (files, Arc::new(loaded)));
     }
     match &context.memory.policy {
@@ -214,6 +217,13 @@ async fn load(
         }
         None => bail!(NoGoodPolicy(error)),
     }
+}
+
+/// The policy with the presets of other repositories that it extends, or what is wrong with it.
+async fn whole(context: &mut Context, files: &[SourceFile]) -> Result<Loaded, String> {
+    let hub = context.repo.hub.clone();
+    let files = presets::with_presets(&hub, &mut context.memory.presets, files.to_vec()).await?;
+    policy::load_in(&files, &context.setting).map_err(|problems| policy::render(&problems, &files))
 }
 
 fn clusters(store: &Store, commit: &Sha, path: &str) -> Result<Read<Vec<ListedCluster>>, GitError> {

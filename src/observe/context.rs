@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use decide::{PluginName, PullNumber, Sha, Version};
+use decide::{PluginName, PullNumber, Sha, TierName, Version};
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
@@ -68,6 +68,8 @@ pub struct Reach {
 pub struct Memory {
     /// The last policy that had no errors, and the text it was read from.
     pub policy: Option<(Vec<SourceFile>, Arc<Loaded>)>,
+    /// Presets of other repositories.
+    pub presets: super::presets::Known,
     /// What the log says is wrong with the newest policy.
     pub broken: Option<String>,
     /// Chart sources, with what they said last.
@@ -82,6 +84,8 @@ pub struct Memory {
     pub listed: super::inventory::Last,
     /// Open pull requests that a person wants written anew, with the heads that they were about.
     pub rebase: BTreeMap<PullNumber, Sha>,
+    /// Releases that a person wants opened now, by plugin and tier.
+    pub open_now: BTreeMap<PluginName, BTreeMap<TierName, Version>>,
     /// What became of the box of an open pull request when it was ticked last.
     pub boxes: BTreeMap<PullNumber, String>,
     /// The paths that the heads of open pull requests change.

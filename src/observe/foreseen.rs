@@ -47,6 +47,11 @@ pub async fn foresee(
     Some(Foreseen { plan: decide::plan(&snapshot, now) })
 }
 
+/// Whether a number only stands for one that the hub is yet to give.
+pub(super) fn is_to_come(number: PullNumber) -> bool {
+    number.0 >= FIRST
+}
+
 impl Foreseen {
     /// Title and text of what is opened for a tier, and what they tell. None where they would name a number that only
     /// stands for the one that the hub will give.
@@ -57,7 +62,7 @@ impl Foreseen {
         head: &Sha,
         changes: Option<&str>,
     ) -> Option<(&WaveReport, String, String)> {
-        let opened = |wave: &&WaveReport| wave.pull.is_some_and(|number| number.0 >= FIRST);
+        let opened = |wave: &&WaveReport| wave.pull.is_some_and(is_to_come);
         let mut waves = self.plan.waves.iter().filter(opened);
         let wave = waves.find(|wave| wave.plugin == *plugin && wave.tier == *tier)?;
         let (title, body) = (seen.title(wave), seen.body(&self.plan, wave, head, changes).ok()?);

@@ -13,14 +13,15 @@ const AT_ONCE: u32 = 64;
 /// So far back it is looked for, along the first parents: what the branch itself has said.
 pub(super) const MOST: u32 = 256;
 
-/// The newest policy without mistakes before a commit, and the text it was read from.
+/// The newest policy without mistakes before a commit, and the text it was read from. Of presets of other repositories
+/// those count that were read already.
 ///
 /// # Errors
 /// As `Store::fetch_last`.
 pub(super) fn find(
     store: &Store,
     access: &Access,
-    setting: &Setting,
+    (setting, presets): (&Setting, Vec<SourceFile>),
     newest: &Sha,
 ) -> Result<Option<(Vec<SourceFile>, Loaded)>, GitError> {
     let (mut at, mut broken) = (newest.clone(), policy_files(store, newest)?);
@@ -32,7 +33,8 @@ pub(super) fn find(
         let files = policy_files(store, &before)?;
         if files != broken {
             let one = files.iter().filter(|file| POLICY_FILES.contains(&file.path.as_str())).count() == 1;
-            if one && let Ok(loaded) = policy::load_in(&files, setting) {
+            let all = || [files.as_slice(), presets.as_slice()].concat();
+            if one && let Ok(loaded) = policy::load_in(&all(), setting) {
                 return Ok(Some((files, loaded)));
             }
             broken = files;

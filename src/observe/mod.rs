@@ -24,6 +24,7 @@ pub mod others;
 mod owners;
 mod place_owner;
 mod place_version;
+mod presets;
 mod pulls;
 pub mod readings;
 pub mod released;
@@ -105,7 +106,8 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     ask_sources(context, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
     let mut readings = answers(context, &base, now).await?;
-    let mut runs = runs::ask(&context.repo.hub, context.repo.ledger.as_ref().map(Branch::ledger)).await;
+    let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
+    let mut runs = runs::ask(&context.repo.hub, ledger, &loaded.policy).await;
     let mut pulls = again::all(context, &page, &base, now).await;
     let wished = boxes::ask(context, &page, now).await?;
     for pull in pulls.values_mut().flatten() {
@@ -131,6 +133,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
             pulls: Read::Known(pulls.remove(&plugin.name).unwrap_or_default()),
             readings: readings.remove(&plugin.name).unwrap_or_default(),
             runs: runs.remove(&plugin.name).unwrap_or(Read::Unread("nobody asked about them".to_string())),
+            open_now: context.memory.open_now.get(&plugin.name).cloned().unwrap_or_default(),
         };
         plugins.insert(plugin.name.clone(), facts);
     }

@@ -124,6 +124,7 @@ pub async fn planned(
         Read::Known(own) => around.owners.of(own, hub_cache).await,
         Read::Unread(why) => Read::Unread(why.clone()),
     };
+    let Rules { unmet, lacks } = Rules::of(page, around).await;
     Pull {
         number: page.number,
         tier,
@@ -141,7 +142,8 @@ pub async fn planned(
         reviews,
         owned,
         checks,
-        unmet: unmet(page, around).await,
+        unmet,
+        lacks,
         commands,
         landing: Read::Unread("nobody asked".to_string()),
         notices: notices(page, around.hub.bot()),
@@ -322,29 +324,51 @@ fn behind(page: &HubPull, around: &Around<'_>) -> Read<bool> {
     }
 }
 
-/// What a merge past the reviews that branch rules ask for would skip beside them. Nobody asks where none is
-/// missing, or nobody could merge so.
-async fn unmet(page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
-    let missing = match page.review_decision {
-        ReviewDecision::Required | ReviewDecision::ChangesRequested => true,
-        ReviewDecision::NotRequired | ReviewDecision::Approved => false,
-    };
-    if page.state != HubState::Open || !missing || !around.hub.has_bypass() {
-        return Read::Known(Vec::new());
+/// What branch rules ask of a merge beside reviews and checks, and does not hold.
+struct Rules {
+    /// What a merge past the reviews would skip. Nobody asks where none is missing, or nobody could merge so.
+    unmet: Read<Vec<UnmetRule>>,
+    /// What every merge has to meet. Nobody asks while a review is missing, and the hub itself judges what cannot be read.
+    lacks: Vec<UnmetRule>,
+}
+
+impl Rules {
+    async fn of(page: &HubPull, around: &Around<'_>) -> Self {
+        let missing = match page.review_decision {
+            ReviewDecision::Required | ReviewDecision::ChangesRequested => true,
+            ReviewDecision::NotRequired | ReviewDecision::Approved => false,
+        };
+        let nothing = Self { unmet: Read::Known(Vec::new()), lacks: Vec::new() };
+        let asked = page.state == HubState::Open && (!missing || around.hub.has_bypass());
+        if !asked || super::foreseen::is_to_come(page.number) {
+            return nothing;
+        }
+        let demands = match around.rules {
+            Read::Known(rules) => &rules.demands,
+            Read::Unread(why) => &Read::Unread(why.clone()),
+        };
+        let unmet = match demands {
+            Read::Known(demands) => unmet(demands, missing, page, around).await,
+            Read::Unread(why) => Read::Unread(why.clone()),
+        };
+        match (missing, unmet) {
+            (true, unmet) => Self { unmet, ..nothing },
+            (false, Read::Known(lacks)) => Self { lacks, ..nothing },
+            (false, Read::Unread(why)) => {
+                tracing::debug!(number = %page.number, why, "what branch rules ask of it is left to the hub");
+                nothing
+            }
+        }
     }
-    let demands = match around.rules {
-        Read::Known(rules) => &rules.demands,
-        Read::Unread(why) => return Read::Unread(why.clone()),
-    };
-    let demands = match demands {
-        Read::Known(demands) => demands,
-        Read::Unread(why) => return Read::Unread(why.clone()),
-    };
+}
+
+/// The demands that a merge would not meet now: of one without a review all of them, else those that people see to.
+async fn unmet(demands: &[Demand], missing: bool, page: &HubPull, around: &Around<'_>) -> Read<Vec<UnmetRule>> {
     // Whoever is behind is brought up to date.
-    let demands: Vec<Demand> = demands.iter().filter(|demand| **demand != Demand::UpToDate).cloned().collect();
-    let demands = demands.as_slice();
+    let counts = |demand: &&Demand| if missing { **demand != Demand::UpToDate } else { demand.is_for_people() };
+    let demands: Vec<Demand> = demands.iter().filter(counts).cloned().collect();
     let candidate = MergeCandidate { number: page.number, head: &page.head, up_to_date: around.up_to_date };
-    match around.hub.unmet(demands, &candidate).await {
+    match around.hub.unmet(&demands, &candidate).await {
         Ok(unmet) => Read::Known(unmet),
         Err(error) => Read::Unread(error.to_string()),
     }

@@ -1,11 +1,11 @@
-//! Runs of the workflows by which climbs under way are verified. What they say about the next slice is
-//! decided in `decide`.
+//! Runs of the workflows by which climbs under way are verified. What they say about the next slice, or the end of the
+//! climb, is decided in `decide`.
 
 use std::collections::BTreeMap;
 
-use decide::PluginName;
 use decide::ledger::{Closed, Ledger, PluginLedger, State, Wait, Wave};
 use decide::snapshot::{Read, WorkflowRun};
+use decide::{PluginName, Policy, Tier};
 use jiff::Timestamp;
 
 use crate::hub::RepoHub;
@@ -14,10 +14,16 @@ use crate::hub::RepoHub;
 pub type Runs = BTreeMap<PluginName, Read<Vec<WorkflowRun>>>;
 
 /// Asks about each workflow once, for all plugins that wait for it.
-pub async fn ask(hub: &RepoHub, ledger: Option<&Ledger>) -> Runs {
+pub async fn ask(hub: &RepoHub, ledger: Option<&Ledger>, policy: &Policy) -> Runs {
     let pages = ledger.into_iter().flat_map(|ledger| &ledger.plugins);
-    let wanted: BTreeMap<&PluginName, BTreeMap<&str, Timestamp>> =
-        pages.map(|(plugin, page)| (plugin, workflows(page))).filter(|(_, wanted)| !wanted.is_empty()).collect();
+    let tiers = |plugin: &PluginName| {
+        let policy = policy.plugins.iter().find(|policy| policy.name == *plugin);
+        policy.map_or(&[][..], |policy| policy.tiers.as_slice())
+    };
+    let wanted: BTreeMap<&PluginName, BTreeMap<&str, Timestamp>> = pages
+        .map(|(plugin, page)| (plugin, workflows(page, tiers(plugin))))
+        .filter(|(_, wanted)| !wanted.is_empty())
+        .collect();
     let mut since: BTreeMap<&str, Timestamp> = BTreeMap::new();
     for (workflow, at) in wanted.values().flatten() {
         since.entry(workflow).and_modify(|known| *known = (*known).min(*at)).or_insert(*at);
@@ -42,41 +48,45 @@ pub async fn ask(hub: &RepoHub, ledger: Option<&Ledger>) -> Runs {
 }
 
 /// The workflows of climbs that have begun to move and have not come to their end, and since when.
-fn workflows(page: &PluginLedger) -> BTreeMap<&str, Timestamp> {
+fn workflows<'a>(page: &'a PluginLedger, tiers: &'a [Tier]) -> BTreeMap<&'a str, Timestamp> {
     let mut found: BTreeMap<&str, Timestamp> = BTreeMap::new();
-    for (tier, waves) in &page.tiers {
-        for wave in waves.iter().filter(|wave| is_under_way(page, tier, wave)) {
+    for (name, waves) in &page.tiers {
+        let whole = tiers.iter().find(|tier| tier.name == *name).and_then(|tier| tier.verify.as_ref());
+        for wave in waves.iter().filter(|wave| is_under_way(page, name, wave)) {
             let begun =
-                page.landed_with(tier, wave).into_iter().filter_map(|slice| slice.landed()).map(|at| at.at).min();
+                page.landed_with(name, wave).into_iter().filter_map(|slice| slice.landed()).map(|at| at.at).min();
             let Some(begun) = begun else { continue };
-            for wait in wave.part.pauses.iter().flatten() {
-                if let Wait::Verify(verify) = wait {
-                    let at = found.entry(verify.workflow.as_str()).or_insert(begun);
-                    *at = (*at).min(begun);
-                }
+            let last = wave.part.slice as usize + 1 >= wave.part.slices() && wave.landed().is_some();
+            let between = wave.part.pauses.iter().flatten().filter_map(|wait| match wait {
+                Wait::Verify(verify) => Some(verify),
+                Wait::Pause(_) => None,
+            });
+            for verify in between.filter(|_| !last).chain(whole) {
+                let at = found.entry(verify.workflow.as_str()).or_insert(begun);
+                *at = (*at).min(begun);
             }
         }
     }
     found
 }
 
-/// Whether more slices of its climb may come.
+/// Whether more of its climb may come.
 fn is_under_way(page: &PluginLedger, tier: &decide::TierName, wave: &Wave) -> bool {
     let newest = page.wave(tier, &wave.version) == Some(wave);
-    let last = wave.part.slice as usize + 1 >= wave.part.slices() && wave.landed().is_some();
     let goes_on = match wave.state() {
         // What the bot took back may come again.
         State::Open | State::Landed(_) | State::LandedAnyway(_) | State::Closed(Closed::Withdrawn(_)) => true,
         State::Closed(Closed::Rejected(_) | Closed::Superseded(_)) => false,
         State::Overtaken(_) | State::Finished(_) | State::Failed(_) => false,
     };
-    newest && goes_on && !last
+    newest && goes_on
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use decide::ledger::{Change, Entry, Head, Landed, Part, Verify};
+    use decide::ledger::{Change, Entry, Head, Landed, Part};
+    use decide::model::Verify;
     use decide::{TierName, Version};
     use jiff::SignedDuration;
 
@@ -86,8 +96,8 @@ mod tests {
         Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes)
     }
 
-    /// The first of two slices, with a workflow before the second.
-    fn ledger(changes: &[Change]) -> Ledger {
+    /// The first of two slices, with a workflow before the second, or all in one.
+    fn ledger(slices: bool, changes: &[Change]) -> Ledger {
         let mut ledger = Ledger::default();
         let verify = Verify { workflow: "smoke.yml".to_string(), timeout: SignedDuration::from_mins(30) };
         let part = Part {
@@ -95,6 +105,7 @@ mod tests {
             pauses: vec![vec![], vec![Wait::Verify(verify)]],
             ..Part::default()
         };
+        let part = if slices { part } else { Part::default() };
         let head = Head { commit: "abc".into(), at: at(1), repeats: false };
         let intent = Change::Intent { from: None, digest: None, part, members: vec!["c1".into()], head };
         for change in std::iter::once(&intent).chain(changes) {
@@ -108,13 +119,22 @@ mod tests {
     #[test]
     fn only_climbs_that_have_begun_to_move_are_asked_about() {
         let landed = Change::Landed(Landed { at: at(5), commit: None, by: None });
-        let asked = |changes: &[Change]| {
-            let ledger = ledger(changes);
-            let found = workflows(&ledger.plugins[&PluginName::from("app")]);
+        let mut tier = Tier::new("gold".into(), decide::selector::Selector::default());
+        let asked = |tier: &Tier, slices: bool, changes: &[Change]| {
+            let ledger = ledger(slices, changes);
+            let found = workflows(&ledger.plugins[&PluginName::from("app")], std::slice::from_ref(tier));
             found.into_iter().map(|(name, at)| (name.to_string(), at)).collect::<Vec<_>>()
         };
-        assert_eq!(asked(&[]), []);
-        assert_eq!(asked(std::slice::from_ref(&landed)), [("smoke.yml".to_string(), at(5))]);
-        assert_eq!(asked(&[landed, Change::Finished(at(9))]), []);
+        let (on_its_way, finished) = ([landed.clone()], [landed, Change::Finished(at(9))]);
+        let smoke = [("smoke.yml".to_string(), at(5))];
+        assert_eq!(asked(&tier, true, &[]), []);
+        assert_eq!(asked(&tier, true, &on_its_way), smoke);
+        assert_eq!(asked(&tier, true, &finished), []);
+        assert_eq!(asked(&tier, false, &on_its_way), [], "nothing is verified");
+        tier.verify = Some(Verify { workflow: "e2e.yml".to_string(), timeout: SignedDuration::from_mins(30) });
+        let whole = [("e2e.yml".to_string(), at(5))];
+        assert_eq!(asked(&tier, false, &on_its_way), whole, "the whole tier is");
+        assert_eq!(asked(&tier, true, &on_its_way), [whole, smoke].concat());
+        assert_eq!(asked(&tier, false, &finished), []);
     }
 }

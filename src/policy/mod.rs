@@ -6,6 +6,7 @@ mod alone;
 mod check;
 pub(crate) mod file;
 mod limits;
+mod pinned;
 mod preset;
 mod resolve;
 mod resolved;
@@ -23,17 +24,20 @@ use decide::{Policy, Tier};
 pub use alone::signal_settings;
 pub use check::{check, check_in, check_resolved, good};
 pub use limits::{Mode, OperatorLimits, Setting, limits_schema};
+pub use pinned::{PinnedPreset, pinned_presets};
 pub use preset::render;
 pub use resolved::{Change, changes};
 pub use schema::schema;
 pub use stands::{Part, about};
 
 use file::PolicyFile;
-use parse::read::FromNode;
+use parse::read::{FromNode, Spanned};
 use parse::report::Report;
+pub use parse::scalar::Refusal;
 use parse::tree::{self, Span};
 pub use parse::{Problem, Problems, SourceFile};
-use written::main_file;
+use pinned::Extended;
+use written::{Written, main_file};
 
 /// Files of one policy; more are refused.
 const MOST_FILES: usize = 1_000;
@@ -56,8 +60,9 @@ pub fn load(files: &[SourceFile]) -> Result<Loaded, Problems> {
     load_in(files, &Setting::default())
 }
 
-/// Reads a policy: the main file first (`coldframe.yaml` or `.github/coldframe.yaml`), then the
-/// files of `coldframe.d`, which hold plugins only. Fails with every problem of all files.
+/// Reads a policy: the main file first (`coldframe.yaml` or `.github/coldframe.yaml`), then the files of `coldframe.d`,
+/// which hold plugins only, and the presets of other repositories, each called as the main file names it. Fails with every
+/// problem of all files.
 pub fn load_in(files: &[SourceFile], setting: &Setting) -> Result<Loaded, Problems> {
     let Some((main, others)) = files.split_first() else {
         return Err(Problems(vec![missing()]));
@@ -71,12 +76,12 @@ pub fn load_in(files: &[SourceFile], setting: &Setting) -> Result<Loaded, Proble
     for (index, other) in others.iter().enumerate().take(MOST_FILES) {
         if plugin_folder(&other.path) {
             read.add_plugins(index + 1, &other.text, &mut report);
-        } else {
+        } else if other.path.parse::<PinnedPreset>().is_err() {
             let message = format!("there are two policy files, {} and this one", main.path);
             report.problem(Span::top(index + 1), message, Some("keep one"));
         }
     }
-    read.file = with_presets(read.file, &mut names, &mut report);
+    read = with_presets(read, files, &mut names, &mut report);
     let resolved = resolve::resolve(read, &names, setting, &mut report);
     if resolved.policy.plugins.is_empty() && report.is_empty() {
         report.warning(Span::top(0), "no plugin is named, so that nothing is promoted", Some("add `plugins:`"));
@@ -90,16 +95,35 @@ pub fn load_in(files: &[SourceFile], setting: &Setting) -> Result<Loaded, Proble
 }
 
 /// The presets that the file extends, below it; the last one lies on top of those before.
-fn with_presets(mut file: PolicyFile, names: &mut Vec<String>, report: &mut Report) -> PolicyFile {
-    let presets = file.extends.take().map(|list| list.value.items).unwrap_or_default();
-    for preset in presets.into_iter().rev() {
-        let preset = preset.value.0;
-        let index = names.len();
-        names.push(preset.title().to_string());
-        let below = tree::parse(index, preset.text(), report).and_then(|node| PolicyFile::from_node(&node, report));
-        file = preset::lay_over(file, below.unwrap_or_default(), report);
+fn with_presets(mut read: Written, files: &[SourceFile], names: &mut Vec<String>, report: &mut Report) -> Written {
+    let presets = read.file.extends.take().map(|list| list.value.items).unwrap_or_default();
+    for Spanned { value: preset, at, .. } in presets.into_iter().rev() {
+        let (index, text) = match &preset {
+            Extended::Builtin(preset) => {
+                names.push(preset.title().to_string());
+                (names.len() - 1, preset.text())
+            }
+            Extended::Pinned(preset) => {
+                let title = preset.to_string();
+                let Some(index) = files.iter().position(|file| file.path == title) else {
+                    let help = format!("`coldframe check` asks nobody: give it a copy with `--preset {title}=FILE`");
+                    report.problem(at, format!("`extends`: the preset `{title}` is not here"), Some(&help));
+                    read.tiers_known = false;
+                    continue;
+                };
+                (index, files.get(index).map_or("", |file| file.text.as_str()))
+            }
+        };
+        let below = tree::parse(index, text, report).and_then(|node| PolicyFile::from_node(&node, report));
+        let below = below.unwrap_or_default();
+        let keys = [below.extends.as_ref().map(|list| list.key), below.plugins.as_ref().map(|list| list.key)];
+        for (key, name) in keys.into_iter().zip(["extends", "plugins"]) {
+            let Some(key) = key else { continue };
+            report.problem(key, format!("a preset has no `{name}`"), Some("write that into the policy file itself"));
+        }
+        read.file = preset::lay_over(read.file, PolicyFile { extends: None, plugins: None, ..below }, report);
     }
-    file
+    read
 }
 
 /// A stretch of time as the policy file writes it, for other places where people write one.

@@ -3,12 +3,9 @@
 
 mod changes;
 mod plugin;
+mod tier;
 
-use decide::Tier;
-use decide::model::{
-    Approvals, Each, Early, Empty, Force, Freeze, HealthRule, Limits, MaxUpdate, Merge, MergeRule, OnFailure, Promote,
-    Soak, Step, Strategy,
-};
+use decide::model::{Freeze, Limits};
 use decide::selector::Selector;
 use decide::window::{ClosedDays, Cron, Range, Windows};
 use jiff::SignedDuration;
@@ -16,11 +13,12 @@ use serde::Serialize;
 use serde_yaml::{Mapping, Value};
 
 use super::Loaded;
-use super::file::{OverrideFile, TierFile};
+use super::file::TierFile;
 use super::wiring::{Inventory, Notify, People, PullRequests};
 use parse::read::Shape;
 
 pub use changes::{Change, changes};
+use tier::tier_of;
 
 /// The whole policy as one file.
 pub fn resolved(loaded: &Loaded) -> Result<String, serde_yaml::Error> {
@@ -39,7 +37,7 @@ fn file_of(loaded: &Loaded) -> Mapping {
     }
     put(&mut file, "people", people(loaded.wiring.people, loaded.policy.force_by()));
     limits(&mut file, loaded.policy.limits);
-    pulls(&mut file, &loaded.wiring.pulls);
+    pulls(&mut file, &loaded.wiring.pulls, loaded.policy.opening.as_ref());
     if !loaded.wiring.notify.is_empty() {
         put(&mut file, "notify", list(&loaded.wiring.notify, notify));
     }
@@ -154,7 +152,8 @@ fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) 
     }
 }
 
-fn pulls(file: &mut Mapping, PullRequests { labels, assignees, reviewers, prefix, note }: &PullRequests) {
+fn pulls(file: &mut Mapping, wanted: &PullRequests, opening: Option<&Windows>) {
+    let PullRequests { labels, assignees, reviewers, prefix, note } = wanted;
     let mut pulls = Mapping::new();
     let texts = |names: Vec<String>| Value::Sequence(names.into_iter().map(Value::from).collect());
     let reviewers = reviewers.iter().map(ToString::to_string).collect();
@@ -167,6 +166,9 @@ fn pulls(file: &mut Mapping, PullRequests { labels, assignees, reviewers, prefix
         if let Some(text) = text {
             put(&mut pulls, key, text.as_str());
         }
+    }
+    if let Some(windows) = opening {
+        put(&mut pulls, "windows", windows_of(windows));
     }
     if !pulls.is_empty() {
         put(file, "pullRequests", pulls);
@@ -240,156 +242,4 @@ fn closed_days(ClosedDays { from, to, why }: &ClosedDays) -> Value {
         ("to", Value::from(to.to_string())),
         ("why", Value::from(why.as_str())),
     ])
-}
-
-/// A tier with every key that `shape` knows; an override knows fewer than a tier.
-fn tier_of(tier: &Tier, shape: &Shape) -> Value {
-    let Tier {
-        name,
-        select,
-        branch,
-        merge,
-        follows,
-        approvals,
-        announce,
-        soak,
-        health,
-        windows,
-        constraint,
-        force,
-        on_failure,
-        strategy,
-        watch,
-        empty,
-        early,
-    } = tier;
-    let mut out = Mapping::new();
-    put(&mut out, "name", name.as_str());
-    put(&mut out, "select", plain(select));
-    if let Some(branch) = branch {
-        put(&mut out, "branch", branch.as_str());
-    }
-    put(&mut out, "merge", if *follows { Value::from("none") } else { merge_of(*merge) });
-    put(&mut out, "approvals", approvals_of(approvals));
-    put_or_default(&mut out, shape, "announce", length(*announce), announce.is_zero());
-    put(&mut out, "soak", soak_of(*soak));
-    put(&mut out, "health", health_of(*health));
-    if let Some(windows) = windows {
-        put(&mut out, "windows", windows_of(windows));
-    }
-    if let Some(constraint) = constraint {
-        put(&mut out, "constraint", constraint.as_str());
-    }
-    if let Some(Force { after, notice }) = force {
-        put(&mut out, "force", map([("after", length(*after)), ("notice", lengths(notice))]));
-    }
-    put(&mut out, "onFailure", on_failure_of(*on_failure));
-    put(&mut out, "strategy", strategy_of(strategy));
-    put_or_default(&mut out, shape, "watch", length(*watch), watch.is_zero());
-    put_or_default(&mut out, shape, "empty", plain(empty), *empty == Empty::default());
-    if !early.is_empty() {
-        put(&mut out, "early", list(early, early_of));
-    }
-    out.retain(|key, _| key.as_str() == Some("name") || !is_override(shape) || knows(shape, key));
-    Value::Mapping(out)
-}
-
-fn on_failure_of(on_failure: OnFailure) -> Value {
-    match on_failure {
-        OnFailure::Hold | OnFailure::Stall => plain(&on_failure),
-        OnFailure::RollBack { merge } => map([("rollBack", map([("merge", plain(&merge))]))]),
-    }
-}
-
-fn is_override(shape: &Shape) -> bool {
-    shape.what == OverrideFile::SHAPE.what
-}
-
-fn knows(shape: &Shape, key: &Value) -> bool {
-    key.as_str().is_some_and(|key| shape.keys.iter().any(|known| known.name == key))
-}
-
-fn early_of(Early { select, until }: &Early) -> Value {
-    let mut early = Mapping::new();
-    put(&mut early, "select", plain(select));
-    if let Some(until) = until {
-        put(&mut early, "until", until.to_string());
-    }
-    Value::Mapping(early)
-}
-
-fn merge_of(MergeRule { patch, minor, major }: MergeRule) -> Value {
-    let word = |merge: Merge| plain(&merge);
-    if patch == minor && minor == major {
-        return word(patch);
-    }
-    map([("patch", word(patch)), ("minor", word(minor)), ("major", word(major))])
-}
-
-fn approvals_of(Approvals { code_owners, at_least, each, covers }: &Approvals) -> Value {
-    let mut approvals = Mapping::new();
-    put(&mut approvals, "codeOwners", *code_owners);
-    put(&mut approvals, "atLeast", *at_least);
-    let shape = &super::file::ApprovalsFile::SHAPE;
-    put_or_default(&mut approvals, shape, "each", plain(each), *each == Each::default());
-    if !covers.is_empty() {
-        put(&mut approvals, "covers", names(covers));
-    }
-    Value::Mapping(approvals)
-}
-
-fn soak_of(Soak { min, max }: Soak) -> Value {
-    match max {
-        None => length(min),
-        Some(max) => map([("min", length(min)), ("max", length(max))]),
-    }
-}
-
-fn health_of(rule: HealthRule) -> Value {
-    let HealthRule { progress_deadline, degraded_for, max_failures, max_unknown, max_age } = rule;
-    map([
-        ("progressDeadline", length(progress_deadline)),
-        ("degradedFor", length(degraded_for)),
-        ("maxFailures", Value::from(max_failures)),
-        ("maxUnknown", Value::from(max_unknown)),
-        ("maxAge", length(max_age)),
-    ])
-}
-
-fn strategy_of(strategy: &Strategy) -> Value {
-    let one = |key: &str, value: Value| map([(key, value)]);
-    match strategy {
-        Strategy::AllAtOnce => Value::from("allAtOnce"),
-        Strategy::RollingUpdate { max_update } => one(
-            "rollingUpdate",
-            one(
-                "maxUpdate",
-                match max_update {
-                    MaxUpdate::All => Value::from(0),
-                    MaxUpdate::Count(count) => Value::from(*count),
-                    MaxUpdate::Percent(share) => Value::from(format!("{share}%")),
-                },
-            ),
-        ),
-        Strategy::Canary { steps } => one("canary", one("steps", list(steps, step))),
-        Strategy::BlueGreen { preview, promote } => {
-            let promote = match promote {
-                Promote::Automatic => "automatic",
-                Promote::Manual => "manual",
-            };
-            one("blueGreen", map([("preview", plain(preview)), ("promote", Value::from(promote))]))
-        }
-        Strategy::Delegated => one("delegated", Value::from(true)),
-    }
-}
-
-fn step(step: &Step) -> Value {
-    match step {
-        Step::SetWeight(weight) => map([("setWeight", Value::from(*weight))]),
-        Step::Pause(None) => map([("pause", Value::Mapping(Mapping::new()))]),
-        Step::Pause(Some(duration)) => map([("pause", map([("duration", length(*duration))]))]),
-        Step::Verify { workflow, timeout } => {
-            map([("verify", map([("workflow", Value::from(workflow.as_str())), ("timeout", length(*timeout))]))])
-        }
-    }
 }

@@ -44,6 +44,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         strict: false,
         dismisses: false,
         unmet: Read::Known(Vec::new()),
+        lacks: Vec::new(),
         number: PullNumber(number),
         tier: spot.1.clone(),
         misplaced: None,

@@ -180,6 +180,7 @@ impl World {
             pulls: Read::Known(Vec::new()),
             readings: decide::Readings::default(),
             runs: Read::Known(Vec::new()),
+            open_now: BTreeMap::new(),
         })
     }
 

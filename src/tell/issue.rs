@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use decide::plan::{Gate, WaveReport, WaveState};
-use decide::{PluginName, PullNumber, Sha, TierName};
+use decide::{PluginName, PullNumber, Reason, Sha, TierName};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -17,18 +17,9 @@ const MARK: &str = "<!-- coldframe:dashboard -->";
 /// Its title.
 pub const ISSUE_TITLE: &str = "Coldframe dashboard";
 /// The most rows of each table, and boxes.
-const ROWS: usize = 100;
+pub(super) const ROWS: usize = 100;
 /// Where what can wait begins.
 const LADDER: &str = "### The ladder";
-
-/// A box that somebody has ticked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ticked {
-    /// Look at everything again.
-    Look,
-    /// Write a pull request anew, as long as it holds this head.
-    Rebase(PullNumber, Sha),
-}
 
 #[derive(Default, Serialize)]
 struct Page {
@@ -46,6 +37,7 @@ struct Page {
     moves: Vec<Row>,
     more_moves: usize,
     boxes: Vec<Rebase>,
+    openings: Vec<Opening>,
     heard: Option<String>,
 }
 
@@ -90,6 +82,15 @@ struct Rebase {
     head: String,
     pull: String,
     url: String,
+    what: String,
+}
+
+/// A box that has a pull request opened outside of its window.
+#[derive(Serialize)]
+struct Opening {
+    plugin: String,
+    tier: String,
+    version: String,
     what: String,
 }
 
@@ -140,6 +141,7 @@ pub fn dashboard_issue(
         moves,
         more_moves,
         boxes: waves().filter_map(|wave| rebase(view, wave, heads)).take(ROWS).collect(),
+        openings: waves().filter_map(opening).take(ROWS).collect(),
         heard: heard.map(inert::line),
     };
     Ok(capped(render::markdown("issue", &page)?))
@@ -180,30 +182,6 @@ pub fn urgent_part(body: &str) -> &str {
     body.split(LADDER).next().unwrap_or_default()
 }
 
-/// The boxes that are ticked in it.
-pub fn ticked(body: &str) -> Vec<Ticked> {
-    let read = marks(body).filter_map(|mark| match mark.split(' ').collect::<Vec<_>>().as_slice() {
-        ["look"] => Some(Ticked::Look),
-        ["rebase", number, head] => Some(Ticked::Rebase(PullNumber(number.parse().ok()?), Sha::from(*head))),
-        _ => None,
-    });
-    read.take(ROWS + 1).collect()
-}
-
-/// The head that the ticked box of a pull request's text is about. What is quoted in it stands before the last heading.
-pub fn ticked_head(body: &str) -> Option<Sha> {
-    let (_, last) = body.rsplit_once("### If something is wrong")?;
-    marks(last).find_map(|mark| mark.strip_prefix("rebase ").map(Sha::from))
-}
-
-/// The marks of the boxes that somebody has ticked.
-fn marks(body: &str) -> impl Iterator<Item = &str> {
-    body.lines().filter_map(|line| {
-        let rest = line.trim_start().strip_prefix("- [x] ").or_else(|| line.trim_start().strip_prefix("- [X] "))?;
-        rest.strip_prefix("<!-- coldframe:")?.split(" -->").next()
-    })
-}
-
 fn cut<T>(rows: impl Iterator<Item = T>) -> (Vec<T>, usize) {
     let mut rows: Vec<T> = rows.collect();
     let more = rows.len().saturating_sub(ROWS);
@@ -236,7 +214,13 @@ fn row(view: &View, wave: &WaveReport) -> Row {
     let zone = view.links.zone(&wave.plugin, &wave.tier);
     let (healthy, of) = words::healthy(wave);
     let first = words::first(wave).filter(|_| words::before_landing(&wave.state));
+    // What a workflow still has to verify when the soak is over.
+    let verified = words::holding(wave).find(|finding| finding.gate == Gate::Verification);
+    let verified = verified.filter(|_| words::holding(wave).all(|finding| finding.gate != Gate::Soak));
     let why = match (&wave.state, first) {
+        (WaveState::Soaking { .. }, _) if verified.is_some() => {
+            verified.map_or_else(String::new, |finding| finding.because.to_string())
+        }
         (WaveState::Soaking { paused: false, .. }, _) => format!("soaking, {healthy} of {of} healthy"),
         (WaveState::Soaking { paused: true, .. }, _) => format!("the soak stands still, {healthy} of {of} healthy"),
         (WaveState::Converging { .. }, _) => format!("rolling out, {healthy} of {of} healthy on it"),
@@ -250,7 +234,7 @@ fn row(view: &View, wave: &WaveReport) -> Row {
         },
     };
     let soak = words::holding(wave).find(|finding| finding.gate == Gate::Soak);
-    let until = first.and_then(words::until).or_else(|| soak.and_then(words::until));
+    let until = first.and_then(words::until).or_else(|| verified.or(soak).and_then(words::until));
     let until = until.or_else(|| wave.grace.as_ref().map(|grace| grace.deadline).filter(|_| first.is_some()));
     let who = first.and_then(words::who).or_else(|| words::end(&wave.state)?.unblock());
     Row {
@@ -309,6 +293,19 @@ fn ladder(view: &View, plugin: &PluginName, tiers: &[&TierName]) -> Ladder {
     Ladder { plugin: plugin.to_string(), cells: tiers.iter().map(cell).collect() }
 }
 
+/// Of what waits for nothing else than the window in which it is opened.
+fn opening(wave: &WaveReport) -> Option<Opening> {
+    let waits = words::first(wave).is_some_and(|finding| matches!(finding.because, Reason::OpeningClosed { .. }));
+    // Two hyphens may end a comment of HTML.
+    let version = wave.version.as_ref().filter(|version| !version.as_str().contains("--"))?;
+    (waits && matches!(wave.state, WaveState::Waiting)).then(|| Opening {
+        plugin: wave.plugin.to_string(),
+        tier: wave.tier.to_string(),
+        version: version.to_string(),
+        what: words::name(wave),
+    })
+}
+
 fn rebase(view: &View, wave: &WaveReport, heads: &BTreeMap<PullNumber, Sha>) -> Option<Rebase> {
     let pull = wave.pull.filter(|_| matches!(wave.state, WaveState::Open { .. }))?;
     let head = heads.get(&pull)?;
@@ -332,41 +329,6 @@ mod tests {
         let open = view.plan.waves.iter().filter_map(|wave| wave.pull);
         let heads = open.map(|pull| (pull, Sha::from("0123456789"))).collect();
         dashboard_issue(&view, &heads, &[], &BTreeMap::new(), (heard, fixture::now())).unwrap()
-    }
-
-    #[test]
-    fn ticked_boxes_are_read_back() {
-        let text = text(None);
-        assert!(is_dashboard_issue(&text) && ticked(&text).is_empty(), "{text}");
-        let all = ticked(&text.replace("- [ ] ", "- [x] "));
-        assert_eq!(all.first(), Some(&Ticked::Look));
-        let heads = all.iter().skip(1).map(|ticked| match ticked {
-            Ticked::Rebase(_, head) => head.as_str(),
-            Ticked::Look => "twice",
-        });
-        assert!(all.len() > 1 && heads.into_iter().all(|head| head == "0123456789"), "{all:?}");
-        for forged in ["- [x] <!-- coldframe:rebase x y -->", "- [x] look", "[x] <!-- coldframe:look -->"] {
-            assert!(ticked(forged).is_empty(), "{forged}");
-        }
-    }
-
-    #[test]
-    fn the_box_of_a_pull_request_is_read_at_the_end_of_its_text() {
-        let view = fixture::view();
-        let head = Sha::from("0123456789");
-        let wave = view.plan.waves.iter().find(|wave| matches!(wave.state, WaveState::Open { .. })).unwrap();
-        let facts = crate::tell::PullFacts::of(&view.plan, wave, &view.links, &[]);
-        let facts = facts.offering(&head, Some("vera asked for that"));
-        let text = crate::tell::body(&facts).unwrap();
-        assert!(text.contains("dismiss them. vera asked for that.") && ticked_head(&text).is_none(), "{text}");
-        let ticked = text.replace("- [ ] ", "- [x] ");
-        assert_eq!(ticked_head(&ticked), Some(head.clone()));
-        // A line of a file that the text quotes is nobody's tick.
-        assert_eq!(ticked_head(&format!("- [x] <!-- coldframe:rebase 00 -->\n{text}")), None);
-        // Nothing is offered once it has landed.
-        let landed = view.plan.waves.iter().find(|wave| words::landed(wave)).unwrap();
-        let landed = crate::tell::body(&crate::tell::PullFacts { wave: landed, ..facts }).unwrap();
-        assert!(!landed.contains("coldframe:rebase"), "{landed}");
     }
 
     #[test]

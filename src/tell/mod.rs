@@ -4,6 +4,7 @@
 
 pub mod answers;
 pub mod board;
+pub mod boxes;
 pub mod changes;
 pub mod check;
 mod climb;
@@ -37,14 +38,13 @@ mod hostile;
 
 pub use answers::{Answer, Asked, NotCounted, Says, answered, answers};
 pub use board::board;
+pub use boxes::{Ticked, ticked, ticked_head};
 pub use changes::{MANY, changes, changes_command};
 pub use check::{CheckText, Conclusion, StatusText, check, status, urgent};
 pub use commit::{Trailers, commit_message, trailers};
 pub use dashboard::{DashboardState, dashboard};
 pub use explain::explain;
-pub use issue::{
-    ISSUE_TITLE, Ticked, dashboard_issue, is_dashboard_issue, problem_issue, ticked, ticked_head, urgent_part,
-};
+pub use issue::{ISSUE_TITLE, dashboard_issue, is_dashboard_issue, problem_issue, urgent_part};
 pub use notice::{notice, read_notice};
 pub use onboarding::{Found, Onboarding, onboarding};
 pub use page::{PullFacts, ReleaseNote, body, title};

@@ -31,7 +31,7 @@ const REPLACED: SignedDuration = SignedDuration::from_hours(1);
 const SIGNATURE: &str = "x-hub-signature-256";
 
 /// Events that can change what is decided. Others are acknowledged and ring nothing.
-const RINGING: [&str; 24] = [
+const RINGING: [&str; 25] = [
     "branch_protection_rule",
     "check_run",
     "check_suite",
@@ -46,6 +46,7 @@ const RINGING: [&str; 24] = [
     "package",
     "pull_request",
     "pull_request_review",
+    "pull_request_review_thread",
     "push",
     "registry_package",
     "release",

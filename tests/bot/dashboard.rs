@@ -20,11 +20,15 @@ async fn says(stage: &Stage, what: &str) -> Issue {
     stage.until(what, |stage| own(stage).filter(|issue| issue.body.contains(what))).await
 }
 
+/// The place of a box.
+fn place_of(issue: &Issue, mark: &str) -> usize {
+    let mut boxes = issue.body.lines().filter(|line| line.starts_with("- ["));
+    boxes.position(|line| line.contains(mark)).unwrap()
+}
+
 /// The place of the box of a pull request.
 fn place(issue: &Issue, pull: u64) -> usize {
-    let boxes = issue.body.lines().filter(|line| line.starts_with("- ["));
-    let of = format!("coldframe:rebase {pull} ");
-    boxes.into_iter().position(|line| line.contains(&of)).unwrap()
+    place_of(issue, &format!("coldframe:rebase {pull} "))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,6 +157,37 @@ async fn a45_a_ticked_box_writes_the_pull_request_anew_where_who_ticked_it_may()
     let _bot = stage.serve();
     says(&stage, "which takes write access").await;
     assert_eq!(stage.pull(PLUGIN, "bronze").unwrap().head_sha, anew.head_sha);
+}
+
+/// Pull requests are opened in one minute of a leap day; whoever may write has one opened now.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_its_window_is_opened_where_somebody_asks() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let windows = "pullRequests: {windows: {zone: UTC, open: [{cron: 0 0 29 2 *, for: 1m}]}}";
+    stage.edit_policy("plugins:\n", &format!("{windows}\nplugins:\n"));
+    let bot = stage.serve();
+    let mark = format!("coldframe:open {PLUGIN} qa 1.15.0 -->");
+    let issue = says(&stage, &mark).await;
+    assert!(issue.body.contains("pull requests are opened only in their window"), "{}", issue.body);
+    assert!(stage.pulls().iter().all(|pull| !is_open(pull)), "nothing is opened");
+    drop(bot);
+    github.set_permission(REPOSITORY, "paula", Role::Write).unwrap();
+    github.act_on_issue(REPOSITORY, issue.number, "paula", &IssueAct::Tick(place_of(&issue, &mark))).unwrap();
+    github.set_permission(REPOSITORY, "paula", Role::Read).unwrap();
+    let _bot = stage.serve();
+    let issue = says(&stage, "which takes write access").await;
+    assert!(stage.pull(PLUGIN, "qa").is_none());
+    github.act_on_issue(REPOSITORY, issue.number, "vera", &IssueAct::Tick(place_of(&issue, &mark))).unwrap();
+    stage.until("it is opened", |stage| stage.pull(PLUGIN, "qa")).await;
+    let issue = says(&stage, &format!("to open {PLUGIN} 1.15.0 → qa")).await;
+    assert!(!issue.body.contains("- [x]") && !issue.body.contains(&mark), "{}", issue.body);
+    stage.until("it merges, whatever that window says", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
+    assert_eq!(
+        stage.pulls().iter().filter(|pull| pull.head.starts_with("coldframe/")).count(),
+        1,
+        "no other is opened"
+    );
 }
 
 /// The text of bronze's pull request once it says this.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use demo::github::{CheckView, PullView, Rule};
+use demo::github::{CheckView, PullView, Role, Rule};
 use demo::story::fleet::manifest_path;
 
 use crate::support::{REPOSITORY, ROBOT, Stage, is_merged, is_open};
@@ -48,6 +48,42 @@ fn require(stage: &Stage) {
 
 async fn bronze(stage: &Stage) -> PullView {
     stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await
+}
+
+/// At the commit that is named, whatever the branch says by now; nothing is merged by one that not everybody may read, or
+/// that is on no default branch.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preset_of_another_repository_is_read_at_its_commit() {
+    const PRESETS: &str = "acme/presets";
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let file = |label: &str| format!("pullRequests: {{labels: [{label}]}}\n");
+    github.add_repository("acme", "presets", &[("strict.yaml".to_owned(), file("strict"))]).unwrap();
+    github.set_permission(PRESETS, "vera", Role::Write).unwrap();
+    let first = github.head(PRESETS, "main").unwrap().unwrap();
+    github.push_file(PRESETS, "main", "vera", "strict.yaml", &file("loose"), "Loose").unwrap();
+    let side = github.push_file(PRESETS, "side", "vera", "strict.yaml", &file("side"), "Side").unwrap();
+    let extends = |commit: &str| format!("extends: [{PRESETS}/strict.yaml@{commit}]\nplugins:\n");
+    stage.edit_policy("plugins:\n", &extends(&first));
+    let bot = stage.serve();
+    let labelled = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.labels == ["strict"]);
+    stage.until("it is opened as that preset says", labelled).await;
+    stage.edit_policy(&extends(&first), &extends(&side));
+    let words = "is not on the branch main of acme/presets";
+    let says = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(words));
+    stage.until("it says why", says).await;
+    drop(bot);
+    stage.edit_policy(&extends(&side), &extends(&first));
+    github.set_private(PRESETS, true).unwrap();
+    let number = bronze(&stage).await.number;
+    github.approve(REPOSITORY, number, "maria").unwrap();
+    let said = stage.command(&["once"]).output().unwrap();
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("acme/presets/strict.yaml@") && said.contains("could not be read"), "{said}");
+    assert!(is_open(&bronze(&stage).await));
+    github.set_private(PRESETS, false).unwrap();
+    let _bot = stage.serve();
+    stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

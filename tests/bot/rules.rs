@@ -57,12 +57,57 @@ async fn force_waives_approvals_and_no_other_rule() {
     let (number, _) = forced(&stage, &rules).await;
     github.converse(REPOSITORY, number).unwrap();
     says(&stage, "a conversation is not resolved").await;
-    github.resolve(REPOSITORY, number).unwrap();
+    github.resolve(REPOSITORY, number, "maria").unwrap();
     says(&stage, "not deployed to staging").await;
     stage.never(3, "rules beside the review were passed", merged).await;
     let head = stage.pull(PLUGIN, "bronze").unwrap().head_sha;
     github.deploy(REPOSITORY, ci.id, &head, "staging", "success").unwrap();
     stage.until("it merges when they hold", |stage| merged(stage).then_some(())).await;
+}
+
+/// What everybody's merge has to meet is said before the hub refuses one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_branch_rules_lack_is_said_before_a_merge_is_tried() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let ci = github.add_app("ci", &[("deployments", Access::Write)]).unwrap();
+    github.install_app(ci.id, REPOSITORY).unwrap();
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    drop(bot);
+    github.add_ruleset(REPOSITORY, "main", &[Rule::Conversations, Rule::Deployments("staging")], &[]).unwrap();
+    github.converse(REPOSITORY, pull.number).unwrap();
+    github.approve(REPOSITORY, pull.number, "maria").unwrap();
+    let _bot = stage.serve();
+    says(&stage, "branch rules let nobody merge it yet: a conversation is not resolved").await;
+    github.resolve(REPOSITORY, pull.number, "maria").unwrap();
+    says(&stage, "branch rules let nobody merge it yet: the head is not deployed to staging").await;
+    github.deploy(REPOSITORY, ci.id, &pull.head_sha, "staging", "success").unwrap();
+    stage.until("it merges when they hold", |stage| merged(stage).then_some(())).await;
+    assert!(!stage.whole_log().contains("Repository rule violations"), "a merge was tried in vain");
+}
+
+/// The hub says of a pull request that was approved before the last push what it says of one that nobody has looked at.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_of_another_push_is_asked_for_anew() {
+    let stage = Stage::set().await;
+    let (github, app) = (stage.world.github(), stage.world.settings().app_id);
+    let bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    drop(bot);
+    let strict = Rule::Checks { name: "coldframe", app: Some(app), strict: true };
+    github.add_ruleset(REPOSITORY, "main", &[strict, Rule::LastPush], &[]).unwrap();
+    let head = github.push_file(REPOSITORY, "more", "vera", "README.md", "Another commit\n", "Meanwhile").unwrap();
+    github.force_branch(REPOSITORY, "main", "vera", Some(&head)).unwrap();
+    let _bot = stage.serve();
+    says(&stage, "by these rules that voids its approvals").await;
+    github.approve(REPOSITORY, pull.number, "maria").unwrap();
+    let anew = |stage: &Stage| stage.pull(PLUGIN, "bronze").filter(|now| now.head_sha != pull.head_sha);
+    stage.until("it is brought up to date", anew).await;
+    says(&stage, "waits for an approval").await;
+    stage.never(3, "the approval of another push counted", merged).await;
+    github.approve(REPOSITORY, pull.number, "maria").unwrap();
+    stage.until("it merges with an approval of the last push", |stage| merged(stage).then_some(())).await;
 }
 
 /// Everything else than a review that a ruleset may ask for, unmet or not to be asked, and what no Coldframe knows.

@@ -95,3 +95,23 @@ async fn a_workflow_that_is_not_there_verifies_nothing() {
     stage.world.github().end_run(REPOSITORY, run.id, Some("success")).unwrap();
     stage.until("the second slice opens", |stage| pulls(stage, "qa").into_iter().nth(1)).await;
 }
+
+/// Before the release has finished the tier, whoever has to wait for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_is_finished_when_its_workflow_has_succeeded() {
+    let stage = Stage::set().await;
+    has_workflow(&stage);
+    give(&stage, "qa", "verify: {workflow: smoke.yml, timeout: 5m}");
+    let _bot = stage.serve();
+    let run = stage.until("the workflow is dispatched", |stage| of_plugin(stage).into_iter().next()).await;
+    let merged = pulls(&stage, "qa").into_iter().find(is_merged).unwrap();
+    assert_eq!(run.title, format!("Smoke cert-manager-qa-1.15.0-{}-end.1", merged.number));
+    assert_eq!(["slice", "clusters"].map(|name| run.inputs[name].as_str()), ["1", "qa-1,qa-2"]);
+    let said =
+        |stage: &Stage| pulls(stage, "qa").first().filter(|pull| pull.body.contains("smoke.yml verifies")).cloned();
+    stage.until("the pull request says what it waits for", said).await;
+    stage.never(6, "bronze did not wait", |stage| stage.pull(PLUGIN, "bronze").is_some()).await;
+    stage.world.github().end_run(REPOSITORY, run.id, Some("success")).unwrap();
+    stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze")).await;
+    assert_eq!(of_plugin(&stage).len(), 1, "once, and on that tier alone");
+}

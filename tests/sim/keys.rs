@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use decide::constraint::Constraint;
-use decide::model::{After, Block, Empty, Merge, Next, OnFailure, Pin, PluginPolicy, Promote, Step, Strategy, Tier};
+use decide::model::{
+    After, Block, Empty, Merge, Next, OnFailure, Pin, PluginPolicy, Promote, Step, Strategy, Tier, Verify,
+};
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
 use decide::window::{ClosedDays, Cron, Range, Windows};
@@ -24,6 +26,9 @@ pub fn draw(scenario: &mut Scenario) {
     let mut rng = Rng::fate(seed, &["keys"]);
     if rng.chance(30) {
         return; // as ever
+    }
+    if Rng::fate(seed, &["keys", "opening"]).chance(12) {
+        scenario.policy.opening = Some(by_cron(&mut Rng::fate(seed, &["keys", "opening", "when"])));
     }
     if rng.chance(12) {
         scenario.policy.operator_windows = Some(stocktaking(&mut rng));
@@ -57,6 +62,10 @@ pub fn draw(scenario: &mut Scenario) {
             let mut rng = Rng::fate(seed, &["keys", plugin.name.as_str(), tier.name.as_str()]);
             of_tier(&mut rng, tier, own, &clusters);
             tier.follows = tier_index == 0 && rng.chance(8);
+            let mut luck = Rng::fate(seed, &["keys", "verify", plugin.name.as_str(), tier.name.as_str()]);
+            if luck.chance(10) && !tier.follows {
+                tier.verify = Some(Verify { workflow: "e2e.yml".to_string(), timeout: luck.minutes(30, 90) });
+            }
         }
         covers(&mut rng, &mut plugin.tiers);
     }
@@ -176,7 +185,7 @@ fn of_tier(rng: &mut Rng, tier: &mut Tier, own: bool, clusters: &[Cluster]) {
         let here = clusters.iter().find(|cluster| cluster.labels["tier"] == tier.name.as_str());
         let promote = if rng.chance(50) { Promote::Manual } else { Promote::Automatic };
         if let Some(first) = here {
-            tier.strategy = Strategy::BlueGreen { preview: named(&first.name), promote };
+            tier.strategy = Strategy::BlueGreen { preview: named(&first.name), verify: None, promote };
         }
     } else if own && rng.chance(10) {
         tier.strategy = Strategy::Canary { steps: vec![Step::SetWeight(30), Step::Pause(None)] };

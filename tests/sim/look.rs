@@ -68,7 +68,21 @@ impl World {
             pulls: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_pulls(plugin)) },
             readings: self.readings(plugin),
             runs: if down { Read::Unread(unread("the hub")) } else { Read::Known(self.shown_runs(plugin)) },
+            open_now: self.open_now(plugin),
         }
+    }
+
+    /// On some days somebody asks for the newest release to be opened at once on a tier.
+    fn open_now(&self, plugin: &PluginName) -> BTreeMap<TierName, decide::Version> {
+        let day = self.now.as_second() / 86_400;
+        let asked = |tier: &&decide::Tier| {
+            self.luck(&["open", plugin.as_str(), tier.name.as_str(), &day.to_string()]).chance(3)
+        };
+        let newest = self.releases[plugin].values().map(|release| &release.shown.version).max();
+        let policy =
+            self.policy.plugins.iter().filter(|policy| self.policy.opening.is_some() && policy.name == *plugin);
+        let tiers = policy.flat_map(|policy| &policy.tiers).filter(asked);
+        tiers.filter_map(|tier| Some((tier.name.clone(), newest?.clone()))).collect()
     }
 
     fn shown_releases(&self, plugin: &PluginName) -> Vec<Release> {

@@ -212,6 +212,7 @@ impl PullRequest {
             behind: Read::Known(self.is_behind(world)),
             dismisses: world.scenario.rules.strict && world.scenario.rules.dismiss_stale,
             unmet: self.unmet(world),
+            lacks: crate::rules::lacks(self.decision(world.scenario.rules), self.unmet(world)),
             number: PullNumber(self.number),
             tier: self.spot.1.clone(),
             misplaced: self.misplaced.then(|| "develop".to_string()),

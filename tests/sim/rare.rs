@@ -52,7 +52,8 @@ fn storm(scenario: &Scenario) -> bool {
         let windows = plugin.windows.is_some() || plugin.tiers.iter().any(|tier| tier.windows.is_some());
         !windows && plugin.after.is_empty() && plugin.next != Next::Restart
     };
-    let open = policy.windows.is_none() && policy.operator_windows.is_none() && policy.plugins.iter().all(free);
+    let none = [&policy.windows, &policy.operator_windows, &policy.opening].iter().all(|windows| windows.is_none());
+    let open = none && policy.plugins.iter().all(free);
     open && scenario.mode == Mode::Answered && Rng::fate(scenario.seed, &["storm"]).chance(8)
 }
 

@@ -2,6 +2,7 @@
 
 use decide::ledger::Purpose;
 use decide::model::{Merge, OnFailure, Tier};
+use decide::snapshot::{Read, ReviewDecision, UnmetRule};
 use decide::{ClusterName, PluginName};
 use jiff::Timestamp;
 use semver::Version;
@@ -91,4 +92,11 @@ fn takes_back(tier: &Tier) -> Merge {
         OnFailure::RollBack { merge } => merge,
         OnFailure::Hold | OnFailure::Stall => Merge::Manual,
     }
+}
+
+/// What of the rules that are not met is shown once nobody's review is missing.
+pub fn lacks(decision: ReviewDecision, unmet: Read<Vec<UnmetRule>>) -> Vec<UnmetRule> {
+    let reviewed = matches!(decision, ReviewDecision::NotRequired | ReviewDecision::Approved);
+    let unmet = unmet.known().cloned().unwrap_or_default();
+    unmet.into_iter().filter(|one| reviewed && one.rule == "pull_request").collect()
 }

@@ -56,6 +56,22 @@ fn told(root: &Path, policy: &str) -> (String, bool) {
     (text.replace(&format!("{}/", root.display()), ""), good)
 }
 
+/// Of a preset of another repository nobody is asked: whoever has a copy names it.
+#[test]
+fn a_preset_of_another_repository_is_read_from_its_copy() {
+    let name = "acme/presets/strict.yaml@0123456789abcdef0123456789abcdef01234567";
+    let folder = tempfile::tempdir().unwrap();
+    let (file, copy) = (folder.path().join("coldframe.yaml"), folder.path().join("copy.yaml"));
+    fs::write(&file, format!("extends: [{name}]\n{POLICY}")).unwrap();
+    fs::write(&copy, "people: {force: admin}\n").unwrap();
+    let checked = |presets: Vec<(String, PathBuf)>| {
+        let ended = check(&Check { file: Some(file.clone()), resolved: false, limits: None, presets }).unwrap();
+        format!("{ended:?}")
+    };
+    assert_eq!(checked(Vec::new()), format!("{:?}", ExitCode::FAILURE));
+    assert_eq!(checked(vec![(name.to_string(), copy)]), format!("{:?}", ExitCode::SUCCESS));
+}
+
 #[test]
 fn a_checkout_with_everything_in_it_is_in_order() {
     let (text, good) = checked(&[]);

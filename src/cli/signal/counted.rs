@@ -58,6 +58,7 @@ fn world(reading: &Reading, wanted: &Wanted, landed: Landed) -> Snapshot {
         pulls: Read::Known(Vec::new()),
         readings: Readings::from_iter([(cluster.clone(), vec![reading.clone()])]),
         runs: Read::Known(Vec::new()),
+        open_now: BTreeMap::new(),
     };
     Snapshot {
         policy: Policy { plugins: vec![PluginPolicy::new(plugin.clone(), vec![rules])], ..Policy::default() },

@@ -113,6 +113,7 @@ fn world(clusters: Vec<Cluster>) -> Snapshot {
                 pulls: Read::Known(Vec::new()),
                 readings: Readings::default(),
                 runs: Read::Known(Vec::new()),
+                open_now: BTreeMap::new(),
             },
         );
         policies.push(PluginPolicy::new(plugin, tiers.clone()));

@@ -10,6 +10,10 @@ use crate::plan::{Finding, Gate, Verdict};
 use crate::snapshot::{CheckState, Mergeable, Pull, PullState, Read, RequiredCheck};
 use crate::{Reason, hotfix};
 
+/// The rule that has conversations resolved. They go on over another commit, so that no head is written anew before;
+/// everything else is about the head as it is.
+const CONVERSATIONS: &str = "pull_request";
+
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
     let pull = open.pull;
     let checks = match unready(open) {
@@ -23,8 +27,11 @@ pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
         Read::Unread(why) => return Finding::unread(Gate::Head, "whether the branch is up to date", why),
     }
     let pending = names(checks, CheckState::Pending);
+    let lacks = lacks(pull, |rule| rule != CONVERSATIONS);
     if !pending.is_empty() {
         Finding::wait(Gate::Head, Reason::ChecksPending { names: pending })
+    } else if !lacks.is_empty() {
+        Finding::wait(Gate::Head, Reason::RulesLack { what: lacks })
     } else if checks.is_empty() {
         Finding::pass(Gate::Head, Reason::HeadOurs)
     } else {
@@ -65,7 +72,16 @@ fn unready<'a>(open: &AskedOpen<'a>) -> Result<&'a [RequiredCheck], Finding> {
         Read::Unread(why) => return Err(Finding::unread(Gate::Head, "the required checks", why)),
     };
     let failed = names(checks, CheckState::Failure);
-    if failed.is_empty() { Ok(checks) } else { Err(Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed })) }
+    if !failed.is_empty() {
+        return Err(Finding::wait(Gate::Head, Reason::ChecksFailed { names: failed }));
+    }
+    let talk = lacks(pull, |rule| rule == CONVERSATIONS);
+    if talk.is_empty() { Ok(checks) } else { Err(Finding::wait(Gate::Head, Reason::RulesLack { what: talk })) }
+}
+
+/// What rules of this kind ask for and is not there.
+fn lacks(pull: &Pull, of: impl Fn(&str) -> bool) -> Vec<String> {
+    pull.lacks.iter().filter(|one| of(&one.rule)).map(|one| one.why.clone()).collect()
 }
 
 fn names(checks: &[RequiredCheck], state: CheckState) -> Vec<String> {
@@ -97,9 +113,14 @@ mod tests {
     use super::*;
     use crate::ledger::{Change, Refusal};
     use crate::next_release::tests::doings;
-    use crate::snapshot::{LedgerGuard, LedgerState, RequiredCheck, Snapshot};
+    use crate::snapshot::{LedgerGuard, LedgerState, RequiredCheck, Snapshot, UnmetRule};
     use crate::testing::*;
+    use alloc::string::ToString;
     use alloc::vec;
+
+    fn lack(rule: &str, why: &str) -> Vec<UnmetRule> {
+        vec![UnmetRule { rule: rule.to_string(), why: why.to_string() }]
+    }
 
     #[test]
     fn f08_f09_f18_only_our_own_green_head_merges() {
@@ -173,6 +194,18 @@ mod tests {
                     },
                     Verdict::Pass,
                     "every required check is green",
+                ),
+                (
+                    "a conversation",
+                    |w| edit(w, |pull| pull.lacks = lack("pull_request", "a conversation is not resolved")),
+                    WAIT,
+                    "branch rules let nobody merge it yet: a conversation is not resolved",
+                ),
+                (
+                    "not deployed",
+                    |w| edit(w, |pull| pull.lacks = lack("required_deployments", "the head is not deployed to qa")),
+                    WAIT,
+                    "branch rules let nobody merge it yet: the head is not deployed to qa",
                 ),
                 (
                     "merged, but not on the base",
@@ -252,6 +285,11 @@ mod tests {
         let mut world = ready();
         edit(&mut world, |pull| pull.behind = Read::Known(true));
         assert_eq!(doings(&world), ["move bronze to 1.1.0"]);
+        edit(&mut world, |pull| pull.lacks = lack("required_deployments", "not deployed"));
+        assert_eq!(doings(&world), ["move bronze to 1.1.0"], "what it lacks is about the head that goes");
+        edit(&mut world, |pull| pull.lacks = lack("pull_request", "not resolved"));
+        assert!(doings(&world).is_empty(), "people still talk about it");
+        edit(&mut world, |pull| pull.lacks.clear());
         edit(&mut world, |pull| pull.reviews.clear());
         assert!(doings(&world).is_empty(), "nobody has approved it");
         let mut world = ready();

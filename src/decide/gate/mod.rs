@@ -17,6 +17,7 @@ pub(crate) mod hold;
 pub(crate) mod inherited;
 pub(crate) mod ledger;
 pub(crate) mod limits;
+pub(crate) mod opening;
 pub(crate) mod pause;
 pub(crate) mod pull_status;
 pub(crate) mod release;
@@ -90,9 +91,16 @@ pub(crate) fn preconditions(facts: &Facts<'_>, tier: &Tier) -> Vec<Finding> {
     troubles
 }
 
-/// Every gate before a pull request exists. Windows, freezes and approvals stop merges only: people
+/// Every gate before a pull request exists. The windows of merges, freezes and approvals stop merges only: people
 /// can review meanwhile.
 pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
+    let mut findings = before_another(asked);
+    findings.extend(opening::finding(asked));
+    findings
+}
+
+/// The same for whatever goes on with a climb.
+fn before_another(asked: &Asked<'_>) -> Vec<Finding> {
     vec![
         ledger::finding(asked.facts),
         release::finding(asked),
@@ -106,7 +114,7 @@ pub(crate) fn before_opening(asked: &Asked<'_>) -> Vec<Finding> {
 
 /// The same before the next slice of a climb, for what has moved to be healthy and what stands between the slices.
 pub(crate) fn before_next_slice(asked: &Asked<'_>, wave: &Wave, next: &Portion) -> Vec<Finding> {
-    let mut findings = before_opening(asked);
+    let mut findings = before_another(asked);
     findings.push(pause::finding(asked.facts, asked.tier, wave, next));
     findings.push(health::of_earlier_slices(asked.facts, asked.tier, wave));
     findings

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::verify;
 use crate::Reason;
 use crate::facts::Facts;
-use crate::ledger::{Verify, Wait, Wave};
-use crate::model::Tier;
+use crate::ledger::{Wait, Wave};
+use crate::model::{Tier, Verify};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::slice::Portion;
 

@@ -1,7 +1,8 @@
-//! Workflows that verify what has moved before the next slice does: when one is dispatched, and what its
-//! run says. What else is waited for between slices is in `pause`.
+//! Workflows that verify what has moved, before the next slice does or before the release has finished the tier: when
+//! one is dispatched, and what its run says. What else is waited for between slices is in `pause`.
 
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::pause::{self, Open};
 use crate::Reason;
 use crate::facts::{Facts, Noted};
-use crate::ledger::{Change, Verification, Verify, Wave};
-use crate::model::{OnFailure, Tier};
+use crate::ledger::{Change, Purpose, Verification, Wave};
+use crate::member;
+use crate::model::{OnFailure, Tier, Verify};
 use crate::plan::{Action, Finding, Gate, Verdict};
 use crate::slice::{self, Portion};
 use crate::snapshot::{CheckState, Read};
@@ -19,6 +21,9 @@ use crate::snapshot::{CheckState, Read};
 const LOST: SignedDuration = SignedDuration::from_mins(5);
 /// So often a workflow is dispatched for one step, when no run comes of it.
 const ATTEMPTS: usize = 3;
+
+/// The step of what verifies the whole tier.
+const END: u32 = u32::MAX;
 
 /// How the runs of one step stand.
 enum Stand<'a> {
@@ -45,8 +50,11 @@ pub(crate) fn passed(facts: &Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u
 
 /// The dispatches for one step after a slice. They may be noted with a later one that was taken back.
 fn attempts<'a>(facts: &'a Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u32)) -> Vec<&'a Verification> {
-    let Some(landed) = wave.landed() else { return Vec::new() };
-    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| other.climbs_with(wave));
+    // Of a slice that nobody is left to move with, those before it have landed.
+    let slices = facts.page.landed_with(&tier.name, wave).into_iter().filter_map(Wave::landed);
+    let Some(landed) = wave.landed().or(slices.max_by_key(|landed| landed.at)) else { return Vec::new() };
+    let same = |other: &&Wave| other.climbs_with(wave) || (other.version == wave.version && other.begun == wave.begun);
+    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten().filter(same);
     let all = waves.flat_map(|wave| &wave.verifications);
     all.filter(|one| (one.slice, one.step) == place && one.at >= landed.at).collect()
 }
@@ -88,7 +96,8 @@ fn stand<'a>(facts: &'a Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, u32), 
 /// What is remembered of a dispatch. Its id is this landing's own by the number of the pull request.
 fn next(facts: &Facts<'_>, tier: &Tier, wave: &Wave, (slice, step): (u32, u32), attempt: usize) -> Verification {
     let pull = wave.pull.as_ref().map_or(0, |pull| pull.number.0);
-    let id = format!("{}-{}-{}-{pull}-{slice}.{step}.{attempt}", facts.plugin(), tier.name, wave.version);
+    let at = if step == END { "end".to_string() } else { format!("{slice}.{step}") };
+    let id = format!("{}-{}-{}-{pull}-{at}.{attempt}", facts.plugin(), tier.name, wave.version);
     Verification { id, slice, step, at: facts.now, passed: None }
 }
 
@@ -110,10 +119,13 @@ pub(crate) fn finding(facts: &Facts<'_>, tier: &Tier, wave: &Wave, place: (u32, 
 /// Notes a success, and a dispatch that the ledger has lost. Why the wave fails, when a run failed or took
 /// too long: under `stall` it does not, a run that is started again there may still succeed.
 pub(crate) fn settled(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> (Option<Noted>, Option<Reason>) {
-    let Some(next) = slice::following(facts, tier, wave) else { return (None, None) };
-    let Some(Open::Verify { slice, step, verify }) = pause::open(facts, tier, wave, &next) else { return (None, None) };
+    let asked = match slice::following(facts, tier, wave) {
+        Some(next) => between(facts, tier, wave, &next),
+        None => at_the_end(facts, tier, wave),
+    };
+    let Some((place, verify)) = asked else { return (None, None) };
     let Verify { workflow, timeout } = verify.clone();
-    let (note, why) = match stand(facts, tier, wave, (slice, step), &verify) {
+    let (note, why) = match stand(facts, tier, wave, place, &verify) {
         Stand::Due(_) | Stand::Running(_) | Stand::Unread(_) => (None, None),
         Stand::Found(known) => (Some(Change::Dispatching(known)), None),
         Stand::Green(last) => (Some(Change::Verified { id: last.id.clone(), at: facts.now }), None),
@@ -125,6 +137,44 @@ pub(crate) fn settled(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> (Option<No
         OnFailure::Hold | OnFailure::RollBack { .. } => (noted, why),
         OnFailure::Stall => (noted, None),
     }
+}
+
+/// The workflow that keeps the next portion, and its place.
+fn between(facts: &Facts<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Option<((u32, u32), Verify)> {
+    match pause::open(facts, tier, wave, next)? {
+        Open::Verify { slice, step, verify } => Some(((slice, step), verify)),
+        Open::Time { .. } | Open::Resume => None,
+    }
+}
+
+/// The workflow without which a climb does not end, as long as it has not succeeded, and its place. It is asked for what
+/// the bot brought here: who came late gets what was verified, and the way back is no new release.
+fn wanted<'a>(facts: &Facts<'_>, tier: &'a Tier, wave: &Wave) -> Option<((u32, u32), &'a Verify)> {
+    let verify = tier.verify.as_ref().filter(|_| !tier.follows)?;
+    let climbs = match wave.part.purpose {
+        Purpose::Promotion => true,
+        Purpose::CatchUp | Purpose::Early | Purpose::RollBack { .. } => false,
+    };
+    let place = (wave.part.slice + 1, END);
+    let ours = climbs && wave.head().is_some();
+    (ours && passed(facts, tier, wave, place).is_none()).then_some((place, verify))
+}
+
+/// The same from when all were healthy.
+fn at_the_end(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<((u32, u32), Verify)> {
+    wave.converged?;
+    wanted(facts, tier, wave).map(|(place, verify)| (place, verify.clone()))
+}
+
+/// Whether no workflow keeps a climb of which all have moved from its end.
+pub(crate) fn is_over(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> bool {
+    wanted(facts, tier, wave).is_none()
+}
+
+/// What the workflow says that keeps a climb from its end.
+pub(crate) fn of_the_tier(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Finding> {
+    let (place, verify) = at_the_end(facts, tier, wave)?;
+    Some(finding(facts, tier, wave, place, &verify))
 }
 
 /// The dispatch that is due before the next portion, when nothing else keeps it.
@@ -139,8 +189,18 @@ pub(crate) fn dispatch(
     if findings.iter().any(kept) {
         return None;
     }
-    let Some(Open::Verify { slice, step, verify }) = pause::open(facts, tier, wave, next) else { return None };
-    let Stand::Due(verification) = stand(facts, tier, wave, (slice, step), &verify) else { return None };
+    dispatched(facts, tier, wave, between(facts, tier, wave, next)?)
+}
+
+/// The dispatch that is due when all have moved and were healthy; while somebody is degraded it would be for nothing.
+pub(crate) fn dispatch_at_the_end(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Action> {
+    let asked = at_the_end(facts, tier, wave)?;
+    let degraded = member::assess(facts, tier, wave).degraded(&tier.health);
+    if degraded { None } else { dispatched(facts, tier, wave, asked) }
+}
+
+fn dispatched(facts: &Facts<'_>, tier: &Tier, wave: &Wave, (place, verify): ((u32, u32), Verify)) -> Option<Action> {
+    let Stand::Due(verification) = stand(facts, tier, wave, place, &verify) else { return None };
     Some(Action::Dispatch {
         plugin: facts.plugin().clone(),
         tier: tier.name.clone(),
@@ -150,3 +210,6 @@ pub(crate) fn dispatch(
         clusters: slice::moved(facts, tier, wave).to_vec(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ pub use by_people::{Frozen, Hotfixed, Labelled, Lifted, Rebuild, Stop, Thawed};
 pub(crate) use evidence::FALSE_YES;
 pub use evidence::{ForceEvidence, Merging, Refusal, Refused, Said};
 pub use outcome::{Announced, Failed, Grace, Head, Landed, LetThrough, Rejected, Soaked, Superseded, Withdrawn};
-pub use part::{Part, Purpose, Verification, Verify, Wait};
+pub use part::{Part, Purpose, Verification, Wait};
 pub use state::{Closed, State};
 pub use wave::{Fields, Wave};
 

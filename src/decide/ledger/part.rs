@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::model::Verify;
 use crate::{Clusters, Version};
 
 /// Which part of a release's climb on one tier a wave is. A release that moves in slices has one wave
@@ -66,16 +67,6 @@ pub enum Wait {
     Pause(Option<SignedDuration>),
 }
 
-/// A workflow that verifies what has moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Verify {
-    /// Its file.
-    pub workflow: String,
-    /// How long it may take.
-    pub timeout: SignedDuration,
-}
-
 /// A workflow that the bot dispatched, or was about to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,7 +75,7 @@ pub struct Verification {
     pub id: String,
     /// Before which slice, from 0.
     pub slice: u32,
-    /// Which of the waits before that slice, from 0.
+    /// Which of the waits before that slice, from 0; of what verifies the whole tier the largest number.
     pub step: u32,
     /// When it was about to be dispatched.
     pub at: Timestamp,

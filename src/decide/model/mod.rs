@@ -18,7 +18,7 @@ use crate::{Person, PluginName, TierName};
 
 pub use merge::{Merge, MergeRule};
 pub use plugin::{After, Block, Expiry, Hotfix, Next, Pin, PluginPolicy};
-pub use strategy::{MaxUpdate, OnFailure, Promote, Step, Strategy};
+pub use strategy::{MaxUpdate, OnFailure, Promote, Step, Strategy, Verify};
 pub use tier::{Approvals, Each, Early, Empty, Force, HealthRule, Soak, Tier};
 
 /// How many people have to ask for a merge by force where the file does not say: nobody passes everybody alone.
@@ -34,6 +34,9 @@ pub struct Policy {
     /// Windows of the operator of the bot, which every repository must obey beside its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_windows: Option<Windows>,
+    /// When pull requests are opened; none = at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<Windows>,
     /// Freezes written in the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub freezes: Vec<Freeze>,

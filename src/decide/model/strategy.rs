@@ -47,6 +47,9 @@ pub enum Strategy {
     BlueGreen {
         /// Which members are the preview.
         preview: Selector,
+        /// A workflow that has to succeed before the rest follows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verify: Option<Verify>,
         /// Who lets the rest follow.
         promote: Promote,
     },
@@ -94,6 +97,16 @@ pub enum Step {
         /// How long it may take.
         timeout: SignedDuration,
     },
+}
+
+/// A workflow of the hub that verifies what has moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verify {
+    /// Its file.
+    pub workflow: String,
+    /// How long it may take.
+    pub timeout: SignedDuration,
 }
 
 /// Who lets the rest of a blue-green wave follow its preview.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{MergeRule, OnFailure, Strategy};
+use super::{MergeRule, OnFailure, Strategy, Verify};
 use crate::TierName;
 use crate::constraint::Constraint;
 use crate::selector::Selector;
@@ -62,6 +62,9 @@ pub struct Tier {
     /// For how long after finishing a lost health still counts against the release; zero = not.
     #[serde(default, skip_serializing_if = "SignedDuration::is_zero")]
     pub watch: SignedDuration,
+    /// A workflow that has to succeed, once all members were healthy, before the release has finished this tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
     /// What a tier without clusters does.
     #[serde(default, skip_serializing_if = "Empty::is_default")]
     pub empty: Empty,
@@ -89,6 +92,7 @@ impl Tier {
             on_failure: OnFailure::default(),
             strategy: Strategy::default(),
             watch: SignedDuration::ZERO,
+            verify: None,
             empty: Empty::default(),
             early: Vec::new(),
         }

@@ -44,6 +44,13 @@ impl fmt::Display for Reason {
             Self::WindowOpen => "every window is open".to_string(),
             Self::WindowClosed { whose } => format!("the window of the {whose} is closed"),
             Self::ClosedDays { whose, why } => format!("the {whose} is closed for: {why}"),
+            Self::OpeningClosed { why } if why.is_empty() => {
+                "pull requests are opened only in their window, which is closed".to_string()
+            }
+            Self::OpeningClosed { why } => format!("no pull request is opened now: {why}"),
+            Self::OpensAtOnce => {
+                "it is opened although that window is closed: it is a hotfix, or somebody asked for it".to_string()
+            }
             Self::NotFrozen => "no freeze".to_string(),
             Self::Frozen { why, by: Some(by) } => format!("frozen by {by}: {why}"),
             Self::Frozen { why, by: None } => format!("frozen: {why}"),
@@ -86,6 +93,7 @@ impl fmt::Display for Reason {
             Self::ChecksGreen => "every required check is green".to_string(),
             Self::ChecksPending { names } => format!("required checks are missing or running: {}", list(names)),
             Self::ChecksFailed { names } => format!("required checks failed: {}", list(names)),
+            Self::RulesLack { what } => format!("branch rules let nobody merge it yet: {}", list(what)),
             Self::NotLanded => "it is not on the base branch".to_string(),
             Self::AllHealthy { members: 0, .. } => "nobody who moved before is left to wait for".to_string(),
             Self::AllHealthy { members, tolerated: 0 } => format!("{members} of {members} healthy on this version"),

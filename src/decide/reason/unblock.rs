@@ -26,6 +26,9 @@ impl Reason {
             Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
                 format!("time; or whoever edits the windows of the {whose}")
             }
+            Self::OpeningClosed { .. } => {
+                "time; or anybody with write access, by the box in the dashboard issue".to_string()
+            }
             Self::Frozen { by: Some(by), .. } => format!("{by}, by taking the freeze out of the policy file"),
             Self::Frozen { by: None, .. } => "whoever takes the freeze out of the policy file".to_string(),
             Self::FrozenByCommand { by, .. } => {
@@ -55,6 +58,7 @@ impl Reason {
             Self::LetsPass { pull } => format!("{pull}, by merging; the others go on after an hour"),
             Self::MergeabilityUnknown => "the hub, within minutes".to_string(),
             Self::ChecksPending { .. } | Self::ChecksFailed { .. } => "whoever owns these checks".to_string(),
+            Self::RulesLack { .. } => "whoever can do what these rules ask for".to_string(),
             Self::NotLanded => "the merge of its pull request".to_string(),
             Self::MembersBehind { .. } | Self::MembersUnknown { .. } | Self::SoakOverdue { .. } => {
                 "whoever runs these clusters".to_string()
@@ -144,6 +148,7 @@ impl Reason {
             | Self::Covered { .. }
             | Self::Told { .. }
             | Self::NoWindow
+            | Self::OpensAtOnce
             | Self::WindowOpen
             | Self::NotFrozen
             | Self::NotHeld

@@ -58,6 +58,11 @@ pub struct Pull {
     /// What else branch rules ask for beside reviews and does not hold: a merge past the reviews would skip it.
     #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
     pub unmet: Read<Vec<UnmetRule>>,
+    /// What branch rules ask of every merge beside reviews and checks, and people have to see to: conversations that are
+    /// resolved, deployments of the head. Nobody asks while a review is missing, and what could not be read is left to
+    /// the hub, which refuses the merge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<UnmetRule>,
     /// Commands in comments, oldest first, as the hub has them now.
     #[serde(default)]
     pub commands: Vec<Command>,

@@ -23,10 +23,12 @@ pub(super) fn between(facts: &Facts<'_>, tier_index: usize, wave: &Wave, beside:
     let health = member::assess(facts, tier, wave);
     let mut findings = elsewhere(facts, tier, &wave.version);
     findings.extend(health::findings(wave, tier, &health, facts.now));
-    if slice::following(facts, tier, wave).is_some() {
+    let whole = slice::following(facts, tier, wave).is_none();
+    if !whole {
         findings.retain(|finding| finding.gate != Gate::Soak);
     }
     findings.extend(beside);
+    findings.extend(whole.then(|| gate::verify::of_the_tier(facts, tier, wave)).flatten());
     let mut alarms = Vec::new();
     if let Some(landed) = wave.landed().filter(|_| wave.converged.is_none()) {
         let members = Vec::new();

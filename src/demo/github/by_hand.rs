@@ -115,9 +115,13 @@ impl GitHub {
         self.conversations(repository, number, |all| all.push(false))
     }
 
-    /// Resolves every conversation.
-    pub fn resolve(&self, repository: &str, number: u64) -> anyhow::Result<()> {
-        self.conversations(repository, number, |all| all.fill(true))
+    /// Somebody resolves every conversation.
+    pub fn resolve(&self, repository: &str, number: u64, login: &str) -> anyhow::Result<()> {
+        self.conversations(repository, number, |all| all.fill(true))?;
+        let mut world = self.world();
+        let id = world.named(repository)?;
+        webhooks::resolved(&mut world, id, number, login);
+        Ok(())
     }
 
     fn conversations(&self, repository: &str, number: u64, change: impl FnOnce(&mut Vec<bool>)) -> anyhow::Result<()> {

@@ -120,6 +120,7 @@ impl World {
         let mut dismissed = Vec::new();
         if let Some(pull) = repo.pulls.get_mut(&pull.number) {
             pull.head_sha = new.to_owned();
+            pull.pusher = login.to_owned();
             pull.base_sha = base;
             pull.updated_at = now;
             pull.stuck = false;

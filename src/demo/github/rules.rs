@@ -53,6 +53,12 @@ pub fn covers(set: &Ruleset, branch: &str) -> bool {
     walk(&wanted, &parts)
 }
 
+/// Whether a ruleset wants the last push to be approved.
+pub fn last_push(repo: &Repository, branch: &str) -> bool {
+    let sets = repo.rulesets.iter().filter(|set| covers(set, branch));
+    sets.flat_map(|set| &set.rules).any(|rule| *rule == Rule::LastPush)
+}
+
 /// Whether a ruleset wants heads to contain this branch.
 pub fn strict(repo: &Repository, branch: &str) -> bool {
     let sets = repo.rulesets.iter().filter(|set| covers(set, branch));
@@ -98,6 +104,7 @@ impl World {
                     Rule::Checks { .. } => limits.update = refusal("Required status checks are expected."),
                     Rule::Conversations
                     | Rule::Stale
+                    | Rule::LastPush
                     | Rule::MergeQueue
                     | Rule::Workflows
                     | Rule::CodeScanning

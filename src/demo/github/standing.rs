@@ -79,8 +79,11 @@ impl World {
         let tip = self.tip(id, &pull)?;
         let compared = self.compare(id, &tip, &pull.head_sha)?;
         let clean = self.merged_tree(id, &tip, &pull.head_sha)?.is_some();
-        let blockers = self.blockers(id, &pull, &compared.changes)?.texts();
+        let mut blockers = self.blockers(id, &pull, &compared.changes)?.texts();
         let repo = self.repo(id)?;
+        if super::rules::last_push(repo, &pull.base) && !self.last_push_approved(repo, &pull) {
+            blockers.push(super::demands::LAST_PUSH.to_owned());
+        }
         let strict = repo.protections.get(&pull.base).is_some_and(|protection| protection.strict)
             || super::rules::strict(repo, &pull.base);
         let state = if !clean {
@@ -121,15 +124,28 @@ impl World {
         let base = if pull.is_open() { self.tip(id, pull)? } else { pull.base_sha.clone() };
         let changes = self.compare(id, &base, &pull.head_sha)?.changes;
         let repo = self.repo(id)?;
-        let Some(protection) = repo.protections.get(&pull.base).filter(|protection| protection.reviews()) else {
+        let last_push = super::rules::last_push(repo, &pull.base);
+        let protection = repo.protections.get(&pull.base).cloned().unwrap_or_default();
+        if !protection.reviews() && !last_push {
             return Ok(None);
-        };
-        let standing = self.reviews(repo, pull, protection, &changes, &base);
-        Ok(Some(match (standing.refused.is_empty(), standing.missing.is_empty()) {
+        }
+        let standing = self.reviews(repo, pull, &protection, &changes, &base);
+        let missing = !standing.missing.is_empty() || (last_push && !self.last_push_approved(repo, pull));
+        Ok(Some(match (standing.refused.is_empty(), missing) {
             (false, _) => "CHANGES_REQUESTED",
-            (true, false) => "REVIEW_REQUIRED",
-            (true, true) => "APPROVED",
+            (true, true) => "REVIEW_REQUIRED",
+            (true, false) => "APPROVED",
         }))
+    }
+
+    /// Whether somebody who may write, and did not push it, has approved the head as it is. The hub says of one that
+    /// was approved before the last push what it says of one that nobody has looked at: `REVIEW_REQUIRED`
+    /// (strands-labs/robots#1921).
+    pub(super) fn last_push_approved(&self, repo: &Repository, pull: &Pull) -> bool {
+        latest(&pull.reviews).iter().any(|(login, review)| {
+            let other = *login != pull.author && *login != pull.pusher;
+            review.state == ReviewState::Approved && review.commit == pull.head_sha && other && self.writes(repo, login)
+        })
     }
 
     /// What reviews and checks are missing, each group in the words of a refused merge.

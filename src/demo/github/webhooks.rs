@@ -183,6 +183,15 @@ pub fn review(world: &mut World, id: u64, number: u64, review: u64, action: &str
     emit(world, id, "pull_request_review", login, payload);
 }
 
+/// `pull_request_review_thread`: everything that was talked about is resolved.
+pub fn resolved(world: &mut World, id: u64, number: u64, login: &str) {
+    let Some(repo) = world.repositories.get(&id) else { return };
+    let Some(pull) = repo.pulls.get(&number) else { return };
+    let thread = json!({"node_id": format!("PRRT_{number}"), "comments": []});
+    let payload = json!({"action": "resolved", "thread": thread, "pull_request": render::pull(world, repo, pull)});
+    emit(world, id, "pull_request_review_thread", login, payload);
+}
+
 /// `issue_comment` with an action: created or edited.
 pub fn comment(world: &mut World, id: u64, comment: u64, action: &str, login: &str) {
     let Some(repo) = world.repositories.get(&id) else { return };

@@ -15,6 +15,7 @@ use crate::ledger::Branch;
 use crate::observe::Seen;
 use crate::observe::base::{self, POLICY_FILES};
 use crate::observe::context::Context;
+use crate::observe::presets;
 use crate::observe::spots::{self, Spot};
 use crate::observe::vacant;
 use crate::policy::wiring::Inventory;
@@ -73,7 +74,12 @@ async fn made(context: &Context, seen: &Seen, files: &[ChangedFile]) -> Result<P
     let texts = texts(&context.repo.hub, files).await?;
     let commit = seen.snapshot.policy_commit.clone();
     let found = context.repo.git(move |store, _| base::policy_files(store, &commit)).await;
-    let files = changed(found.map_err(|error| format!("{error:#}"))?, &texts);
+    let mut files = changed(found.map_err(|error| format!("{error:#}"))?, &texts);
+    if !policy_of(&files).is_empty() {
+        // Anybody may read them: by asking for them a stranger learns nothing.
+        let mut known = context.memory.presets.clone();
+        files = presets::with_presets(&context.repo.hub.leisurely(), &mut known, files).await?;
+    }
     let loaded = match policy::load_in(policy_of(&files), &context.setting) {
         Ok(loaded) => loaded,
         Err(problems) => return Ok(Proposal { files, read: Err(problems) }),
@@ -209,6 +215,7 @@ impl Proposed {
                 pulls: Read::Known(Vec::new()),
                 readings: decide::Readings::default(),
                 runs: Read::Unread(unasked()),
+                open_now: BTreeMap::new(),
             });
             let base = match known.base {
                 Read::Known(_) => Read::Known(places.remove(&plugin.name).unwrap_or_default()),

@@ -12,7 +12,7 @@ mod tier;
 mod versions;
 mod windows;
 
-use crate::preset::Preset;
+use crate::pinned::Extended;
 use crate::wiring::Right;
 pub use clusters::{ClustersFile, InventoryKind};
 pub use notify::{NotifyFile, NotifySelectFile, SecretFile, SlackFile};
@@ -44,8 +44,8 @@ record! {
     PolicyFile = "file" {
         /// The format of this file. Default 1: a file that names none was written for the first one. A newer format than Coldframe knows is an error, so that no key is silently misread.
         optional version "version": Count<1>,
-        /// Presets that this file builds on, in order; what stands here wins over them, and tiers merge by name. Default none.
-        optional extends "extends": List<Word<Preset>>,
+        /// Presets that this file builds on, in order: those of Coldframe by name, and files of other repositories, each at a commit (`acme/presets/strict.yaml@` and its 40 digits). What stands here wins over them, and tiers merge by name. Default none.
+        optional extends "extends": List<Extended>,
         /// Where the clusters are listed. Default `{from: file, path: clusters.yaml}`: a list in this repository is the one inventory that is reviewed like everything else.
         optional clusters "clusters": ClustersFile,
         /// When merges may happen, for the whole file. A tier and a plugin may have windows of their own; all of them must be open. Default always: pull requests are opened at any time, and who wants hours says which.

@@ -2,6 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::windows::WindowsFile;
 use crate::wiring::Reviewer;
 use parse::branches;
 use parse::forms::List;
@@ -24,6 +25,8 @@ record! {
         optional prefix "prefix": Prefix,
         /// Markdown that stands on every pull request, such as a link to your runbook. `{plugin}`, `{tier}` and `{version}` are replaced. Default nothing.
         optional note "note": Note,
+        /// When pull requests are opened. What is open moves and merges by the windows of the file; a hotfix opens at once, and so does a rollback, the next slice of a climb, and what somebody asks for in the dashboard issue. Default at any time: people can review before a window of merges opens.
+        optional windows "windows": WindowsFile,
     }
     unsupported []
 }

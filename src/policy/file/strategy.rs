@@ -83,6 +83,8 @@ record! {
     BlueGreenFile = "blueGreen" {
         /// Which members are the preview. A first install, or a selector that takes none of them or all, skips it.
         required preview "preview": SelectFile,
+        /// A workflow of this repository that has to succeed, once the preview is healthy, before the rest follows. Default none.
+        optional verify "verify": VerifyFile,
         /// Who lets the rest follow. Default `automatic`: as soon as the preview is healthy.
         optional promote "promote": Word<Promote>,
     }

@@ -4,7 +4,7 @@ use crate::file::PolicyFile;
 use decide::model::{Each, Empty, Merge, OnFailure};
 use decide::selector::Operator;
 
-use super::strategy::{EarlyFile, StrategyFile, StrategyWord};
+use super::strategy::{EarlyFile, StrategyFile, StrategyWord, VerifyFile};
 use super::windows::WindowsFile;
 use crate::file::Word;
 use parse::forms::{Either, List, Table, Words as WordList};
@@ -43,6 +43,8 @@ record! {
         optional health "health": HealthFile,
         /// For how long after finishing a lost health still un-finishes the release, which stops it on the tiers above. Default `0s`: the soak is the time to look; `/coldframe fail <why>` on its pull request works at any time.
         optional watch "watch": Length,
+        /// A workflow of this repository that has to succeed, once all members were healthy, before the release has finished this tier. Default none.
+        optional verify "verify": VerifyFile,
         /// Clusters that may get, before this tier's turn, what has finished the first tier. Their health counts against the release; they do not finish this tier. Each `write` needs a place per cluster. Default none.
         optional early "early": List<EarlyFile>,
         /// The branch that holds this tier's places: what runs is read there, its pull requests go there, and that branch's rules and code owners decide about reviews. The policy file and the inventory are those of the repository's default branch all the same. Default that branch: one branch shows the whole ladder.

@@ -119,8 +119,8 @@ fn has_hours(file: Option<&Windows>, (tier, plugin): (Option<&Windows>, Option<&
     [file, tier, plugin].into_iter().flatten().any(hours)
 }
 
-/// Whether no merge could start within two years.
-fn never_together(all: &[&Windows]) -> bool {
+/// Whether they are not open together once within two years.
+pub fn never_together(all: &[&Windows]) -> bool {
     let end = later(later(REFERENCE, YEAR), YEAR);
     let mut at = REFERENCE;
     while at < end {

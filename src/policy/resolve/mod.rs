@@ -83,8 +83,10 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     after::circles(&plugins, report);
     let caps = report.within_key("limits", |report| limits::limits(file.limits.as_ref(), &setting.limits, report));
     let people = people(file.people.as_ref());
+    let opening = pulls::opening(file.pull_requests.as_ref(), context.zone.as_ref(), report);
     let policy = Policy {
         windows,
+        opening,
         operator_windows: setting.limits.windows.clone(),
         freezes,
         limits: caps,

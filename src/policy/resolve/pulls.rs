@@ -1,6 +1,11 @@
-//! What every pull request gets beside its text. How it gets that is not here.
+//! What every pull request gets beside its text, and when it is opened. How it gets that is not here.
 
+use decide::window::Windows;
+use jiff::tz::TimeZone;
+
+use super::gaps;
 use crate::file::PullRequestsFile;
+use crate::windows::windows;
 use crate::wiring::PullRequests;
 use parse::forms::List;
 use parse::read::Spanned;
@@ -25,6 +30,23 @@ pub fn pulls(file: Option<&Spanned<PullRequestsFile>>, report: &mut Report) -> P
             note: file.note.as_ref().map(|note| note.value.0.clone()),
         }
     })
+}
+
+/// When pull requests are opened; none = at any time.
+pub fn opening(
+    file: Option<&Spanned<PullRequestsFile>>,
+    zone: Option<&TimeZone>,
+    report: &mut Report,
+) -> Option<Windows> {
+    let written = file?.value.windows.as_ref()?;
+    let check = |report: &mut Report| {
+        let opening = windows(written, zone, report)?;
+        if gaps::never_together(&[&opening]) {
+            report.wrong(written.at, "they never open, so that nothing would be promoted", Some("give them hours"));
+        }
+        Some(opening)
+    };
+    report.within_key("pullRequests", |report| report.within_key("windows", check))
 }
 
 fn items<T, U: PartialEq>(list: Option<&Spanned<List<T>>>, one: impl Fn(&T) -> U) -> Vec<U> {

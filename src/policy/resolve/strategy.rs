@@ -2,7 +2,7 @@
 //! others has a place of its own.
 
 use decide::Tier;
-use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy};
+use decide::model::{Early, MaxUpdate, Pin, Promote, Step, Strategy, Verify};
 use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
@@ -10,7 +10,7 @@ use super::tier;
 use crate::file::Word;
 use crate::file::{
     BlueGreenFile, CanaryFile, EarlyFile, PinFile, PluginFile, RollingUpdateFile, SelectFile, StepFile, StrategyFile,
-    StrategyWord, TierFile,
+    StrategyWord, TierFile, VerifyFile,
 };
 use crate::wiring::Write;
 use parse::forms::{self, Either};
@@ -98,12 +98,8 @@ fn by_weight(file: &CanaryFile, report: &mut Report) -> Strategy {
                 steps.push(Step::Pause(pause.value.duration.as_ref().map(|duration| duration.value.0)));
             }
             (None, None, Some(verify)) if waits(verify.key, "workflow", heaviest, report) => {
-                let timeout = verify.value.timeout.as_ref().map_or(TIMEOUT, |timeout| timeout.value.0);
-                if let Some(given) = verify.value.timeout.as_ref().filter(|_| timeout.is_zero()) {
-                    report.wrong(given.at, "nothing succeeds in no time", Some("write how long it may take, `30m`"));
-                }
-                let workflow = verify.value.workflow.as_ref().map(|file| file.value.0.clone());
-                steps.extend(workflow.map(|workflow| Step::Verify { workflow, timeout }));
+                let verify = workflow(verify, report);
+                steps.extend(verify.map(|Verify { workflow, timeout }| Step::Verify { workflow, timeout }));
             }
             (None, None, None) if !refused && !strange => {
                 report.wrong(step.at, "an empty step", Some("write `setWeight:`, `pause:` or `verify:`"));
@@ -112,6 +108,15 @@ fn by_weight(file: &CanaryFile, report: &mut Report) -> Strategy {
         }
     }
     Strategy::Canary { steps }
+}
+
+/// A workflow that verifies; none where it is not named.
+pub fn workflow(file: &Spanned<VerifyFile>, report: &mut Report) -> Option<Verify> {
+    let timeout = file.value.timeout.as_ref().map_or(TIMEOUT, |timeout| timeout.value.0);
+    if let Some(given) = file.value.timeout.as_ref().filter(|_| timeout.is_zero()) {
+        report.wrong(given.at, "nothing succeeds in no time", Some("write how long it may take, `30m`"));
+    }
+    Some(Verify { workflow: file.value.workflow.as_ref()?.value.0.clone(), timeout })
 }
 
 fn weight_of(weight: &Spanned<Count<0>>, heaviest: u8, report: &mut Report) -> Option<u8> {
@@ -134,7 +139,7 @@ fn waits(key: Span, what: &str, heaviest: u8, report: &mut Report) -> bool {
             report.wrong(key, &format!("nothing has moved before this {what}"), Some("begin with a `setWeight`"));
         }
         100.. => {
-            let help = "the tier's `soak` is what waits at the end";
+            let help = "the tier's `soak` and `verify` are what is waited for at the end";
             report.wrong(key, &format!("nothing follows this {what}"), Some(help));
         }
         _ => return true,
@@ -145,7 +150,8 @@ fn waits(key: Span, what: &str, heaviest: u8, report: &mut Report) -> bool {
 fn with_preview(file: &BlueGreenFile, report: &mut Report) -> Strategy {
     let preview = file.preview.as_ref().map(|select| tier::selector(select, report)).unwrap_or_default();
     let promote = file.promote.as_ref().map_or(Promote::default(), |word| word.value.0);
-    Strategy::BlueGreen { preview, promote }
+    let verify = file.verify.as_ref().and_then(|file| workflow(file, report));
+    Strategy::BlueGreen { preview, verify, promote }
 }
 
 /// The pins of a plugin.

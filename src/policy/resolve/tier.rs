@@ -146,6 +146,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
                 strategy: file.strategy.as_ref().map_or(Strategy::default(), |given| {
                     report.within_key("strategy", |report| strategy(given, report))
                 }),
+                verify: file.verify.as_ref().and_then(|file| super::strategy::workflow(file, report)),
                 early: super::strategy::early(file, context, report),
                 ..Tier::new(TierName::new(name.clone()), select)
             };
@@ -155,6 +156,10 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
         {
             let message = format!("tier `{name}` follows releases by itself, so that the bot takes nothing back there");
             report.warning(given.key, message, Some("say `onFailure: hold` or `stall`"));
+        }
+        if let Some(given) = file.verify.as_ref().filter(|_| follows) {
+            let why = "releases come here by themselves, so that nobody waits for a workflow";
+            report.wrong(given.key, why, Some("let the tier above have it"));
         }
         limits::tier(file, &resolved, &context.limits, report);
         Some(resolved)

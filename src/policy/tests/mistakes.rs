@@ -32,6 +32,14 @@ const MISTAKES: &[(&str, &str)] = &[
     ("pullRequests: {note: \"\"}", "1:22: `note` of `pullRequests`: it must be a text of 1 to 2000 characters"),
     ("pullRequests: {note: \"<!-- x -->\"}", "1:22: `note` of `pullRequests`: it must not hold HTML"),
     ("pullRequests: {note: \"a\\n```\\nb\"}", "1:22: `note` of `pullRequests`: it must not hold a block of code"),
+    (
+        "pullRequests: {windows: {zone: UTC, closed: [{from: 2020-01-01, to: 2099-12-31}]}}",
+        "1:25: `windows` of `pullRequests`: they never open, so that nothing would be promoted",
+    ),
+    (
+        "pullRequests: {windows: {open: [\"Mon 08:00-09:00\"]}}",
+        "1:16: `windows` of `pullRequests`: a `zone` is missing",
+    ),
     ("pullRequests: {note: \"# a\"}", "1:22: `note` of `pullRequests`: `# a` would be a heading"),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
@@ -152,6 +160,10 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{setWeight: 10}, {verify: {}}]}}}]",
         "1:76: `verify` of `steps` of `canary` of `strategy` of tier `gold` has no `workflow`",
+    ),
+    (
+        "tiers: [{name: qa, merge: none, verify: {workflow: a.yml}, select: {}}, {name: gold, select: {}}]",
+        "1:33: tier `qa`: releases come here by themselves, so that nobody waits for a workflow",
     ),
     (
         "tiers: [{name: gold, strategy: {canary: {steps: [{pause: {}}]}}}]",

@@ -31,6 +31,50 @@ tiers:
     assert!(own.ladder[3].force.is_some() && own.ladder[3].soak == plain.ladder[2].soak);
 }
 
+const PINNED: &str = "acme/presets/strict.yaml@0123456789abcdef0123456789abcdef01234567";
+
+#[test]
+fn a_preset_of_another_repository_lies_below_the_file() {
+    let main = |text: &str| file("coldframe.yaml", &format!("extends: [bronze-silver-gold, {PINNED}]\n{text}"));
+    let strict = |text: &str| file(PINNED, text);
+    let tiers = "tiers: [{name: gold, soak: 9d}]\npeople: {force: admin}\n";
+    let read = load(&[main(""), strict(tiers)]).unwrap();
+    let soaks: Vec<i64> = read.ladder.iter().map(|tier| tier.soak.min.as_hours() / 24).collect();
+    assert_eq!(soaks, [1, 2, 9], "the later preset wins over the one before");
+    assert_eq!(read.wiring.people.force, Right::Admin);
+    let own = load(&[main("people: {force: write}\n"), strict(tiers)]).unwrap();
+    assert_eq!(own.wiring.people.force, Right::Write, "the file wins over both");
+    assert_eq!(pinned_presets(&main("").text).iter().map(ToString::to_string).collect::<Vec<_>>(), [PINNED]);
+    let said = |files: &[SourceFile]| {
+        let problems = load(files).expect_err("mistakes");
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let missing = said(&[main("freeze: [{why: audit, tiers: [platinum]}]\n")]);
+    assert_eq!(missing.len(), 1, "what follows from it is not said as well: {missing:?}");
+    assert!(missing[0].starts_with("coldframe.yaml:1:31: `extends`: the preset `acme/"), "{missing:?}");
+    let wrong = said(&[main(""), strict("people: {force: nobody}\n")]);
+    assert!(wrong[0].starts_with(&format!("{PINNED}:1:17: `force` of `people`")), "{wrong:?}");
+    let more = said(&[main(""), strict("extends: [canary]\nplugins: []\n")]);
+    assert!(more[0].contains(":1:1: a preset has no `extends`"), "{more:?}");
+    assert!(more.iter().any(|one| one.contains(":2:1: a preset has no `plugins`")), "{more:?}");
+}
+
+#[test]
+fn a_preset_of_another_repository_is_pinned_at_a_commit() {
+    for (name, why) in [
+        ("acme/presets/strict.yaml", "names no commit"),
+        ("acme/presets/strict.yaml@main", "is not at the full id of a commit"),
+        ("acme/presets/strict.yaml@0123456", "is not at the full id of a commit"),
+        ("acme/presets@0123456789abcdef0123456789abcdef01234567", "does not name a file"),
+        ("acme/presets/../x.yaml@0123456789abcdef0123456789abcdef01234567", "does not name a file"),
+        ("../presets/x.yaml@0123456789abcdef0123456789abcdef01234567", "does not name a file"),
+        ("acme/a b/x.yaml@0123456789abcdef0123456789abcdef01234567", "does not name a file"),
+    ] {
+        let said = problems(&format!("extends: [\"{name}\"]"));
+        assert!(said.len() == 1 && said[0].starts_with("1:11: `extends`: ") && said[0].contains(why), "{said:?}");
+    }
+}
+
 #[test]
 fn a_new_tier_stands_beside_its_neighbours() {
     let ladder = |names: &str| {

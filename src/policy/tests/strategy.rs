@@ -1,6 +1,6 @@
 //! In what order members move, and who stays where they are: what is written, and what it means.
 
-use decide::model::{Each, Empty, MaxUpdate, Promote, Step, Strategy};
+use decide::model::{Each, Empty, MaxUpdate, Promote, Step, Strategy, Verify};
 use decide::selector::Selector;
 use jiff::SignedDuration;
 
@@ -47,11 +47,19 @@ fn strategies() {
         ),
         (
             "{blueGreen: {preview: {matchLabels: {t: p}}}}",
-            Strategy::BlueGreen { preview: selector.clone(), promote: Promote::Automatic },
+            Strategy::BlueGreen { preview: selector.clone(), verify: None, promote: Promote::Automatic },
         ),
         (
             "{blueGreen: {preview: {matchLabels: {t: p}}, promote: manual}}",
-            Strategy::BlueGreen { preview: selector.clone(), promote: Promote::Manual },
+            Strategy::BlueGreen { preview: selector.clone(), verify: None, promote: Promote::Manual },
+        ),
+        (
+            "{blueGreen: {preview: {matchLabels: {t: p}}, verify: {workflow: smoke.yml}}}",
+            Strategy::BlueGreen {
+                preview: selector.clone(),
+                verify: Some(Verify { workflow: "smoke.yml".into(), timeout: SignedDuration::from_mins(30) }),
+                promote: Promote::Automatic,
+            },
         ),
     ] {
         assert_eq!(strategy(text), expected, "{text}");

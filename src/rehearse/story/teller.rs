@@ -203,6 +203,9 @@ impl Teller {
         };
         match &wave.state {
             WaveState::Open { .. } | WaveState::Waiting => format!("  … {what}{until}: {}", finding.because),
+            WaveState::Soaking { .. } if finding.gate == Gate::Verification => {
+                format!("  … {what}{until}: {}", finding.because)
+            }
             WaveState::Soaking { paused: false, .. } => format!("  … {what} soaks{until}"),
             WaveState::Soaking { paused: true, .. } => format!("  … {what} stands still: {}", finding.because),
             WaveState::Converging { .. } if matches!(finding.verdict, Verdict::Unknown) => {

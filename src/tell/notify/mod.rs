@@ -165,6 +165,7 @@ fn needs_somebody(finding: &Finding) -> bool {
             | Reason::HeadEdited { .. }
             | Reason::MergedElsewhere { .. }
             | Reason::ChecksFailed { .. }
+            | Reason::RulesLack { .. }
             | Reason::BreakingUnacknowledged { .. }
     );
     person || finding.verdict == Verdict::Fail

@@ -233,6 +233,7 @@ fn snapshot(loaded: &Loaded, clusters: &[ListedCluster]) -> Snapshot {
         pulls: Read::Known(Vec::new()),
         readings: Readings::default(),
         runs: Read::Known(Vec::new()),
+        open_now: BTreeMap::new(),
     };
     let plugins: BTreeMap<PluginName, PluginFacts> =
         loaded.policy.plugins.iter().map(|policy| (policy.name.clone(), facts(policy))).collect();

@@ -195,7 +195,7 @@ fn fired_lately(cron: &decide::window::Cron, zone: &jiff::tz::TimeZone, at: Time
 }
 
 /// Whether a merge may happen at an instant, by the local time at that instant.
-fn is_open(windows: &Windows, at: Timestamp) -> bool {
+pub(super) fn is_open(windows: &Windows, at: Timestamp) -> bool {
     let open_at = |at: Timestamp| {
         let local = at.to_zoned(windows.zone.clone());
         let (today, yesterday) = (local.weekday(), local.weekday().previous());

@@ -217,6 +217,9 @@ impl Watch {
         if *via == Identity::Bypass && seen.unmet.known().is_none_or(|unmet| !unmet.is_empty()) {
             self.fails(world, format!("S8 merges {pull} past {:?}", seen.unmet));
         }
+        if !seen.lacks.is_empty() {
+            self.fails(world, format!("S8 merges {pull}, which lacks {:?}", seen.lacks));
+        }
         if seen.misplaced.is_some() {
             self.fails(world, format!("S6 merges {pull}, which goes to another branch"));
         }

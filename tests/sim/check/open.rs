@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use decide::ClusterName;
 use decide::ledger::Purpose;
-use decide::model::Next;
+use decide::model::{Next, OnFailure};
 use decide::plan::Proposal;
 use decide::snapshot::{PullState, Snapshot};
 use semver::Version;
 
+use super::merge::is_open;
 use super::{Kept, Watch, back, plain, slices, soak};
 use crate::world::{Spot, World};
 
@@ -57,6 +58,10 @@ impl Watch {
             let whose = (&proposal.part.purpose, proposal.members.as_slice());
             self.is_accepted(world, shown, (&spot, &version), whose);
         }
+        if back.is_none() && moved.is_none() {
+            self.opens_in_its_window(world, shown, proposal);
+            self.is_verified_below(world, proposal);
+        }
         if back.is_none() {
             self.no_downgrade(world, shown, &spot, &version, &proposal.members);
         }
@@ -66,6 +71,42 @@ impl Watch {
         self.fixes_members(world, kept, shown, proposal, moved);
         if moved.is_none() {
             self.one_pull_request(world, shown, &spot, proposal);
+        }
+    }
+
+    /// S9: in the windows for opening, but for a hotfix, what somebody asked for, what had begun and what goes on.
+    fn opens_in_its_window(&mut self, world: &mut World, shown: &Snapshot, proposal: &Proposal) {
+        let Some(windows) = &shown.policy.opening else { return };
+        let begun = proposal.part.slice > 0 || proposal.written.is_some() || cut_off(world, shown, proposal);
+        let wished = shown.plugins[&proposal.plugin].open_now.get(&proposal.tier) == Some(&proposal.to);
+        let hotfix = !crate::words::hotfixes(world, &proposal.plugin, &plain(&proposal.to)).is_empty();
+        if !begun && !wished && !hotfix && !is_open(windows, world.ours()) {
+            let what =
+                format!("S9 opens {} {} on {} while that is closed", proposal.plugin, proposal.to, proposal.tier);
+            self.fails(world, what);
+        }
+    }
+
+    /// P3: what the bot brought to the tier below has finished there when the workflow has succeeded that verifies that tier.
+    fn is_verified_below(&mut self, world: &mut World, proposal: &Proposal) {
+        let version = plain(&proposal.to);
+        let policy = world.policy.plugins.iter().find(|policy| policy.name == proposal.plugin);
+        let tiers = policy.map_or(&[][..], |policy| policy.tiers.as_slice());
+        let at = tiers.iter().position(|tier| tier.name == proposal.tier).unwrap_or(0);
+        let below = tiers[..at].iter().rev().find(|tier| !world.members(&tier.name).is_empty());
+        let Some((below, verify)) = below.and_then(|tier| Some((tier, tier.verify.as_ref()?))) else { return };
+        let spot = (proposal.plugin.clone(), below.name.clone());
+        let ours = world.base[&spot].iter().any(|place| place.version == version && place.by_bot);
+        // A ledger that was lost has forgotten who brought it there, and what took too long.
+        if !ours || world.losses > 0 || proposal.part.purpose != Purpose::Promotion || proposal.part.slice > 0 {
+            return;
+        }
+        let (since, late) = (world.scenario.start, below.on_failure == OnFailure::Stall);
+        let (workflow, name) = (verify.workflow.clone(), below.name.clone());
+        let did = world.runs.iter().any(|run| run.verifies(&spot, &version, &workflow, (since, world.now), late));
+        if !did {
+            let what = format!("P3 opens {} {version} on {} before {name} is verified", spot.0, proposal.tier);
+            self.fails(world, what);
         }
     }
 

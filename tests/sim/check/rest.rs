@@ -115,14 +115,15 @@ impl Watch {
     /// How long after the calm began everything must have come to rest: three releases may climb, each
     /// with its deadlines, soaks, grace periods and windows.
     pub fn bound(world: &World) -> SignedDuration {
-        // Each slice may wait for a window, and who came late for another one.
+        // Each slice may wait for a window, the first for one to be opened in, and who came late for another one.
+        let opening = SignedDuration::from_hours(if world.policy.opening.is_some() { 9 * 24 } else { 0 });
         let of_tier = |plugin: &decide::model::PluginPolicy, tier: &decide::model::Tier| {
             let spot = (plugin.name.clone(), tier.name.clone());
             let slices = slices::most(world, &spot) + u32::from(!tier.early.is_empty());
             let grace = tier.force.as_ref().map_or(SignedDuration::ZERO, |force| {
                 force.notice.iter().fold(force.after, |sum, before| sum + *before)
             });
-            Self::patience(world, &spot) + (SignedDuration::from_hours(9 * 24) + grace) * slices as i32
+            Self::patience(world, &spot) + (SignedDuration::from_hours(9 * 24) + grace + opening) * slices as i32
         };
         let tiers = world
             .policy

@@ -178,6 +178,7 @@ fn missing_is_closed(snapshot: &Snapshot, now: Timestamp) -> Plan {
 fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide::Sha, now: Timestamp) -> Pull {
     Pull {
         unmet: Read::Known(Vec::new()),
+        lacks: Vec::new(),
         behind: Read::Known(false),
         strict: false,
         dismisses: false,

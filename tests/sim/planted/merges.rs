@@ -127,7 +127,28 @@ fn nobody_comes_up(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+/// What branch rules ask of every merge is overlooked.
+fn talk_is_overlooked(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| pulls(snapshot).for_each(|pull| pull.lacks.clear()))
+}
+
+/// A tier has finished whatever its workflow says.
+fn a_tier_is_not_verified(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
+        tiers.for_each(|tier| tier.verify = None);
+    })
+}
+
+/// Pull requests are opened whatever the window for that says.
+fn opened_at_any_time(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| snapshot.policy.opening = None)
+}
+
 pub const BUGS: &[Bug] = &[
+    ("a tier is not verified", a_tier_is_not_verified, &["P3"]),
+    ("opened outside of its window", opened_at_any_time, &["S9"]),
+    ("a conversation is overlooked", talk_is_overlooked, &["S8"]),
     ("what is behind is merged", behind_is_overlooked, &["S8"]),
     ("nobody is brought up to date", nobody_comes_up, &["L1"]),
     ("a foreign ledger is believed", foreign_ledger_believed, &["S16"]),

@@ -131,6 +131,7 @@ impl World {
             head: branch.clone(),
             fork: None,
             head_sha,
+            pusher: login.to_owned(),
             base: base.to_owned(),
             base_sha,
             draft,

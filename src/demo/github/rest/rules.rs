@@ -42,11 +42,11 @@ fn branch_rules(world: &mut World, call: &Call<'_>) -> Outcome {
 fn parameters(rule: &Rule) -> Option<Value> {
     Some(match rule {
         Rule::Update => json!({"update_allows_fetch_and_merge": false}),
-        Rule::Conversations | Rule::Stale => json!({
+        Rule::Conversations | Rule::Stale | Rule::LastPush => json!({
             "allowed_merge_methods": ["merge", "squash", "rebase"],
             "dismiss_stale_reviews_on_push": *rule == Rule::Stale,
-            "require_code_owner_review": false, "require_last_push_approval": false,
-            "required_approving_review_count": 0,
+            "require_code_owner_review": false, "require_last_push_approval": *rule == Rule::LastPush,
+            "required_approving_review_count": u32::from(*rule == Rule::LastPush),
             "required_review_thread_resolution": *rule == Rule::Conversations,
         }),
         Rule::Checks { name, app, strict } => {

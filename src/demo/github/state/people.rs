@@ -101,7 +101,7 @@ pub struct Hook {
 
 /// The events that Apps of this world subscribe to, and the permission without which none of them is sent. Those of
 /// comments take the permission for issues, whatever the comment is about.
-const EVENTS: [(&str, &str); 11] = [
+const EVENTS: [(&str, &str); 12] = [
     ("check_run", "checks"),
     ("deployment_status", "deployments"),
     ("installation", "metadata"),
@@ -110,6 +110,7 @@ const EVENTS: [(&str, &str); 11] = [
     ("merge_group", "merge_queues"),
     ("pull_request", "pull_requests"),
     ("pull_request_review", "pull_requests"),
+    ("pull_request_review_thread", "pull_requests"),
     ("push", "contents"),
     ("release", "contents"),
     ("status", "statuses"),

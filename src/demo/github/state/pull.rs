@@ -23,6 +23,8 @@ pub struct Pull {
     pub fork: Option<String>,
     /// Head commit; stays when the branch is deleted.
     pub head_sha: String,
+    /// Who pushed the head.
+    pub pusher: String,
     /// Base branch.
     pub base: String,
     /// Tip of the base when the head moved last.

@@ -213,6 +213,8 @@ pub enum Rule {
     Conversations,
     /// Approvals are dismissed when the head moves.
     Stale,
+    /// Somebody who may write, and did not push last, has approved the head as it is.
+    LastPush,
     /// These checks are green, and the head contains the base where that is asked.
     Checks {
         /// The check.
@@ -246,7 +248,7 @@ impl Rule {
             Self::Update => "update",
             Self::Deletion => "deletion",
             Self::NonFastForward => "non_fast_forward",
-            Self::Conversations | Self::Stale => "pull_request",
+            Self::Conversations | Self::Stale | Self::LastPush => "pull_request",
             Self::Checks { .. } => "required_status_checks",
             Self::LinearHistory => "required_linear_history",
             Self::Signatures => "required_signatures",
