@@ -11,6 +11,7 @@ use semver::Version;
 
 use super::merge::is_open;
 use super::{Kept, Watch, back, plain, slices, soak};
+use crate::pulls::PullRequest;
 use crate::world::{Spot, World};
 
 /// The bot may take a pull request back and open another one later, but not again and again.
@@ -96,7 +97,16 @@ impl Watch {
         let below = tiers[..at].iter().rev().find(|tier| !world.members(&tier.name).is_empty());
         let Some((below, verify)) = below.and_then(|tier| Some((tier, tier.verify.as_ref()?))) else { return };
         let spot = (proposal.plugin.clone(), below.name.clone());
-        let ours = world.base[&spot].iter().any(|place| place.version == version && place.by_bot);
+        // Who came late gets what the others were found with.
+        let climbed = |pull: &&PullRequest| {
+            let head = pull.bot_heads.last().and_then(|head| world.written.get(head));
+            pull.spot == spot
+                && pull.version == version
+                && pull.closed.as_ref().is_some_and(|closed| closed.merged.is_some())
+                && head.is_some_and(|commit| commit.part.purpose == Purpose::Promotion)
+        };
+        let there = world.base[&spot].iter().any(|place| place.version == version && place.by_bot);
+        let ours = there && world.pulls.iter().any(|pull| climbed(&pull));
         // A ledger that was lost has forgotten who brought it there, and what took too long.
         if !ours || world.losses > 0 || proposal.part.purpose != Purpose::Promotion || proposal.part.slice > 0 {
             return;
