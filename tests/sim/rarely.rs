@@ -66,7 +66,8 @@ pub fn befall(world: &mut World, happening: Happening) {
         }
         Happening::Follow { plugin, hours } => {
             *world.turns.entry(plugin.clone()).or_default() += 1;
-            edit(world, &plugin, |policy| policy.tiers[0].follows = true);
+            // The file refuses a workflow for what the bot does not bring.
+            edit(world, &plugin, |policy| (policy.tiers[0].follows, policy.tiers[0].verify) = (true, None));
             world.schedule(until(hours), world::Due::Rare(Later::Unfollow { plugin }));
         }
         Happening::MergeAndRevert { plugin, tier, minutes } => merge_and_revert(world, (plugin, tier), minutes),

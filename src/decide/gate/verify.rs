@@ -148,7 +148,8 @@ fn between(facts: &Facts<'_>, tier: &Tier, wave: &Wave, next: &Portion) -> Optio
 }
 
 /// The workflow without which a climb does not end, as long as it has not succeeded, and its place. It is asked for what
-/// the bot brought here: who came late gets what was verified, and the way back is no new release.
+/// the bot brought here, also where everybody left meanwhile and was found with it again: who came late gets what was
+/// verified, and the way back is no new release.
 fn wanted<'a>(facts: &Facts<'_>, tier: &'a Tier, wave: &Wave) -> Option<((u32, u32), &'a Verify)> {
     let verify = tier.verify.as_ref().filter(|_| !tier.follows)?;
     let climbs = match wave.part.purpose {
@@ -156,14 +157,31 @@ fn wanted<'a>(facts: &Facts<'_>, tier: &'a Tier, wave: &Wave) -> Option<((u32, u
         Purpose::CatchUp | Purpose::Early | Purpose::RollBack { .. } => false,
     };
     let place = (wave.part.slice + 1, END);
-    let ours = climbs && wave.head().is_some();
-    (ours && passed(facts, tier, wave, place).is_none()).then_some((place, verify))
+    let verified = match wave.head() {
+        Some(_) => passed(facts, tier, wave, place).is_some(),
+        None => !was_brought(facts, tier, wave),
+    };
+    (climbs && !verified).then_some((place, verify))
+}
+
+/// Whether the bot brought what was found here with an earlier wave, and no workflow has verified the tier since.
+fn was_brought(facts: &Facts<'_>, tier: &Tier, found: &Wave) -> bool {
+    let waves = facts.page.tiers.get(&tier.name).into_iter().flatten();
+    let climbs =
+        || waves.clone().filter(|wave| wave.version == found.version && wave.part.purpose == Purpose::Promotion);
+    let passed = |wave: &Wave| wave.verifications.iter().any(|one| one.step == END && one.passed.is_some());
+    climbs().any(|wave| wave.head().is_some() && wave.landed().is_some()) && !climbs().any(passed)
 }
 
 /// The same from when all were healthy.
 fn at_the_end(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<((u32, u32), Verify)> {
     wave.converged?;
     wanted(facts, tier, wave).map(|(place, verify)| (place, verify.clone()))
+}
+
+/// Whether what was found on a tier waits for its workflow all the same, since the bot had brought it there.
+pub(crate) fn is_owed(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> bool {
+    wave.head().is_none() && wanted(facts, tier, wave).is_some()
 }
 
 /// Whether no workflow keeps a climb of which all have moved from its end.

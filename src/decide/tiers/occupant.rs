@@ -41,9 +41,8 @@ pub(super) fn occupancy(facts: &Facts<'_>, tier_index: usize) -> Occupancy {
 fn occupant(facts: &Facts<'_>, tier_index: usize) -> Option<Wave> {
     let tier = &facts.policy.tiers[tier_index];
     // What failed elsewhere after it came here is watched, and a newer release may take its place.
-    let kept = |wave: &Wave| {
-        wave.stalled().is_some() || (wave.head().is_some() && release::held(facts, &wave.version).is_none())
-    };
+    let ours = |wave: &Wave| wave.head().is_some() || gate::verify::is_owed(facts, tier, wave);
+    let kept = |wave: &Wave| wave.stalled().is_some() || (ours(wave) && release::held(facts, &wave.version).is_none());
     // Clusters ahead of the tier keep nobody from its turn.
     let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled().is_some();
     let holds = |wave: &Wave| matches!(wave.state(), State::Landed(_)) && kept(wave) && turn(wave);

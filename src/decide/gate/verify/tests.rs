@@ -6,6 +6,7 @@ use alloc::vec;
 
 use super::*;
 use crate::WaveState;
+use crate::ledger::Landed;
 use crate::model::Soak;
 use crate::snapshot::{Health, Reading, Snapshot, WorkflowRun};
 use crate::testing::*;
@@ -150,6 +151,33 @@ fn what_was_found_or_is_on_its_way_is_not_verified() {
     let page = world.ledger.plugins.get_mut(&"app".into()).unwrap();
     page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().heads.clear();
     assert_eq!(stands(&world), ("finished", String::new(), String::new()), "somebody put it there");
+}
+
+/// Whoever empties a tier while its workflow runs, and fills it again, has not verified it.
+#[test]
+fn what_is_found_again_on_a_tier_that_was_emptied_is_verified() {
+    let again = |mut world: Snapshot| {
+        let waves = world.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
+        let mut wave = waves.last().unwrap().clone();
+        (wave.heads, wave.pull, wave.verifications) = (vec![], None, vec![]);
+        *wave.rewrite().landed = Some(Landed { at: ago(26), commit: None, by: None });
+        wave.begun += SignedDuration::from_mins(1);
+        waves.push(wave);
+        world
+    };
+    let mut world = verified();
+    intend(&mut world, 27);
+    let found = again(world.clone());
+    let id = "app-bronze-1.1.0-0-end.1";
+    assert_eq!(stands(&found), ("soaking", id.to_string(), "e2e.yml verifies what has moved".to_string()));
+    remember(&mut world, Change::Verified { id: ID.to_string(), at: ago(1) });
+    assert_eq!(stands(&again(world)).0, "finished", "it was verified before they left");
+    // What the bot never brought here is not.
+    let mut found = again(verified());
+    let waves = found.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
+    let at = waves.len() - 2;
+    waves[at].heads.clear();
+    assert_eq!(stands(&found).0, "finished", "somebody put it there");
 }
 
 /// Under `stall` a run that fails fails nothing: whoever runs it again with success lets the release go on.
