@@ -10,7 +10,7 @@ use crate::policy::wiring::{PullRequests, Reviewer};
 /// Adds what the policy asks for. What the hub refuses stands in the log.
 pub(super) async fn add(line: &Line, number: PullNumber, wanted: &PullRequests) {
     let hub = line.context.repo.hub.leisurely();
-    let PullRequests { labels, assignees, reviewers, prefix: _, note: _ } = wanted;
+    let PullRequests { labels, assignees, reviewers, prefix: _, note: _, body: _ } = wanted;
     if !labels.is_empty() {
         told(line, number, labels, hub.add_labels(number, labels).await);
     }

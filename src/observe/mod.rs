@@ -271,7 +271,7 @@ impl Seen {
         let queued = page.and_then(HubPull::place_in_queue);
         let links = self.links();
         let facts = tell::PullFacts::of(plan, wave, &links, &notes).changing(changes);
-        let facts = facts.noted(self.loaded.wiring.pulls.note.as_deref());
+        let facts = facts.written_for(&self.loaded.wiring.pulls);
         let facts = facts.merging_by_itself(by_itself).queued(queued);
         let heard = wave.pull.and_then(|number| self.boxes.get(&number)).map(String::as_str);
         // What somebody has pushed is not written anew.

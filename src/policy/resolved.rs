@@ -153,7 +153,8 @@ fn limits(file: &mut Mapping, Limits { open_pulls, clusters_per_hour }: Limits) 
 }
 
 fn pulls(file: &mut Mapping, wanted: &PullRequests, opening: Option<&Windows>) {
-    let PullRequests { labels, assignees, reviewers, prefix, note } = wanted;
+    let PullRequests { labels, assignees, reviewers, prefix, note, body } = wanted;
+    let body = body.as_ref().map(|body| body.written.clone());
     let mut pulls = Mapping::new();
     let texts = |names: Vec<String>| Value::Sequence(names.into_iter().map(Value::from).collect());
     let reviewers = reviewers.iter().map(ToString::to_string).collect();
@@ -162,7 +163,7 @@ fn pulls(file: &mut Mapping, wanted: &PullRequests, opening: Option<&Windows>) {
             put(&mut pulls, key, texts(names));
         }
     }
-    for (key, text) in [("prefix", prefix), ("note", note)] {
+    for (key, text) in [("prefix", prefix), ("note", note), ("body", &body)] {
         if let Some(text) = text {
             put(&mut pulls, key, text.as_str());
         }

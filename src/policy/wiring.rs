@@ -40,6 +40,74 @@ pub struct PullRequests {
     pub prefix: Option<String>,
     /// Markdown that stands on every pull request; `{plugin}`, `{tier}` and `{version}` in it are replaced.
     pub note: Option<String>,
+    /// How the text is arranged; none = as the bot does.
+    pub body: Option<Body>,
+}
+
+/// An arrangement of the text of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Body {
+    /// As it is written.
+    pub written: String,
+    /// Its pieces in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// A piece of such an arrangement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Markdown of the policy's own; `{plugin}`, `{tier}` and `{version}` in it are replaced.
+    Text(String),
+    /// What the bot says.
+    Section(Section),
+}
+
+/// A part of what the bot says on a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// What failed or who stopped it, and the table of what moves where.
+    Summary,
+    /// What it waits for, until when, and who can unblock it.
+    Status,
+    /// Where the release stands on each tier.
+    Climb,
+    /// `pullRequests.note`.
+    Note,
+    /// What the commit changes.
+    Changes,
+    /// The words of the chart's author.
+    ReleaseNotes,
+    /// How to stop it, and the box that writes it anew.
+    Help,
+}
+
+impl Section {
+    /// All of them, in the order in which the bot writes them.
+    pub const ALL: [Self; 7] =
+        [Self::Summary, Self::Status, Self::Climb, Self::Note, Self::Changes, Self::ReleaseNotes, Self::Help];
+
+    /// As the policy names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Status => "status",
+            Self::Climb => "climb",
+            Self::Note => "note",
+            Self::Changes => "changes",
+            Self::ReleaseNotes => "releaseNotes",
+            Self::Help => "help",
+        }
+    }
+
+    /// What people could not do without it; none where it may be left out.
+    pub const fn needed_for(self) -> Option<&'static str> {
+        match self {
+            Self::Summary => Some("says what moves where"),
+            Self::Status => Some("says what it waits for and who can unblock it"),
+            Self::Help => Some("says how to stop it"),
+            Self::Climb | Self::Note | Self::Changes | Self::ReleaseNotes => None,
+        }
+    }
 }
 
 /// Who is asked for a review.

@@ -408,3 +408,12 @@ pub(crate) fn changes_that_say(text: &str) -> Changes {
     ];
     Changes { hunks, others: vec![text.to_string()], ..many }
 }
+
+/// All sections from the last to the first, with words that open whatever Markdown may leave open.
+pub(crate) fn backwards() -> crate::policy::wiring::Body {
+    use crate::policy::wiring::{Piece, Section};
+    let sections = Section::ALL.into_iter().rev().map(Piece::Section);
+    let words = ["> quoted", "- a list", "1. one", "a `tick", "**bold", "[a link", "| a | b |"];
+    let pieces = sections.zip(words).flat_map(|(section, words)| [Piece::Text(words.to_string()), section]);
+    crate::policy::wiring::Body { written: String::new(), pieces: pieces.collect() }
+}

@@ -149,6 +149,7 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
     let changed = changes(&fixture::changes_that_say(text)).unwrap();
     let many = wave(text);
     let many = PullFacts::of(&view.plan, &many, &view.links, &notes).changing(Some(&changed));
+    let own = fixture::backwards();
     let mut merged = fixture::forced();
     let unread = Reason::Unread { what: text.to_string(), why: text.to_string() };
     fixture::put(&mut merged, Gate::Health, Verdict::Unknown, unread);
@@ -159,6 +160,7 @@ fn texts(text: &str) -> Vec<(&'static str, String)> {
         ("held pull request", pull(&failed(text))),
         ("merged pull request", pull(&merged)),
         ("pull request of many files", body(&many).unwrap()),
+        ("pull request in another order", body(&PullFacts { body: Some(&own), ..many }).unwrap()),
         ("check", check(&wave(text), &view.links, None).unwrap().summary),
         ("check of many files", check(&wave(text), &view.links, Some(&changed)).unwrap().summary),
         ("held check", check(&failed(text), &view.links, None).unwrap().summary),
@@ -440,10 +442,6 @@ fn nothing_of_a_plan_without_waves_breaks() {
     let view = View { plan: Plan::default(), ..fixture::view() };
     assert!(board(&view, fixture::now()).contains("names no plugin yet"));
     assert!(step_summary(&view, fixture::now()).unwrap().contains("**Would do:** nothing"));
-    assert!(
-        explain(&view, (&"x".into(), None), &decide::Readings::default(), fixture::now())
-            .unwrap_err()
-            .to_string()
-            .contains("none")
-    );
+    let unknown = explain(&view, (&"x".into(), None), &decide::Readings::default(), fixture::now());
+    assert!(unknown.unwrap_err().to_string().contains("none"));
 }

@@ -7,6 +7,7 @@ mod files;
 mod grace;
 mod marks;
 mod notes;
+mod sections;
 
 use decide::plan::{Finding, Gate, WaveReport, WaveState};
 use decide::{Plan, Reason, TierName, Version};
@@ -14,7 +15,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::climb::{Forced, Step, above, forced, goes_on, steps};
-use super::{Links, TellError, inert, render, words};
+use super::{Links, TellError, inert, words};
 pub use facts::PullFacts;
 use grace::{Grace, grace};
 use marks::{marks, status};
@@ -61,11 +62,12 @@ pub fn title(wave: &WaveReport) -> String {
 /// Only when a built-in template is broken.
 pub fn body(facts: &PullFacts<'_>) -> Result<String, TellError> {
     let mut page = Page::of(facts);
-    let bare = render::markdown("pull", &page)?;
+    let wave = facts.wave;
+    let own = facts.body.map(|body| sections::named(body, |text| filled(text, wave)));
+    let bare = sections::arranged(&page, own.as_deref())?;
     let room = CAP.saturating_sub(bare.chars().count() + 200); // 200: the frame around the notes
     page.notes = notes(facts.notes, room);
-    let full = if page.notes.is_empty() { bare } else { render::markdown("pull", &page)? };
-    let wave = facts.wave;
+    let full = if page.notes.is_empty() { bare } else { sections::arranged(&page, own.as_deref())? };
     Ok(capped(full) + &facts.links.on_dashboard(&wave.plugin, &wave.tier))
 }
 

@@ -23,8 +23,15 @@ pub const CSP: &str = "default-src 'none'; style-src 'self'; script-src 'self'; 
 const PAGE_CAP: usize = 16 * 1024 * 1024;
 
 /// The Markdown templates.
-const MARKDOWN: [(&str, &str); 9] = [
-    ("pull", include_str!("../../templates/pull.md.hbs")),
+const MARKDOWN: [(&str, &str); 16] = [
+    ("pull/summary", include_str!("../../templates/pull/summary.md.hbs")),
+    ("pull/status", include_str!("../../templates/pull/status.md.hbs")),
+    ("pull/climb", include_str!("../../templates/pull/climb.md.hbs")),
+    ("pull/note", include_str!("../../templates/pull/note.md.hbs")),
+    ("pull/changes", include_str!("../../templates/pull/changes.md.hbs")),
+    ("pull/release-notes", include_str!("../../templates/pull/release-notes.md.hbs")),
+    ("pull/help", include_str!("../../templates/pull/help.md.hbs")),
+    ("pull/forced", include_str!("../../templates/pull/forced.md.hbs")),
     ("changes", include_str!("../../templates/changes.md.hbs")),
     ("check", include_str!("../../templates/check.md.hbs")),
     ("answers", include_str!("../../templates/answers.md.hbs")),

@@ -66,6 +66,39 @@ async fn labels_assignees_and_reviewers_come_when_it_is_opened() {
     assert!(tip.message.starts_with("chore(deps): "), "{}", tip.message);
 }
 
+/// The policy arranges the text of pull requests: its own words stand where it puts them, what the bot says follows what
+/// happens as ever, and what is ticked is heard.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_arranges_the_text_of_its_pull_requests() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    let own = "pullRequests:\n  body: |\n    # {plugin} on {tier}\n    {help}\n    {summary}\n    - Ask `#platform`.\n    \
+               {status}\nplugins:\n";
+    stage.edit_policy("plugins:\n", own);
+    let _bot = stage.serve();
+    let pull = stage.until("bronze opens", |stage| stage.pull(PLUGIN, "bronze").filter(is_open)).await;
+    let order = [
+        &format!("# {PLUGIN} on bronze\n\n### If something is wrong\n\n- **Say no:**"),
+        &format!("\n- [ ] <!-- coldframe:rebase {} -->", pull.head_sha),
+        "\n\n| plugin | from | to |",
+        "\n\n- Ask `#platform`.\n\n",
+        "waits for an approval by",
+    ];
+    let at: Vec<Option<usize>> = order.iter().map(|piece| pull.body.find(piece)).collect();
+    assert!(at.iter().all(Option::is_some) && at.is_sorted(), "{at:?} in\n{}", pull.body);
+    assert!(!pull.body.contains("### The climb") && !pull.body.contains("### What changes"), "{}", pull.body);
+    github.set_permission(REPOSITORY, "vera", Role::Write).unwrap();
+    github.comment(REPOSITORY, pull.number, "vera", "/coldframe hold a look first").unwrap();
+    stage
+        .until("its text says so", |stage| {
+            stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains("a look first"))
+        })
+        .await;
+    github.comment(REPOSITORY, pull.number, "vera", "/coldframe resume").unwrap();
+    github.approve(REPOSITORY, pull.number, OWNER).unwrap();
+    stage.until("it merges", |stage| stage.pull(PLUGIN, "bronze").filter(is_merged)).await;
+}
+
 /// A reviewer whom the hub refuses stops nothing; the log says who.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reviewer_who_is_no_collaborator_stops_no_promotion() {

@@ -26,7 +26,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("observe", 6_900),
     ("onboard", 170),
     ("parse", 1_750),
-    ("policy", 4_250),
+    ("policy", 4_400),
     ("process", 50),
     ("proxies", 200),
     ("rehearse", 4_110),
@@ -34,7 +34,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("seal", 150),
     ("secret", 100),
     ("signal", 3_850),
-    ("tell", 4_250),
+    ("tell", 4_300),
     ("tick", 100),
     ("wake", 1_000),
 ];

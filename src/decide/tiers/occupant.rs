@@ -36,12 +36,12 @@ pub(super) fn occupancy(facts: &Facts<'_>, tier_index: usize) -> Occupancy {
 }
 
 /// The wave that keeps the tier occupied: on the base branch by the bot, and not yet finished. What
-/// others put there is watched but keeps nobody out. A climb of which slices are still to come keeps
+/// others put there is watched but keeps nobody out, unless the bot had brought it before and its workflow is owed. A climb of which slices are still to come keeps
 /// the tier only while its release may go on.
 fn occupant(facts: &Facts<'_>, tier_index: usize) -> Option<Wave> {
     let tier = &facts.policy.tiers[tier_index];
-    // What failed elsewhere after it came here is watched, and a newer release may take its place.
     let ours = |wave: &Wave| wave.head().is_some() || gate::verify::is_owed(facts, tier, wave);
+    // What failed elsewhere after it came here is watched, and a newer release may take its place.
     let kept = |wave: &Wave| wave.stalled().is_some() || (ours(wave) && release::held(facts, &wave.version).is_none());
     // Clusters ahead of the tier keep nobody from its turn.
     let turn = |wave: &Wave| wave.part.purpose != Purpose::Early || wave.stalled().is_some();

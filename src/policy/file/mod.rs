@@ -2,6 +2,7 @@
 //! one list that the parser and the JSON Schema are made from. What the values mean together is in
 //! `resolve`.
 
+mod body;
 mod clusters;
 mod notify;
 mod plugin;

@@ -2,8 +2,9 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use super::body;
 use super::windows::WindowsFile;
-use crate::wiring::Reviewer;
+use crate::wiring::{Body, Reviewer};
 use parse::branches;
 use parse::forms::List;
 use parse::problem::quoted;
@@ -25,6 +26,8 @@ record! {
         optional prefix "prefix": Prefix,
         /// Markdown that stands on every pull request, such as a link to your runbook. `{plugin}`, `{tier}` and `{version}` are replaced. Default nothing.
         optional note "note": Note,
+        /// Your own arrangement of the text of pull requests: Markdown, in which `{summary}`, `{status}`, `{climb}`, `{note}`, `{changes}`, `{releaseNotes}` and `{help}`, each alone on its line, are what the bot says. `{summary}`, `{status}` and `{help}` are needed. `{plugin}`, `{tier}` and `{version}` are replaced. Default: these seven in this order.
+        optional body "body": BodyText,
         /// When pull requests are opened. What is open moves and merges by the windows of the file; a hotfix opens at once, and so does a rollback, the next slice of a climb, and what somebody asks for in the dashboard issue. Default at any time: people can review before a window of merges opens.
         optional windows "windows": WindowsFile,
     }
@@ -58,6 +61,13 @@ scalar!(
     {"type": "string", "minLength": 1, "maxLength": 2000, "examples": ["Runbook: https://wiki.example/{plugin}"]}
 );
 
+scalar!(
+    /// An arrangement of the text of pull requests.
+    BodyText(Body), "Markdown with `{summary}`, `{status}` and `{help}`, each on a line of its own", body::body,
+    {"type": "string", "minLength": 1, "maxLength": 4000,
+     "examples": ["Questions: #platform-plugins\n\n{summary}\n{status}\n{climb}\n{help}\n"]}
+);
+
 fn label(text: &str) -> Result<String, Refusal> {
     let text = line(text, 50)?;
     if text.to_ascii_lowercase().starts_with(branches::PREFIX) {
@@ -73,21 +83,7 @@ fn prefix(text: &str) -> Result<String, Refusal> {
 
 /// What stands on a pull request beside the bot's own words, and cannot be taken for them.
 fn note(text: &str) -> Result<String, Refusal> {
-    const MOST: usize = 2_000;
-    let text = text.trim();
-    if text.is_empty() || text.chars().count() > MOST || text.chars().any(|c| c.is_control() && c != '\n') {
-        return Err(Refusal::new(format!("it must be a text of 1 to {MOST} characters")));
-    }
-    let tags = text.match_indices('<').filter(|(at, _)| !text[*at..].starts_with("<http"));
-    if tags.count() > 0 {
-        let why =
-            "it must not hold HTML: the bot reads its own marks from comments, and what is open would hide its text";
-        return Err(Refusal::new(why).help("write Markdown"));
-    }
-    if text.lines().map(str::trim_start).any(|line| line.starts_with("```") || line.starts_with("~~~")) {
-        let why = "it must not hold a block of code: one that is not closed would hide the bot's own text";
-        return Err(Refusal::new(why).help("put code between single backquotes, or link to it"));
-    }
+    let text = body::markdown(text, 2_000)?;
     if let Some(heading) = text.lines().find(|line| line.starts_with('#')) {
         let why = format!("{} would be a heading, and the headings are the bot's own", quoted(heading));
         return Err(Refusal::new(why).help("write it in bold: `**…**`"));

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use super::gaps;
 use crate::file::PullRequestsFile;
 use crate::windows::windows;
-use crate::wiring::PullRequests;
+use crate::wiring::{Piece, PullRequests, Section};
 use parse::forms::List;
 use parse::read::Spanned;
 use parse::report::Report;
@@ -22,12 +22,19 @@ pub fn pulls(file: Option<&Spanned<PullRequestsFile>>, report: &mut Report) -> P
     report.within_key("pullRequests", |report| {
         at_most(ASSIGNEES, "assignees", file.assignees.as_ref(), report);
         at_most(REVIEWERS, "reviewers", file.reviewers.as_ref(), report);
+        if let (Some(note), Some(body)) = (&file.note, &file.body)
+            && !body.value.0.pieces.contains(&Piece::Section(Section::Note))
+        {
+            let why = "`note` of `pullRequests` stands nowhere: `body` lacks `{note}`";
+            report.warning(note.at, why, Some("write `{note}` on a line of `body`, or leave `note` out"));
+        }
         PullRequests {
             labels: items(file.labels.as_ref(), |label| label.0.clone()),
             assignees: items(file.assignees.as_ref(), |login| login.0.clone()),
             reviewers: items(file.reviewers.as_ref(), |reviewer| reviewer.0.clone()),
             prefix: file.prefix.as_ref().map(|prefix| prefix.value.0.clone()),
             note: file.note.as_ref().map(|note| note.value.0.clone()),
+            body: file.body.as_ref().map(|body| body.value.0.clone()),
         }
     })
 }

@@ -41,6 +41,19 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:16: `windows` of `pullRequests`: a `zone` is missing",
     ),
     ("pullRequests: {note: \"# a\"}", "1:22: `note` of `pullRequests`: `# a` would be a heading"),
+    (
+        "pullRequests: {body: \"{summary} {status}\"}",
+        "1:22: `body` of `pullRequests`: `{summary}` must stand alone on its line",
+    ),
+    (
+        "pullRequests: {body: \"{sumary}\\n{status}\\n{help}\"}",
+        "1:22: `body` of `pullRequests`: `{sumary}` is not known (did you mean `{summary}`?",
+    ),
+    ("pullRequests: {body: \"{help}\\n{status}\\n{help}\"}", "1:22: `body` of `pullRequests`: it has `{help}` twice"),
+    (
+        "pullRequests: {body: \"{summary}\\n<details>\\n{status}\\n{help}\"}",
+        "1:22: `body` of `pullRequests`: it must not hold HTML",
+    ),
     ("tiers: [{name: gold, announce: soon}]", "1:32: `announce` of tier `gold`: `soon` is not a duration"),
     (
         "tiers: [{name: gold, onFailure: {rollBack: {merge: automatc}}}]",

@@ -4,6 +4,7 @@ use decide::plan::{Climb, WaveReport};
 use decide::{Person, Plan, Sha, TierName, Version};
 
 use super::{Links, ReleaseNote, overtaking};
+use crate::policy::wiring::{Body, PullRequests};
 
 /// Everything that stands on a pull request.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct PullFacts<'a> {
     pub changes: Option<&'a str>,
     /// What the policy adds to every text, with its placeholders.
     pub note: Option<&'a str>,
+    /// How the policy arranges the text; none = as the bot does.
+    pub body: Option<&'a Body>,
     /// The head that a box offers to write anew, and what became of it when it was ticked last.
     pub rebase: Option<(&'a Sha, Option<&'a str>)>,
 }
@@ -47,6 +50,7 @@ impl<'a> PullFacts<'a> {
             queued: None,
             changes: None,
             note: None,
+            body: None,
             rebase: None,
         }
     }
@@ -57,10 +61,10 @@ impl<'a> PullFacts<'a> {
         Self { changes, ..self }
     }
 
-    /// The same with what the policy adds.
+    /// The same with what the policy says of the text.
     #[must_use]
-    pub fn noted(self, note: Option<&'a str>) -> Self {
-        Self { note, ..self }
+    pub fn written_for(self, pulls: &'a PullRequests) -> Self {
+        Self { note: pulls.note.as_deref(), body: pulls.body.as_ref(), ..self }
     }
 
     /// The same with a box that offers to write this head anew, and what became of it when it was ticked last.

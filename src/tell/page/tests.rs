@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::super::fixture::{self, gates, put, wave};
+use super::super::render;
 use super::*;
 use decide::PullNumber;
 use decide::Verdict;
@@ -245,4 +246,26 @@ fn what_has_finished_a_tier_says_nothing_of_the_tiers_above() {
     };
     has(&of("bronze"), &["| qa |", "| bronze |", "It goes on from here"], &["| silver |", "| gold |"]);
     has(&of("silver"), &["| bronze |", "| silver |", "| gold |"], &["It goes on from here"]);
+}
+
+/// Nothing that people need is lost by an order of the policy's own, in whatever state the wave is.
+#[test]
+fn the_policys_order_has_what_the_bots_order_has() {
+    use crate::policy::wiring::{Body, Piece, Section};
+    let (order, view) = ([Section::Help, Section::Status, Section::Summary], fixture::view());
+    let pieces = order.into_iter().map(Piece::Section);
+    let pieces = [Piece::Text("Hello {plugin}, {tier}, {version}.".to_string())].into_iter().chain(pieces);
+    let own = Body { written: String::new(), pieces: pieces.collect() };
+    for wave in [fixture::open(), fixture::held(), fixture::soaking(), fixture::forced()] {
+        let facts = PullFacts::of(&view.plan, &wave, &view.links, &[]);
+        let page = Page::of(&facts);
+        let text = body(&PullFacts { body: Some(&own), ..facts }).unwrap();
+        let hello = format!("Hello {}, {}, {}.\n\n", wave.plugin, wave.tier, wave.version.as_ref().unwrap());
+        assert!(text.starts_with(&hello), "{text}");
+        for name in ["pull/summary", "pull/status", "pull/help", "pull/forced"] {
+            let section = render::markdown(name, &page).unwrap();
+            assert!(text.contains(section.trim()), "{name} is not in\n{text}");
+        }
+        assert!(!text.contains("### The climb"), "{text}");
+    }
 }
