@@ -119,7 +119,7 @@ pub(crate) fn one_stop(facts: &Facts<'_>, tier: &Tier, wave: &Wave, since: Times
         Some((merging.at, other.version.clone()))
     };
     let (at, version) = others.filter_map(forced).max()?;
-    let (closes, until) = window::after(facts, tier, at)?;
+    let (closes, until) = window::after(facts, tier, wave, at)?;
     let because = Reason::OneStopAWindow { version };
     (facts.now < closes).then(|| Finding::new(Gate::Grace, Verdict::Wait { until }, because))
 }

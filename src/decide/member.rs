@@ -50,11 +50,13 @@ pub(crate) fn assess(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Rc<Assessme
     if orders.is_empty() {
         orders.push(Order::of(facts, newest));
     }
-    let HealthRule { max_age, degraded_for, progress_deadline, .. } = tier.health;
+    let HealthRule { max_age, degraded_for, progress_deadline, max_failures, .. } = tier.health;
+    let tolerates = max_failures > 0;
     let landed = newest.landed().map(|landed| landed.at);
     let converged = newest.converged;
     let sliced = !newest.part.partition.is_empty();
-    let question = Question { clusters, orders, sliced, landed, converged, max_age, degraded_for, progress_deadline };
+    let question =
+        Question { clusters, orders, sliced, landed, converged, max_age, degraded_for, progress_deadline, tolerates };
     facts.health(question, |question| match facts.observed {
         Some(observed) => question.answer(&observed.readings, facts.now),
         None => question.answer(&Readings::default(), facts.now),
@@ -217,13 +219,14 @@ impl MemberState {
 
 /// Whether a member that is not healthy has run out of time. Where the wave converged after the
 /// deadline, because the late ones are tolerated, they stay failed; who was healthy then and is on its
-/// way again is not late.
+/// way again is not late. By a signal that does not say since when, it may be one of those that are tolerated, where
+/// any are.
 fn late(trouble: &MemberTrouble, asked: &Question, now: Timestamp) -> bool {
     let Some(landed) = asked.landed else { return false };
     let deadline = landed + asked.progress_deadline;
     match asked.converged {
         None => now >= deadline,
-        Some(converged) => converged >= deadline && trouble.since.is_none_or(|since| since <= converged),
+        Some(converged) => converged >= deadline && trouble.since.map_or(asked.tolerates, |since| since <= converged),
     }
 }
 

@@ -36,6 +36,7 @@ pub enum Reason {
     Approved { by: Vec<Person> },
     Covered { by: Vec<Person>, tiers: Vec<TierName> },
     NeedsApproval { owners: Vec<String>, missing: u32 },
+    NeedsTeam { team: String, missing: u32, owners: Vec<String> },
     ChangesRequested { by: Vec<Person> },
     BypassMissing,
     RuleUnmet { rule: String, why: String },

@@ -252,7 +252,7 @@ mod tests {
         let back = "close bronze: 1.1.0 is the same artefact as 1.0.0";
         let stays = apart(|world, select| {
             let (until, why) = (None, "an audit".to_string());
-            world.policy.plugins[0].pins = vec![Pin { select, version: version("0.9.0"), until, why }];
+            world.policy.plugins[0].pins = vec![Pin { select, version: Some(version("0.9.0")), until, why }];
         });
         assert!(stays[0].starts_with(back), "pinned: {stays:?}");
         let ahead = apart(|world, select| bronze(world).early = vec![Early { select, until: None }]);

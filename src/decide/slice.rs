@@ -22,12 +22,8 @@ pub(crate) struct Portion {
 /// The first portion of a release that comes to a tier: members, order and cuts are fixed by it.
 pub(crate) fn first(facts: &Facts<'_>, tier: &Tier) -> Portion {
     let members = facts.selected(tier).unwrap_or_default();
-    let preview = |name: &ClusterName| match &tier.strategy {
-        Strategy::BlueGreen { preview, .. } => facts.labels(name).is_some_and(|labels| preview.matches(labels)),
-        Strategy::AllAtOnce | Strategy::Delegated | Strategy::RollingUpdate { .. } | Strategy::Canary { .. } => false,
-    };
     let first_install = from(facts, tier, &members).is_none();
-    let cut = cut::cut(tier, &members, first_install, preview);
+    let cut = cut::cut(tier, &members, first_install, |name| facts.labels(name), first_before(facts, tier));
     match cut.slices.first() {
         Some(slice) if cut.slices.len() > 1 => {
             let members = slice.clone();
@@ -38,6 +34,13 @@ pub(crate) fn first(facts: &Facts<'_>, tier: &Tier) -> Portion {
         }
         Some(_) | None => Portion { part: Part::default(), members },
     }
+}
+
+/// Who moved first with the newest release that came to a tier in slices.
+fn first_before<'a>(facts: &'a Facts<'_>, tier: &Tier) -> &'a [ClusterName] {
+    let waves = facts.page.tiers.get(&tier.name).map_or(&[][..], Vec::as_slice);
+    let newest = waves.iter().rfind(|wave| wave.part.slices() > 1 && wave.landed().is_some());
+    newest.and_then(|wave| wave.part.partition.first()).map_or(&[], |slice| slice)
 }
 
 /// The portion after the newest slice of a climb: the next one of which some cluster is still there

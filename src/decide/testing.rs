@@ -89,6 +89,7 @@ pub(crate) fn pull() -> Pull {
             owners: vec!["@acme/platform".to_string()],
             people: [Person::from("maria"), Person::from("noor")].into(),
         }]),
+        team: Read::Known([].into()),
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
         landing: Read::Known(Landing::Proven { commit: "dd".into() }),
@@ -301,7 +302,7 @@ pub(crate) fn sliced() -> Snapshot {
     join(&mut world, "bronze-2", vec![healthy("1.1.0")]);
     own_places(&mut world, &[("bronze-1", "1.0.0"), ("bronze-2", "1.1.0")]);
     bronze(&mut world).strategy =
-        crate::model::Strategy::RollingUpdate { max_update: crate::model::MaxUpdate::Count(1) };
+        crate::model::Strategy::RollingUpdate { max_update: crate::model::MaxUpdate::Count(1), by: None };
     let page = world.ledger.plugins.get_mut(&PluginName::from("app")).unwrap();
     let wave = page.tiers.get_mut(&TierName::from("bronze")).unwrap().last_mut().unwrap();
     wave.members = [ClusterName::from("bronze-2")].into_iter().collect();

@@ -18,6 +18,7 @@ use super::budget::{Allowance, Budget, Counter, Turn};
 use super::error::harmless;
 use super::graphql::Envelope;
 use super::line::{Answer, Call, Line};
+use super::unchanged::Unchanged;
 use crate::secret::Secret;
 
 /// The most pages of one list.
@@ -38,13 +39,14 @@ pub(crate) struct Client {
     line: Line,
     budget: Arc<Budget>,
     key: Key,
+    unchanged: Arc<Unchanged>,
     /// Its calls can wait.
     leisurely: bool,
 }
 
 impl Client {
     pub(crate) fn new(line: Line, budget: Arc<Budget>, key: Key) -> Self {
-        Self { line, budget, key, leisurely: false }
+        Self { line, budget, key, unchanged: Arc::default(), leisurely: false }
     }
 
     pub(crate) fn line(&self) -> &Line {
@@ -78,8 +80,7 @@ impl Client {
         }
     }
 
-    /// Sends a call. A token that the hub does not accept any more is replaced once: a 401 comes
-    /// before anything is done.
+    /// Sends a call. What is known already is asked for only where it has changed.
     pub(crate) async fn send(&self, call: &Call) -> Result<Answer, HubError> {
         if self.leisurely {
             self.budget.spare(call.what(), call.counter(), (self.line.clock)(), self.line.skew.get())?;
@@ -87,19 +88,29 @@ impl Client {
         if call.makes() {
             self.budget.make(call.what(), self.leisurely, (self.line.clock)())?;
         }
+        let known = self.unchanged.known(call);
+        let answer = match &known {
+            Some(known) => self.exchange(&call.unless(&known.etag)).await?,
+            None => self.exchange(call).await?,
+        };
+        self.unchanged.settled(call, known, answer).success(call)
+    }
+
+    /// A token that the hub does not accept any more is replaced once: a 401 comes before anything is done.
+    async fn exchange(&self, call: &Call) -> Result<Answer, HubError> {
         let minting = match &self.key {
-            Key::Fixed { crab, .. } => return self.line.exchange(crab, &self.budget, call).await?.success(call),
+            Key::Fixed { crab, .. } => return self.line.exchange(crab, &self.budget, call).await,
             Key::Minted(minting) => minting,
         };
         // Boxed: minting sends calls of its own.
         let minted = Box::pin(minting.get()).await?;
         let answer = self.line.exchange(&minted.crab, &self.budget, call).await?;
         if answer.status != StatusCode::UNAUTHORIZED {
-            return answer.success(call);
+            return Ok(answer);
         }
         minting.forget(&minted.token).await;
         let minted = Box::pin(minting.get()).await?;
-        self.line.exchange(&minted.crab, &self.budget, call).await?.success(call)
+        self.line.exchange(&minted.crab, &self.budget, call).await
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, HubError> {

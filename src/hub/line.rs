@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use octocrab::Octocrab;
@@ -46,6 +46,9 @@ impl Line {
         let mut builder = http::Request::builder().method(call.method.clone()).uri(call.path.as_str());
         if let Some(media) = call.accept {
             builder = builder.header(http::header::ACCEPT, media);
+        }
+        if let Some(etag) = &call.unless {
+            builder = builder.header(http::header::IF_NONE_MATCH, etag);
         }
         let mut request = crab.build_request(builder, call.body.as_ref()).map_err(|error| closed(&error))?;
         request.extensions_mut().insert(call.api);
@@ -106,6 +109,8 @@ pub(crate) struct Call {
     what: String,
     /// Whose caller has the turn to write already, and until when what it rests on is fresh.
     good_until: Option<Timestamp>,
+    /// The answer that is known; the hub need not send that again.
+    unless: Option<HeaderValue>,
 }
 
 impl Call {
@@ -145,6 +150,7 @@ impl Call {
             writes: false,
             what,
             good_until: None,
+            unless: None,
         }
     }
 
@@ -156,7 +162,18 @@ impl Call {
     fn new(method: Method, path: String, body: Option<Value>, writes: bool) -> Self {
         let shown = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
         let what = format!("{method} {}", harmless(shown));
-        Self { method, path, body, api: Api::Rest, accept: None, writes, what, good_until: None }
+        Self { method, path, body, api: Api::Rest, accept: None, writes, what, good_until: None, unless: None }
+    }
+
+    /// The same, where the hub need not send again what it has named so.
+    pub(crate) fn unless(&self, etag: &HeaderValue) -> Self {
+        Self { unless: Some(etag.clone()), ..self.clone() }
+    }
+
+    /// What it asks for; none where it does more than to read, or has to be asked in a body.
+    pub(crate) fn read(&self) -> Option<String> {
+        let reads = self.method == Method::GET && matches!(self.api, Api::Rest);
+        reads.then(|| format!("{} {}", self.accept.unwrap_or_default(), self.path))
     }
 
     /// Whether it makes something new there.

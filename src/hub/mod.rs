@@ -29,6 +29,7 @@ mod rules;
 mod signed;
 pub mod statements;
 mod talk;
+mod unchanged;
 mod wire;
 mod wire_file;
 mod word;

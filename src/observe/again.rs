@@ -85,7 +85,11 @@ async fn one(
         None => Read::Unread("nobody looked".to_string()),
     };
     let (owners, rules, up_to_date) = (&owners, &rules, &up_to_date);
-    let around = pulls::Around { hub, people: &ground.loaded.wiring.people, branch, owners, rules, up_to_date, now };
+    let policy = ground.loaded.policy.plugins.iter().find(|known| known.name == *plugin);
+    let on_tier = policy.and_then(|policy| policy.tiers.iter().find(|known| known.name == tier));
+    let team = on_tier.and_then(|tier| tier.approvals.team.as_deref());
+    let people = &ground.loaded.wiring.people;
+    let around = pulls::Around { hub, people, branch, owners, team, rules, up_to_date, now };
     let of_plugin = ground.spots.iter().filter(|((name, _), _)| name == plugin);
     let files = |of_tier: Option<&TierName>| -> BTreeSet<String> {
         let spots = of_plugin.clone().filter(|((_, name), _)| of_tier.is_none_or(|tier| name == tier));

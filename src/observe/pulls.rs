@@ -39,6 +39,8 @@ pub struct Around<'a> {
     pub branch: &'a str,
     /// The code owners of that branch.
     pub owners: &'a Owners<'a>,
+    /// The team whose approvals the tier counts.
+    pub team: Option<&'a str>,
     /// What the rules of that branch ask of a merge.
     pub rules: &'a Read<BranchRules>,
     /// Whether the head builds on the tip of that branch.
@@ -124,6 +126,13 @@ pub async fn planned(
         Read::Known(own) => around.owners.of(own, hub_cache).await,
         Read::Unread(why) => Read::Unread(why.clone()),
     };
+    let team = match around.team.filter(|_| open) {
+        None => Read::Known(BTreeSet::new()),
+        Some(team) => match hub_cache.people(around.hub, team, around.now).await {
+            Ok(members) => Read::Known(members),
+            Err(error) => Read::Unread(error.to_string()),
+        },
+    };
     let Rules { unmet, lacks } = Rules::of(page, around).await;
     Pull {
         number: page.number,
@@ -141,6 +150,7 @@ pub async fn planned(
         review_decision: page.review_decision,
         reviews,
         owned,
+        team,
         checks,
         unmet,
         lacks,

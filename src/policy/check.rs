@@ -65,6 +65,14 @@ fn summary(loaded: &Loaded) -> String {
                 writeln!(out, "  {:width$}  {}", plugin.name.as_str(), plugin_words(plugin, wiring, &loaded.ladder));
         }
     }
+    let maintenance = loaded.policy.maintenance.iter().map(|maintenance| {
+        let zone = maintenance.windows.zone.iana_name().unwrap_or("its zone");
+        format!("{} ({zone})", selector_words(&maintenance.select))
+    });
+    let maintenance: Vec<String> = maintenance.collect();
+    if !maintenance.is_empty() {
+        let _ = writeln!(out, "\nMaintenance windows: {}.", maintenance.join("; "));
+    }
     let freezes = loaded.policy.freezes.len();
     if freezes > 0 {
         let _ = writeln!(out, "\nFreezes: {freezes}.");
@@ -146,11 +154,14 @@ fn merge_words(tier: &Tier) -> String {
 }
 
 fn approvals_words(tier: &Tier) -> String {
+    let of_team = tier.approvals.team.as_ref().map_or_else(String::new, |team| format!(" by members of {team}"));
     match (tier.approvals.code_owners, tier.approvals.at_least) {
-        (true, 0 | 1) => "a code owner's approval".to_string(),
-        (true, people) => format!("{people} approvals, code owners among them"),
-        (false, 1) => "an approval".to_string(),
-        (false, people) => format!("{people} approvals"),
+        (true, 0 | 1) if of_team.is_empty() => "a code owner's approval".to_string(),
+        (true, 0 | 1) => format!("an approval{of_team}, and those of code owners"),
+        (true, people) if of_team.is_empty() => format!("{people} approvals, code owners among them"),
+        (true, people) => format!("{people} approvals{of_team}, and those of code owners"),
+        (false, 1) => format!("an approval{of_team}"),
+        (false, people) => format!("{people} approvals{of_team}"),
     }
 }
 

@@ -5,7 +5,7 @@ mod changes;
 mod plugin;
 mod tier;
 
-use decide::model::{Freeze, Limits};
+use decide::model::{Freeze, Limits, Maintenance};
 use decide::selector::Selector;
 use decide::window::{ClosedDays, Cron, Range, Windows};
 use jiff::SignedDuration;
@@ -31,6 +31,9 @@ fn file_of(loaded: &Loaded) -> Mapping {
     put(&mut file, "clusters", clusters(&loaded.wiring.inventory));
     if let Some(windows) = &loaded.policy.windows {
         put(&mut file, "windows", windows_of(windows));
+    }
+    if !loaded.policy.maintenance.is_empty() {
+        put(&mut file, "maintenanceWindows", list(&loaded.policy.maintenance, maintenance));
     }
     if !loaded.policy.freezes.is_empty() {
         put(&mut file, "freeze", list(&loaded.policy.freezes, freeze));
@@ -213,6 +216,10 @@ fn freeze(Freeze { why, by, tiers, plugins, select, until }: &Freeze) -> Value {
         put(&mut freeze, "until", until.to_string());
     }
     Value::Mapping(freeze)
+}
+
+fn maintenance(Maintenance { select, windows }: &Maintenance) -> Value {
+    map([("select", plain(select)), ("windows", windows_of(windows))])
 }
 
 fn windows_of(Windows { zone, open, cron, closed, room }: &Windows) -> Value {

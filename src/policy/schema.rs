@@ -60,6 +60,7 @@ mod tests {
             ("Windows", "windows: @"),
             ("Cron", "windows: {open: [@]}"),
             ("Closed", "windows: {closed: [@]}"),
+            ("Maintenance", "maintenanceWindows: [@]"),
             ("Freeze", "freeze: [@]"),
             ("Tier", "tiers: [@]"),
             ("Select", "tiers: [{select: @}]"),

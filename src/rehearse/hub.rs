@@ -58,6 +58,7 @@ pub(super) fn open(world: &mut World, spot: &Spot, head: &Sha) {
         reviews: Vec::new(),
         landing: Read::Known(Landing::Absent),
         owned: Read::Known(owned),
+        team: Read::Known([].into()),
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
         notices: Vec::new(),
@@ -168,6 +169,10 @@ pub(crate) fn review(world: &mut World, number: u64, who: &Person, verdict: Revi
     world.stir();
     if let Some(pull) = world.hub.pull_mut(number) {
         let commit = pull.head.clone();
+        // Nobody tells a rehearsal who is in which team: whoever speaks is.
+        if let Read::Known(team) = &mut pull.team {
+            team.insert(who.clone());
+        }
         pull.reviews.push(Review { by: who.clone(), verdict, at: now, commit, human: true, may_write });
     }
 }

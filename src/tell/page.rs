@@ -245,7 +245,8 @@ fn slices(wave: &WaveReport) -> Option<String> {
 /// A cluster that stays where it is.
 fn pinned(pin: &decide::plan::Pinned, zone: &TimeZone) -> String {
     let until = pin.until.map_or_else(String::new, |until| format!(" until {}", words::when(until, zone)));
-    format!("{} stays on {}{until}: {}", inert::code(pin.cluster.as_str()), pin.version, inert::md(&pin.why))
+    let version = pin.version.as_ref().map_or("what it has", Version::as_str);
+    format!("{} stays on {version}{until}: {}", inert::code(pin.cluster.as_str()), inert::md(&pin.why))
 }
 
 /// What failed or who stopped it, before anything else.

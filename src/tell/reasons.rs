@@ -184,7 +184,7 @@ fn gate_is_about(gate: Gate) -> &'static str {
         Gate::Hold => "Holds, drafts, and pauses between slices.",
         Gate::Verification => "Workflows that verify what has moved before the next slice does.",
         Gate::Freeze => "Stops of every merge in scope. Nothing passes them.",
-        Gate::Window => "The windows of the operator, the file, the tier and the plugin.",
+        Gate::Window => "The windows of the operator, the file, the tier, the plugin and the clusters.",
         Gate::Announce => "How long people have to be told before a merge; only where the policy asks for it.",
         Gate::Approvals => "Who has to say yes.",
         Gate::Head => "What the branch of the pull request holds, and its required checks.",

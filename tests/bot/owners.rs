@@ -195,3 +195,35 @@ async fn a07_what_nobody_owns_goes_through_windows_by_an_administrators_word() {
     say("maria");
     stage.until("an administrator's word merges it", |stage| merged(stage).then_some(())).await;
 }
+
+/// Everybody may write here; the yes of a team counts, as long as its member is in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_yes_of_a_team_counts_where_the_tier_names_one() {
+    let stage = Stage::set().await;
+    let github = stage.world.github();
+    writers(&stage);
+    for member in ["sue", "sam"] {
+        github.set_permission(REPOSITORY, member, Role::Write).unwrap();
+    }
+    github.add_team("acme", "sre", &["sue", "sam", "wes"]);
+    let approvals = "approvals: {codeOwners: true, atLeast: 1}";
+    stage.edit_policy(approvals, "approvals: {codeOwners: false, atLeast: 2, team: acme/sre}");
+    let _bot = stage.serve();
+    let number = bronze(&stage).await.number;
+    let told =
+        |stage: &Stage, words: &str| stage.pull(PLUGIN, "bronze").filter(|pull| pull.body.contains(words)).map(|_| ());
+    // The hub shows it to nobody, and its members are no owners: only what it may itself do counts.
+    let two = "waits for 2 approvals by members of";
+    for who in ["maria", "wim", "sue"] {
+        github.approve(REPOSITORY, number, who).unwrap();
+    }
+    stage.until("a team that may not write counts for nothing", |stage| told(stage, two)).await;
+    github.set_permission(REPOSITORY, "acme/sre", Role::Write).unwrap();
+    let one = "waits for an approval by members of";
+    stage.within(120, "one of its members has approved", |stage| told(stage, one)).await;
+    github.approve(REPOSITORY, number, "wes").unwrap();
+    github.leave_team("acme", "sre", "wes");
+    stage.never(8, "who has left the team counted", merged).await;
+    github.approve(REPOSITORY, number, "sam").unwrap();
+    stage.within(120, "two of the team merge it", |stage| merged(stage).then_some(())).await;
+}

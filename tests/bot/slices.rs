@@ -80,3 +80,59 @@ async fn a_failed_tier_gets_back_what_ran_there() {
     let again = |stage: &Stage| pulls(stage, "bronze").len() > 2 || stage.pull(PLUGIN, "silver").is_some();
     stage.never(8, "what failed came back or went on", again).await;
 }
+
+/// A label orders the slices: no pull request has clusters of two regions though more might move at once, and the next
+/// release begins with the next region.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tier_moves_region_by_region_and_the_next_release_begins_elsewhere() {
+    let stage = Stage::set().await;
+    stage.give("bronze", "strategy: {rollingUpdate: {maxUpdate: 2, by: region}}");
+    let _bot = stage.serve();
+    let clusters = ["bronze-ap", "bronze-eu", "bronze-us"];
+    let all = |stage: &Stage| clusters.map(|cluster| runs(stage, "bronze", cluster));
+    let merged = |stage: &Stage| pulls(stage, "bronze").into_iter().filter(is_merged).count();
+    let next = async |merges: usize| {
+        let open = |stage: &Stage| pulls(stage, "bronze").into_iter().find(is_open);
+        let pull = stage.until("the next slice opens", open).await;
+        stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
+        stage.until("it is merged", |stage| (merged(stage) == merges).then_some(())).await;
+        all(&stage)
+    };
+    assert_eq!(next(1).await, ["1.15.0", "1.14.7", "1.14.7"]);
+    assert_eq!(next(2).await, ["1.15.0", "1.15.0", "1.14.7"]);
+    assert_eq!(next(3).await, ["1.15.0"; 3]);
+    stage.until("silver opens", |stage| stage.pull(PLUGIN, "silver")).await;
+    stage.world.charts().publish(PLUGIN, "1.16.0", "More").unwrap();
+    assert_eq!(next(4).await, ["1.15.0", "1.16.0", "1.15.0"]);
+}
+
+/// Clusters of one region have days of their own: the others move, and its pull request waits and says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_region_merges_in_its_own_windows() {
+    let stage = Stage::set().await;
+    stage.give("bronze", "strategy: {rollingUpdate: {by: region}}");
+    let today = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).date();
+    let (from, to) = (today - jiff::Span::new().days(1), today + jiff::Span::new().days(1));
+    let windows = format!(
+        "maintenanceWindows:\n  - select: {{matchLabels: {{tier: bronze, region: eu}}}}\n    windows: {{zone: UTC, closed: [{{from: {from}, \
+         to: {to}, why: the fair}}]}}\n"
+    );
+    stage.edit_policy("plugins:\n", &format!("{windows}plugins:\n"));
+    let _bot = stage.serve();
+    let open = |stage: &Stage| pulls(stage, "bronze").into_iter().find(is_open);
+    for cluster in ["bronze-ap", "bronze-eu"] {
+        let pull = stage.until("the next slice opens", open).await;
+        stage.world.github().approve(REPOSITORY, pull.number, OWNER).unwrap();
+        let there = |stage: &Stage| (runs(stage, "bronze", cluster) == "1.15.0").then_some(());
+        if cluster == "bronze-ap" {
+            stage.until("it is merged", there).await;
+            continue;
+        }
+        let told =
+            |stage: &Stage| open(stage).filter(|pull| pull.body.contains("these clusters are closed for: the fair"));
+        stage.until("its page says what it waits for", told).await;
+        stage.never(6, "it was merged on a closed day", |stage| there(stage).is_some()).await;
+        stage.edit_policy(&windows, "");
+        stage.until("it is merged when nothing is closed any more", there).await;
+    }
+}

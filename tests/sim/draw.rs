@@ -197,7 +197,8 @@ fn in_slices(seed: u64, plugin: &mut PluginPolicy) {
                 }
                 Strategy::Canary { steps }
             } else {
-                Strategy::RollingUpdate { max_update }
+                let mut fate = Rng::fate(seed, &["by", plugin.name.as_str(), tier.name.as_str()]);
+                Strategy::RollingUpdate { max_update, by: fate.chance(40).then(|| "region".to_string()) }
             };
             tier.approvals.each = if rng.chance(30) { Each::Slice } else { Each::Tier };
         }
@@ -224,10 +225,12 @@ fn fleet(rng: &mut Rng, tiers: &[Tier]) -> Vec<Cluster> {
     clusters
 }
 
-/// A cluster whose labels carry its tier's name and its own.
+/// A cluster whose labels carry its tier's name, its own and mostly a region.
 pub fn cluster(name: ClusterName, tier: &TierName) -> Cluster {
-    let labels = [("tier".to_string(), tier.to_string()), ("name".to_string(), name.to_string())].into();
-    Cluster { name, labels }
+    let region = ["ap", "eu", "us", ""][name.as_str().bytes().map(usize::from).sum::<usize>() % 4];
+    let region = Some(("region".to_string(), region.to_string())).filter(|_| !region.is_empty());
+    let labels = [("tier".to_string(), tier.to_string()), ("name".to_string(), name.to_string())];
+    Cluster { labels: labels.into_iter().chain(region).collect(), name }
 }
 
 /// Windows that open in every week; without `narrow` only closed days, as two narrow windows may never

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use decide::constraint::Constraint;
 use decide::model::{
-    After, Block, Empty, Merge, Next, OnFailure, Pin, PluginPolicy, Promote, Step, Strategy, Tier, Verify,
+    After, Block, Empty, Maintenance, Merge, Next, OnFailure, Pin, PluginPolicy, Promote, Step, Strategy, Tier, Verify,
 };
 use decide::selector::Selector;
 use decide::snapshot::Cluster;
@@ -38,6 +38,15 @@ pub fn draw(scenario: &mut Scenario) {
     if narrow == 0 && rng.chance(25) {
         scenario.policy.windows = Some(by_cron(&mut rng));
     }
+    let mut luck = Rng::fate(seed, &["keys", "maintenance"]);
+    if luck.chance(12) {
+        // Hours that are few may not meet others that are.
+        let free = narrow == 0 && scenario.policy.windows.is_none();
+        let windows = if free { by_cron(&mut luck) } else { stocktaking(&mut luck) };
+        let match_labels = [("region".to_string(), luck.name(&["ap", "eu", "us"]).to_string())].into();
+        let select = Selector { match_labels, match_expressions: Vec::new() };
+        scenario.policy.maintenance = vec![Maintenance { select, windows }];
+    }
     if scenario.tiers().len() > 3 && rng.chance(12) {
         empty_tier(scenario, &mut rng);
     }
@@ -62,6 +71,9 @@ pub fn draw(scenario: &mut Scenario) {
             let mut rng = Rng::fate(seed, &["keys", plugin.name.as_str(), tier.name.as_str()]);
             of_tier(&mut rng, tier, own, &clusters);
             tier.follows = tier_index == 0 && rng.chance(8);
+            if Rng::fate(seed, &["keys", "team", plugin.name.as_str(), tier.name.as_str()]).chance(20) {
+                tier.approvals.team = Some("@acme/sre".to_string());
+            }
             let mut luck = Rng::fate(seed, &["keys", "verify", plugin.name.as_str(), tier.name.as_str()]);
             if luck.chance(10) && !tier.follows {
                 tier.verify = Some(Verify { workflow: "e2e.yml".to_string(), timeout: luck.minutes(30, 90) });
@@ -218,7 +230,7 @@ fn empty_tier(scenario: &mut Scenario, rng: &mut Rng) {
 }
 
 pub fn pin(cluster: &ClusterName, version: &str, until: Option<Timestamp>) -> Pin {
-    Pin { select: named(cluster), version: version.parse().unwrap(), until, why: "an audit".to_string() }
+    Pin { select: named(cluster), version: Some(version.parse().unwrap()), until, why: "an audit".to_string() }
 }
 
 pub fn named(cluster: &ClusterName) -> Selector {

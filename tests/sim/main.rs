@@ -254,7 +254,7 @@ mod tests {
     /// hub says that it has merged, and git has nothing of, counts under the cap for its hour; what was approved before
     /// the bot wrote it, by a clock that was set back since, is approved once more; a workflow that verifies a tier
     /// does not run for clusters that come late to what stood there before the bot, nor where the tier follows by itself.
-    const BROKEN_WITHIN: [(u64, u64); 85] = [
+    const BROKEN_WITHIN: [(u64, u64); 86] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -340,6 +340,7 @@ mod tests {
         (179_019_343, 8),
         (179_024_891, 8),
         (179_029_513, 8),
+        (183_011_463, 8),
     ];
 
     #[test]

@@ -239,6 +239,7 @@ impl PullRequest {
                         .collect(),
                 )
             },
+            team: world.team(),
             checks: if world.cannot_read(Unreadable::Checks) {
                 Read::Unread("the checks do not answer".to_string())
             } else {

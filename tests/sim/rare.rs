@@ -53,7 +53,7 @@ fn storm(scenario: &Scenario) -> bool {
         !windows && plugin.after.is_empty() && plugin.next != Next::Restart
     };
     let none = [&policy.windows, &policy.operator_windows, &policy.opening].iter().all(|windows| windows.is_none());
-    let open = none && policy.plugins.iter().all(free);
+    let open = none && policy.maintenance.is_empty() && policy.plugins.iter().all(free);
     open && scenario.mode == Mode::Answered && Rng::fate(scenario.seed, &["storm"]).chance(8)
 }
 

@@ -1,16 +1,28 @@
 //! What the policy of a world asks for at this moment: who merges, which versions it takes, whom it pins.
 
+use std::collections::BTreeSet;
+
 use decide::ledger::Purpose;
 use decide::model::{Merge, OnFailure, Tier};
 use decide::snapshot::{Read, ReviewDecision, UnmetRule};
-use decide::{ClusterName, PluginName};
+use decide::{ClusterName, Person, PluginName};
 use jiff::Timestamp;
 use semver::Version;
 
+use crate::pulls::OWNERS;
 use crate::releases::{inside, to_be_left};
+use crate::scenario::Unreadable;
 use crate::world::{Spot, World};
 
 impl World {
+    /// The team that a tier may name: in these worlds the owners are it.
+    pub fn team(&self) -> Read<BTreeSet<Person>> {
+        match self.cannot_read(Unreadable::Owners) {
+            true => Read::Unread("the team is secret".to_string()),
+            false => Read::Known(OWNERS.iter().map(|owner| Person::from(*owner)).collect()),
+        }
+    }
+
     /// The failed release that a pull request takes back, if it is a rollback.
     pub fn purpose(&self, number: u64) -> Option<decide::Version> {
         let pull = self.pulls.iter().find(|pull| pull.number == number)?;

@@ -118,9 +118,10 @@ pub fn report(scenario: &Scenario, outcome: &Outcome) -> String {
         ));
     }
     text.push_str(&format!(
-        "  plugins {:?}, windows {:?}, limits {:?}, {:?}, bypass {}, guarded {}, since known {}, per cluster {:?}\n",
+        "  plugins {:?}, windows {:?}, maintenance {:?}, limits {:?}, {:?}, bypass {}, guarded {}, since known {}, per cluster {:?}\n",
         scenario.policy.plugins.iter().map(|plugin| plugin.name.as_str()).collect::<Vec<_>>(),
         scenario.policy.windows,
+        scenario.policy.maintenance,
         scenario.policy.limits,
         scenario.rules,
         scenario.bypass,

@@ -261,7 +261,8 @@ mod tests {
             world.policy.plugins.push(dns);
             let match_labels = [("name".to_string(), "qa-2".to_string())].into();
             let select = crate::selector::Selector { match_labels, match_expressions: Vec::new() };
-            let pin = crate::model::Pin { select, version: version("1.0.0"), until: None, why: "an audit".into() };
+            let pin =
+                crate::model::Pin { select, version: Some(version("1.0.0")), until: None, why: "an audit".into() };
             let named = |policy: &&mut crate::PluginPolicy| policy.name.as_str() == pins;
             world.policy.plugins.iter_mut().filter(named).for_each(|policy| policy.pins = vec![pin.clone()]);
             let opens = |action: &crate::Action| matches!(action, crate::Action::Open(proposal) if proposal.plugin.as_str() == "dns");
@@ -286,7 +287,8 @@ mod tests {
         let mut pinned = world.clone();
         let select = pinned.policy.plugins[0].tiers[0].select.clone();
         let why = "an audit".into();
-        pinned.policy.plugins[0].pins = vec![crate::model::Pin { select, version: version("1.2.0"), until: None, why }];
+        pinned.policy.plugins[0].pins =
+            vec![crate::model::Pin { select, version: Some(version("1.2.0")), until: None, why }];
         assert!(!rings(&pinned), "everybody is pinned");
         publish(&mut world, &["1.0.0", "1.1.0", "1.2.0"]);
         assert!(!rings(&world));

@@ -106,9 +106,14 @@ impl<'a> Facts<'a> {
             return Vec::new();
         }
         let of_tier = |name: &ClusterName| self.labels(name).is_some_and(|labels| tier.select.matches(labels));
+        let places = self.observed.and_then(|observed| observed.base.known()?.get(&tier.name)).into_iter().flatten();
+        let there = |name: &ClusterName| {
+            let mut own = places.clone().filter(|place| place.cluster.as_ref() == Some(name));
+            own.find_map(|place| place.version.known().cloned())
+        };
         let shown = |(name, pin): (&ClusterName, &&Pin)| Pinned {
             cluster: name.clone(),
-            version: pin.version.clone(),
+            version: pin.version.clone().or_else(|| there(name)),
             until: pin.until,
             why: pin.why.clone(),
         };

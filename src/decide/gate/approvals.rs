@@ -2,6 +2,7 @@
 //! head, for that very head, by somebody who may still write; never the bot's own.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -159,8 +160,17 @@ fn counted(facts: &Facts<'_>, tier: &Tier, wave: &Wave, pull: &Pull, others: Vec
             owners.extend(path.owners.iter().filter(|owner| !owners.contains(owner)).cloned().collect::<Vec<_>>());
         }
     }
-    let given = u32::try_from(yes.len()).unwrap_or(u32::MAX);
-    let mut missing = tier.approvals.at_least.saturating_sub(given);
+    let of_team = match (&tier.approvals.team, &pull.team) {
+        (None, _) => yes.len(),
+        (Some(_), Read::Known(members)) => yes.iter().filter(|person| members.contains(person)).count(),
+        (Some(team), Read::Unread(why)) => {
+            return Finding::unread(Gate::Approvals, &format!("the members of {team}"), why);
+        }
+    };
+    let mut missing = tier.approvals.at_least.saturating_sub(u32::try_from(of_team).unwrap_or(u32::MAX));
+    if let Some(team) = tier.approvals.team.clone().filter(|_| missing > 0) {
+        return Finding::wait(Gate::Approvals, Reason::NeedsTeam { team, missing, owners });
+    }
     if !owners.is_empty() || (missing == 0 && !inherited && review_missing(pull)) {
         missing = missing.max(1);
     }

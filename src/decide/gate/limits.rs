@@ -226,8 +226,12 @@ mod tests {
                 if let Read::Known(clusters) = &mut world.clusters {
                     clusters.last_mut().unwrap().labels.insert("name".into(), "bronze-2".into());
                 }
-                world.policy.plugins[0].pins =
-                    vec![crate::model::Pin { select, version: version("1.0.0"), until: None, why: "an audit".into() }];
+                world.policy.plugins[0].pins = vec![crate::model::Pin {
+                    select,
+                    version: Some(version("1.0.0")),
+                    until: None,
+                    why: "an audit".into(),
+                }];
             }
             let plan = crate::plan(&world, noon());
             let opened = plan.actions.iter().find_map(|action| match action {

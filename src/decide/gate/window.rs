@@ -1,5 +1,5 @@
-//! The windows of the operator, the file, the tier and the plugin must all be open at the tested
-//! instant. Which hotfix needs only the operator's is in `hotfix`.
+//! The windows of the operator, the file, the tier, the plugin and the clusters must all be open at the
+//! tested instant. Which hotfix needs only the operator's is in `hotfix`.
 
 use alloc::vec::Vec;
 
@@ -8,40 +8,56 @@ use jiff::Timestamp;
 use super::asked::AskedOpen;
 use crate::Reason;
 use crate::facts::Facts;
-use crate::model::Tier;
+use crate::ledger::Wave;
+use crate::model::{Maintenance, Tier};
 use crate::plan::{Finding, Gate, Verdict};
 use crate::reason::Scope;
 use crate::window::{Windows, all_open};
 
 pub(crate) fn finding(open: &AskedOpen<'_>) -> Finding {
-    among(open.facts, &of(open.facts, open.tier))
+    among(open.facts, &of(open.facts, open.tier, open.wave))
 }
 
-fn of<'a>(facts: &Facts<'a>, tier: &'a Tier) -> [(Scope, Option<&'a Windows>); 4] {
+fn of<'a>(facts: &Facts<'a>, tier: &'a Tier, wave: &Wave) -> Vec<(Scope, &'a Windows)> {
     let policy = &facts.snapshot.policy;
-    [
+    let own = [
         (Scope::Operator, policy.operator_windows.as_ref()),
         (Scope::File, policy.windows.as_ref()),
         (Scope::Tier, tier.windows.as_ref()),
         (Scope::Plugin, facts.policy.windows.as_ref()),
-    ]
+    ];
+    let own = own.into_iter().filter_map(|(whose, windows)| Some((whose, windows?)));
+    let of_clusters = policy.maintenance.iter().filter(|maintenance| takes(facts, maintenance, wave));
+    own.chain(of_clusters.map(|maintenance| (Scope::Clusters, &maintenance.windows))).collect()
+}
+
+/// Whether a member of the wave is among these clusters. While the inventory cannot be read it may be; one that has
+/// left the inventory is not.
+fn takes(facts: &Facts<'_>, maintenance: &Maintenance, wave: &Wave) -> bool {
+    let selected = |member| facts.labels(member).is_some_and(|labels| maintenance.select.matches(labels));
+    facts.snapshot.clusters.known().is_none() || wave.members.iter().any(selected)
 }
 
 /// When the window ends in which something happened at `at`, and when the next one opens, if that is known.
 /// None where windows never close, or one was closed then.
-pub(crate) fn after(facts: &Facts<'_>, tier: &Tier, at: Timestamp) -> Option<(Timestamp, Option<Timestamp>)> {
-    let every: Vec<&Windows> = of(facts, tier).into_iter().filter_map(|(_, windows)| windows).collect();
+pub(crate) fn after(
+    facts: &Facts<'_>,
+    tier: &Tier,
+    wave: &Wave,
+    at: Timestamp,
+) -> Option<(Timestamp, Option<Timestamp>)> {
+    let every: Vec<&Windows> = of(facts, tier, wave).into_iter().map(|(_, windows)| windows).collect();
     let closes = every.iter().filter_map(|windows| windows.closes(at)).min()?;
     Some((closes, all_open(&every, closes)))
 }
 
 /// The windows of the operator alone.
 pub(crate) fn operators(facts: &Facts<'_>) -> Finding {
-    among(facts, &[(Scope::Operator, facts.snapshot.policy.operator_windows.as_ref())])
+    let operators = facts.snapshot.policy.operator_windows.as_ref().map(|windows| (Scope::Operator, windows));
+    among(facts, operators.as_slice())
 }
 
-fn among(facts: &Facts<'_>, all: &[(Scope, Option<&Windows>)]) -> Finding {
-    let all: Vec<(Scope, &Windows)> = all.iter().filter_map(|(whose, windows)| Some((*whose, (*windows)?))).collect();
+fn among(facts: &Facts<'_>, all: &[(Scope, &Windows)]) -> Finding {
     if all.is_empty() {
         return Finding::pass(Gate::Window, Reason::NoWindow);
     }
@@ -73,7 +89,8 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::wildcard_enum_match_arm)]
     use super::*;
     use crate::model::Hotfix;
-    use crate::snapshot::Snapshot;
+    use crate::selector::Selector;
+    use crate::snapshot::{Read, Snapshot};
     use crate::testing::*;
     use crate::window::{ClosedDays, Cron, Range};
     use alloc::vec;
@@ -182,6 +199,36 @@ mod tests {
                     "the window of the policy file is closed",
                 ),
                 (
+                    "that of a cluster is closed",
+                    |w| {
+                        w.policy.windows = Some(windows(8, 16));
+                        w.policy.maintenance = vec![
+                            Maintenance { select: tier("bronze").select, windows: windows(13, 15) },
+                            Maintenance { select: tier("gold").select, windows: windows(15, 16) },
+                        ];
+                    },
+                    until("2026-11-23T13:00:00Z"),
+                    "the maintenance window of these clusters is closed",
+                ),
+                (
+                    "those of two clusters never meet",
+                    |w| {
+                        let of = |from, to| Maintenance { select: tier("bronze").select, windows: windows(from, to) };
+                        w.policy.maintenance = vec![of(13, 14), of(14, 15)];
+                    },
+                    Verdict::Wait { until: Some(at("2027-01-25T13:00:00Z")) },
+                    "the maintenance window of these clusters is closed",
+                ),
+                (
+                    "that of other clusters is none of its business",
+                    |w| {
+                        let windows = windows(14, 16);
+                        w.policy.maintenance = vec![Maintenance { select: tier("gold").select, windows }];
+                    },
+                    Verdict::Pass,
+                    "no window",
+                ),
+                (
                     "no room before it closes",
                     |w| w.policy.windows = Some(Windows { room: SignedDuration::from_hours(4), ..windows(8, 16) }),
                     until("2026-11-24T08:00:00Z"),
@@ -189,6 +236,27 @@ mod tests {
                 ),
             ],
         );
+    }
+
+    /// Others of its tier are still there; whoever has left the inventory has no windows.
+    #[test]
+    fn the_windows_of_a_cluster_leave_with_it() {
+        let of = |listed: bool| {
+            let mut world = ready();
+            let select = Selector { match_labels: [("name".into(), "bronze-1".into())].into(), ..Selector::default() };
+            world.policy.maintenance = vec![Maintenance { select, windows: windows(14, 16) }];
+            let Read::Known(clusters) = &mut world.clusters else { panic!() };
+            let mut one = clusters.iter().find(|cluster| cluster.name.as_str() == "bronze-1").unwrap().clone();
+            one.labels.insert("name".into(), "bronze-1".into());
+            clusters.retain(|cluster| cluster.name != one.name);
+            clusters.extend(listed.then_some(one));
+            let wave = Wave::begun(version("1.1.0"), vec!["bronze-1".into()].into(), ago(30));
+            let shared = &mut crate::facts::Shared::count(&world, noon());
+            let common = crate::facts::Common::of(&world, noon());
+            let facts = Facts::new(&common, 0, shared);
+            takes(&facts, &world.policy.maintenance[0], &wave)
+        };
+        assert_eq!((of(true), of(false)), (true, false));
     }
 
     #[test]

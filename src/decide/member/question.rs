@@ -22,6 +22,8 @@ pub(crate) struct Question {
     pub(super) max_age: SignedDuration,
     pub(super) degraded_for: SignedDuration,
     pub(super) progress_deadline: SignedDuration,
+    /// Whether somebody may have failed though all counted as healthy.
+    pub(super) tolerates: bool,
 }
 
 /// One version that was asked of some clusters.

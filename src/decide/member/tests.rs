@@ -210,7 +210,9 @@ fn who_was_late_stays_late_and_who_comes_back_is_not() {
     assert_eq!(state_of(Some(15), 1), (false, true), "late, and tolerated");
     assert_eq!(state_of(Some(10), 1), (false, true), "since that very look");
     assert_eq!(state_of(Some(9), 1), (false, false), "it was healthy then, and is waited for");
-    assert_eq!(state_of(None, 0), (true, false), "nobody knows since when");
+    assert_eq!(state_of(None, 1), (false, true), "nobody knows since when: it may be the one");
+    assert_eq!(state_of(None, 0), (false, false), "none was late when all were healthy");
+    assert_eq!(state_of(Some(15), 0), (true, false), "who was tolerated then and is not now");
     assert_eq!(state_of(Some(9), 0), (false, false));
 }
 
@@ -247,6 +249,25 @@ fn who_is_late_is_said_to_be_late() {
     );
 }
 
+/// The bot was away and saw only after the deadline that all were healthy. Whoever is on its way again since, by a
+/// signal that does not say since when, was not late.
+#[test]
+fn who_was_healthy_after_the_deadline_is_not_late_by_it() {
+    let late = |max_failures| {
+        let on_its_way = Reading { health: Health::Progressing, since: None, ..healthy("1.1.0") };
+        let mut world = landed(vec![reading(|_| {})]);
+        join(&mut world, "bronze-2", vec![on_its_way]);
+        let health = &mut bronze(&mut world).health;
+        (health.progress_deadline, health.max_failures) = (minutes(20), max_failures);
+        remember(&mut world, Change::Converged(ago(5)));
+        let finding = says(&world, Gate::Health);
+        (finding.because.to_string(), matches!(state(&world), WaveState::Failed { .. }))
+    };
+    assert_eq!(late(0), ("bronze-2 is progressing".to_string(), false));
+    // One may have failed, and then this may be it.
+    assert_eq!(late(1), ("1 of 2 healthy on this version, 1 tolerated".to_string(), false));
+}
+
 /// Those whose slice it was have left: whoever came ahead of it answers for the release, alone.
 #[test]
 fn where_only_those_ahead_of_their_slice_are_left_they_count() {
@@ -266,6 +287,7 @@ fn where_only_those_ahead_of_their_slice_are_left_they_count() {
             max_age: minutes(10),
             degraded_for: minutes(5),
             progress_deadline: minutes(60),
+            tolerates: true,
         };
         question.answer(&readings, noon())
     };

@@ -34,6 +34,9 @@ pub struct Policy {
     /// Windows of the operator of the bot, which every repository must obey beside its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_windows: Option<Windows>,
+    /// Windows of single clusters, beside those of file, tier and plugin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub maintenance: Vec<Maintenance>,
     /// When pull requests are opened; none = at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<Windows>,
@@ -67,6 +70,16 @@ pub struct Limits {
     /// Clusters whose version the bot's merges change in any sixty minutes; none = no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clusters_per_hour: Option<u32>,
+}
+
+/// Windows of some clusters, on whichever tier they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Maintenance {
+    /// Whose.
+    pub select: Selector,
+    /// When a merge may change one of them.
+    pub windows: Windows,
 }
 
 /// A stop of every merge in scope. It cannot be waived by force.

@@ -157,8 +157,9 @@ pub struct After {
 pub struct Pin {
     /// Which clusters.
     pub select: Selector,
-    /// On which version.
-    pub version: Version,
+    /// On which version; none = on the one that stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
     /// Until when; past it the cluster is brought up like a forced one. None = until somebody takes
     /// it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,6 +37,9 @@ pub enum Strategy {
     RollingUpdate {
         /// How many.
         max_update: MaxUpdate,
+        /// The key of a label: the clusters of one of its values move after those of another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// By weight, with pauses; no steps = all at once.
     Canary {

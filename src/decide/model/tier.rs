@@ -136,6 +136,9 @@ pub struct Approvals {
     pub code_owners: bool,
     /// The number of people, at least.
     pub at_least: u32,
+    /// The team of the hub that these people are in (`@acme/sre`); none = whoever may write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
     /// Once per tier, or anew for each slice.
     #[serde(default, skip_serializing_if = "Each::is_default")]
     pub each: Each,
@@ -164,7 +167,7 @@ impl Each {
 
 impl Default for Approvals {
     fn default() -> Self {
-        Self { code_owners: true, at_least: 1, each: Each::Tier, covers: Vec::new() }
+        Self { code_owners: true, at_least: 1, team: None, each: Each::Tier, covers: Vec::new() }
     }
 }
 

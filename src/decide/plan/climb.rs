@@ -41,8 +41,8 @@ pub struct ClimbTier {
 pub struct Pinned {
     /// The cluster.
     pub cluster: ClusterName,
-    /// The version on which the policy keeps it.
-    pub version: Version,
+    /// The version on which the policy keeps it, else the one that stands there; none = nobody can read it.
+    pub version: Option<Version>,
     /// Until when; none = until somebody takes the pin out.
     pub until: Option<Timestamp>,
     /// Why, in the words of the policy file.

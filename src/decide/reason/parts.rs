@@ -22,6 +22,8 @@ pub enum Scope {
     Tier,
     /// The plugin.
     Plugin,
+    /// The clusters that a pull request changes.
+    Clusters,
 }
 
 impl fmt::Display for Scope {
@@ -31,6 +33,7 @@ impl fmt::Display for Scope {
             Self::File => "policy file",
             Self::Tier => "tier",
             Self::Plugin => "plugin",
+            Self::Clusters => "clusters",
         })
     }
 }

@@ -1,11 +1,11 @@
 //! The one sentence of each reason. Who or what can unblock it is in `unblock`.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use core::fmt;
 
-use super::Reason;
 use super::parts::{list, people, spell};
+use super::{Reason, Scope};
 
 impl fmt::Display for Reason {
     #[allow(clippy::too_many_lines)] // one line per reason; splitting would hide one of them
@@ -30,6 +30,11 @@ impl fmt::Display for Reason {
             }
             Self::Approved { by } => format!("approved by {}", list(by)),
             Self::NeedsApproval { owners, missing } => people(owners, *missing),
+            Self::NeedsTeam { team, missing, owners } => {
+                let approvals = if *missing == 1 { "an approval".to_string() } else { format!("{missing} approvals") };
+                let also = if owners.is_empty() { String::new() } else { format!(", and for one by {}", list(owners)) };
+                format!("waits for {approvals} by members of {team}{also}")
+            }
             Self::ChangesRequested { by } => format!("{} requested changes", list(by)),
             Self::BypassMissing => {
                 "branch rules ask for a review that the policy does not, and no bypassing App is set up".to_string()
@@ -42,7 +47,11 @@ impl fmt::Display for Reason {
             Self::Told { of } => format!("people were told more than {} ago", spell(*of)),
             Self::NoWindow => "no window restricts merging".to_string(),
             Self::WindowOpen => "every window is open".to_string(),
+            Self::WindowClosed { whose: Scope::Clusters } => {
+                "the maintenance window of these clusters is closed".to_string()
+            }
             Self::WindowClosed { whose } => format!("the window of the {whose} is closed"),
+            Self::ClosedDays { whose: Scope::Clusters, why } => format!("these clusters are closed for: {why}"),
             Self::ClosedDays { whose, why } => format!("the {whose} is closed for: {why}"),
             Self::OpeningClosed { why } if why.is_empty() => {
                 "pull requests are opened only in their window, which is closed".to_string()

@@ -16,12 +16,17 @@ impl Reason {
                 "anybody with write access, by approving".to_string()
             }
             Self::NeedsApproval { owners, .. } => format!("{}, by approving", list(owners)),
+            Self::NeedsTeam { team, owners, .. } if owners.is_empty() => format!("members of {team}, by approving"),
+            Self::NeedsTeam { team, owners, .. } => format!("members of {team} and {}, by approving", list(owners)),
             Self::ChangesRequested { by } => format!("{}, by approving or dismissing the review", list(by)),
             Self::BypassMissing => "the operator, by setting up the bypassing App; or anybody who approves".to_string(),
             Self::RuleUnmet { .. } => "whoever may approve, by approving; or whoever meets that rule".to_string(),
             Self::ManualMerge => "anybody with write access, by merging".to_string(),
             Self::WindowClosed { whose: Scope::Operator } | Self::ClosedDays { whose: Scope::Operator, .. } => {
                 "time; or the operator, whose windows every repository obeys".to_string()
+            }
+            Self::WindowClosed { whose: Scope::Clusters } | Self::ClosedDays { whose: Scope::Clusters, .. } => {
+                "time; or whoever edits `maintenanceWindows` or the labels of these clusters".to_string()
             }
             Self::WindowClosed { whose } | Self::ClosedDays { whose, .. } => {
                 format!("time; or whoever edits the windows of the {whose}")

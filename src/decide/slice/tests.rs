@@ -52,7 +52,7 @@ fn world() -> Snapshot {
         Read::Unread(_) => unreachable!(),
     }
     facts(&mut world).pulls = Read::Known(Vec::new());
-    bronze(&mut world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(1) };
+    bronze(&mut world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(1), by: None };
     for name in CLUSTERS {
         holds(&mut world, name, "1.0.0");
     }
@@ -417,7 +417,7 @@ fn pinned_clusters_are_no_members() {
         match_labels: BTreeMap::from([("name".to_string(), "bronze-2".to_string())]),
         match_expressions: Vec::new(),
     };
-    let pin = Pin { select, version: version("1.0.0"), until: Some(noon()), why: "audit".to_string() };
+    let pin = Pin { select, version: Some(version("1.0.0")), until: Some(noon()), why: "audit".to_string() };
     let members = |world: &Snapshot, now| names(&opened(&crate::plan(world, now)).unwrap());
     assert_eq!(members(&world, noon()).len(), 3);
     world.policy.plugins[0].pins = vec![pin];

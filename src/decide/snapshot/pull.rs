@@ -53,6 +53,9 @@ pub struct Pull {
     pub reviews: Vec<Review>,
     /// Changed paths that CODEOWNERS of the base gives owners.
     pub owned: Read<Vec<OwnedPath>>,
+    /// The members of the team whose approvals its tier counts; nobody where the tier names none.
+    #[serde(default = "nobody", skip_serializing_if = "is_nobody")]
+    pub team: Read<BTreeSet<Person>>,
     /// Required checks on the head, our own left out.
     pub checks: Read<Vec<RequiredCheck>>,
     /// What else branch rules ask for beside reviews and does not hold: a merge past the reviews would skip it.
@@ -78,6 +81,14 @@ pub struct Pull {
     /// Whether a person who may wants this head to be written anew on the newest base.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub rebase: bool,
+}
+
+fn nobody() -> Read<BTreeSet<Person>> {
+    Read::Known(BTreeSet::new())
+}
+
+fn is_nobody(people: &Read<BTreeSet<Person>>) -> bool {
+    *people == nobody()
 }
 
 fn nothing<T>() -> Read<Vec<T>> {

@@ -22,7 +22,7 @@ fn base(world: &mut Snapshot, text: &str) {
 }
 
 fn shares_and_rolls(world: &mut Snapshot) {
-    bronze(world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(1) };
+    bronze(world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(1), by: None };
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_conflict_is_written_anew_unless_it_would_move_who_is_pinned() {
     }
     let match_labels = [("name".to_string(), "bronze-2".to_string())].into();
     let select = crate::selector::Selector { match_labels, match_expressions: Vec::new() };
-    let pin = crate::model::Pin { select, version: version("1.0.0"), until: None, why: "audit".into() };
+    let pin = crate::model::Pin { select, version: Some(version("1.0.0")), until: None, why: "audit".into() };
     world.policy.plugins[0].pins = vec![pin];
     assert_eq!(doings(&world), [""; 0]);
     let mut closed = ready();

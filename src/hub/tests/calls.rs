@@ -1,13 +1,13 @@
 //! One call, one sending: nothing is repeated, followed, or sent elsewhere.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use decide::{Person, PullNumber};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::super::{Bases, Credentials, Hub, HubError};
+use super::super::{Bases, Credentials, Hub, HubError, Role};
 use super::{Server, reply, repository};
 use crate::secret::Secret;
 
@@ -197,4 +197,38 @@ async fn requests_say_who_asks_once() {
         assert_eq!(seen.header("x-github-api-version"), "2022-11-28");
     }
     assert!(repo.skew().as_hours() < -24 * 365, "{:?}", repo.skew());
+}
+
+/// What has not changed is named, and comes without a body; what has is believed at once.
+#[tokio::test]
+async fn what_has_not_changed_is_not_sent_again() {
+    const RIGHTS: &str = "GET /repos/acme/config/collaborators/eve/permission";
+    let (taken, unchanged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (is_taken, count) = (Arc::clone(&taken), Arc::clone(&unchanged));
+    let server = Server::start(move |seen| {
+        if seen.call() != RIGHTS {
+            return (seen.call() == "GET /user").then(|| reply(200, &json!({ "login": "a" })));
+        }
+        let role = if is_taken.load(Ordering::SeqCst) { "read" } else { "write" };
+        let tag = format!("W/\"{role}\"");
+        if seen.header("if-none-match") == tag {
+            count.fetch_add(1, Ordering::SeqCst);
+            return Some(reply(304, &json!({})).bytes(Vec::new()).with("etag", tag));
+        }
+        Some(reply(200, &json!({ "permission": role })).with("etag", tag))
+    })
+    .await;
+    let repo = server.open().await;
+    let eve = Person::from("eve");
+    for _ in 0..3 {
+        assert_eq!(repo.may_write(&eve).await.unwrap(), Role::Write);
+    }
+    assert_eq!((server.count(RIGHTS), unchanged.load(Ordering::SeqCst)), (3, 2));
+    taken.store(true, Ordering::SeqCst);
+    assert_eq!(repo.may_write(&eve).await.unwrap(), Role::Read);
+    assert_eq!(repo.may_write(&eve).await.unwrap(), Role::Read);
+    assert_eq!((server.count(RIGHTS), unchanged.load(Ordering::SeqCst)), (5, 3));
+    // Another identity is told by itself.
+    assert_eq!(server.open_with_token().await.may_write(&eve).await.unwrap(), Role::Read);
+    assert_eq!(unchanged.load(Ordering::SeqCst), 3);
 }

@@ -35,7 +35,7 @@ pub use tier::{
     RollBackFile, SelectFile, SoakFile, TierFile,
 };
 pub use versions::{AfterFile, BlockFile, ChecksFile, ExpiryFile, HotfixFile, VersionsFile};
-pub use windows::{ClosedFile, CronFile, FreezeFile, WindowsFile};
+pub use windows::{ClosedFile, CronFile, FreezeFile, MaintenanceFile, WindowsFile};
 
 /// One of a closed list of words of this file.
 pub type Word<T> = parse::forms::Word<T, PolicyFile>;
@@ -51,6 +51,8 @@ record! {
         optional clusters "clusters": ClustersFile,
         /// When merges may happen, for the whole file. A tier and a plugin may have windows of their own; all of them must be open. Default always: pull requests are opened at any time, and who wants hours says which.
         optional windows "windows": WindowsFile,
+        /// When clusters may be changed, by their labels: a pull request merges while the windows of all clusters that it changes are open, beside those of file, tier and plugin. Default none. Where hours differ, let the clusters move in pull requests of their own (`rollingUpdate: {by: …}`).
+        optional maintenance_windows "maintenanceWindows": List<MaintenanceFile>,
         /// Stops of every merge in scope, at once; force does not pass them. Default none.
         optional freeze "freeze": List<FreezeFile>,
         /// The ladder: the order in this file is the order of promotion. Default one tier `all` with every cluster, because a list of plugins alone should be a policy.
@@ -137,6 +139,7 @@ const SHAPES: &[&Shape] = &[
     &WindowsFile::SHAPE,
     &CronFile::SHAPE,
     &ClosedFile::SHAPE,
+    &MaintenanceFile::SHAPE,
     &FreezeFile::SHAPE,
     &TierFile::SHAPE,
     &SelectFile::SHAPE,
@@ -185,6 +188,10 @@ const GROUP: (&str, &str) = (
 const MAX_SURGE: (&str, &str) = (
     "maxSurge",
     "clusters do not surge: none is added for an update, and one moves when its version changes; `maxUpdate` says how many move at once",
+);
+const WINDOW: (&str, &str) = (
+    "window",
+    "a step is a pull request that somebody reads, so that it is no window that slides; with `health: {maxFailures: 1}` one cluster that is stuck past its `progressDeadline` keeps nobody",
 );
 const REPOSITORY: (&str, &str) = ("repository", "take it out");
 const BRANCH: (&str, &str) = ("branch", "take it out");

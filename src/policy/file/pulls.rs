@@ -50,6 +50,11 @@ scalar!(
     {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,38}(/[A-Za-z0-9._-]{1,100})?$", "examples": ["maria", "acme/platform"]}
 );
 scalar!(
+    /// A team of an organization.
+    TeamName(String), "a team such as `acme/platform`", team,
+    {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,38}/[A-Za-z0-9._-]{1,100}$", "examples": ["acme/platform"]}
+);
+scalar!(
     /// What a title begins with.
     Prefix(String), "a text such as `chore(deps):`", prefix,
     {"type": "string", "minLength": 1, "maxLength": 40, "examples": ["chore(deps):"]}
@@ -119,4 +124,13 @@ fn reviewer(text: &str) -> Result<Reviewer, Refusal> {
         return Err(Refusal::new(format!("{} is not a team", quoted(text))).help("write it as in `acme/platform`"));
     }
     Ok(Reviewer::Team { organization: login(organization)?, slug: slug.to_string() })
+}
+
+fn team(text: &str) -> Result<String, Refusal> {
+    match reviewer(text)? {
+        Reviewer::Team { organization, slug } => Ok(format!("{organization}/{slug}")),
+        Reviewer::Person(_) => {
+            Err(Refusal::new(format!("{} is not a team", quoted(text))).help("write it as in `acme/platform`"))
+        }
+    }
 }

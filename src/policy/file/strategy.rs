@@ -7,7 +7,7 @@ use super::tier::SelectFile;
 use crate::file::Word;
 use parse::forms::{List, Words as WordList};
 use parse::read::record;
-use parse::scalar::{Count, Exact, Flag, Share, Words, Workflow};
+use parse::scalar::{Count, Exact, Flag, LabelKey, Share, Words, Workflow};
 use parse::when::{Length, Until};
 
 record! {
@@ -32,8 +32,10 @@ record! {
         optional max_update "maxUpdate": Share,
         /// Another name of `maxUpdate`, at least one: a release that makes nobody unavailable moves nobody. Default as there.
         optional max_unavailable "maxUnavailable": Share,
+        /// The key of a label, such as `region`: the clusters of one of its values move after those of another, and each release begins with the value after the one that began before. Clusters without it move last. Default none: clusters move in the order of their names.
+        optional by "by": LabelKey,
     }
-    unsupported [super::MAX_SURGE]
+    unsupported [super::MAX_SURGE, super::WINDOW]
 }
 
 record! {
@@ -96,8 +98,8 @@ record! {
     PinFile = "pin" {
         /// Which clusters. Each `write` of the plugin needs a place per cluster.
         required select "select": SelectFile,
-        /// On which version they stay. It may be one that is not accepted any more: it is what runs.
-        required version "version": Exact,
+        /// On which version they stay. It may be one that is not accepted any more: it is what runs. Default the one that stands in their files, whatever it is.
+        optional version "version": Exact,
         /// Until when: a date (that day included) or an instant; then they catch up with their tier. Default until somebody takes it out.
         optional until "until": Until,
         /// Why; shown where somebody asks why they stay behind.

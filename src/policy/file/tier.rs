@@ -4,6 +4,7 @@ use crate::file::PolicyFile;
 use decide::model::{Each, Empty, Merge, OnFailure};
 use decide::selector::Operator;
 
+use super::pulls::TeamName;
 use super::strategy::{EarlyFile, StrategyFile, StrategyWord, VerifyFile};
 use super::windows::WindowsFile;
 use crate::file::Word;
@@ -147,6 +148,8 @@ record! {
         optional code_owners "codeOwners": Flag,
         /// The number of people, at least. Default 1: one pair of eyes beside the bot's.
         optional at_least "atLeast": Count<0>,
+        /// The team whose members these people have to be, such as `acme/sre`; a code owner outside of it still speaks for a path. It needs write access. Default none: whoever may write counts.
+        optional team "team": TeamName,
         /// How often a tier that moves in slices asks: once, or for each slice. Default `tier`: the later slices bring the same release from the same version.
         optional each "each": Word<Each>,
         /// Tiers that an approval given on this tier's pull request covers too: this one and tiers above, for the same release with the same digest. Each of them still asks for its own number of people and its own code owners, and health gates each. Default none: a yes for few clusters is no yes for many.

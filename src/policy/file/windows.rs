@@ -46,6 +46,17 @@ record! {
 }
 
 record! {
+    /// The windows of some clusters.
+    MaintenanceFile = "maintenanceWindows" {
+        /// Which clusters, by their labels in the inventory.
+        required select "select": SelectFile,
+        /// When a merge may change one of them.
+        required windows "windows": WindowsFile,
+    }
+    unsupported []
+}
+
+record! {
     /// A stop of every merge in scope.
     FreezeFile = "freeze" {
         /// Why; shown on every pull request that it stops. Required, because who is stopped asks.

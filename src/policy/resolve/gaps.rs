@@ -7,9 +7,10 @@ use decide::{Policy, Tier};
 use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
-use crate::file::{OverrideFile, PluginFile, WindowsFile};
+use crate::file::{MaintenanceFile, OverrideFile, PluginFile, WindowsFile};
 use crate::limits::OperatorLimits;
 use crate::windows::REFERENCE;
+use parse::forms::List;
 use parse::read::Spanned;
 use parse::report::Report;
 use parse::tree::Span;
@@ -33,7 +34,7 @@ struct Place<'a> {
 pub fn check(
     policy: &Policy,
     context: &Context,
-    file: Option<&Spanned<WindowsFile>>,
+    (file, maintenance): (Option<&Spanned<WindowsFile>>, Option<&Spanned<List<MaintenanceFile>>>),
     plugins: &[Spanned<PluginFile>],
     most: &OperatorLimits,
     report: &mut Report,
@@ -52,23 +53,33 @@ pub fn check(
         }
         seen.push(key);
         let all = [policy.operator_windows.as_ref(), policy.windows.as_ref(), key.0, key.1];
+        open_at_times(&all.into_iter().flatten().collect::<Vec<_>>(), &place.what, place.at, most, report);
+    }
+    // On which tiers these clusters are, only the inventory knows.
+    let written = maintenance.iter().flat_map(|list| &list.value.items).filter_map(|item| item.value.windows.as_ref());
+    for (maintenance, written) in policy.maintenance.iter().zip(written) {
+        let all = [policy.operator_windows.as_ref(), policy.windows.as_ref(), Some(&maintenance.windows)];
         let all: Vec<&Windows> = all.into_iter().flatten().collect();
-        if never_together(&all) {
-            let message = format!("{}: its windows are never open together, so that nothing could merge", place.what);
-            let help = "the windows of operator, file, tier and plugin must all be open; let their hours meet";
-            report.problem(place.at, message, Some(help));
-        } else if let Some(longest) = most.longest_gap
-            && let Some(since) = shut(&all, longest)
-        {
-            let zone = all.first().map(|windows| windows.zone.clone()).unwrap_or(jiff::tz::TimeZone::UTC);
-            let message = format!(
-                "{}: windows keep every merge out for more than the {} that the operator of the bot allows, from {} on",
-                place.what,
-                spell(longest),
-                zone.to_datetime(since).date()
-            );
-            report.problem(place.at, message, Some("open them in between"));
-        }
+        open_at_times(&all, "`maintenanceWindows`", written.key, most, report);
+    }
+}
+
+/// Reports windows that have to be open together and never are, or keep merges out longer than the operator allows.
+fn open_at_times(all: &[&Windows], what: &str, at: Span, most: &OperatorLimits, report: &mut Report) {
+    if never_together(all) {
+        let message = format!("{what}: its windows are never open together, so that nothing could merge");
+        let help = "the windows of operator, file, tier, plugin and clusters must all be open; let their hours meet";
+        report.problem(at, message, Some(help));
+    } else if let Some(longest) = most.longest_gap
+        && let Some(since) = shut(all, longest)
+    {
+        let zone = all.first().map(|windows| windows.zone.clone()).unwrap_or(jiff::tz::TimeZone::UTC);
+        let message = format!(
+            "{what}: windows keep every merge out for more than the {} that the operator of the bot allows, from {} on",
+            spell(longest),
+            zone.to_datetime(since).date()
+        );
+        report.problem(at, message, Some("open them in between"));
     }
 }
 

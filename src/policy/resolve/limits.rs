@@ -82,8 +82,8 @@ pub fn slices(policy: &Policy, context: &Context, file: Option<&Spanned<LimitsFi
 /// The number of clusters of one slice, where the file alone says it. A tier may be smaller than that.
 fn slice(strategy: &Strategy) -> Option<u32> {
     match strategy {
-        Strategy::RollingUpdate { max_update: MaxUpdate::Count(count) } => Some(*count),
-        Strategy::RollingUpdate { max_update: MaxUpdate::All | MaxUpdate::Percent(_) }
+        Strategy::RollingUpdate { max_update: MaxUpdate::Count(count), .. } => Some(*count),
+        Strategy::RollingUpdate { max_update: MaxUpdate::All | MaxUpdate::Percent(_), .. }
         | Strategy::AllAtOnce
         | Strategy::Canary { .. }
         | Strategy::BlueGreen { .. }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn slices_that_the_file_alone_knows() {
-        let rolling = |max_update| Strategy::RollingUpdate { max_update };
+        let rolling = |max_update| Strategy::RollingUpdate { max_update, by: None };
         for (strategy, expected) in [
             (Strategy::AllAtOnce, None),
             (rolling(MaxUpdate::All), None),

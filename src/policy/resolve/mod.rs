@@ -15,11 +15,11 @@ mod versions;
 
 use std::collections::BTreeMap;
 
-use decide::model::{FORCED_BY, Freeze, HealthRule};
+use decide::model::{FORCED_BY, Freeze, HealthRule, Maintenance};
 use decide::{Person, PluginName, Policy, Tier, TierName};
 use jiff::SignedDuration;
 
-use super::file::{FreezeFile, PeopleFile, PluginFile};
+use super::file::{FreezeFile, MaintenanceFile, PeopleFile, PluginFile};
 use super::limits::{Mode, Setting};
 use super::wiring::{People, Wiring};
 use super::written::{self, Written};
@@ -68,6 +68,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     };
     let windows =
         file.windows.as_ref().and_then(|file| report.within_key("windows", |report| windows(file, None, report)));
+    let maintenance = maintenance(file.maintenance_windows.as_ref(), &context, report);
     tier::ladder(file.tiers.take(), &mut context, report);
     let freezes = freezes(file.freeze.take().map(|list| list.value.items).unwrap_or_default(), &context, report);
     unique(&plugins, names, report);
@@ -86,6 +87,7 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
     let opening = pulls::opening(file.pull_requests.as_ref(), context.zone.as_ref(), report);
     let policy = Policy {
         windows,
+        maintenance,
         opening,
         operator_windows: setting.limits.windows.clone(),
         freezes,
@@ -94,7 +96,8 @@ pub fn resolve(written: Written, names: &[String], setting: &Setting, report: &m
         plugins: policies,
     };
     if report.is_empty() {
-        gaps::check(&policy, &context, file.windows.as_ref(), &plugins, &setting.limits, report);
+        let written = (file.windows.as_ref(), file.maintenance_windows.as_ref());
+        gaps::check(&policy, &context, written, &plugins, &setting.limits, report);
         limits::slices(&policy, &context, file.limits.as_ref(), report);
     }
     let notify = notify::notify(file.notify.as_ref(), &context, report);
@@ -117,6 +120,22 @@ fn max_age(schedule: Option<&Spanned<Length>>, mode: Mode, report: &mut Report) 
         Mode::Serve => default,
         Mode::Once => schedule.value.0 * 2,
     }
+}
+
+fn maintenance(
+    file: Option<&Spanned<List<MaintenanceFile>>>,
+    context: &Context,
+    report: &mut Report,
+) -> Vec<Maintenance> {
+    let one = |item: &Spanned<MaintenanceFile>, report: &mut Report| {
+        let select = item.value.select.as_ref()?;
+        let select = report.within_key("select", |report| tier::selector(select, report));
+        let file = item.value.windows.as_ref()?;
+        let windows = report.within_key("windows", |report| windows(file, context.zone.as_ref(), report))?;
+        Some(Maintenance { select, windows })
+    };
+    let items = file.iter().flat_map(|list| &list.value.items);
+    items.filter_map(|item| report.within_key("maintenanceWindows", |report| one(item, report))).collect()
 }
 
 fn freezes(list: Vec<Spanned<FreezeFile>>, context: &Context, report: &mut Report) -> Vec<Freeze> {

@@ -61,7 +61,8 @@ fn rolling(file: &RollingUpdateFile, report: &mut Report) -> Strategy {
         report.wrong(none.at, "a cluster is unavailable while it moves, so that none could move", Some(help));
     }
     let given = file.max_update.as_ref().or(file.max_unavailable.as_ref());
-    Strategy::RollingUpdate { max_update: given.map_or(MaxUpdate::All, |share| share.value.0) }
+    let by = file.by.as_ref().map(|by| by.value.0.clone());
+    Strategy::RollingUpdate { max_update: given.map_or(MaxUpdate::All, |share| share.value.0), by }
 }
 
 /// What a workflow may take unless the file says otherwise.
@@ -196,7 +197,7 @@ fn pin_of(pin: &Spanned<PinFile>, context: &Context, report: &mut Report) -> Opt
     let until = file.until.as_ref().and_then(|until| instant(until, context, report));
     Some(Pin {
         select: tier::selector(file.select.as_ref()?, report),
-        version: file.version.as_ref()?.value.0.clone(),
+        version: file.version.as_ref().map(|version| version.value.0.clone()),
         until,
         why: file.why.as_ref()?.value.0.clone(),
     })

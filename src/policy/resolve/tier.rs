@@ -93,7 +93,7 @@ pub fn tier(file: &TierFile, context: &Context, report: &mut Report) -> Option<T
     let name = file.name.as_ref()?.value.0.clone();
     report.within(format!("tier `{name}`"), |report| {
         let merge = file.merge.as_ref().map_or(MergeRule::default(), |merge| merge_rule(&merge.value));
-        let approvals = approvals(file.approvals.as_ref());
+        let approvals = approvals(file.approvals.as_ref(), report);
         let asks = [merge.patch, merge.minor, merge.major].iter().any(|merge| *merge != Merge::Automatic);
         if let Some(given) = &file.approvals
             && asks
@@ -201,12 +201,18 @@ fn merge_rule(file: &Either<Word<MergeWord>, MergeByBumpFile>) -> MergeRule {
     }
 }
 
-fn approvals(file: Option<&Spanned<ApprovalsFile>>) -> Approvals {
+fn approvals(file: Option<&Spanned<ApprovalsFile>>, report: &mut Report) -> Approvals {
     let default = Approvals::default();
     let Some(file) = file else { return default };
+    let at_least = file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0);
+    if let Some(team) = file.value.team.as_ref().filter(|_| at_least == 0) {
+        let why = "`team` says whose approvals count, and `atLeast: 0` asks for none";
+        report.within_key("approvals", |report| report.wrong(team.key, why, Some("write `atLeast: 1` or more")));
+    }
     Approvals {
         code_owners: file.value.code_owners.as_ref().map_or(default.code_owners, |flag| flag.value.0),
-        at_least: file.value.at_least.as_ref().map_or(default.at_least, |count| count.value.0),
+        at_least,
+        team: file.value.team.as_ref().map(|team| format!("@{}", team.value.0)),
         each: file.value.each.as_ref().map_or(default.each, |word| word.value.0),
         covers: file
             .value

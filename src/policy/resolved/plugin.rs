@@ -149,7 +149,9 @@ fn hotfix(Hotfix { version, why, soak, through_windows }: &Hotfix) -> Value {
 fn pin(Pin { select, version, until, why }: &Pin) -> Value {
     let mut out = Mapping::new();
     put(&mut out, "select", plain(select));
-    put(&mut out, "version", version.as_str());
+    if let Some(version) = version {
+        put(&mut out, "version", version.as_str());
+    }
     if let Some(until) = until {
         put(&mut out, "until", until.to_string());
     }

@@ -99,10 +99,13 @@ fn merge_of(MergeRule { patch, minor, major }: MergeRule) -> Value {
     map([("patch", word(patch)), ("minor", word(minor)), ("major", word(major))])
 }
 
-fn approvals_of(Approvals { code_owners, at_least, each, covers }: &Approvals) -> Value {
+fn approvals_of(Approvals { code_owners, at_least, team, each, covers }: &Approvals) -> Value {
     let mut approvals = Mapping::new();
     put(&mut approvals, "codeOwners", *code_owners);
     put(&mut approvals, "atLeast", *at_least);
+    if let Some(team) = team {
+        put(&mut approvals, "team", team.trim_start_matches('@'));
+    }
     let shape = &ApprovalsFile::SHAPE;
     put_or_default(&mut approvals, shape, "each", plain(each), *each == Each::default());
     if !covers.is_empty() {
@@ -133,17 +136,19 @@ fn strategy_of(strategy: &Strategy) -> Value {
     let one = |key: &str, value: Value| map([(key, value)]);
     match strategy {
         Strategy::AllAtOnce => Value::from("allAtOnce"),
-        Strategy::RollingUpdate { max_update } => one(
-            "rollingUpdate",
-            one(
-                "maxUpdate",
-                match max_update {
-                    MaxUpdate::All => Value::from(0),
-                    MaxUpdate::Count(count) => Value::from(*count),
-                    MaxUpdate::Percent(share) => Value::from(format!("{share}%")),
-                },
-            ),
-        ),
+        Strategy::RollingUpdate { max_update, by } => {
+            let mut keys = Mapping::new();
+            let most = match max_update {
+                MaxUpdate::All => Value::from(0),
+                MaxUpdate::Count(count) => Value::from(*count),
+                MaxUpdate::Percent(share) => Value::from(format!("{share}%")),
+            };
+            put(&mut keys, "maxUpdate", most);
+            if let Some(by) = by {
+                put(&mut keys, "by", by.as_str());
+            }
+            one("rollingUpdate", Value::Mapping(keys))
+        }
         Strategy::Canary { steps } => one("canary", one("steps", list(steps, step))),
         Strategy::BlueGreen { preview, verify, promote } => {
             let promote = match promote {

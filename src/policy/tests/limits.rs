@@ -148,7 +148,7 @@ fn the_page_about_windows_is_right() {
             of(text);
         }
     }
-    assert_eq!(examples, 4);
+    assert_eq!(examples, 5);
     for key in super::super::limits::SHAPES.iter().flat_map(|shape| shape.keys) {
         let named = |name: &str| manual.contains(&format!("{name}:")) || manual.contains(&format!("`{name}`"));
         assert!(key.name == "version" || named(key.name), "the page does not name `{}`", key.name);

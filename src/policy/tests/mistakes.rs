@@ -127,6 +127,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:49: `rollingUpdate` of `strategy` of tier `gold`: `maxSurge` is not supported by this version of Coldframe (clusters do not surge: none is added for an update",
     ),
     (
+        "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3, window: sliding}}}]",
+        "1:63: `rollingUpdate` of `strategy` of tier `gold`: `window` is not supported by this version of Coldframe (a step is a pull request that somebody reads",
+    ),
+    (
         "tiers: [{name: gold, strategy: {canary: {maxSurge: 1, steps: [{setWeight: 10}]}}}]",
         "1:42: `canary` of `strategy` of tier `gold`: `maxSurge` is not supported by this version of Coldframe (clusters do not surge",
     ),
@@ -217,6 +221,14 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "tiers: [{name: gold, approvals: {atLeast: -1}}]",
         "1:43: `atLeast` of `approvals` of tier `gold`: expected a whole number, found a number",
+    ),
+    (
+        "tiers: [{name: gold, approvals: {team: acme/sre, atLeast: 0}}]",
+        "1:34: `approvals` of tier `gold`: `team` says whose approvals count, and `atLeast: 0` asks for none",
+    ),
+    (
+        "tiers: [{name: gold, approvals: {team: sre}}]",
+        "1:40: `team` of `approvals` of tier `gold`: `sre` is not a team",
     ),
     ("limits: {openPulls: 0}", "1:21: `openPulls` of `limits`: 0 is not in 1 to 1000000"),
     ("tiers: gold", "1:8: `tiers`: expected a list (`[…]`, also for one), found a text"),
@@ -348,6 +360,11 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "windows: {zone: UTC, closed: [{from: 20.12.2026, to: 2026-12-19}]}",
         "1:38: `from` of `closed` of `windows`: `20.12.2026` is not a date",
+    ),
+    ("maintenanceWindows: [{windows: {zone: UTC}}]", "1:22: `maintenanceWindows` has no `select`"),
+    (
+        "windows: {zone: UTC, open: ['08:00-10:00']}\nmaintenanceWindows: [{select: {matchLabels: {a: b}}, windows: {open: ['12:00-14:00']}}]",
+        "2:54: `maintenanceWindows`: its windows are never open together, so that nothing could merge",
     ),
     ("freeze: [{until: 2026-12-20T00:00:00Z}]", "1:10: `freeze` has no `why`"),
     ("freeze: [{why: x, until: 2026-12-20}]", "1:26: `freeze`: a date needs a zone, and the file's windows name none"),

@@ -40,6 +40,7 @@ const FULL: &str = r#"
 version: 1
 clusters: {from: file, path: inventory/clusters.yaml}
 windows: {zone: Europe/Berlin, open: ["Mon-Thu 08:00-16:00"], closed: [{from: 2026-12-20, to: 2027-01-04, why: year-end freeze}], room: 2h}
+maintenanceWindows: [{select: {matchLabels: {region: ap}}, windows: {zone: Asia/Tokyo, open: ["08:00-20:00"]}}]
 freeze:
   - {why: migration of the registry, by: "@octo", tiers: [gold], plugins: [cert-manager], until: 2027-01-10}
   - {why: audit, until: 2027-02-01T08:00:00+01:00}
@@ -325,6 +326,8 @@ Clusters are listed in inventory/clusters.yaml. A release climbs:
 Plugins:
   cert-manager  oci://registry.example/charts/cert-manager; versions ^1.14; 1 place; 3 signals; rules of its own on gold
   loki          loki of https://charts.example/stable; every release; 1 place; 1 signal
+
+Maintenance windows: clusters region=ap (Asia/Tokyo).
 
 Freezes: 2.
 ";

@@ -13,7 +13,7 @@ fn strategies() {
     let strategy =
         |text: &str| of(&format!("{}{per_cluster}", tiers(text))).policy.plugins[0].tiers[0].strategy.clone();
     let quarters = Strategy::Canary { steps: [25, 50, 75].map(Step::SetWeight).to_vec() };
-    let rolling = |max_update| Strategy::RollingUpdate { max_update };
+    let rolling = |max_update| Strategy::RollingUpdate { max_update, by: None };
     let hour = Some(SignedDuration::from_hours(1));
     let smoke =
         |minutes| Step::Verify { workflow: "smoke.yml".to_string(), timeout: SignedDuration::from_mins(minutes) };
@@ -29,6 +29,13 @@ fn strategies() {
         ("{rollingUpdate: {maxUpdate: 0}}", rolling(MaxUpdate::All)),
         ("{rollingUpdate: {maxUpdate: 0%}}", rolling(MaxUpdate::All)),
         ("{rollingUpdate: {}}", rolling(MaxUpdate::All)),
+        (
+            "{rollingUpdate: {by: topology.kubernetes.io/region}}",
+            Strategy::RollingUpdate {
+                max_update: MaxUpdate::All,
+                by: Some("topology.kubernetes.io/region".to_string()),
+            },
+        ),
         (
             "{canary: {steps: [{setWeight: 10}, {pause: {duration: 1h}}, {setWeight: 50}, {pause: {}}]}}",
             Strategy::Canary {
@@ -85,7 +92,7 @@ fn pins() {
     let pins = |text: &str| of(&format!("{per_cluster}    pins: [{text}]\n")).policy.plugins[0].pins.clone();
     let one = "{select: {matchLabels: {customer: acme}}, version: 1.14.2, until: 2027-03-01T00:00:00Z, why: audit}";
     let pin = &pins(one)[0];
-    assert_eq!((pin.version.to_string(), pin.why.as_str()), ("1.14.2".to_string(), "audit"));
+    assert_eq!((pin.version.as_ref().unwrap().as_str(), pin.why.as_str()), ("1.14.2", "audit"));
     assert_eq!(pin.until.unwrap().to_string(), "2027-03-01T00:00:00Z");
     let found = |text: &str| problems(&format!("{per_cluster}    pins: [{text}]\n")).join("; ");
     for (text, expected) in [

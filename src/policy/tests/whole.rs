@@ -73,6 +73,9 @@ fn the_whole_format() {
         (wiring.people.hold, wiring.people.acknowledge, wiring.people.fail, wiring.people.rebuild),
         (Right::Admin, Right::CodeOwners, Right::CodeOwners, Right::Admin)
     );
+    let [maintenance] = &policy.maintenance[..] else { panic!("{:?}", policy.maintenance) };
+    assert_eq!(maintenance.select.match_labels["region"], "ap");
+    assert_eq!(maintenance.windows.zone.iana_name(), Some("Asia/Tokyo"));
     assert_eq!(wiring.people.freeze, Right::Admin);
     let cert = &wiring.plugins[&"cert-manager".into()];
     assert_eq!(cert.chart, Chart::Oci { reference: "registry.example/charts/cert-manager".into(), plain: false });

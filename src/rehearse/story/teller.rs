@@ -168,7 +168,8 @@ impl Teller {
     fn pinned(&mut self, now: Timestamp, wave: &WaveReport, spot: &Spot) {
         let one = |pin: &Pinned| {
             let until = pin.until.map(|at| format!(" until {}", self.time(at))).unwrap_or_default();
-            format!("{} stays on {}{until}: {}", pin.cluster, pin.version, pin.why)
+            let version = pin.version.as_ref().map_or("what it has", Version::as_str);
+            format!("{} stays on {version}{until}: {}", pin.cluster, pin.why)
         };
         let text = wave.pinned.iter().map(one).collect::<Vec<_>>().join("; ");
         if self.pinned.get(spot).map_or("", String::as_str) != text {

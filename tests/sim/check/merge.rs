@@ -23,7 +23,9 @@ impl Watch {
         let facts = &shown.plugins[&spot.0];
         let owners =
             world.tier(spot).approvals.code_owners && world.rule_of(seen.number.0) == Merge::Approved && !forced;
+        let team = world.tier(spot).approvals.team.is_some() && world.rule_of(seen.number.0) == Merge::Approved;
         let unread = [
+            ("the team", team && !forced && seen.team.known().is_none()),
             ("the inventory", shown.clusters.known().is_none()),
             ("the releases", facts.releases.known().is_none()),
             ("the base branch", shown_base(world, shown, spot).is_none()),
@@ -42,17 +44,22 @@ impl Watch {
         world: &mut World,
         shown: &Snapshot,
         spot: &Spot,
-        (version, forced): (&Version, bool),
+        (version, members, forced): (&Version, &[ClusterName], bool),
     ) {
         let now = world.ours();
         let plugin = shown.policy.plugins.iter().find(|plugin| plugin.name == spot.0).unwrap();
         let tier = plugin.tiers.iter().find(|tier| tier.name == spot.1).unwrap();
         let through = crate::words::hotfixes(world, &spot.0, version).iter().any(|hotfix| hotfix.through_windows);
-        let own = [&shown.policy.windows, &plugin.windows, &tier.windows];
+        let own = [&shown.policy.windows, &plugin.windows, &tier.windows].into_iter().flatten();
+        let listed = |name: &ClusterName| shown.clusters.known()?.iter().find(|cluster| cluster.name == *name);
+        let labels: Vec<_> = members.iter().filter_map(listed).map(|cluster| &cluster.labels).collect();
+        let of_clusters = shown.policy.maintenance.iter();
+        let of_clusters =
+            of_clusters.filter(|maintenance| labels.iter().any(|labels| maintenance.select.matches(labels)));
         // A hotfix may be let through the file's windows, not through the operator's.
-        let own = own.into_iter().filter(|_| !through || forced);
-        let windows: Vec<_> = own.chain([&shown.policy.operator_windows]).collect();
-        if let Some(closed) = windows.into_iter().flatten().find(|windows| !is_open(windows, now)) {
+        let own = own.chain(of_clusters.map(|maintenance| &maintenance.windows)).filter(|_| !through || forced);
+        let mut windows = own.chain(&shown.policy.operator_windows);
+        if let Some(closed) = windows.find(|windows| !is_open(windows, now)) {
             self.fails(world, format!("S9 merges {} on {} outside {closed:?}", spot.0, spot.1));
         }
         let pulls = shown.plugins[&spot.0].pulls.known().into_iter().flatten();

@@ -265,7 +265,7 @@ impl Watch {
         self.is_published(world, shown, spot, version);
         self.earlier_slices_are_healthy(world, shown, spot, version, part, "merges");
         self.knows_everything(world, shown, seen, spot, forced.is_some());
-        self.in_the_open(world, shown, spot, (version, forced.is_some()));
+        self.in_the_open(world, shown, spot, (version, members, forced.is_some()));
         self.not_frozen(world, (kept, shown), spot, members);
         self.leaves_shared_places(world, shown, spot, version, "merges");
         self.within_the_hour(world, kept, spot, version, seen.number.0);

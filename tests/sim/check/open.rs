@@ -70,6 +70,9 @@ impl Watch {
             self.earlier_slices_are_healthy(world, shown, &spot, &version, &proposal.part, "opens");
         }
         self.fixes_members(world, kept, shown, proposal, moved);
+        if back.is_none() && moved.is_none() && proposal.written.is_none() && !cut_off(world, shown, proposal) {
+            self.moves_by_label(world, shown, proposal);
+        }
         if moved.is_none() {
             self.one_pull_request(world, shown, &spot, proposal);
         }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use decide::ClusterName;
-use decide::ledger::Part;
+use decide::ledger::{Part, Purpose, Wave};
 use decide::model::Strategy;
+use decide::plan::Proposal;
 use decide::snapshot::{Health, Snapshot};
 use jiff::SignedDuration;
 use semver::Version;
@@ -27,6 +28,40 @@ pub(super) fn most(world: &World, spot: &Spot) -> u32 {
 }
 
 impl Watch {
+    /// P3: no slice has clusters of two values of the label, the values come in their order, and the first one is the
+    /// one after that which began before.
+    pub(super) fn moves_by_label(&mut self, world: &mut World, shown: &Snapshot, proposal: &Proposal) {
+        let part = &proposal.part;
+        let policy = shown.policy.plugins.iter().find(|policy| policy.name == proposal.plugin);
+        let tier = policy.and_then(|policy| policy.tiers.iter().find(|tier| tier.name == proposal.tier));
+        let Some(Strategy::RollingUpdate { by: Some(label), .. }) = tier.map(|tier| &tier.strategy) else { return };
+        let Some(clusters) = shown.clusters.known() else { return };
+        if part.purpose != Purpose::Promotion || part.slice > 0 {
+            return;
+        }
+        // Who has no value moves last.
+        let value = |name: &ClusterName| {
+            let cluster = clusters.iter().find(|cluster| cluster.name == *name);
+            cluster.and_then(|cluster| cluster.labels.get(label)).map_or("~", String::as_str)
+        };
+        let whole = [decide::Clusters::from(proposal.members.as_slice())];
+        let slices = if part.partition.is_empty() { &whole[..] } else { part.partition.as_slice() };
+        let of_slices: Vec<BTreeSet<&str>> = slices.iter().map(|slice| slice.iter().map(value).collect()).collect();
+        let mut values: Vec<&str> = of_slices.iter().flatten().copied().collect();
+        values.dedup();
+        let page = shown.ledger.plugins.get(&proposal.plugin);
+        let waves = page.and_then(|page| page.tiers.get(&proposal.tier)).into_iter().flatten();
+        let sliced = |wave: &&Wave| wave.part.partition.len() > 1 && wave.landed().is_some();
+        let before = waves.rev().find(sliced).and_then(|wave| wave.part.partition.first()).into_iter().flatten();
+        let began = before.map(value).find(|value| *value != "~").unwrap_or("~");
+        let mut wanted: Vec<&str> = values.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        wanted.sort_by_key(|value| (*value == "~", *value <= began, *value));
+        if of_slices.iter().any(|values| values.len() > 1) || values != wanted {
+            let what = format!("P3 {} {} on {}: {values:?}", proposal.plugin, proposal.to, proposal.tier);
+            self.fails(world, format!("{what} of {of_slices:?}, not {wanted:?} after {began}"));
+        }
+    }
+
     /// Before a later slice is opened or merged, the clusters that the bot brought to this version with
     /// earlier ones are shown to be healthy on it, but for those that are tolerated.
     pub(super) fn earlier_slices_are_healthy(

@@ -193,6 +193,7 @@ fn closed(number: PullNumber, tier: decide::TierName, wave: &Wave, head: decide:
         review_decision: decide::snapshot::ReviewDecision::NotRequired,
         reviews: Vec::new(),
         owned: Read::Known(Vec::new()),
+        team: Read::Known([].into()),
         checks: Read::Known(Vec::new()),
         commands: Vec::new(),
         landing: Read::Known(Landing::Absent),

@@ -2,7 +2,7 @@
 //! what has to happen soon.
 
 use decide::ledger::Grace;
-use decide::model::Next;
+use decide::model::{Next, Strategy};
 use decide::plan::{Action, Plan};
 use decide::snapshot::{CommandKind, Read, Snapshot};
 use jiff::{SignedDuration, Timestamp};
@@ -68,6 +68,33 @@ fn tier_constraint_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
     lied_to(snapshot, now, |snapshot| {
         let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
         tiers.for_each(|tier| tier.constraint = None);
+    })
+}
+
+fn rolling_by_label_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
+        for tier in tiers {
+            if let Strategy::RollingUpdate { by, .. } = &mut tier.strategy {
+                *by = None;
+            }
+        }
+    })
+}
+
+/// The clusters of every value are taken for those of another.
+fn regions_out_of_order(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        if let Read::Known(clusters) = &mut snapshot.clusters {
+            for region in clusters.iter_mut().filter_map(|cluster| cluster.labels.get_mut("region")) {
+                *region = match region.as_str() {
+                    "ap" => "us",
+                    "us" => "ap",
+                    other => other,
+                }
+                .to_string();
+            }
+        }
     })
 }
 
@@ -170,6 +197,17 @@ fn nothing_taken_for_the_newest(snapshot: &Snapshot, now: Timestamp) -> Plan {
     })
 }
 
+fn maintenance_windows_ignored(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| snapshot.policy.maintenance.clear())
+}
+
+fn everybody_counts_as_the_team(snapshot: &Snapshot, now: Timestamp) -> Plan {
+    lied_to(snapshot, now, |snapshot| {
+        let tiers = snapshot.policy.plugins.iter_mut().flat_map(|plugin| &mut plugin.tiers);
+        tiers.for_each(|tier| tier.approvals.team = None);
+    })
+}
+
 pub const BUGS: &[Bug] = &[
     ("none is skipped, they said", every_skips, &["P3"]),
     ("notices are forgotten", notices_are_forgotten, &["S15"]),
@@ -181,6 +219,10 @@ pub const BUGS: &[Bug] = &[
     ("deprecated is taken", deprecated_is_taken, &["P2"]),
     ("a version expires too soon", expires_too_soon, &["S8"]),
     ("constraint of the tier ignored", tier_constraint_ignored, &["P2"]),
+    ("rolling by a label ignored", rolling_by_label_ignored, &["P3"]),
+    ("regions out of order", regions_out_of_order, &["P3"]),
+    ("everybody counts as the team", everybody_counts_as_the_team, &["S7"]),
+    ("maintenance windows ignored", maintenance_windows_ignored, &["S9"]),
     ("the `v` is not kept", spelled_anew, &["S4"]),
     ("merges are asked for late", dawdles, &["L3"]),
     ("an occupied tier counts as free", occupied_is_free, &["P3"]),

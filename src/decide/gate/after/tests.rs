@@ -46,7 +46,8 @@ fn pin_all(world: &mut Snapshot) {
     let named = |plugin: &&mut PluginPolicy| plugin.name.as_str() == "crds";
     for policy in world.policy.plugins.iter_mut().filter(named) {
         let why = "an audit".into();
-        policy.pins = vec![crate::model::Pin { select: select.clone(), version: version("1.1.0"), until: None, why }];
+        policy.pins =
+            vec![crate::model::Pin { select: select.clone(), version: Some(version("1.1.0")), until: None, why }];
     }
 }
 

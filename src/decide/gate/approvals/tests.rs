@@ -261,3 +261,78 @@ fn no_second_app_is_needed_where_no_review_is_missing() {
         assert_eq!(says(&world, Gate::Approvals).verdict, Verdict::Pass, "{decision:?}");
     }
 }
+
+/// The members of the team whose yes counts, as the hub tells them.
+fn of_team(world: &mut Snapshot, at_least: u32, members: Read<alloc::collections::BTreeSet<Person>>) {
+    let approvals = &mut bronze(world).approvals;
+    (approvals.team, approvals.at_least, approvals.code_owners) = (Some("@acme/sre".into()), at_least, false);
+    edit(world, |pull| pull.team = members);
+}
+
+#[test]
+fn two_of_a_team_are_two_of_that_team() {
+    fn members(names: &[&str]) -> Read<alloc::collections::BTreeSet<Person>> {
+        Read::Known(names.iter().map(|name| Person::from(*name)).collect())
+    }
+    fn also(world: &mut Snapshot, by: &str) {
+        edit(world, |pull| pull.reviews.push(approval(by)));
+    }
+    table(
+        Gate::Approvals,
+        ready,
+        &[
+            ("a member's", |w| of_team(w, 1, members(&["maria"])), Verdict::Pass, "approved by maria"),
+            (
+                "somebody else's",
+                |w| of_team(w, 1, members(&["sam"])),
+                WAIT,
+                "waits for an approval by members of @acme/sre",
+            ),
+            (
+                "a member's and somebody else's",
+                |w| {
+                    of_team(w, 2, members(&["maria", "sam"]));
+                    also(w, "eve");
+                },
+                WAIT,
+                "waits for an approval by members of @acme/sre",
+            ),
+            (
+                "two members'",
+                |w| {
+                    of_team(w, 2, members(&["maria", "sam"]));
+                    also(w, "sam");
+                },
+                Verdict::Pass,
+                "approved by maria, sam",
+            ),
+            ("a team without members", |w| of_team(w, 2, members(&[])), WAIT, "waits for 2 approvals by members of"),
+            (
+                "a team that is secret to us",
+                |w| of_team(w, 1, Read::Unread("no permission to read members".into())),
+                Verdict::Unknown,
+                "the members of @acme/sre could not be read: no permission to read members",
+            ),
+            (
+                "a member's, and a path is somebody else's",
+                |w| {
+                    of_team(w, 1, members(&["eve"]));
+                    bronze(w).approvals.code_owners = true;
+                    review(w, |r| r.by = "eve".into());
+                },
+                WAIT,
+                "waits for an approval by @acme/platform",
+            ),
+            (
+                "nobody's, and a path is somebody else's",
+                |w| {
+                    of_team(w, 2, members(&["eve"]));
+                    bronze(w).approvals.code_owners = true;
+                    edit(w, |pull| pull.reviews.clear());
+                },
+                WAIT,
+                "waits for 2 approvals by members of @acme/sre, and for one by @acme/platform",
+            ),
+        ],
+    );
+}

@@ -76,7 +76,7 @@ fn a_rollback_is_opened_under_the_gates_of_its_tier() {
         let Read::Known(pulls) = &mut facts(w).pulls else { unreachable!() };
         pulls.push(Pull { number: PullNumber(9), head: "eeeeeeeeee".into(), ..pull() });
         let max_update = crate::model::MaxUpdate::Count(1);
-        bronze(w).strategy = crate::model::Strategy::RollingUpdate { max_update };
+        bronze(w).strategy = crate::model::Strategy::RollingUpdate { max_update, by: None };
     };
     assert_eq!(doings(shared), [""; 0], "its clusters share a place");
 }

@@ -165,7 +165,7 @@ fn who_was_moved_ahead_of_its_slice_is_not_late_with_those_before_it() {
 fn an_edit_of_what_is_tolerated_changes_no_climb_that_has_begun() {
     let fails = |then: u32, now: u32| {
         let mut world = world();
-        bronze(&mut world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(2) };
+        bronze(&mut world).strategy = Strategy::RollingUpdate { max_update: MaxUpdate::Count(2), by: None };
         bronze(&mut world).health.max_failures = then;
         let first = opened(&crate::plan(&world, noon())).unwrap();
         propose(&mut world, &first, 21, 60);

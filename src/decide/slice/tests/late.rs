@@ -75,7 +75,7 @@ fn who_was_pinned_catches_up_when_the_pin_ends() {
         match_expressions: Vec::new(),
     };
     let mut world = finished();
-    let pin = Pin { select, version: version("1.0.0"), until: Some(noon()), why: "audit".to_string() };
+    let pin = Pin { select, version: Some(version("1.0.0")), until: Some(noon()), why: "audit".to_string() };
     world.policy.plugins[0].pins = vec![pin];
     let rings = crate::plan(&world, ago(1)).alarm.map(|alarm| alarm.at);
     assert_eq!(rings, Some(noon()), "its end rings");

@@ -11,7 +11,8 @@ fn pinned(until: Option<Timestamp>) -> Snapshot {
         clusters.iter_mut().for_each(|cluster| cluster.labels.extend(labels(cluster.name.as_str())));
     }
     let select = Selector { match_labels: labels("bronze-2"), match_expressions: Vec::new() };
-    world.policy.plugins[0].pins = vec![Pin { select, version: version("1.0.0"), until, why: "audit".to_string() }];
+    world.policy.plugins[0].pins =
+        vec![Pin { select, version: Some(version("1.0.0")), until, why: "audit".to_string() }];
     world
 }
 

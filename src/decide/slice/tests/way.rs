@@ -257,7 +257,7 @@ fn who_is_pinned_does_not_show_in_what_the_tier_runs() {
     let match_labels = BTreeMap::from([("name".to_string(), "bronze-2".to_string())]);
     let select = Selector { match_labels, match_expressions: Vec::new() };
     world.policy.plugins[0].pins =
-        vec![Pin { select, version: version("1.0.0"), until: None, why: "audit".to_string() }];
+        vec![Pin { select, version: Some(version("1.0.0")), until: None, why: "audit".to_string() }];
     holds(&mut world, "bronze-2", "1.0.0");
     // It runs all the same, for whoever counts what does.
     let shared = &mut crate::facts::Shared::count(&world, noon());
