@@ -149,7 +149,10 @@ fn unclaimed<'a>(facts: &Facts<'a>, tier: &Tier, wave: &Wave) -> Option<&'a Pull
 /// Clusters that a climb had for members and that the tier has no more, or only pinned.
 fn leavers(facts: &Facts<'_>, tier: &Tier) -> Vec<Noted> {
     let base = facts.base(&tier.name);
-    let running = base.highest();
+    // Where nobody is left, what had finished last is what ran.
+    let last =
+        || facts.page.present(&tier.name, |wave| wave.finished().is_some()).next_back().map(|wave| &wave.version);
+    let running = base.highest().or_else(last);
     let counts = |wave: &Wave| {
         let runs = wave.finished().is_some() && Some(&wave.version) == running;
         !wave.is_over() || runs || wave.may_come_again()

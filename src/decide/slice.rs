@@ -223,7 +223,7 @@ pub(crate) enum Astray {
 /// have to have taken it everywhere: single clusters may follow another rule by then. A climb of
 /// which a slice was taken back is not over.
 pub(crate) fn astray(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Astray> {
-    let (moved, all) = (wave.moved(), wave.clusters());
+    let (moved, all) = (stayed(facts, tier, wave), wave.clusters());
     if !tier.follows {
         // Mostly nobody is: then nothing has to be listed.
         let (own, all) = (facts.spread(&tier.name, &moved), facts.spread(&tier.name, &all));
@@ -253,6 +253,19 @@ pub(crate) fn astray(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Option<Astr
         return Some(Astray::Back(own.into_iter().filter(back).collect()));
     }
     versions(&all).into_iter().filter(|version| *version > wave.version).max().map(Astray::Past)
+}
+
+/// The clusters that have moved with a climb and have not left the tier since, as newer waves tell: who comes back
+/// has taken nothing back.
+fn stayed(facts: &Facts<'_>, tier: &Tier, wave: &Wave) -> Clusters {
+    let newer = facts.page.tiers.get(&tier.name).into_iter().flatten().filter(|other| other.begun > wave.begun);
+    let left: Vec<ClusterName> = newer.flat_map(|other| other.left.iter().cloned()).collect();
+    let moved = wave.moved();
+    if left.is_empty() {
+        return moved;
+    }
+    let mut gone = Finder::new(&left);
+    moved.iter().filter(|name| !gone.has(name)).cloned().collect()
 }
 
 /// Clusters that move one after the other, or not at all, each need a place of their own.

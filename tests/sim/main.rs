@@ -254,7 +254,7 @@ mod tests {
     /// hub says that it has merged, and git has nothing of, counts under the cap for its hour; what was approved before
     /// the bot wrote it, by a clock that was set back since, is approved once more; a workflow that verifies a tier
     /// does not run for clusters that come late to what stood there before the bot, nor where the tier follows by itself.
-    const BROKEN_WITHIN: [(u64, u64); 86] = [
+    const BROKEN_WITHIN: [(u64, u64); 88] = [
         (93_200_023, 8),
         (100_003_030, 8),
         (100_003_056, 8),
@@ -341,6 +341,8 @@ mod tests {
         (179_024_891, 8),
         (179_029_513, 8),
         (183_011_463, 8),
+        (184_000_278, 8),
+        (184_000_645, 8),
     ];
 
     #[test]

@@ -137,3 +137,34 @@ fn f23_a_release_lands_when_every_place_holds_it() {
     assert!(matches!(state, WaveState::Open { .. }), "{state:?}");
     assert_eq!(vec![lands(&ready())], [false]);
 }
+
+/// 1.1.0 and 1.2.0 have finished; the only cluster of the tier leaves it, and comes back with the version of elsewhere.
+#[test]
+fn who_comes_back_with_an_older_version_takes_nothing_back() {
+    let world = |left: bool| {
+        let mut world = ready();
+        remember(&mut world, Change::Landed(Landed { at: ago(300), commit: None, by: None }));
+        remember(&mut world, Change::Finished(ago(200)));
+        let all = waves(&mut world);
+        let mut newer = Wave::begun(version("1.2.0"), all[1].members.clone(), ago(20));
+        *newer.rewrite().landed = Some(Landed { at: ago(19), commit: None, by: None });
+        *newer.rewrite().finished = Some(ago(10));
+        newer.left = if left { newer.members.to_vec() } else { Vec::new() };
+        all.push(newer);
+        own_places(&mut world, &[("bronze-1", "1.0.0")]);
+        world
+    };
+    let failed = |left: bool| {
+        let fails = |(version, change): &(String, Change)| matches!(change, Change::Failed(_)).then(|| version.clone());
+        notes(&world(left), noon()).iter().filter_map(fails).collect::<Vec<_>>()
+    };
+    assert_eq!(failed(false), ["1.1.0", "1.2.0"], "somebody took both off");
+    assert_eq!(failed(true), [""; 0]);
+    // That it has left is noted with what ran last, though nothing runs there any more.
+    let mut empty = world(false);
+    let Read::Known(clusters) = &mut empty.clusters else { unreachable!() };
+    clusters.retain(|cluster| cluster.name.as_str() != "bronze-1");
+    facts(&mut empty).base = Read::Known([place("qa", "1.1.0")].into());
+    let left = |(version, change): &(String, Change)| matches!(change, Change::Left { .. }).then(|| version.clone());
+    assert_eq!(notes(&empty, noon()).iter().filter_map(left).collect::<Vec<_>>(), ["1.2.0"]);
+}

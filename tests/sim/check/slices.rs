@@ -49,7 +49,9 @@ impl Watch {
         let of_slices: Vec<BTreeSet<&str>> = slices.iter().map(|slice| slice.iter().map(value).collect()).collect();
         let mut values: Vec<&str> = of_slices.iter().flatten().copied().collect();
         values.dedup();
-        let page = shown.ledger.plugins.get(&proposal.plugin);
+        // What the look found has been noted by now.
+        let tip = world.branch.tip().map(|push| &push.ledger);
+        let page = tip.and_then(|ledger| ledger.plugins.get(&proposal.plugin));
         let waves = page.and_then(|page| page.tiers.get(&proposal.tier)).into_iter().flatten();
         let sliced = |wave: &&Wave| wave.part.partition.len() > 1 && wave.landed().is_some();
         let before = waves.rev().find(sliced).and_then(|wave| wave.part.partition.first()).into_iter().flatten();
