@@ -191,7 +191,7 @@ const MAX_SURGE: (&str, &str) = (
 );
 const WINDOW: (&str, &str) = (
     "window",
-    "a step is a pull request that somebody reads, so that it is no window that slides; with `health: {maxFailures: 1}` one cluster that is stuck past its `progressDeadline` keeps nobody",
+    "a step is one pull request, and the next one waits for it; write `health: {maxFailures: 1}` on the tier, and one cluster that is stuck past its `progressDeadline` does not hold up the others",
 );
 const REPOSITORY: (&str, &str) = ("repository", "take it out");
 const BRANCH: (&str, &str) = ("branch", "take it out");

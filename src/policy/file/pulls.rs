@@ -121,16 +121,22 @@ fn reviewer(text: &str) -> Result<Reviewer, Refusal> {
     let Some((organization, slug)) = text.split_once('/') else { return login(text).map(Reviewer::Person) };
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if slug.is_empty() || slug.len() > 100 || !slug.bytes().all(good) {
-        return Err(Refusal::new(format!("{} is not a team", quoted(text))).help("write it as in `acme/platform`"));
+        return Err(no_team(text));
     }
     Ok(Reviewer::Team { organization: login(organization)?, slug: slug.to_string() })
 }
 
 fn team(text: &str) -> Result<String, Refusal> {
+    if let Some(bare) = text.strip_prefix('@') {
+        let help = format!("write it without the `@`: {}", quoted(bare));
+        return Err(Refusal::new(format!("{} is not a team", quoted(text))).help(help));
+    }
     match reviewer(text)? {
         Reviewer::Team { organization, slug } => Ok(format!("{organization}/{slug}")),
-        Reviewer::Person(_) => {
-            Err(Refusal::new(format!("{} is not a team", quoted(text))).help("write it as in `acme/platform`"))
-        }
+        Reviewer::Person(_) => Err(no_team(text)),
     }
+}
+
+fn no_team(text: &str) -> Refusal {
+    Refusal::new(format!("{} is not a team", quoted(text))).help("write it as in `acme/platform`")
 }

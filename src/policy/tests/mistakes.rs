@@ -128,7 +128,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "tiers: [{name: gold, strategy: {rollingUpdate: {maxUpdate: 3, window: sliding}}}]",
-        "1:63: `rollingUpdate` of `strategy` of tier `gold`: `window` is not supported by this version of Coldframe (a step is a pull request that somebody reads",
+        "1:63: `rollingUpdate` of `strategy` of tier `gold`: `window` is not supported by this version of Coldframe (a step is one pull request, and the next one waits for it",
     ),
     (
         "tiers: [{name: gold, strategy: {canary: {maxSurge: 1, steps: [{setWeight: 10}]}}}]",
@@ -225,6 +225,10 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "tiers: [{name: gold, approvals: {team: acme/sre, atLeast: 0}}]",
         "1:34: `approvals` of tier `gold`: `team` says whose approvals count, and `atLeast: 0` asks for none",
+    ),
+    (
+        "tiers: [{name: gold, approvals: {team: '@acme/sre'}}]",
+        "1:40: `team` of `approvals` of tier `gold`: `@acme/sre` is not a team (write it without the `@`: `acme/sre`)",
     ),
     (
         "tiers: [{name: gold, approvals: {team: sre}}]",
