@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,31 @@ use aws_lc_rs::digest::{SHA256, digest};
 use axum::Router;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+
+/// No system hands one of these to whoever asks for any free port: Linux begins at 32768
+/// (`net.ipv4.ip_local_port_range`), the others at 49152.
+const BY_NUMBER: Range<u16> = 20_000..32_000;
+
+/// A free port of 127.0.0.1 for a process that listens there later; nobody else is given it until then. A process
+/// gives each port once.
+///
+/// # Errors
+/// Where none is free.
+pub fn free_port() -> anyhow::Result<u16> {
+    static LEFT: Mutex<Option<Vec<u16>>> = Mutex::new(None);
+    let mut left = locked(&LEFT);
+    if left.is_none() {
+        let mut ports: Vec<u16> = BY_NUMBER.collect();
+        // Another process that starts now begins elsewhere.
+        let mut bytes = [0; 2];
+        aws_lc_rs::rand::fill(&mut bytes).context("this machine gives no random bytes")?;
+        let begin = usize::from(u16::from_ne_bytes(bytes)) % ports.len();
+        ports.rotate_left(begin);
+        *left = Some(ports);
+    }
+    let free = |port: &u16| std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    std::iter::from_fn(|| left.as_mut()?.pop()).find(free).context("no loopback port is free")
+}
 
 /// A server on a loopback port. It stops when this is dropped.
 pub(super) struct Loopback {
@@ -72,4 +98,26 @@ pub(super) fn random_hex() -> anyhow::Result<String> {
     let mut bytes = [0; 20];
     aws_lc_rs::rand::fill(&mut bytes).context("this machine gives no random bytes")?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_free_port_is_given_once_and_to_nobody_who_asks_for_any() {
+        let ports: Vec<u16> = (0..50).map(|_| free_port().unwrap()).collect();
+        let mut once = ports.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), ports.len());
+        // Where the system says which it hands out.
+        if let Ok(range) = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range") {
+            let mut bounds = range.split_whitespace().map(|bound| bound.parse::<u16>().unwrap());
+            let handed = bounds.next().unwrap()..=bounds.next().unwrap();
+            assert!(ports.iter().all(|port| !handed.contains(port)), "{ports:?} {handed:?}");
+        }
+    }
 }

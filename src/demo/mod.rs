@@ -14,4 +14,5 @@ mod puppet;
 pub mod story;
 mod world;
 
+pub use loopback::free_port;
 pub use world::{Options, Settings, World};

@@ -1,7 +1,7 @@
 //! The sandbox as one thing: it starts the servers, furnishes them, and says with which settings a
 //! bot (or git, or curl) is pointed at them. What happens then is in `story`.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ use super::charts::Charts;
 use super::clock::now;
 use super::clusters::{Clusters, GitSource};
 use super::github::{self, Access, AppSettings, GitHub, Protection, Role, Rule};
-use super::loopback::{locked, random_hex, write_private};
+use super::loopback::{free_port, locked, random_hex, write_private};
 use super::story::chronicle::Chronicle;
 use super::story::fleet::{self, NAME, OWNER, PLUGINS, TEAM};
 use super::story::people;
@@ -288,10 +288,8 @@ fn plain_hosts(charts: &Charts, clusters: &Clusters) -> Vec<String> {
     std::iter::once(charts.host()).chain(hosts).collect()
 }
 
-/// A port that was free a moment ago.
 fn free_address() -> anyhow::Result<String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no loopback port is free")?;
-    Ok(listener.local_addr()?.to_string())
+    Ok(format!("{}:{}", Ipv4Addr::LOCALHOST, free_port()?))
 }
 
 /// A word for a POSIX shell.

@@ -11,7 +11,7 @@ use coldframe::observe::net::{Logins, Net, NetSettings};
 use coldframe::policy::wiring::Chart;
 use serde_json::{Value, json};
 
-use crate::peers::{Running, free_port, peer, python, script, serve};
+use crate::peers::{Running, peer, python, script, serve};
 
 const VERSIONS: [&str; 2] = ["1.0.0", "1.1.0+build.5"];
 const NOTES: &str = "- added: a second shelf\n- fixed: the lid\n- one more thing";
@@ -71,7 +71,7 @@ impl Shed {
 /// A registry of a folder of its own, with a login where `locked`.
 async fn registry(shed: &Shed, name: &str, locked: bool) -> (Running, String) {
     let folder = shed.path(name);
-    let host = format!("127.0.0.1:{}", free_port());
+    let host = format!("127.0.0.1:{}", demo::free_port().unwrap());
     let mut settings = format!(
         "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: {}\nhttp:\n  addr: {host}\n",
         folder.join("data").display()

@@ -13,7 +13,7 @@ use coldframe::wake::Bell;
 use coldframe::wake::webhook::router;
 use serde_json::{Value, json};
 
-use crate::peers::{Running, free_port, here, node, serve};
+use crate::peers::{Running, here, node, serve};
 use crate::town::{REPO, Town};
 
 const SECRET: &str = "emulated";
@@ -79,7 +79,7 @@ async fn both() -> (Town, Server, Server, Metrics, Running) {
     let town = Town::build().await;
     let metrics = Metrics::new();
     let host = serve(router(Bell::default(), &[Secret::new(SECRET)], metrics.clone())).await;
-    let port = free_port();
+    let port = demo::free_port().unwrap();
     let given = json!({
         "port": port, "app": town.bot.id, "key": town.bot.key_pem, "installation": town.bot.installation_id,
         "people": ["alice", "bob", "carol"], "webhook": format!("http://{host}/webhook"), "secret": SECRET,

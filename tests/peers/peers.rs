@@ -1,7 +1,6 @@
 //! Where the peers lie, and how their programs are run.
 
 use std::io::Write as _;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -60,11 +59,6 @@ impl Drop for Running {
         self.0.kill().ok();
         self.0.wait().ok();
     }
-}
-
-/// A port of 127.0.0.1 that is free now.
-pub fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
 
 /// Serves a router on a free loopback port until the test's runtime ends; its `host:port`.

@@ -14,7 +14,7 @@ use decide::snapshot::{Health, Reading};
 use decide::{Ledger, PluginLedger};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::peers::{Running, free_port, peer, serve};
+use crate::peers::{Running, peer, serve};
 
 const METRICS: &str = "\
 up_to{pod=\"loki-0\"} 1
@@ -28,7 +28,7 @@ gotk_resource_info{name=\"loki\",ready=\"True\",revision=\"1.2.0\"} 1
 /// A Prometheus that scrapes this test every second.
 async fn prometheus(folder: &std::path::Path) -> (Running, String) {
     let target = serve(axum::Router::new().fallback(|| async { METRICS })).await;
-    let host = format!("127.0.0.1:{}", free_port());
+    let host = format!("127.0.0.1:{}", demo::free_port().unwrap());
     let settings = format!(
         "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nscrape_configs:\n  - job_name: loki\n    \
          static_configs: [{{targets: [\"{target}\"], labels: {{cluster: eu-1}}}}]\n"
