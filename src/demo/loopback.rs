@@ -29,8 +29,7 @@ pub fn free_port() -> anyhow::Result<u16> {
         // Another process that starts now begins elsewhere.
         let mut bytes = [0; 2];
         aws_lc_rs::rand::fill(&mut bytes).context("this machine gives no random bytes")?;
-        let begin = usize::from(u16::from_ne_bytes(bytes)) % ports.len();
-        ports.rotate_left(begin);
+        ports.rotate_left(usize::from(u16::from_ne_bytes(bytes)) % BY_NUMBER.len());
         *left = Some(ports);
     }
     let free = |port: &u16| std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();

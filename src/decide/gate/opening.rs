@@ -94,4 +94,19 @@ mod tests {
         edit(&mut world, |pull| pull.mergeable = crate::snapshot::Mergeable::Conflict);
         assert_eq!(doings(&world), ["move bronze to 1.1.0"]);
     }
+
+    #[test]
+    fn a_climb_goes_on_while_the_window_is_closed() {
+        let mut world = sliced();
+        world.policy.opening = self::world(14).policy.opening;
+        assert_eq!(doings(&world), ["open 1.1.0 on bronze"], "its next slice");
+        // Cut off between its intent and its pull request.
+        let mut begun = ready();
+        begun.policy.opening = world.policy.opening;
+        facts(&mut begun).pulls = Read::Known(vec![]);
+        let page = begun.ledger.plugins.get_mut(&"app".into()).unwrap();
+        page.tiers.get_mut(&"bronze".into()).unwrap().last_mut().unwrap().pull = None;
+        assert_eq!(doings(&begun), ["open 1.1.0 on bronze"]);
+        assert_eq!(says(&begun, Gate::Window).because, Reason::WindowOpen);
+    }
 }

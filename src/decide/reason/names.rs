@@ -188,6 +188,12 @@ mod tests {
         };
         assert_eq!(approval(&[]).as_deref(), Some("anybody with write access, by approving"));
         assert_eq!(approval(&["@acme/platform"]).as_deref(), Some("@acme/platform, by approving"));
+        let team = |owners: &[&str]| {
+            let owners = owners.iter().map(ToString::to_string).collect();
+            Reason::NeedsTeam { team: "@acme/sre".into(), owners, missing: 1 }.unblock()
+        };
+        assert_eq!(team(&[]).as_deref(), Some("members of @acme/sre, by approving"));
+        assert_eq!(team(&["@acme/platform"]).as_deref(), Some("members of @acme/sre and @acme/platform, by approving"));
         assert_eq!(Reason::FirstTier.unblock(), None);
     }
 }

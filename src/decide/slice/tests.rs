@@ -25,6 +25,7 @@ use crate::{Action, Entry, PullNumber, Sha};
 mod early;
 mod failure;
 mod first;
+mod label;
 mod late;
 mod shared;
 mod verify;
@@ -426,4 +427,8 @@ fn pinned_clusters_are_no_members() {
     let plan = crate::plan(&world, ago(1));
     let shown: Vec<String> = plan.waves[1].pinned.iter().map(|pin| format!("{} {}", pin.cluster, pin.why)).collect();
     assert_eq!(shown, ["bronze-2 audit"]);
+    // One without a version is on what its file says.
+    holds(&mut world, "bronze-2", "0.9.0");
+    world.policy.plugins[0].pins[0].version = None;
+    assert_eq!(crate::plan(&world, ago(1)).waves[1].pinned[0].version, Some(version("0.9.0")));
 }

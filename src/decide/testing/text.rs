@@ -62,11 +62,12 @@ fn what_a_pull_request_lacks_is_left_out() {
     let said = |pull: &Pull| {
         let text = serde_json::to_value(pull).unwrap();
         assert_eq!(serde_json::from_value::<Pull>(text.clone()).unwrap(), *pull);
-        ["unmet", "landing"].map(|key| text.get(key).is_some())
+        ["unmet", "landing", "team"].map(|key| text.get(key).is_some())
     };
     let unasked = Pull { landing: Read::Unread("nobody asked".into()), ..pull() };
-    assert_eq!(said(&unasked), [false, false]);
+    assert_eq!(said(&unasked), [false, false, false]);
     let unmet = UnmetRule { rule: "required_signatures".into(), why: "a commit is not signed".into() };
     let landing = Read::Known(Landing::Absent);
-    assert_eq!(said(&Pull { unmet: Read::Known(alloc::vec![unmet]), landing, ..pull() }), [true, true]);
+    let team = Read::Known(["maria".into()].into());
+    assert_eq!(said(&Pull { unmet: Read::Known(alloc::vec![unmet]), landing, team, ..pull() }), [true, true, true]);
 }

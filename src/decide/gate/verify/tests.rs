@@ -176,8 +176,13 @@ fn what_is_found_again_on_a_tier_that_was_emptied_is_verified() {
     let mut found = again(verified());
     let waves = found.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
     let at = waves.len() - 2;
+    let mut older = waves[at].clone();
+    older.version = version("1.0.5");
     waves[at].heads.clear();
     assert_eq!(stands(&found).0, "finished", "somebody put it there");
+    let waves = found.ledger.plugins.get_mut(&"app".into()).unwrap().tiers.get_mut(&"bronze".into()).unwrap();
+    waves.insert(at, older);
+    assert_eq!(stands(&found).0, "finished", "though the bot brought another one before");
 }
 
 /// Under `stall` a run that fails fails nothing: whoever runs it again with success lets the release go on.
