@@ -16,8 +16,8 @@ use tokio::task::JoinSet;
 /// (`net.ipv4.ip_local_port_range`), the others at 49152.
 const BY_NUMBER: Range<u16> = 20_000..32_000;
 
-/// A free port of 127.0.0.1 for a process that listens there later; nobody else is given it until then. A process
-/// gives each port once.
+/// A port of 127.0.0.1 for a process that listens there later. It is free now, and each is given once, so that only
+/// somebody who asks for it by number can take it meanwhile.
 ///
 /// # Errors
 /// Where none is free.
@@ -112,11 +112,6 @@ mod tests {
         once.sort_unstable();
         once.dedup();
         assert_eq!(once.len(), ports.len());
-        // Where the system says which it hands out.
-        if let Ok(range) = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range") {
-            let mut bounds = range.split_whitespace().map(|bound| bound.parse::<u16>().unwrap());
-            let handed = bounds.next().unwrap()..=bounds.next().unwrap();
-            assert!(ports.iter().all(|port| !handed.contains(port)), "{ports:?} {handed:?}");
-        }
+        assert!(ports.iter().all(|port| *port < 32_768), "{ports:?}");
     }
 }
