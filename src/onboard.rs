@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::act::Line;
 use crate::branches::ONBOARDING;
 use crate::git::{Draft, FileChange, GitError, Pushed, Store};
-use crate::hub::RestPull;
+use crate::hub::BranchPull;
 use crate::init::{INVENTORY, POLICY, Proposal, Reader, walk};
 use crate::policy;
 use crate::repo::Repo;
@@ -105,7 +105,7 @@ async fn propose(repo: &mut Repo, now: Timestamp) -> anyhow::Result<Offered> {
     Ok(Offered::Open(number))
 }
 
-fn in_the_way(pull: &RestPull) -> String {
+fn in_the_way(pull: &BranchPull) -> String {
     let by = pull.author.as_ref().map_or("a deleted account", Person::as_str);
     format!("{} by {by} is open from the branch {ONBOARDING}; close it and delete the branch", pull.number)
 }

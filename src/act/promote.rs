@@ -14,7 +14,7 @@ use super::receipt::{Receipt, fenced};
 use super::{opened, publish};
 use crate::act::line::{Line, Opened};
 use crate::clock;
-use crate::hub::{HubError, HubState, RestPull};
+use crate::hub::{BranchPull, HubError, HubState};
 use crate::observe::{self, Foreseen, Seen, branch};
 
 /// So many pull requests are opened together at most.
@@ -46,11 +46,14 @@ pub(super) async fn open(
     now: Timestamp,
 ) -> anyhow::Result<Vec<Receipt>> {
     let names: Vec<String> = proposals.iter().map(|one| branch(&one.plugin, &one.tier)).collect();
+    // A second, independent look: a person may have said no while our list lagged.
+    let earlier = line.context.repo.hub.pulls_of_branches(&names).await?;
     let tips = line.context.repo.git(move |store, access| store.tips(access, &names)).await?;
     let mut steps = Vec::with_capacity(proposals.len());
     for proposal in proposals {
-        let there = tips.get(&branch(&proposal.plugin, &proposal.tier));
-        let step = prepare(line, seen, proposal, there, now).await?;
+        let name = branch(&proposal.plugin, &proposal.tier);
+        let of_branch = earlier.get(&name).with_context(|| format!("nobody asked what was opened from {name}"))?;
+        let step = prepare(line, seen, proposal, (tips.get(&name), of_branch), now).await?;
         let goes_on = if let Step::Ended(receipt) = &step { receipt.goes_on() } else { true };
         steps.push((*proposal, step));
         if !goes_on {
@@ -105,21 +108,17 @@ async fn prepare(
     line: &mut Line,
     seen: &Seen,
     proposal: &Proposal,
-    there: Option<&Sha>,
+    (there, earlier): (Option<&Sha>, &[BranchPull]),
     now: Timestamp,
 ) -> anyhow::Result<Step> {
-    let name = branch(&proposal.plugin, &proposal.tier);
-    // A second, independent look: a person may have said no while our list lagged.
-    for earlier in line.context.repo.hub.pulls_of_branch(&name).await? {
-        if let Some(receipt) = in_the_way(line, seen, proposal, &earlier, now) {
-            return Ok(Step::Ended(receipt));
-        }
+    if let Some(receipt) = earlier.iter().find_map(|earlier| in_the_way(line, seen, proposal, earlier, now)) {
+        return Ok(Step::Ended(receipt));
     }
     let Some(head) = proposal.written.as_ref().filter(|head| there == Some(&head.commit)) else {
         let made = heads::make(line, seen, proposal, there, now).await?;
         return Ok(made.map_or_else(Step::Ended, |made| Step::Made(Box::new(made))));
     };
-    let hidden = hidden(line, &name, &head.commit, now).await?;
+    let hidden = hidden(line, &branch(&proposal.plugin, &proposal.tier), &head.commit, now).await?;
     Ok(hidden.map_or_else(|| Step::Pushed(head.commit.clone()), Step::Hidden))
 }
 
@@ -173,7 +172,7 @@ async fn open_one(
 }
 
 /// What keeps a pull request from being opened beside an earlier one of its branch.
-fn in_the_way(line: &Line, seen: &Seen, proposal: &Proposal, earlier: &RestPull, now: Timestamp) -> Option<Receipt> {
+fn in_the_way(line: &Line, seen: &Seen, proposal: &Proposal, earlier: &BranchPull, now: Timestamp) -> Option<Receipt> {
     let (number, ours) = (earlier.number, earlier.author.as_ref() == Some(line.context.repo.hub.bot()));
     if earlier.open && ours {
         return Some(Receipt::Moved(format!("{number} is already open for {}", earlier.branch)));

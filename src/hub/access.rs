@@ -62,7 +62,17 @@ pub(crate) struct Account {
     bot: OnceCell<Person>,
     installations: Mutex<BTreeMap<u64, Arc<Budget>>>,
     minted: Mutex<BTreeMap<u64, Arc<Minting>>>,
+    granted: Arc<Mutex<BTreeMap<u64, Granted>>>,
 }
+
+/// What an installation may do, by the name of the permission.
+type Permissions = BTreeMap<String, String>;
+
+/// What an installation was granted, and when the hub said so.
+type Granted = (Timestamp, Permissions);
+
+/// For so long a token is minted by what was just read of an installation. Later it is read again: people grant more.
+const JUST_READ: SignedDuration = SignedDuration::from_secs(60);
 
 enum Proof {
     App { id: u64, signed: Client, crab: Octocrab },
@@ -102,8 +112,8 @@ impl Account {
                 Proof::Token { client: Client::new(line.clone(), Arc::default(), key) }
             }
         };
-        let (installations, minted) = (Mutex::default(), Mutex::default());
-        Ok(Self { line: line.clone(), proof, bot: OnceCell::new(), installations, minted })
+        let (installations, minted, granted) = (Mutex::default(), Mutex::default(), Arc::default());
+        Ok(Self { line: line.clone(), proof, bot: OnceCell::new(), installations, minted, granted })
     }
 
     /// Whether this is a plain token.
@@ -175,7 +185,7 @@ impl Account {
                     None => self.installation(&repository.full_name()).await?,
                 };
                 let scope = json!({ "repository_ids": [repository.id] });
-                let minting = Minting::new(signed, crab, installation, scope, wanted);
+                let minting = self.minting((signed, crab), installation, scope, wanted);
                 let minting = Arc::new(minting);
                 let mut minted = lock(&self.minted);
                 let held = minted.entry(repository.id).or_insert_with(|| Arc::clone(&minting));
@@ -205,7 +215,7 @@ impl Account {
             Proof::Token { client } => Ok(client.clone()),
             Proof::App { signed, crab, .. } => {
                 let scope = name.map_or(json!({}), |name| json!({ "repositories": [name] }));
-                let minting = Minting::new(signed, crab, installation, scope, LISTING);
+                let minting = self.minting((signed, crab), installation, scope, LISTING);
                 Ok(Client::new(self.line.clone(), self.budget(installation), Key::Minted(Arc::new(minting))))
             }
         }
@@ -216,12 +226,29 @@ impl Account {
         #[derive(Deserialize)]
         struct Installation {
             id: u64,
+            #[serde(default)]
+            permissions: Permissions,
         }
         let Some(signed) = self.signed() else {
             return Err(HubError::Setup("a plain token has no installation".to_owned()));
         };
         let installation: Installation = signed.get(&format!("/repos/{full_name}/installation")).await?;
+        if !installation.permissions.is_empty() {
+            lock(&self.granted).insert(installation.id, ((self.line.clock)(), installation.permissions));
+        }
         Ok(installation.id)
+    }
+
+    fn minting(
+        &self,
+        (signed, crab): (&Client, &Octocrab),
+        installation: u64,
+        scope: Value,
+        wanted: &'static [Permission],
+    ) -> Minting {
+        let (signed, crab) = (signed.clone(), crab.clone());
+        let granted = Arc::clone(&self.granted);
+        Minting { signed, crab, installation, scope, wanted, granted, now: tokio::sync::Mutex::default() }
     }
 
     /// Limits count per installation, whichever of its tokens asks.
@@ -242,6 +269,7 @@ pub(crate) struct Minting {
     installation: u64,
     scope: Value,
     wanted: &'static [Permission],
+    granted: Arc<Mutex<BTreeMap<u64, Granted>>>,
     now: tokio::sync::Mutex<Option<Minted>>,
 }
 
@@ -253,11 +281,6 @@ pub(crate) struct Minted {
 }
 
 impl Minting {
-    fn new(signed: &Client, crab: &Octocrab, installation: u64, scope: Value, wanted: &'static [Permission]) -> Self {
-        let now = tokio::sync::Mutex::default();
-        Self { signed: signed.clone(), crab: crab.clone(), installation, scope, wanted, now }
-    }
-
     /// The token, good for some minutes at least.
     pub(crate) async fn get(&self) -> Result<Minted, HubError> {
         let mut held = self.now.lock().await;
@@ -288,10 +311,13 @@ impl Minting {
         }
         let mut body = self.scope.clone();
         if let Some(body) = body.as_object_mut() {
-            body.insert("permissions".to_owned(), self.permissions().await?);
+            body.insert("permissions".to_owned(), self.permissions(now).await?);
         }
         let call = Call::mint(format!("/app/installations/{}/access_tokens", self.installation), body);
-        let answer = self.signed.send(&call).await?;
+        let answer = self.signed.send(&call).await.inspect_err(|_| {
+            // What it was granted may be what has changed.
+            lock(&self.granted).remove(&self.installation);
+        })?;
         let token: Token = answer.json(&call)?;
         // `expires_at` is the hub's time. A tenth of its life, at most five minutes, is kept back.
         let by_our_clock = token.expires_at.duration_since(now);
@@ -307,19 +333,8 @@ impl Minting {
 
     /// What is asked for, as far as the installation was granted it: asking for more is refused as
     /// a whole. A call that misses a permission later says which one.
-    async fn permissions(&self) -> Result<Value, HubError> {
-        #[derive(Deserialize)]
-        struct Installation {
-            #[serde(default)]
-            permissions: BTreeMap<String, String>,
-        }
-        let path = format!("/app/installations/{}", self.installation);
-        let granted = match self.signed.get::<Installation>(&path).await {
-            Ok(installation) => installation.permissions,
-            // If it is really gone, minting says so.
-            Err(HubError::NotFound { .. }) => BTreeMap::new(),
-            Err(error) => return Err(error),
-        };
+    async fn permissions(&self, now: Timestamp) -> Result<Value, HubError> {
+        let granted = self.granted(now).await?;
         let asked = self.wanted.iter().filter_map(|&(name, level)| {
             if granted.is_empty() {
                 return Some((name.to_owned(), Value::from(level)));
@@ -328,5 +343,26 @@ impl Minting {
             Some((name.to_owned(), Value::from(level)))
         });
         Ok(asked.collect::<serde_json::Map<_, _>>().into())
+    }
+
+    async fn granted(&self, now: Timestamp) -> Result<Permissions, HubError> {
+        #[derive(Deserialize)]
+        struct Installation {
+            #[serde(default)]
+            permissions: Permissions,
+        }
+        let known = lock(&self.granted).get(&self.installation).cloned();
+        if let Some((_, permissions)) = known.filter(|(at, _)| now.duration_since(*at).abs() < JUST_READ) {
+            return Ok(permissions);
+        }
+        let path = format!("/app/installations/{}", self.installation);
+        let permissions = match self.signed.get::<Installation>(&path).await {
+            Ok(installation) => installation.permissions,
+            // If it is really gone, minting says so.
+            Err(HubError::NotFound { .. }) => return Ok(Permissions::new()),
+            Err(error) => return Err(error),
+        };
+        lock(&self.granted).insert(self.installation, (now, permissions.clone()));
+        Ok(permissions)
     }
 }

@@ -5,6 +5,7 @@
 mod access;
 mod activity;
 mod bases;
+mod branch_pulls;
 mod budget;
 mod check;
 mod check_wire;
@@ -45,6 +46,7 @@ use jiff::SignedDuration;
 
 pub use access::Credentials;
 pub use bases::Bases;
+pub use branch_pulls::BranchPull;
 pub use budget::Allowance;
 pub use check::{CHECK, CheckAnnotation, CheckConclusion, CheckDraft};
 pub use code_owners::CodeOwners;
@@ -58,7 +60,6 @@ pub use people::Role;
 #[cfg(test)]
 pub(crate) use pull::tests::pull as a_pull;
 pub use pull::{Author, HubCheck, HubComment, HubPull, HubReview, HubState, InQueue, RequiredContext, TakenOut};
-pub use pulls::RestPull;
 pub use queue::QueueAnswer;
 pub use rules::{BranchRules, Reviews};
 pub use signed::{HubCommit, TreeFile};

@@ -1,15 +1,12 @@
-//! Reads pull requests: one GraphQL page for all, the same for one, and a second, independent
-//! look by REST before one is created.
+//! Reads pull requests: one GraphQL page for all, and the same for one. What is asked of a branch before one is opened
+//! is in `branch_pulls`.
 
 use std::collections::BTreeMap;
 
-use decide::{Person, PullNumber, Sha};
-use jiff::Timestamp;
+use decide::PullNumber;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use url::form_urlencoded;
 
-use super::client::Client;
 use super::graphql::{Envelope, Fault};
 use super::other_pulls::{OtherPull, PullPage, kept};
 use super::pull_wire::{WireConnection, WirePull};
@@ -21,25 +18,6 @@ const DOCUMENT: &str = include_str!("queries/pulls.graphql");
 const PAGE: u64 = 50;
 /// GitHub advises against more than a thousand open ones on a base; this is twice that.
 const MOST_PAGES: usize = 40;
-
-/// A pull request as a REST list shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestPull {
-    /// Its number.
-    pub number: PullNumber,
-    /// Open.
-    pub open: bool,
-    /// When it was merged.
-    pub merged_at: Option<Timestamp>,
-    /// The head commit.
-    pub head: Sha,
-    /// Its branch.
-    pub branch: String,
-    /// The branch that it goes to.
-    pub base: String,
-    /// Who opened it; none for a deleted account.
-    pub author: Option<Person>,
-}
 
 #[derive(Deserialize)]
 struct Page {
@@ -157,62 +135,6 @@ impl RepoHub {
         let found: Text = self.main().get(&self.path(&format!("/pulls/{}", number.0))).await?;
         Ok(found.body.unwrap_or_default())
     }
-
-    /// Every pull request of one of our branches, open or not, as REST lists it: the second look
-    /// before one is created.
-    ///
-    /// # Errors
-    /// The list was not read.
-    pub async fn pulls_of_branch(&self, branch: &str) -> Result<Vec<RestPull>, HubError> {
-        list_of_branch(self.main(), &self.path(""), &self.repository().owner, branch).await
-    }
-}
-
-/// The pull requests with this head, by REST.
-pub(super) async fn list_of_branch(
-    client: &Client,
-    root: &str,
-    owner: &str,
-    branch: &str,
-) -> Result<Vec<RestPull>, HubError> {
-    #[derive(Deserialize)]
-    struct Wire {
-        number: u64,
-        state: String,
-        merged_at: Option<Timestamp>,
-        head: End,
-        base: End,
-        user: Option<User>,
-    }
-    #[derive(Deserialize)]
-    struct End {
-        #[serde(rename = "ref")]
-        branch: String,
-        sha: String,
-    }
-    #[derive(Deserialize)]
-    struct User {
-        login: String,
-    }
-    let query = form_urlencoded::Serializer::new(String::new())
-        .append_pair("head", &format!("{owner}:{branch}"))
-        .append_pair("state", "all")
-        .append_pair("per_page", "100")
-        .finish();
-    let list: Vec<Wire> = client.pages(&format!("{root}/pulls?{query}"), None).await?;
-    // The filter is the hub's; a hub that ignores it would show strangers.
-    let ours = list.into_iter().filter(|pull| pull.head.branch == branch);
-    Ok(ours
-        .map(|pull| RestPull {
-            number: PullNumber(pull.number),
-            open: pull.state == "open",
-            merged_at: pull.merged_at,
-            head: Sha::new(pull.head.sha),
-            branch: pull.head.branch,
-            base: pull.base.branch,
-            author: pull.user.map(|user| Person::new(user.login)),
-        })
-        .collect())
 }
 
 /// The data of an answer; an answer without any is its errors.

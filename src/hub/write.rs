@@ -6,8 +6,8 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::branch_pulls::list_of_branch;
 use super::client::segment;
-use super::pulls::list_of_branch;
 use super::{HubError, RepoHub};
 use crate::branches;
 

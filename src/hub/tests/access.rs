@@ -226,6 +226,30 @@ async fn f44_an_app_that_was_installed_anew_is_found() {
 }
 
 #[tokio::test]
+async fn what_an_installation_was_granted_is_asked_once_unless_a_token_is_refused() {
+    let server = Server::start(|seen| match seen.call().as_str() {
+        "GET /repos/acme/config/installation" => {
+            Some(reply(200, &json!({ "id": 10, "permissions": { "metadata": "read", "contents": "write" } })))
+        }
+        MINT if seen.body["permissions"]["contents"] == "write" => {
+            Some(reply(422, &json!({ "message": "The permissions requested are not granted to this installation." })))
+        }
+        "GET /app/installations/10" => Some(reply(200, &json!({ "id": 10, "permissions": { "contents": "read" } }))),
+        "GET /repos/acme/config" => Some(reply(200, &described(7, "acme", "config"))),
+        _ => None,
+    })
+    .await;
+    let hub = server.hub(app(1), None);
+    let found = hub.repository("acme/config").await.unwrap();
+    assert!(matches!(hub.open(&found).await, Err(HubError::Refused { .. })));
+    let asked = |what: &str| server.count(what);
+    assert_eq!((asked("GET /app/installations/10"), asked(MINT)), (0, 2));
+    // It was granted less meanwhile.
+    hub.open(&found).await.unwrap();
+    assert_eq!((asked("GET /app/installations/10"), asked(MINT)), (1, 3));
+}
+
+#[tokio::test]
 async fn a40_one_installation_that_is_slow_leaves_the_others_their_places() {
     let server = Server::start(|_| None).await;
     let hub = server.hub(app(1), None);

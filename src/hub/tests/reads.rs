@@ -302,6 +302,51 @@ async fn the_second_look_by_rest() {
 }
 
 #[tokio::test]
+async fn the_second_look_at_several_branches_is_one_request() {
+    let branches: Vec<String> = ["a", "b", "c"].map(|name| format!("coldframe/{name}/qa")).to_vec();
+    let one = |number: u64, state: &str, branch: &str, fork: bool| {
+        json!({ "number": number, "state": state, "mergedAt": null, "headRefOid": "2", "headRefName": branch,
+            "baseRefName": "main", "isCrossRepository": fork, "author": { "__typename": "Bot", "login": "coldframe1" } })
+    };
+    let lists = [
+        json!({ "nodes": [one(4, "OPEN", "coldframe/a/qa", false), one(3, "CLOSED", "coldframe/a/qa", false)] }),
+        // A fork's, and what a hub without the filter would show.
+        json!({ "nodes": [one(5, "OPEN", "coldframe/b/qa", true), one(6, "OPEN", "other", false)] }),
+        json!({ "nodes": [] }),
+    ];
+    let answers = [
+        json!({ "data": { "repository": { "b0": lists[0], "b1": lists[1], "b2": lists[2] } } }),
+        json!({ "data": { "repository": { "b0": lists[0], "b1": lists[1] } } }),
+        json!({ "data": { "repository": { "b0": lists[0], "b1": null, "b2": lists[2] } },
+            "errors": [{ "type": "FORBIDDEN", "path": ["repository", "b1"], "message": "no" }] }),
+    ];
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let server = Server::start(move |seen| match seen.call().as_str() {
+        GRAPHQL => {
+            let body = &seen.body;
+            assert_eq!(body["variables"]["b2"], "coldframe/c/qa");
+            assert!(body["query"].as_str().unwrap().contains("b2: pullRequests(headRefName: $b2,"));
+            let number = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Some(answers.get(number).map_or_else(|| reply(502, &json!({})), |answer| reply(200, answer)))
+        }
+        call if call.starts_with("GET /repos/acme/config/pulls?head=") => Some(reply(200, &json!([]))),
+        _ => None,
+    })
+    .await;
+    let repo = server.open().await;
+    let found = repo.pulls_of_branches(&branches).await.unwrap();
+    let numbers = |branch: &String| found[branch].iter().map(|pull| (pull.number.0, pull.open)).collect::<Vec<_>>();
+    assert_eq!(branches.iter().map(numbers).collect::<Vec<_>>(), [vec![(4, true), (3, false)], vec![], vec![]]);
+    assert_eq!(found[&branches[0]][0].author, Some(Person::from("coldframe1[bot]")));
+    // A list that is missing or was not read is not an empty one.
+    for _ in 0..2 {
+        assert!(matches!(repo.pulls_of_branches(&branches).await, Err(HubError::Partial { .. })));
+    }
+    // What is too much at once is asked for one by one.
+    assert_eq!(repo.pulls_of_branches(&branches).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
 async fn a14_roles_and_owners() {
     let server = Server::start(|seen| match seen.call().as_str() {
         "GET /repos/acme/config/collaborators/ALICE/permission" => {
