@@ -1,0 +1,93 @@
+//! Two releases of a chart, compared in memory: packages in, differences out. Nothing here fetches a package, knows a
+//! cluster or decides what a difference means for one.
+
+mod about;
+mod change;
+mod chart;
+mod crds;
+mod definition;
+mod images;
+mod options;
+mod package;
+mod path;
+mod schema;
+mod templates;
+mod values;
+mod yaml;
+
+use serde::Serialize;
+
+pub use change::{Change, What};
+pub use chart::Chart;
+pub use definition::{DefinedChart, Definition, compare_definitions};
+pub use package::{MAX_PACKAGE, Refusal};
+pub use templates::FileDiff;
+
+/// So many differences are kept; those come first that people have to act on.
+const MOST: usize = 1_000;
+
+#[cfg(test)]
+mod tests;
+
+/// What is different between two releases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The release that is there.
+    pub old: Side,
+    /// The release that is to come.
+    pub new: Side,
+    /// The differences, those first that people have to act on.
+    pub changes: Vec<Change>,
+    /// So many more were found.
+    pub more: usize,
+    /// The lines of templates that differ.
+    pub diffs: Vec<FileDiff>,
+}
+
+/// One of the two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Side {
+    /// The name of the chart.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The version of what it installs, for a definition that of its chart; empty where its author does not say.
+    pub app_version: String,
+}
+
+impl Side {
+    fn of(chart: &Chart) -> Self {
+        let [name, version, app_version] = [chart.name(), chart.version(), chart.app_version()].map(package::visible);
+        Self { name, version, app_version }
+    }
+}
+
+impl Report {
+    fn of(old: Side, new: Side, mut changes: Vec<Change>, diffs: Vec<FileDiff>) -> Self {
+        changes.sort();
+        changes.dedup();
+        let more = changes.len().saturating_sub(MOST);
+        changes.truncate(MOST);
+        Self { old, new, changes, more, diffs }
+    }
+
+    /// The differences that break somebody who follows what the chart promised.
+    pub fn breaking(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.what.is_breaking())
+    }
+}
+
+/// Compares two releases.
+pub fn compare(old: &Chart, new: &Chart) -> Report {
+    let mut changes = Vec::new();
+    let (before, after) = (old.defaults(), new.defaults());
+    about::compare(old, new, &mut changes);
+    let told = images::compare((old, &before), (new, &after), &mut changes);
+    values::compare(&before, &after, &told, &mut changes);
+    options::compare((old, &before), (new, &after), &told, &mut changes);
+    crds::compare(old, new, &mut changes);
+    let diffs = templates::compare(old, new, &mut changes);
+    Report::of(Side::of(old), Side::of(new), changes, diffs)
+}
