@@ -69,8 +69,8 @@ const RULES: &[Rule] = &[
         find: no_child_process,
     },
     Rule {
-        name: "the bot opens no archive",
-        why: "it unpacks to as much as its author likes, and where; indexes and registries say enough of a chart",
+        name: "archives are opened in one place",
+        why: "one unpacks to as much as its author likes, and where; `src/compare/package.rs` has the bounds",
         find: no_archive,
     },
     Rule {
@@ -221,7 +221,7 @@ fn no_child_process(files: &[File]) -> Problems {
 }
 
 fn no_archive(files: &[File]) -> Problems {
-    found_in_product(files, &["tar::", "zip::"], &["src/demo/"])
+    found_in_product(files, &["tar::", "zip::"], &["src/demo/", "src/compare/package.rs"])
 }
 
 fn one_clock(files: &[File]) -> Problems {
@@ -400,8 +400,8 @@ mod the_rules_themselves {
 
     #[test]
     fn a26_an_archive_that_is_opened_is_found() {
-        let found = |path| found_by("the bot opens no archive", path, "let chart = tar::Archive::new(bytes);\n");
-        assert_eq!((found("src/observe/a.rs"), found("src/demo/a.rs")), (1, 0));
+        let found = |path| found_by("archives are opened in one place", path, "let chart = tar::Archive::new(bytes);\n");
+        assert_eq!((found("src/observe/a.rs"), found("src/compare/package.rs"), found("src/demo/a.rs")), (1, 0, 0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::settings::{self, Settings};
-use super::{edit, signal};
+use super::{compare, edit, signal};
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -108,6 +108,39 @@ Exit codes: 0 edited, or it said so already; 1 the file cannot be read or writte
   coldframe edit apps/loki.yaml --chart loki --to 6.7.0 --diff
   coldframe edit Chart.yaml --chart redis --to 19.0.1 --in-place
   coldframe edit versions.env --chart loki --format text --to 6.7.0";
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_HELP)]
+pub struct Compare {
+    /// The release that is there: a package, a plugindefinition.yaml, or the address of a chart with its version
+    pub old: String,
+    /// The release that is to come
+    pub new: String,
+    /// Shows the lines of templates that differ, too
+    #[arg(long, conflicts_with = "json")]
+    pub diff: bool,
+    /// Prints the report as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Exit code 3 where this was found
+    #[arg(long, value_name = "WHAT")]
+    pub fail_on: Option<compare::FailOn>,
+    /// Hosts that may be asked although they are private or speak plain HTTP, separated by commas
+    #[arg(long, env = "COLDFRAME_ALLOW_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
+    pub allow_hosts: Vec<String>,
+    /// Docker's config.json with logins for registries and chart repositories
+    #[arg(long, env = "COLDFRAME_REGISTRIES", value_name = "FILE", value_delimiter = ',')]
+    pub registries: Vec<String>,
+}
+
+const COMPARE_HELP: &str = "\
+Exit codes: 0 compared; 1 one of them cannot be read; 3 what --fail-on names was found.
+
+  coldframe compare loki-6.6.0.tgz loki-6.7.0.tgz --diff
+  coldframe compare oci://ghcr.io/acme/charts/loki:6.6.0 oci://ghcr.io/acme/charts/loki:6.7.0
+  coldframe compare https://acme.github.io/charts/loki:6.6.0 https://acme.github.io/charts/loki:6.7.0 --json
+  coldframe compare old/plugindefinition.yaml perses/plugindefinition.yaml --fail-on breaking-minor";
 
 /// Arguments of `signal`.
 #[derive(Debug, Args)]

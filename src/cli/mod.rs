@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod check;
+pub mod compare;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod edit;
@@ -21,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 use self::settings::Settings;
 
-pub use arguments::{Check, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
+pub use arguments::{Check, Compare, Edit, Explain, Init, Rehearse, Schema, Serve, Signal};
 
 /// Promotes plugin chart releases through tiers of clusters, one pull request per tier.
 #[derive(Debug, Parser)]
@@ -66,6 +67,8 @@ pub enum Command {
     Signal(Signal),
     /// Writes a version into a file of any layout that is known, and changes nothing else
     Edit(Edit),
+    /// What is different between two releases of a chart, or of a definition in a catalogue
+    Compare(Compare),
     /// Reads a policy file, and in a checkout what it speaks of; shows all errors at once, exit code 1 when there are any
     Check(Check),
     /// Tells a scripted story, or replays a history of releases, through the real planner

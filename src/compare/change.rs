@@ -114,35 +114,72 @@ pub enum What {
     TemplateChanged,
 }
 
+/// What a kind of difference does to somebody who follows what the chart promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It has to be set.
+    Requires,
+    /// What was set has no effect any more.
+    Removes,
+    /// What was set is of the wrong type.
+    Retypes,
+    /// What was set may be refused.
+    Narrows,
+    /// It breaks, whatever is set.
+    Breaks,
+    /// Nothing by itself.
+    Informs,
+}
+
 impl What {
+    /// What it does to somebody who follows what the chart promised.
+    pub fn effect(self) -> Effect {
+        match self {
+            Self::OptionRequired => Effect::Requires,
+            Self::ValueRemoved | Self::OptionRemoved => Effect::Removes,
+            Self::ValueRetyped | Self::OptionRetyped => Effect::Retypes,
+            Self::OptionNarrowed | Self::OptionsClosed | Self::CrdFieldNarrowed => Effect::Narrows,
+            Self::CrdRemoved
+            | Self::CrdScope
+            | Self::CrdStoredVersionGone
+            | Self::CrdVersionGone
+            | Self::CrdFieldRemoved
+            | Self::CrdFieldRequired
+            | Self::CrdFieldRetyped
+            | Self::ChartRenamed
+            | Self::ChartMoved
+            | Self::ChartType => Effect::Breaks,
+            Self::Deprecated
+            | Self::KubeVersion
+            | Self::Unread
+            | Self::CrdStorage
+            | Self::ChartVersion
+            | Self::Image
+            | Self::ImageAdded
+            | Self::ImageRemoved
+            | Self::DependencyAdded
+            | Self::DependencyRemoved
+            | Self::DependencyVersion
+            | Self::DependencyRepository
+            | Self::DependencyCondition
+            | Self::OptionRequiredWithDefault
+            | Self::DefaultChanged
+            | Self::OptionOptional
+            | Self::OptionWidened
+            | Self::OptionAdded
+            | Self::ValueAdded
+            | Self::CrdAdded
+            | Self::CrdVersionAdded
+            | Self::CrdFieldAdded
+            | Self::TemplateAdded
+            | Self::TemplateRemoved
+            | Self::TemplateChanged => Effect::Informs,
+        }
+    }
+
     /// Whether it breaks somebody who follows what the chart promised, whatever he has set.
     pub fn is_breaking(self) -> bool {
-        use What::{
-            ChartMoved, ChartRenamed, ChartType, CrdFieldNarrowed, CrdFieldRemoved, CrdFieldRequired, CrdFieldRetyped,
-            CrdRemoved, CrdScope, CrdStoredVersionGone, CrdVersionGone, OptionNarrowed, OptionRemoved, OptionRequired,
-            OptionRetyped, OptionsClosed, ValueRemoved, ValueRetyped,
-        };
-        matches!(
-            self,
-            OptionRequired
-                | ValueRemoved
-                | ValueRetyped
-                | OptionRemoved
-                | OptionRetyped
-                | OptionNarrowed
-                | OptionsClosed
-                | CrdRemoved
-                | CrdScope
-                | CrdStoredVersionGone
-                | CrdVersionGone
-                | CrdFieldRemoved
-                | CrdFieldRequired
-                | CrdFieldRetyped
-                | CrdFieldNarrowed
-                | ChartRenamed
-                | ChartMoved
-                | ChartType
-        )
+        self.effect() != Effect::Informs
     }
 }
 

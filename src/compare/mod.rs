@@ -11,16 +11,18 @@ mod options;
 mod package;
 mod path;
 mod schema;
+mod settings;
 mod templates;
 mod values;
 mod yaml;
 
 use serde::Serialize;
 
-pub use change::{Change, What};
+pub use change::{Change, Effect, What};
 pub use chart::Chart;
 pub use definition::{DefinedChart, Definition, compare_definitions};
 pub use package::{MAX_PACKAGE, Refusal};
+pub use settings::Settings;
 pub use templates::FileDiff;
 
 /// So many differences are kept; those come first that people have to act on.

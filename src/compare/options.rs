@@ -78,6 +78,8 @@ fn told_by_schema(
         }
         Rule::Optional => What::OptionOptional,
         Rule::Retyped => What::OptionRetyped,
+        // Values are a mapping, whether a schema says so or not.
+        Rule::Narrowed if is_new && path.is_empty() => return,
         Rule::Narrowed => What::OptionNarrowed,
         Rule::Widened => What::OptionWidened,
         Rule::Closed => What::OptionsClosed,

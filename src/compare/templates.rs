@@ -13,7 +13,9 @@ const AROUND: usize = 3;
 /// The work of comparing: for each file the square of the lines between those that are the same at both ends.
 const WORK: usize = 200_000_000;
 /// Bytes of what is shown of one file.
-const MAX_SHOWN: usize = 32 << 10;
+const MAX_SHOWN: usize = 16 << 10;
+/// Bytes of what is shown of all of them.
+const MAX_ALL: usize = 128 << 10;
 
 /// How one file differs, as a unified diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +25,7 @@ pub struct FileDiff {
     pub path: String,
     /// The lines: untrusted text.
     pub text: String,
-    /// That it goes on.
+    /// Whether it goes on.
     pub cut: bool,
 }
 
@@ -31,7 +33,7 @@ pub(crate) fn compare(old: &Chart, new: &Chart, found: &mut Vec<Change>) -> Vec<
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     texts("", old, &mut before);
     texts("", new, &mut after);
-    let (mut diffs, mut work) = (Vec::new(), WORK);
+    let (mut diffs, mut work, mut room) = (Vec::<FileDiff>::new(), WORK, MAX_ALL);
     for (path, text) in &before {
         match after.get(path) {
             None => found.push(Change::new(What::TemplateRemoved, path)),
@@ -45,7 +47,10 @@ pub(crate) fn compare(old: &Chart, new: &Chart, found: &mut Vec<Change>) -> Vec<
                 work = left;
                 let (count, diff) = lines(path, text, now);
                 found.push(Change::new(What::TemplateChanged, path).to(count));
-                diffs.push(diff);
+                if let Some(left) = room.checked_sub(diff.text.len()) {
+                    room = left;
+                    diffs.push(diff);
+                }
             }
         }
     }
@@ -91,5 +96,5 @@ fn lines(path: &str, old: &str, new: &str) -> (String, FileDiff) {
         text.truncate(end);
     }
     let lines = |count: usize| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
-    (format!("{} came, {} went", lines(came), lines(went)), FileDiff { path: path.to_owned(), text, cut })
+    (format!("{} added, {} removed", lines(came), lines(went)), FileDiff { path: path.to_owned(), text, cut })
 }

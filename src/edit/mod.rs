@@ -5,6 +5,7 @@ pub mod chart_lock;
 mod document;
 pub mod find;
 mod format;
+mod given;
 mod hcl;
 mod json;
 mod lines;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub use document::{Document, Parsed, Place, Spot, Style};
 pub use format::{Format, MAX_BYTES, MAX_DEPTH};
+pub use given::{Given, given};
 use jsonpath::{Path, Step, place_of};
 pub use place::FileFormat;
 use place::{DocumentSelector, Scalar, Write};

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::chart::{Found, Source};
 use super::cluster::Clusters;
+use super::compared::Compared;
 use super::net::Net;
 use super::released::Checked;
 use super::watch::Watches;
@@ -104,6 +105,8 @@ pub struct SourceMemory {
     pub said: Result<BTreeMap<Version, Found>, String>,
     /// What the hub said of the commits that released those versions.
     pub checked: Checked,
+    /// How those versions differ from one to the next.
+    pub compared: Compared,
     /// Where it comes from at the hub: repositories and packages.
     pub released_in: BTreeSet<String>,
     /// When somebody rang for it; none once the news is here, or long overdue.

@@ -2,6 +2,7 @@
 //! why; what follows from it is decided in `decide`.
 
 mod again;
+mod all_sources;
 pub mod answers;
 pub mod ask;
 mod base;
@@ -10,9 +11,11 @@ mod boxes;
 pub mod chart;
 pub mod checkout;
 pub mod cluster;
+pub mod compared;
 pub mod context;
 pub mod difference;
 mod foreseen;
+mod given;
 pub mod hub_cache;
 pub mod inventory;
 mod landed;
@@ -43,7 +46,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use decide::plan::{Plan, WaveReport};
 use decide::snapshot::{HubFacts, PluginFacts, Read, Reading, Snapshot};
 use decide::{Ledger, PluginLedger, PluginName, PullNumber, Readings, Sha, TierName, Version};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 pub use self::again::again;
 use self::base::Base;
@@ -74,6 +77,8 @@ pub struct Seen {
     pub others: Vec<OtherPull>,
     /// Notes and digests of releases.
     pub notes: releases::Notes,
+    /// What is different in them.
+    differences: BTreeMap<(PluginName, Version), tell::Differences>,
     /// The repository's page at the hub.
     pub web: String,
     /// Where people find the dashboard.
@@ -103,7 +108,7 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
             break (page, others, ledger_state, base);
         }
     };
-    ask_sources(context, &base, now).await;
+    all_sources::ask(context, &base, now).await;
     let loaded = std::sync::Arc::clone(&base.loaded);
     let mut readings = answers(context, &base, now).await?;
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
@@ -117,15 +122,25 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     landed::ask(context, &base, &page, &mut pulls).await;
     let strays = owners::strays(context, &base, now).await;
     let mut places = vacant::places(&base.spots, context.repo.ledger.as_ref().map(Branch::ledger));
+    let concerning = |memory: &SourceMemory| memory.compared.concerns();
+    let concerned = context.memory.sources.iter().filter(|(_, memory)| concerning(memory));
+    let concerned: Vec<PluginName> = concerned.map(|(plugin, _)| plugin.clone()).collect();
+    let given = given::places(context, &base, concerned).await?;
     let mut plugins = BTreeMap::new();
-    let mut notes = releases::Notes::new();
+    let (mut notes, mut differences) = (releases::Notes::new(), BTreeMap::new());
     for plugin in &loaded.policy.plugins {
         let memory = context.memory.sources.get(&plugin.name);
         for (version, found) in memory.and_then(|memory| memory.said.as_ref().ok()).into_iter().flatten() {
             notes.insert((plugin.name.clone(), version.clone()), found.clone());
         }
+        for (version, found) in memory.into_iter().flat_map(|memory| memory.compared.told()) {
+            differences.insert((plugin.name.clone(), version.clone()), found);
+        }
         let facts = PluginFacts {
-            releases: memory.map_or_else(|| Read::Unread("it was not asked yet".to_string()), releases::planned),
+            releases: memory.map_or_else(
+                || Read::Unread("it was not asked yet".to_string()),
+                |memory| releases::planned(memory, given.get(&plugin.name).map_or(&[], Vec::as_slice)),
+            ),
             base: match strays.get(&plugin.name) {
                 Some(why) => Read::Unread(why.clone()),
                 None => Read::Known(places.remove(&plugin.name).unwrap_or_default()),
@@ -165,7 +180,21 @@ pub async fn observe(context: &mut Context) -> anyhow::Result<Seen> {
     let (web, clusters) = (context.repo.hub.web_url(), std::sync::Arc::new(clusters));
     let (spots, lines, loaded, dashboard) = (base.spots, base.lines, base.loaded, context.dashboard.clone());
     let boxes = context.memory.boxes.clone();
-    Ok(Seen { snapshot, bases, pulls: page, boxes, others, notes, web, dashboard, spots, lines, loaded, clusters })
+    Ok(Seen {
+        snapshot,
+        bases,
+        pulls: page,
+        boxes,
+        others,
+        notes,
+        differences,
+        web,
+        dashboard,
+        spots,
+        lines,
+        loaded,
+        clusters,
+    })
 }
 
 /// Our pull requests against these branches, by number; and those that the ledger waits for, wherever
@@ -292,8 +321,9 @@ impl Seen {
         let Some(to) = &wave.version else { return Vec::new() };
         let between = |version: &Version| version <= to && wave.from.as_ref().is_none_or(|from| version > from);
         let steps = self.notes.iter().filter(|((plugin, version), _)| *plugin == wave.plugin && between(version));
-        let notes = steps.filter_map(|((_, version), found)| {
-            Some(tell::ReleaseNote { version: version.clone(), text: found.notes.clone()? })
+        let notes = steps.map(|((plugin, version), found)| {
+            let differences = self.differences.get(&(plugin.clone(), version.clone())).cloned();
+            tell::ReleaseNote { version: version.clone(), text: found.notes.clone(), differences }
         });
         let mut notes: Vec<tell::ReleaseNote> = notes.collect();
         notes.sort_by(|a, b| b.version.cmp(&a.version));
@@ -336,57 +366,6 @@ async fn ask_others(
     let reach = ask::Reach { net: &net, secrets: &context.secrets, repository };
     let ledger = context.repo.ledger.as_ref().map(Branch::ledger);
     ask::answers(&reach, asks, answers, (ledger, &mut context.memory.asked), now).await
-}
-
-/// Asks every chart source whose time has come, all at once.
-async fn ask_sources(context: &mut Context, base: &Base, now: Timestamp) {
-    let loaded: &Loaded = &base.loaded;
-    let mut known = std::mem::take(&mut context.memory.sources);
-    let first = context.look_again * 2;
-    let asks = loaded.policy.plugins.iter().filter_map(|policy| {
-        let plugin = &policy.name;
-        let wiring = loaded.wiring.plugins.get(plugin)?;
-        let (running, ledger) = (lowest(base, plugin), context.repo.ledger.as_ref());
-        let oldest = running.clone().into_iter().chain(before(ledger, base, plugin)).min();
-        let under_way = under_way(ledger, plugin);
-        let last = SignedDuration::try_from(wiring.poll).unwrap_or(first);
-        let (memory, net, hub) = (known.remove(plugin), std::sync::Arc::clone(&context.net), context.repo.hub.clone());
-        Some(async move {
-            let mut memory = releases::ask(memory, wiring, &net, oldest.as_ref(), now).await;
-            if let Ok(found) = &memory.said {
-                let checked = std::mem::take(&mut memory.checked);
-                let which = (running.as_ref(), &under_way);
-                let pace = released::Pace { first, last };
-                memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
-            }
-            memory.released_in = sources::of(&hub, wiring, &memory);
-            (plugin.clone(), memory)
-        })
-    });
-    let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
-    context.memory.sources = answers.into_iter().collect();
-}
-
-/// Versions that a tier is busy with, and what they came from: they need not be newer than what runs.
-fn under_way(ledger: Option<&Branch>, plugin: &PluginName) -> BTreeSet<Version> {
-    let page = ledger.and_then(|branch| branch.ledger().plugins.get(plugin));
-    let last = page.into_iter().flat_map(|page| page.tiers.values()).filter_map(|waves| waves.last());
-    let busy = last.filter(|wave| wave.finished().is_none() || wave.failed().is_some());
-    busy.flat_map(|wave| std::iter::once(wave.version.clone()).chain(wave.from.clone())).collect()
-}
-
-/// The oldest version that ran before what runs now: a rollback has to prove that it still exists.
-fn before(ledger: Option<&Branch>, base: &Base, plugin: &PluginName) -> Option<Version> {
-    let page = ledger?.ledger().plugins.get(plugin)?;
-    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
-    let running = of_plugin.flat_map(|((_, tier), spots)| spots.iter().map(move |spot| (tier, &spot.version)));
-    running.filter_map(|(tier, version)| page.wave(tier, version.known()?)?.from.clone()).min()
-}
-
-/// The oldest version of a plugin anywhere on the base branch.
-fn lowest(base: &Base, plugin: &PluginName) -> Option<Version> {
-    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
-    of_plugin.flat_map(|(_, spots)| spots).filter_map(|spot| spot.version.known().cloned()).min()
 }
 
 /// Whether the ledger knows a commit as one that the bot wrote for this tier.

@@ -102,7 +102,7 @@ pub async fn ask(
 }
 
 /// Whether the plugin's own constraint may accept a version; a tier may still refuse it.
-fn may_come(policy: &PluginPolicy, version: &Version) -> bool {
+pub(super) fn may_come(policy: &PluginPolicy, version: &Version) -> bool {
     policy.constraint.as_ref().is_none_or(|constraint| constraint.allows_with_prereleases(version))
 }
 

@@ -9,6 +9,7 @@ use decide::{PluginName, Version};
 use jiff::{SignedDuration, Timestamp};
 
 use super::chart::{self, Found, Source, SourceError};
+use super::compared::{Compared, Place};
 use super::net::Net;
 use super::released::Checked;
 use crate::observe::context::SourceMemory;
@@ -50,9 +51,9 @@ pub async fn ask(
 }
 
 /// The releases as the planner sees them.
-pub fn planned(memory: &SourceMemory) -> Read<Vec<Release>> {
+pub fn planned(memory: &SourceMemory, places: &[Place]) -> Read<Vec<Release>> {
     match &memory.said {
-        Ok(found) => Read::Known(found.values().map(|found| release(found, &memory.checked)).collect()),
+        Ok(found) => Read::Known(found.values().map(|found| release(found, memory, places)).collect()),
         Err(why) => Read::Unread(why.clone()),
     }
 }
@@ -75,15 +76,15 @@ async fn look(source: &dyn Source, lowest: Option<&Version>) -> Result<BTreeMap<
     Ok(found)
 }
 
-fn release(found: &Found, checked: &Checked) -> Release {
+fn release(found: &Found, memory: &SourceMemory, places: &[Place]) -> Release {
     Release {
         version: found.version.clone(),
         digest: found.digest.clone(),
         marked_breaking: found.marked_breaking,
-        checks: checked.of(&found.version),
-        breaking: Vec::new(),
+        checks: memory.checked.of(&found.version),
+        breaking: memory.compared.breaking(&found.version, places),
         blocks: found.blocks.clone(),
-        missing_values: Vec::new(),
+        missing_values: memory.compared.missing(&found.version, places),
     }
 }
 
@@ -98,6 +99,7 @@ fn fresh(wiring: &PluginWiring, net: &Net) -> SourceMemory {
         asked: None,
         said,
         checked: Checked::default(),
+        compared: Compared::default(),
         released_in: BTreeSet::new(),
         rung: None,
     }

@@ -14,8 +14,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::View;
 use crate::git::{Changes, Hunk};
+pub(crate) use releases::{differences, differences_that_say, no_differences, note};
 pub(crate) use world::snapshot;
 
+mod releases;
 mod world;
 
 const TIERS: [&str; 4] = ["qa", "bronze", "silver", "gold"];

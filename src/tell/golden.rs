@@ -24,12 +24,12 @@ fn golden(name: &str, found: &str) {
 
 fn notes() -> Vec<ReleaseNote> {
     vec![
-        ReleaseNote {
-            version: fixture::version("1.15.0"),
-            text: "## Changes\n- Adds `nameConstraints` to CA certificates (#6500, thanks @sankalp)\n- Fixes #7012\n"
-                .to_string(),
-        },
-        ReleaseNote { version: fixture::version("1.14.8"), text: "Security fixes only.".to_string() },
+        fixture::note(
+            "1.15.0",
+            "## Changes\n- Adds `nameConstraints` to CA certificates (#6500, thanks @sankalp)\n- Fixes #7012\n",
+            Some(fixture::differences()),
+        ),
+        fixture::note("1.14.8", "Security fixes only.", Some(fixture::no_differences())),
     ]
 }
 

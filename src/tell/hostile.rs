@@ -142,8 +142,9 @@ fn view(text: &str) -> View {
 /// Every Markdown text that the bot may send.
 fn texts(text: &str) -> Vec<(&'static str, String)> {
     let view = view(text);
-    let note = |text: &str| ReleaseNote { version: fixture::version("1.15.0"), text: text.to_string() };
-    let notes = [note(text), note("plain")];
+    let note = |text: &str| fixture::note("1.15.0", text, Some(fixture::differences_that_say(text)));
+    let unread = Differences { from: fixture::version("1.14.7"), became: Err(text.to_string()) };
+    let notes = [note(text), note("plain"), fixture::note("1.14.8", "plain", Some(unread))];
     let pull = |wave: &WaveReport| body(&PullFacts::of(&view.plan, wave, &view.links, &notes)).unwrap();
     let soon = jiff::SignedDuration::from_hours(24);
     let changed = changes(&fixture::changes_that_say(text)).unwrap();
@@ -336,9 +337,9 @@ proptest! {
 #[test]
 fn a20_ten_megabytes_of_notes_are_cut_and_say_so() {
     let notes: Vec<ReleaseNote> = (0..20)
-        .map(|patch| ReleaseNote {
-            version: fixture::version(&format!("1.15.{patch}")),
-            text: "[x](https://evil.example) @alice Fixes #1\n".repeat(250_000),
+        .map(|patch| {
+            let text = "[x](https://evil.example) @alice Fixes #1\n".repeat(250_000);
+            fixture::note(&format!("1.15.{patch}"), &text, None)
         })
         .collect();
     let view = fixture::view();
@@ -349,7 +350,7 @@ fn a20_ten_megabytes_of_notes_are_cut_and_say_so() {
     assert!(text.trim_end().ends_with("keeps its hands off."), "what comes after the notes is still there");
     assert_eq!(alive(&text, None), Vec::<String>::new());
     for (what, text) in [("backticks", "`".repeat(100_000)), ("no line end", "x".repeat(10_000_000))] {
-        let notes = [ReleaseNote { version: fixture::version("1.15.0"), text }];
+        let notes = [fixture::note("1.15.0", &text, Some(fixture::differences_that_say(&text)))];
         let text = body(&PullFacts::of(&view.plan, &wave, &view.links, &notes)).unwrap();
         assert!(text.chars().count() <= page::CAP, "{what}");
         assert_eq!(alive(&text, None), Vec::<String>::new(), "{what}");

@@ -2,6 +2,7 @@
 //! time in it is absolute, nothing in it counts. The commit's message is in `commit`, the one
 //! comment in `notice`.
 
+mod differences;
 mod facts;
 mod files;
 mod grace;
@@ -16,6 +17,8 @@ use serde::Serialize;
 
 use super::climb::{Forced, Step, above, forced, goes_on, steps};
 use super::{Links, TellError, inert, words};
+pub use differences::Differences;
+use differences::differences;
 pub use facts::PullFacts;
 use grace::{Grace, grace};
 use marks::{marks, status};
@@ -66,8 +69,13 @@ pub fn body(facts: &PullFacts<'_>) -> Result<String, TellError> {
     let own = facts.body.map(|body| sections::named(body, |text| filled(text, wave)));
     let bare = sections::arranged(&page, own.as_deref())?;
     let room = CAP.saturating_sub(bare.chars().count() + 200); // 200: the frame around the notes
-    page.notes = notes(facts.notes, room);
-    let full = if page.notes.is_empty() { bare } else { sections::arranged(&page, own.as_deref())? };
+    page.differences = differences(facts.notes, room);
+    page.notes = notes(facts.notes, room.saturating_sub(page.differences.chars().count()));
+    let full = if page.notes.is_empty() && page.differences.is_empty() {
+        bare
+    } else {
+        sections::arranged(&page, own.as_deref())?
+    };
     Ok(capped(full) + &facts.links.on_dashboard(&wave.plugin, &wave.tier))
 }
 
@@ -105,6 +113,7 @@ struct Page {
     files: String,
     changes: Option<String>,
     note: Option<String>,
+    differences: String,
     notes: String,
     steps: String,
     landed: bool,
@@ -199,6 +208,7 @@ impl Page {
                 .map_or_else(String::new, |tier| files::changes(tier, wave, facts.changes.is_some())),
             changes: facts.changes.map(str::to_string),
             note: facts.note.map(|note| filled(note, wave)),
+            differences: String::new(),
             notes: String::new(),
             steps: match &wave.from {
                 Some(from) => format!("{from} → {version}"),

@@ -12,6 +12,7 @@ mod calls;
 mod checks;
 mod dashboard;
 mod demo;
+mod differences;
 mod engines;
 mod faults;
 mod force;

@@ -5,6 +5,7 @@
 
 mod answers;
 mod charts;
+mod compare;
 #[path = "../replay/edits/corpus.rs"]
 mod corpus;
 mod edits;

@@ -189,7 +189,10 @@ impl fmt::Display for Reason {
                 let running = running.as_ref().map_or("nothing".to_string(), ToString::to_string);
                 format!("{plugin} goes first and runs {running} on {tier}; asked for is `{asked}`")
             }
-            Self::NotBreaking => "not a breaking step by its number, nor marked as one by its author".to_string(),
+            Self::NotBreaking => {
+                "not a breaking step by its number, nor marked as one by its author, nor by what is different in it"
+                    .to_string()
+            }
             Self::Acknowledged { by } => format!("{by} acknowledged the migration notes"),
             Self::RequiredValueMissing { missing } => format!("a required value is missing: {}", list(missing)),
             Self::BreakingUnacknowledged { from, to, facts } if facts.is_empty() => {

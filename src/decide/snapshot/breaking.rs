@@ -8,7 +8,7 @@ use core::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::ClusterName;
+use crate::{ClusterName, Version};
 
 /// One thing that makes a release breaking (policy, section 2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ impl fmt::Display for BreakingFact {
             Breaking::Annotated { words } => write!(f, "its author marked it: {words}"),
             Breaking::CommitMarked { words } if words.is_empty() => f.write_str("a commit marks it"),
             Breaking::CommitMarked { words } => write!(f, "a commit marks it: {words}"),
+            Breaking::Changed { words } => f.write_str(words),
+            Breaking::Uncompared { from, why } => write!(f, "nobody could compare it with {from}: {why}"),
             Breaking::KubeVersion { asks, members } => {
                 write!(f, "it asks for Kubernetes {asks}, which excludes ")?;
                 for (index, member) in members.iter().enumerate() {
@@ -71,6 +73,18 @@ pub enum Breaking {
         /// The words.
         words: String,
     },
+    /// Something else of the chart has changed, in these words; data, never markup.
+    Changed {
+        /// The words.
+        words: String,
+    },
+    /// It was not compared with the release before it.
+    Uncompared {
+        /// That release.
+        from: Version,
+        /// Why not.
+        why: String,
+    },
     /// `kubeVersion` excludes members.
     KubeVersion {
         /// The constraint.
@@ -93,5 +107,31 @@ pub struct MissingValue {
 impl fmt::Display for MissingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` for {}", self.option, self.cluster)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn each_fact_is_a_sentence() {
+        let option = || "host".to_string();
+        let facts = [
+            (Breaking::OptionRequired { option: option() }, "`host` is required and has no default"),
+            (Breaking::OptionRemoved { option: option() }, "`host`, which the config sets, is gone"),
+            (Breaking::OptionRetyped { option: option() }, "`host`, which the config sets, has another type"),
+            (Breaking::Changed { words: "the chart is a library now".to_string() }, "the chart is a library now"),
+            (
+                Breaking::Uncompared { from: "1.0.0".parse().unwrap(), why: "it is not there".to_string() },
+                "nobody could compare it with 1.0.0: it is not there",
+            ),
+        ];
+        for (what, said) in facts {
+            assert_eq!(BreakingFact { what, at: Timestamp::UNIX_EPOCH }.to_string(), said);
+        }
     }
 }

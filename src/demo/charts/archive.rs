@@ -24,6 +24,9 @@ pub(super) struct ChartFile {
     pub(super) sources: Vec<String>,
     pub(super) maintainers: Vec<BTreeMap<&'static str, String>>,
     pub(super) annotations: BTreeMap<String, String>,
+    /// Files in the place of those that every chart has, or beside them.
+    #[serde(skip)]
+    pub(super) files: BTreeMap<String, String>,
 }
 
 impl ChartFile {
@@ -46,6 +49,7 @@ impl ChartFile {
             sources: vec![format!("https://git.example/{name}")],
             maintainers: vec![BTreeMap::from([("name", format!("The {name} authors"))])],
             annotations,
+            files: BTreeMap::new(),
         }
     }
 }
@@ -68,12 +72,15 @@ pub(super) fn pack(chart: &ChartFile, created: Timestamp) -> anyhow::Result<Vec<
     Ok(gzip.finish()?)
 }
 
-fn files(chart: &ChartFile) -> anyhow::Result<[(&'static str, String); 3]> {
-    Ok([
+fn files(chart: &ChartFile) -> anyhow::Result<BTreeMap<String, String>> {
+    let usual = [
         ("Chart.yaml", serde_yaml::to_string(chart)?),
         ("values.yaml", VALUES.replace("NAME", &chart.name).replace("VERSION", &chart.app_version)),
         ("templates/deployment.yaml", DEPLOYMENT.to_owned()),
-    ])
+    ];
+    let mut files: BTreeMap<String, String> = usual.into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
+    files.extend(chart.files.clone());
+    Ok(files)
 }
 
 const VALUES: &str = "\

@@ -98,6 +98,22 @@ impl Charts {
         self.put(file, super::clock::now())
     }
 
+    /// As [`Charts::publish`], with files of its own: `values.yaml`, `values.schema.json`, templates.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn publish_with(
+        &self,
+        chart: &str,
+        version: &str,
+        notes: &str,
+        files: &[(&str, &str)],
+    ) -> anyhow::Result<Digests> {
+        let mut file = ChartFile::new(chart, version, notes);
+        file.files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        self.put(file, super::clock::now())
+    }
+
     /// As [`Charts::publish`], but created in the past.
     ///
     /// # Errors

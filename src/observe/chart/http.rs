@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use compare::MAX_PACKAGE;
 use decide::Version;
 use http::header::{AUTHORIZATION, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -12,7 +14,7 @@ use url::Url;
 
 use super::index::Entry;
 use super::registry::credentials;
-use super::{Answer, Found, Net, Source, SourceError, closed, index, is_closed, plain, status};
+use super::{Answer, Found, Net, Source, SourceError, closed, index, is_closed, plain, proven, status};
 
 /// The largest index that is read, in bytes (`docs/attacks.md`, A24).
 const MAX_INDEX: usize = 64 * 1024 * 1024;
@@ -85,7 +87,32 @@ impl Repository {
         Ok(releases)
     }
 
-    async fn read(&self, body: bytes::Bytes) -> Result<BTreeMap<String, Entry>, SourceError> {
+    async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
+        let releases = self.known().await?;
+        let Some(entry) = releases.get(found.version.as_str()) else { return Ok(None) };
+        let malformed =
+            |why: String| SourceError::Malformed { url: plain(&self.index), expected: "a chart index", why };
+        let named = entry.package().ok_or_else(|| malformed(format!("{} has no `urls`", found.version)))?;
+        // Below the index, or an address of its own; a login goes to its own host alone.
+        let url = self.index.join(named).map_err(|error| malformed(format!("`urls` of {}: {error}", found.version)))?;
+        self.net.check(&url)?;
+        let mut headers = HeaderMap::new();
+        let login = self.net.login(&url)?;
+        if let Some(value) = login.as_ref().and_then(|found| credentials(&found.login)) {
+            headers.insert(AUTHORIZATION, value);
+        }
+        let answer = self.net.get(&url, headers, MAX_PACKAGE).await?;
+        match answer.status {
+            StatusCode::OK => proven(&url, answer.body, found.digest.as_ref()).map(Some),
+            StatusCode::NOT_FOUND => Ok(None),
+            _ if is_closed(&answer) => {
+                Err(closed(&url, &answer, login.as_ref().map(|found| found.file.as_path()), &self.net))
+            }
+            _ => Err(status(&url, &answer)),
+        }
+    }
+
+    async fn read(&self, body: Bytes) -> Result<BTreeMap<String, Entry>, SourceError> {
         let malformed =
             |why: String| SourceError::Malformed { url: plain(&self.index), expected: "a chart index", why };
         let chart = self.chart.clone();
@@ -125,6 +152,10 @@ impl Source for Repository {
             let same = || releases.values().find(|entry| entry.version.proves(version));
             Ok(releases.get(version.as_str()).or_else(same).map(Entry::found))
         })
+    }
+
+    fn package<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Bytes>, SourceError>> {
+        Box::pin(self.package_of(found))
     }
 }
 

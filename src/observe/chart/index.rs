@@ -14,6 +14,9 @@ use super::{Found, meta};
 /// The most versions of one chart.
 const MAX_VERSIONS: usize = 20_000;
 
+/// The longest address of a package, in bytes.
+const MAX_URL: usize = 2_048;
+
 /// The versions of one chart, and how many entries were left out because they are none.
 #[derive(Debug)]
 pub struct Listed {
@@ -29,6 +32,8 @@ pub struct Entry {
     /// The version.
     pub version: Version,
     digest: Option<Digest>,
+    /// Where its package is: an address, or a path below the index.
+    package: Option<String>,
     /// What its author says, not looked into until somebody asks: there may be thousands.
     chart: Value,
 }
@@ -37,6 +42,11 @@ impl Entry {
     /// The version with what its author says of it.
     pub fn found(&self) -> Found {
         meta::found(self.version.clone(), self.digest.clone(), &self.chart)
+    }
+
+    /// Where its package is, as the index has it.
+    pub fn package(&self) -> Option<&str> {
+        self.package.as_deref()
     }
 }
 
@@ -67,7 +77,9 @@ fn listed(entries: Vec<Value>) -> Result<Listed, String> {
         let digest = entry.get("digest").and_then(Value::as_str).and_then(digest);
         // Of an index that lists one version twice, Helm takes the first.
         let key = version.to_string();
-        listed.releases.entry(key).or_insert_with(|| Entry { version, digest, chart: meta::trimmed(entry) });
+        let package = entry.pointer("/urls/0").and_then(Value::as_str).filter(|url| url.len() <= MAX_URL);
+        let package = package.map(str::to_owned);
+        listed.releases.entry(key).or_insert_with(|| Entry { version, digest, package, chart: meta::trimmed(entry) });
     }
     Ok(listed)
 }

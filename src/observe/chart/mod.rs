@@ -11,6 +11,7 @@ use std::path::Path;
 use std::pin::Pin;
 
 use ::http::StatusCode;
+use bytes::Bytes;
 use decide::snapshot::ChartBlock;
 use decide::{Digest, Version};
 use url::Url;
@@ -59,6 +60,10 @@ pub trait Source: Send + Sync {
     /// Digest and notes of one version; `None` when the artefact is not there. What a source reads as
     /// a whole is as old as the last call of [`Source::versions`].
     fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>>;
+
+    /// The package of a release that was found here, with the digest that was found with it. `None` when it is not
+    /// there any more.
+    fn package<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Bytes>, SourceError>>;
 }
 
 /// Why a source could not be read.
@@ -129,6 +134,18 @@ pub fn source(chart: &Chart, net: &Net) -> Result<Box<dyn Source>, SourceError> 
         Chart::Http { repository, name } => Box::new(http::Repository::new(repository, name, net)?),
         Chart::Oci { reference, plain } => Box::new(oci::Artifacts::new(reference, *plain, net)?),
     })
+}
+
+/// A package whose bytes are those of its digest; one without a digest is what it is.
+fn proven(url: &Url, body: Bytes, digest: Option<&Digest>) -> Result<Bytes, SourceError> {
+    match digest.filter(|digest| **digest != sha256(&body)) {
+        None => Ok(body),
+        Some(digest) => Err(SourceError::Malformed {
+            url: plain(url),
+            expected: "the package that was announced",
+            why: format!("its bytes do not have the digest {digest}"),
+        }),
+    }
 }
 
 /// An answer with another status than it should have.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use compare::MAX_PACKAGE;
 use decide::{Digest, Version};
 use http::StatusCode;
 use oci_client::manifest::OciImageManifest;
@@ -13,11 +14,13 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::registry::Registry;
-use super::{Answer, Found, Net, Source, SourceError, meta, plain, sha256, status};
+use super::{Answer, Found, Net, Source, SourceError, meta, plain, proven, sha256, status};
 
 const MANIFESTS: &str =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json;q=0.5";
 const CHART: &str = "application/vnd.cncf.helm.config.v1+json";
+/// The package of a chart, as Helm has pushed it since 3.7, and before.
+const PACKAGES: [&str; 2] = ["application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"];
 /// Tags in one page; registries may give fewer.
 const PAGE: usize = 1000;
 const MAX_PAGES: usize = 500;
@@ -133,14 +136,44 @@ impl Artifacts {
         Ok(Some(found))
     }
 
-    /// The `Chart.yaml` of a chart, as JSON.
-    async fn chart(&self, digest: &str) -> Result<Value, SourceError> {
+    /// The layer with the package, by the digest of the manifest: what a tag leads to may be another one by now.
+    async fn package_of(&self, found: &Found) -> Result<Option<Bytes>, SourceError> {
+        let Some(digest) = &found.digest else { return Ok(None) };
+        let url = self.registry.url(&format!("manifests/{digest}"))?;
+        let answer = self.registry.get(&url, MANIFESTS, MAX_MANIFEST).await?;
+        match answer.status {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => return Ok(None),
+            _ => return Err(status(&url, &answer)),
+        }
+        let body = proven(&url, answer.body, Some(digest))?;
+        let manifest: OciImageManifest =
+            serde_json::from_slice(&body).map_err(|error| malformed(&url, "an OCI image manifest", &error))?;
+        let mut layers = manifest.layers.iter().filter(|layer| PACKAGES.contains(&layer.media_type.as_str()));
+        let (Some(layer), None) = (layers.next(), layers.next()) else {
+            return Err(malformed(&url, "a Helm chart", &"it does not have one layer with a package"));
+        };
+        let url = self.blob(&layer.digest)?;
+        let answer = self.registry.get(&url, "*/*", MAX_PACKAGE).await?;
+        match answer.status {
+            StatusCode::OK => proven(&url, answer.body, Some(&Digest::new(layer.digest.clone()))).map(Some),
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => Err(status(&url, &answer)),
+        }
+    }
+
+    fn blob(&self, digest: &str) -> Result<Url, SourceError> {
         let valid = digest.strip_prefix("sha256:").is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let url = self.registry.url(if valid { "blobs/" } else { "." })?;
         if !valid {
+            let url = self.registry.url(".")?;
             return Err(malformed(&url, "a manifest with a SHA-256 digest", &format!("{digest:?}")));
         }
-        let url = self.registry.url(&format!("blobs/{digest}"))?;
+        self.registry.url(&format!("blobs/{digest}"))
+    }
+
+    /// The `Chart.yaml` of a chart, as JSON.
+    async fn chart(&self, digest: &str) -> Result<Value, SourceError> {
+        let url = self.blob(digest)?;
         let answer = self.registry.get(&url, "*/*", MAX_CONFIG).await?;
         if answer.status != StatusCode::OK {
             return Err(status(&url, &answer));
@@ -181,6 +214,10 @@ impl Source for Artifacts {
 
     fn describe<'a>(&'a self, version: &'a Version) -> Answer<'a, Result<Option<Found>, SourceError>> {
         Box::pin(self.found(version))
+    }
+
+    fn package<'a>(&'a self, found: &'a Found) -> Answer<'a, Result<Option<Bytes>, SourceError>> {
+        Box::pin(self.package_of(found))
     }
 }
 

@@ -19,6 +19,8 @@ use signal::{Answer, KINDS, Kind, Make, Signal, SignalError, Verdict, answer, ch
 
 use self::others::{noon, spec};
 
+#[cfg(feature = "demo")] // against its registry
+mod compared;
 pub mod others;
 
 /// The states that every kind has to be judged in.

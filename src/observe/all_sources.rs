@@ -1,0 +1,70 @@
+//! Asks every chart source whose time has come, and then about its releases: their checks, and what is different in
+//! them. How a source is asked is in `releases`.
+
+use std::collections::BTreeSet;
+
+use decide::{PluginName, Version};
+use jiff::{SignedDuration, Timestamp};
+
+use super::base::Base;
+use super::context::{Context, SourceMemory};
+use super::released::Pace;
+use super::{compared, released, releases, sources};
+use crate::ledger::Branch;
+use crate::policy::Loaded;
+
+/// Asks every chart source whose time has come, all at once.
+pub(super) async fn ask(context: &mut Context, base: &Base, now: Timestamp) {
+    let loaded: &Loaded = &base.loaded;
+    let mut known = std::mem::take(&mut context.memory.sources);
+    let first = context.look_again * 2;
+    let asks = loaded.policy.plugins.iter().filter_map(|policy| {
+        let plugin = &policy.name;
+        let wiring = loaded.wiring.plugins.get(plugin)?;
+        let (running, ledger) = (lowest(base, plugin), context.repo.ledger.as_ref());
+        let oldest = running.clone().into_iter().chain(before(ledger, base, plugin)).min();
+        let under_way = under_way(ledger, plugin);
+        let last = SignedDuration::try_from(wiring.poll).unwrap_or(first);
+        let (memory, net, hub) = (known.remove(plugin), std::sync::Arc::clone(&context.net), context.repo.hub.clone());
+        Some(async move {
+            let mut memory = releases::ask(memory, wiring, &net, oldest.as_ref(), now).await;
+            if let Ok(found) = &memory.said {
+                let checked = std::mem::take(&mut memory.checked);
+                let which = (running.as_ref(), &under_way);
+                let pace = Pace { first, last };
+                memory.checked = released::ask(checked, &hub, (policy, wiring), found, which, pace, now).await;
+                if let Some(source) = &memory.source {
+                    let compared = std::mem::take(&mut memory.compared);
+                    let lowest = running.as_ref();
+                    memory.compared = compared::ask(compared, source.as_ref(), policy, found, lowest, pace, now).await;
+                }
+            }
+            memory.released_in = sources::of(&hub, wiring, &memory);
+            (plugin.clone(), memory)
+        })
+    });
+    let answers: Vec<(PluginName, SourceMemory)> = futures_util::future::join_all(asks).await;
+    context.memory.sources = answers.into_iter().collect();
+}
+
+/// Versions that a tier is busy with, and what they came from: they need not be newer than what runs.
+fn under_way(ledger: Option<&Branch>, plugin: &PluginName) -> BTreeSet<Version> {
+    let page = ledger.and_then(|branch| branch.ledger().plugins.get(plugin));
+    let last = page.into_iter().flat_map(|page| page.tiers.values()).filter_map(|waves| waves.last());
+    let busy = last.filter(|wave| wave.finished().is_none() || wave.failed().is_some());
+    busy.flat_map(|wave| std::iter::once(wave.version.clone()).chain(wave.from.clone())).collect()
+}
+
+/// The oldest version that ran before what runs now: a rollback has to prove that it still exists.
+fn before(ledger: Option<&Branch>, base: &Base, plugin: &PluginName) -> Option<Version> {
+    let page = ledger?.ledger().plugins.get(plugin)?;
+    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
+    let running = of_plugin.flat_map(|((_, tier), spots)| spots.iter().map(move |spot| (tier, &spot.version)));
+    running.filter_map(|(tier, version)| page.wave(tier, version.known()?)?.from.clone()).min()
+}
+
+/// The oldest version of a plugin anywhere on the base branch.
+fn lowest(base: &Base, plugin: &PluginName) -> Option<Version> {
+    let of_plugin = base.spots.iter().filter(|((name, _), _)| name == plugin);
+    of_plugin.flat_map(|(_, spots)| spots).filter_map(|spot| spot.version.known().cloned()).min()
+}

@@ -1,0 +1,227 @@
+//! What is different in each release: its package held against the one before it, and both against what the config
+//! repository sets. What follows from that is decided in `decide`; the comparison itself is in the package `compare`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use compare::{Change, Chart, Effect, Report, Settings, What};
+use decide::snapshot::{Breaking, BreakingFact, MissingValue};
+use decide::{ClusterName, Digest, PluginPolicy, Version};
+use jiff::{SignedDuration, Timestamp};
+
+use super::chart::{Found, Source};
+use super::released::{Pace, may_come};
+use crate::tell::Differences;
+
+/// Packages that are compared at one look, the newest first; the others wait for the next ones.
+const MOST: usize = 6;
+
+/// What was found out about the releases of one plugin.
+#[derive(Default)]
+pub struct Compared {
+    /// By the newer release of the two.
+    steps: BTreeMap<Version, Step>,
+}
+
+/// One release beside the one before it.
+struct Step {
+    /// The release before it that the policy accepts, or that runs.
+    from: Version,
+    /// What is different, or why nobody knows.
+    became: Result<Arc<Report>, String>,
+    /// When that was found out.
+    at: Timestamp,
+    digests: (Option<Digest>, Option<Digest>),
+    holds: SignedDuration,
+}
+
+/// What one place of the config repository sets.
+pub struct Place {
+    /// The cluster that it is for; none = for all of a tier.
+    pub clusters: BTreeSet<ClusterName>,
+    /// What it sets.
+    pub settings: Settings,
+}
+
+impl Compared {
+    /// Each release beside the one before it, for the texts.
+    pub fn told(&self) -> impl Iterator<Item = (&Version, Differences)> {
+        self.steps
+            .iter()
+            .map(|(version, step)| (version, Differences { from: step.from.clone(), became: step.became.clone() }))
+    }
+
+    /// Whether any of these differences has to do with what is set.
+    pub fn concerns(&self) -> bool {
+        let reports = self.steps.values().filter_map(|step| step.became.as_ref().ok());
+        reports.flat_map(|report| &report.changes).any(|change| change.what.is_breaking())
+    }
+
+    /// What may break by a release, given what the places of its plugin set.
+    pub fn breaking(&self, version: &Version, places: &[Place]) -> Vec<BreakingFact> {
+        let Some(step) = self.steps.get(version) else { return Vec::new() };
+        let fact = |what| BreakingFact { what, at: step.at };
+        match &step.became {
+            Err(why) => vec![fact(Breaking::Uncompared { from: step.from.clone(), why: why.clone() })],
+            Ok(report) => {
+                let mut facts: Vec<Breaking> = Vec::new();
+                for fact in report.changes.iter().filter_map(|change| concern(change, places)) {
+                    // A value and the schema of it go together.
+                    if !facts.contains(&fact) {
+                        facts.push(fact);
+                    }
+                }
+                facts.into_iter().map(fact).collect()
+            }
+        }
+    }
+
+    /// The values that a release requires, where some places set them and others do not: those lack them. Where none
+    /// does, they may be set where nobody looked, and a person is asked instead.
+    pub fn missing(&self, version: &Version, places: &[Place]) -> Vec<MissingValue> {
+        let mut missing = Vec::new();
+        for option in self.required(version) {
+            let (have, lack): (Vec<&Place>, Vec<&Place>) = places.iter().partition(|place| place.settings.has(&option));
+            if have.is_empty() {
+                continue;
+            }
+            let clusters: BTreeSet<&ClusterName> = lack.iter().flat_map(|place| &place.clusters).collect();
+            let set: BTreeSet<&ClusterName> = have.iter().flat_map(|place| &place.clusters).collect();
+            // One that has it in another of its places has it.
+            let lacking = clusters.into_iter().filter(|cluster| !set.contains(cluster));
+            missing.extend(lacking.map(|cluster| MissingValue { cluster: cluster.clone(), option: option.clone() }));
+        }
+        missing
+    }
+
+    /// What has come to be required on the way to a release, and still is.
+    fn required(&self, version: &Version) -> BTreeSet<String> {
+        let mut required = BTreeSet::new();
+        for (_, step) in self.steps.range(..=version.clone()) {
+            for change in step.became.iter().flat_map(|report| &report.changes) {
+                let no_more = [What::OptionOptional, What::OptionRemoved, What::OptionRequiredWithDefault];
+                if change.what == What::OptionRequired {
+                    required.insert(change.at.clone());
+                } else if no_more.contains(&change.what) {
+                    required.remove(&change.at);
+                }
+            }
+        }
+        required
+    }
+}
+
+/// What a difference means for who sets these things.
+fn concern(change: &Change, places: &[Place]) -> Option<Breaking> {
+    let is_set = || places.iter().any(|place| place.settings.has(&change.at));
+    let (option, words) = (change.at.clone(), || change.to_string());
+    match change.what.effect() {
+        // Where some set it, those that do not are missing it.
+        Effect::Requires => (!is_set()).then_some(Breaking::OptionRequired { option }),
+        Effect::Removes => is_set().then_some(Breaking::OptionRemoved { option }),
+        Effect::Retypes => is_set().then_some(Breaking::OptionRetyped { option }),
+        Effect::Narrows => is_set().then(|| Breaking::Changed { words: words() }),
+        Effect::Breaks => Some(Breaking::Changed { words: words() }),
+        Effect::Informs => None,
+    }
+}
+
+/// Compares the releases of a plugin that are on their way, each with the one before it: newer than the oldest that
+/// runs, and accepted by the policy.
+pub async fn ask(
+    mut compared: Compared,
+    source: &dyn Source,
+    policy: &PluginPolicy,
+    found: &BTreeMap<Version, Found>,
+    lowest: Option<&Version>,
+    pace: Pace,
+    now: Timestamp,
+) -> Compared {
+    let comes = |version: &&Version| match lowest {
+        Some(lowest) => *version == lowest || *version > lowest && is_accepted(policy, version),
+        None => false,
+    };
+    let chain: Vec<&Version> = found.keys().filter(comes).collect();
+    compared.steps.retain(|version, _| chain.contains(&version));
+    let mut charts: BTreeMap<Version, Result<Arc<Chart>, String>> = BTreeMap::new();
+    let (pairs, mut left) = (chain.windows(2).rev(), MOST);
+    for pair in pairs {
+        let [from, to] = pair else { continue };
+        let (Some(old), Some(new)) = (found.get(*from), found.get(*to)) else { continue };
+        let digests = (old.digest.clone(), new.digest.clone());
+        let known = compared.steps.get(*to).filter(|step| step.from == **from && step.digests == digests);
+        if known.is_some_and(|step| step.holds(now)) {
+            continue;
+        }
+        let holds = known.map_or(pace.first, |step| (step.holds * 2).clamp(pace.first, pace.last.max(pace.first)));
+        let became = match left.checked_sub(1) {
+            Some(fewer) => {
+                left = fewer;
+                step(source, (old, new), &mut charts).await
+            }
+            None => Err("it was not read yet".to_string()),
+        };
+        // What was not tried yet is tried at the next look.
+        let holds = if left == 0 && became.is_err() { SignedDuration::ZERO } else { holds };
+        compared.steps.insert((*to).clone(), Step { from: (*from).clone(), became, at: now, digests, holds });
+    }
+    if let (Some(lowest), Some(first)) = (lowest, chain.first().filter(|first| Some(**first) != lowest)) {
+        let digests = (None, found.get(*first).and_then(|found| found.digest.clone()));
+        let became = Err(format!("{lowest} is at its source no more"));
+        let step = Step { from: lowest.clone(), became, at: now, digests, holds: pace.last };
+        compared.steps.entry((*first).clone()).and_modify(|known| known.from = lowest.clone()).or_insert(step);
+    }
+    compared
+}
+
+/// Whether some tier may take a version. One that none takes is no step on the way to another.
+fn is_accepted(policy: &PluginPolicy, version: &Version) -> bool {
+    let of_tiers = policy.tiers.iter().filter_map(|tier| tier.constraint.as_ref());
+    let prereleases = policy.prereleases
+        || policy.constraint.as_ref().into_iter().chain(of_tiers).any(|constraint| constraint.names_prereleases());
+    may_come(policy, version) && (prereleases || !version.is_prerelease())
+}
+
+impl Step {
+    fn holds(&self, now: Timestamp) -> bool {
+        self.became.is_ok() || self.at.saturating_add(self.holds).is_ok_and(|until| until > now)
+    }
+}
+
+async fn step(
+    source: &dyn Source,
+    (old, new): (&Found, &Found),
+    charts: &mut BTreeMap<Version, Result<Arc<Chart>, String>>,
+) -> Result<Arc<Report>, String> {
+    let new = chart(source, new, charts).await?;
+    let old = chart(source, old, charts).await?;
+    let compared = tokio::task::spawn_blocking(move || compare::compare(&old, &new)).await;
+    compared.map(Arc::new).map_err(|error| error.to_string())
+}
+
+/// The chart of a release; one that was read for the pair before is not read again.
+async fn chart(
+    source: &dyn Source,
+    found: &Found,
+    charts: &mut BTreeMap<Version, Result<Arc<Chart>, String>>,
+) -> Result<Arc<Chart>, String> {
+    if let Some(known) = charts.get(&found.version) {
+        return known.clone();
+    }
+    let version = &found.version;
+    let read = match source.package(found).await {
+        Ok(Some(package)) => {
+            let read = tokio::task::spawn_blocking(move || Chart::read(&package)).await;
+            read.map_err(|error| error.to_string()).and_then(|read| read.map_err(|error| error.to_string()))
+        }
+        Ok(None) => Err("it is not there".to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let read = read.map(Arc::new).map_err(|why| format!("the package of {version}: {why}"));
+    // Two are enough: the pairs go down one by one.
+    if charts.len() > 2 {
+        charts.pop_last();
+    }
+    charts.insert(version.clone(), read.clone());
+    read
+}

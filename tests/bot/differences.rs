@@ -1,0 +1,85 @@
+//! What is different in a release, read from its package: what breaks waits for a person, what is missing stops its
+//! tier alone, and all of it stands on the pull request.
+
+use crate::support::{REPOSITORY, Stage, is_merged, is_open};
+
+const OWNER: &str = "maria";
+const PLUGIN: &str = "ingress-nginx";
+const NEWER: &str = "4.11.9";
+const SCHEMA: &str = r#"{"type": "object", "required": ["host"], "properties": {"host": {"type": "string"}}}"#;
+
+/// A release that requires a value, and has no default for it.
+async fn set() -> Stage {
+    let stage = Stage::set().await;
+    let files = [("values.schema.json", SCHEMA), ("templates/extra.yaml", "host: {{ .Values.host }}\n")];
+    stage.world.charts().publish_with(PLUGIN, NEWER, "Asks for a host", &files).unwrap();
+    stage
+}
+
+fn file(tier: &str, cluster: &str) -> String {
+    format!("clusters/{tier}/{cluster}/{PLUGIN}.yaml")
+}
+
+/// Sets the value on some clusters.
+fn give(stage: &Stage, clusters: &[(&str, &str)]) {
+    for (tier, cluster) in clusters {
+        stage.edit_file(&file(tier, cluster), "  values:\n", "  values:\n    host: example.org\n");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_release_requires_and_nobody_sets_waits_for_a_person() {
+    let stage = set().await;
+    let _bot = stage.serve();
+    let asked = |stage: &Stage| stage.pull(PLUGIN, "qa").filter(|pull| pull.body.contains("is required now"));
+    let pull = stage.until("qa opens, and says what is required", asked).await;
+    for words in [
+        &format!("### What is in {NEWER}") as &str,
+        &format!("**{NEWER}** beside 4.11.3"),
+        "⚠️ `host` is required now and has no default.",
+        "the file templates/extra.yaml is new",
+        "`host` is required and has no default",
+        &format!("/coldframe acknowledge {NEWER}"),
+    ] {
+        assert!(pull.body.contains(words), "{words}\n{}", pull.body);
+    }
+    stage
+        .never(8, "it was merged though nobody read it", |stage| {
+            stage.pull(PLUGIN, "qa").is_some_and(|now| is_merged(&now))
+        })
+        .await;
+    stage.world.github().comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe acknowledge {NEWER}")).unwrap();
+    stage.until("it merges once somebody has", |stage| stage.pull(PLUGIN, "qa").filter(is_merged)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_required_value_that_is_missing_stops_its_tier_alone() {
+    let stage = set().await;
+    let all = demo::story::fleet::TIERS;
+    let but_silver = all.iter().filter(|(tier, _)| *tier != "silver");
+    let given: Vec<(&str, &str)> =
+        but_silver.flat_map(|(tier, all)| all.iter().map(move |one| (*tier, *one))).collect();
+    give(&stage, &given);
+    let _bot = stage.serve();
+    let approved = |stage: &Stage, tier: &str| {
+        let pull = stage.pull(PLUGIN, tier)?;
+        if is_open(&pull) {
+            stage.world.github().approve(REPOSITORY, pull.number, OWNER).ok();
+        }
+        Some(pull)
+    };
+    let lower = |stage: &Stage| approved(stage, "bronze").filter(is_merged);
+    stage.until("bronze, which sets it, is merged", lower).await;
+    let stopped = |stage: &Stage| approved(stage, "silver").filter(|pull| pull.body.contains("`host` for silver-"));
+    let pull = stage.until("silver opens, and says who lacks it", stopped).await;
+    stage.world.github().comment(REPOSITORY, pull.number, OWNER, &format!("/coldframe acknowledge {NEWER}")).unwrap();
+    let merged = |stage: &Stage| stage.pull(PLUGIN, "silver").is_some_and(|now| is_merged(&now));
+    stage.never(8, "a required value was missing, and it was merged", merged).await;
+    let silver: Vec<(&str, &str)> = all
+        .iter()
+        .filter(|(tier, _)| *tier == "silver")
+        .flat_map(|(tier, all)| all.iter().map(move |one| (*tier, *one)))
+        .collect();
+    give(&stage, &silver);
+    stage.until("it merges once the value is there", |stage| approved(stage, "silver").filter(is_merged)).await;
+}
