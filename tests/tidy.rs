@@ -400,7 +400,8 @@ mod the_rules_themselves {
 
     #[test]
     fn a26_an_archive_that_is_opened_is_found() {
-        let found = |path| found_by("archives are opened in one place", path, "let chart = tar::Archive::new(bytes);\n");
+        let found =
+            |path| found_by("archives are opened in one place", path, "let chart = tar::Archive::new(bytes);\n");
         assert_eq!((found("src/observe/a.rs"), found("src/compare/package.rs"), found("src/demo/a.rs")), (1, 0, 0));
     }
 

@@ -148,7 +148,10 @@ impl Chart {
     pub(crate) fn defaults(&self) -> Value {
         let mut all = Map::new();
         for (key, chart) in self.parts() {
-            all.insert(key.to_owned(), chart.defaults());
+            let defaults = chart.defaults();
+            if defaults.as_object().is_some_and(|defaults| !defaults.is_empty()) {
+                all.insert(key.to_owned(), defaults);
+            }
         }
         let mut all = Value::Object(all);
         overlay(&mut all, &self.values);

@@ -121,7 +121,7 @@ async fn what_opens_at_once_takes_one_push_and_says_at_once_what_it_waits_for() 
 
 /// So many pull requests are opened at once, and so many requests that may take, git's pushes among them.
 const AT_ONCE: usize = 20;
-const AT_MOST: u64 = 120;
+const AT_MOST: u64 = 87;
 
 /// Twenty charts have a release on the same day.
 #[tokio::test(flavor = "multi_thread")]

@@ -83,3 +83,31 @@ async fn a_required_value_that_is_missing_stops_its_tier_alone() {
     give(&stage, &silver);
     stage.until("it merges once the value is there", |stage| approved(stage, "silver").filter(is_merged)).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_releases_are_compared_by_hand() {
+    let stage = set().await;
+    let charts = stage.world.charts();
+    for place in [format!("{}/{PLUGIN}", charts.repository()), format!("oci+http://{}", charts.reference(PLUGIN))] {
+        let run = |old: &str, new: &str, more: &[&str]| {
+            let (old, new) = (format!("{place}:{old}"), format!("{place}:{new}"));
+            let mut command = stage.command(&[&["compare", &old, &new], more].concat());
+            let done = command.output().unwrap();
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            (done.status.code(), text(&done.stdout), text(&done.stderr))
+        };
+        let (code, said, _) = run("4.11.2", NEWER, &["--fail-on", "breaking-minor"]);
+        assert_eq!(code, Some(3), "{place}: {said}");
+        assert!(
+            said.starts_with(&format!(
+                "{PLUGIN} 4.11.2 (4.11.2) → {NEWER} ({NEWER})\n\n1 breaking difference\n  ✗ `host`"
+            )),
+            "{said}"
+        );
+        let (code, said, _) = run("4.11.2", "4.11.3", &["--fail-on", "breaking", "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((code, &report["changes"][0]["what"]), (Some(0), &"image".into()), "{said}");
+        let (code, _, why) = run("4.11.2", "9.9.9", &[]);
+        assert_eq!((code, why.contains("has no 9.9.9")), (Some(1), true), "{why}");
+    }
+}

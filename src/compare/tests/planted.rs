@@ -192,7 +192,10 @@ pub const PLANTED: &[Planted] = &[
     (&[(META, "https://charts.example", "oci://charts.example")], &[(What::DependencyRepository, "minio")]),
     (&[(META, "minio.enabled", "store.enabled")], &[(What::DependencyCondition, "minio")]),
     (
-        &[(META, "dependencies:\n", "dependencies:\n- {name: redis, version: 1.0.0}\n")],
+        &[
+            (META, "dependencies:\n", "dependencies:\n- {name: redis, version: 1.0.0}\n"),
+            ("charts/redis/Chart.yaml", "", "apiVersion: v2\nname: redis\nversion: 1.0.0\n"),
+        ],
         &[(What::DependencyAdded, "redis")],
     ),
     (&[(PART, "size: 1Gi", "size: 2Gi")], &[(What::DefaultChanged, "minio.size")]),
